@@ -7,8 +7,11 @@
 //! warps; `live` finds the cells that are read again; `value`, with the bits of `known` and the `meaning` of values, and `transfer`
 //! are the lattice and its transfer functions, `rounding` one of two operations together, and `lasting` says which memory nobody writes; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
-//! definite finding.
+//! definite finding. `counted` finds loops that lanes leave after a number of rounds of their own, `peeled` puts their rounds
+//! (`copies`) apart, and `rounds` has them looked at so.
 
+mod copies;
+mod counted;
 mod exchange;
 mod finding;
 mod flow;
@@ -24,16 +27,19 @@ mod meaning;
 mod membership;
 mod numbers;
 mod order;
+mod peeled;
 mod placement;
 mod queries;
 mod roots;
 mod rounding;
+mod rounds;
 mod scenario;
 mod screen;
 mod shuffle;
 mod site;
 mod slice;
 mod transfer;
+mod uniform;
 mod value;
 mod verdict;
 mod visible;
@@ -72,7 +78,7 @@ pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     if roots.is_empty() {
         return Vec::new();
     }
-    let suspects = screen::suspects(module, &roots, &calls.holds);
+    let suspects = screen::suspects(module, &roots, &calls);
     analyse_suspects(module, &calls, roots, suspects, least)
 }
 
@@ -110,7 +116,7 @@ fn analyse_suspects(
         if !affordable[function.index()] || module.deadline.is_over() {
             return nothing();
         }
-        let root = kernel::analyse(module, &slices, function, least);
+        let root = rounds::analyse(module, &slices, function, least);
         // A solution that the deadline cut short proves nothing.
         if module.deadline.is_over() {
             nothing()

@@ -72,6 +72,28 @@ pub(crate) const MAX_RELOAD_DISTANCE: usize = 32;
 /// between the same barriers. Beyond, any may be.
 pub(crate) const MAX_PHASE_STEPS: usize = 1_000_000;
 
+/// Most nodes and instructions that are looked at in one solution about lanes to find the branches that they take alike. Beyond, they may
+/// take any otherwise.
+pub(crate) const MAX_UNIFORM_STEPS: usize = 1_000_000;
+
+/// Most branches between two barriers, taken alike by all lanes, whose outcomes are looked at one by one: all combinations of them are.
+pub(crate) const MAX_CHOSEN_BRANCHES: usize = 4;
+
+/// Most instructions that decide a branch out of a loop that are followed to see whether thread numbers alone do.
+pub(crate) const MAX_EXIT_STEPS: usize = 256;
+
+/// Rounds of a loop that are looked at one by one where that will do, …
+pub(crate) const FEW_ROUNDS: u32 = 8;
+
+/// … and most of them.
+pub(crate) const MAX_ROUNDS: u32 = 40;
+
+/// Most nodes of all rounds of a loop that are looked at one by one. Larger loops are looked at as a whole.
+pub(crate) const MAX_ROUND_NODES: usize = 8_192;
+
+/// Most loops of one kernel whose rounds are looked at one by one, each by itself.
+pub(crate) const MAX_COUNTED_LOOPS: usize = 8;
+
 /// Deepest chain of calls that the lane analysis puts in place of calls, or looks for a witness through.
 pub(crate) const MAX_VIRTUAL_INLINE_DEPTH: usize = 12;
 

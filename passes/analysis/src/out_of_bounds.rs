@@ -1,9 +1,10 @@
 //! Accesses whose place the number of the thread decides, and that threads certainly make outside of the object.
 //!
-//! The threads are those of warp 0, which every launch has; each is looked at by itself:
+//! The threads are those of warp 0, which every launch has, and where the shape of blocks is known those of all warps of their first
+//! row; each is looked at by itself:
 //!
 //! ```text
-//! place(l)     the object and the offset that the address has in lane l, evaluated with `%tid.x` = l
+//! place(l)     the object and the offset that the address has in lane l of warp w, evaluated with `%tid.x` = 32w + l
 //! comes(l, b)  b is the entry; or comes(l, d) holds of its immediate dominator d, and b post-dominates d, or the branch at the
 //!              end of d is decided in lane l and b is, or post-dominates, the block that it leads to
 //! wrong        lanes l with comes(l, block of the access), whose guard holds, and place(l) outside of the object
@@ -29,7 +30,7 @@ use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
 use crate::threads::{Start, Threads};
 
-/// An access that threads of warp 0 make outside of an object, or not aligned.
+/// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
 pub struct Outside {
     /// The kernel.
@@ -42,7 +43,9 @@ pub struct Outside {
     pub param: Option<u16>,
     /// [`Wrong::OutOfBounds`] or [`Wrong::Misaligned`].
     pub wrong: Wrong,
-    /// The lanes of warp 0 for which it is.
+    /// The first warp of the block in which it is.
+    pub warp: u32,
+    /// The lanes of that warp for which it is.
     pub lanes: Lanes,
     /// The least and the greatest offset of those, in bytes from the start of the object.
     pub offsets: (i64, i64),
@@ -92,7 +95,7 @@ struct Kernel<'a, 'm> {
     analyses: &'a Analyses<'m>,
     threads: Threads<'a, 'm>,
     launch: Launch,
-    /// The lanes of warp 0 that are in the first row of a block, where they exist.
+    /// Threads that are in the first row of each block: where the shape of blocks is not known, those of warp 0, where they exist.
     row: u32,
     /// The blocks with a collective that names all lanes; `None` if the shape of blocks is known.
     full: Option<Vec<BlockId>>,
@@ -129,6 +132,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         let threads = Threads {
             body,
             definitions: analyses.definitions(),
+            memory: Some(analyses),
             warp: 0,
         };
         let full = match least_row {
@@ -149,7 +153,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
             analyses,
             threads,
             launch,
-            row: least_row.map_or(WARP, |x| x.min(WARP)),
+            row: least_row.map_or(WARP, |x| x.min(MAX_ROW)),
             full,
         })
     }
@@ -169,22 +173,32 @@ impl<'a, 'm> Kernel<'a, 'm> {
         )
     }
 
+    /// The access in the first warp in which some thread makes it outside.
     fn judge(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
-        // Most addresses are of no object, or the same in all lanes.
-        let (_, last) = self.threads.address(address, self.row - 1)?;
-        if self
-            .threads
-            .address(address, 0)
-            .is_some_and(|(_, first)| first == last)
-        {
+        // Most addresses are of no object, or the same in all threads.
+        let own = &self.threads;
+        let (_, first) = own.address(address, 0)?;
+        let last = own.address(address, self.row.min(WARP) - 1);
+        if last.is_some_and(|(_, last)| first == last) && self.row <= WARP {
             return None;
         }
+        (0..self.row.div_ceil(WARP)).find_map(|warp| self.judge_warp(warp, id, access, (address, past)))
+    }
+
+    fn judge_warp(
+        &self,
+        warp: u32,
+        id: InstructionId,
+        access: &Access,
+        (address, past): (Value, i64),
+    ) -> Option<Outside> {
+        let threads = Threads { warp, ..self.threads };
         let mut found: Option<Outside> = None;
-        let all = self.threads.addresses(address);
-        for lane in 0..self.row {
+        let all = threads.addresses(address);
+        for lane in 0..(self.row - warp * WARP).min(WARP) {
             let place = match &all {
                 Some((start, by)) => Some((*start, by[lane as usize])),
-                None => self.threads.address(address, lane),
+                None => threads.address(address, lane),
             };
             let Some((start, by)) = place else { continue };
             let by = by.checked_add(past)?;
@@ -195,7 +209,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
             let Some(wrong) = outside(self.module, object, by, access) else {
                 continue;
             };
-            if !self.executes(lane, id) {
+            if !self.executes(&threads, lane, id) {
                 continue;
             }
             let known = found.get_or_insert(Outside {
@@ -204,6 +218,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
                 symbol,
                 param,
                 wrong,
+                warp,
                 lanes: 0,
                 offsets: (by, by),
                 launch: self.launch,
@@ -217,24 +232,24 @@ impl<'a, 'm> Kernel<'a, 'm> {
     }
 
     /// True if a lane that executes the kernel certainly executes an instruction.
-    fn executes(&self, lane: u32, id: InstructionId) -> bool {
+    fn executes(&self, threads: &Threads<'_, '_>, lane: u32, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let is_held_back = instruction.guard.is_some_and(|guard| {
-            let holds = self.threads.at(Value::Register(guard.register), lane);
+            let holds = threads.at(Value::Register(guard.register), lane);
             holds.is_none_or(|holds| (holds & 1 == 1) == guard.negated)
         });
-        !is_held_back && self.analyses.is_reached(id) && self.comes(lane, self.body.block_of(id))
+        !is_held_back && self.analyses.is_reached(id) && self.comes(threads, lane, self.body.block_of(id))
     }
 
     /// True if a lane that executes the kernel certainly comes to a block.
-    fn comes(&self, lane: u32, mut block: BlockId) -> bool {
+    fn comes(&self, threads: &Threads<'_, '_>, lane: u32, mut block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         while block.index() != 0 {
             let Some(above) = dominators.immediate(block) else {
                 return false;
             };
             if !post.dominates(block, above) {
-                let chosen = self.chosen(lane, above);
+                let chosen = self.chosen(threads, lane, above);
                 if !chosen.is_some_and(|chosen| chosen == block || post.dominates(block, chosen)) {
                     return false;
                 }
@@ -245,15 +260,15 @@ impl<'a, 'm> Kernel<'a, 'm> {
     }
 
     /// The block that a lane goes on to from the end of another, where its branch is decided.
-    fn chosen(&self, lane: u32, block: BlockId) -> Option<BlockId> {
+    fn chosen(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<BlockId> {
         let (_, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;
-        let holds = self.threads.at(Value::Register(guard.register), lane)? & 1 == 1;
+        let holds = threads.at(Value::Register(guard.register), lane)? & 1 == 1;
         let way = usize::from(holds == guard.negated);
         self.body.successors(block).get(way).copied()
     }
 
-    /// True if all lanes of warp 0 that are considered exist where an access in this block is executed.
+    /// True if all threads that are considered exist where an access in this block is executed.
     fn exist(&self, block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         self.full.as_ref().is_none_or(|full| {
@@ -265,6 +280,9 @@ impl<'a, 'm> Kernel<'a, 'm> {
 
 /// Lanes of a warp.
 const WARP: u32 = 32;
+
+/// Most threads of a block (CUDA C++ Programming Guide, Compute Capabilities).
+const MAX_ROW: u32 = 1024;
 
 /// The blocks with a collective that no guard keeps from being executed and that names all lanes.
 fn full_collectives(threads: &Threads<'_, '_>) -> Vec<BlockId> {

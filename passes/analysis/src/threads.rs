@@ -1,13 +1,16 @@
 //! The values of registers in each lane of one warp, where they depend on nothing but the number of the thread.
 
 use crate::definitions::Definitions;
+use crate::function::Analyses;
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones};
-use ptxcheck_ir::{BinaryOp, Body, Op, Special, SymbolId, Value};
+use ptxcheck_ir::{BinaryOp, Body, Op, Register, Special, SymbolId, Value};
 
 /// The threads of a warp of a CTA of one dimension, or of the part of a warp that lies in the first row of a CTA.
 pub(crate) struct Threads<'a, 'm> {
     pub(crate) body: &'a Body<'m>,
     pub(crate) definitions: &'a Definitions,
+    /// The analyses of the body, if values are to be followed through variables in local memory.
+    pub(crate) memory: Option<&'a Analyses<'m>>,
     pub(crate) warp: u32,
 }
 
@@ -90,6 +93,9 @@ impl Threads<'_, '_> {
         if self.body.results(instruction).first() != Some(&value) {
             return None;
         }
+        if let Some((stored, Op::Copy)) = self.stored(register) {
+            return self.places(stored, lanes, left);
+        }
         let (start, past) = match (instruction.op, self.body.uses(instruction)) {
             (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[one, ..]) => (one, None),
             (
@@ -125,6 +131,25 @@ impl Threads<'_, '_> {
         Some((start, at))
     }
 
+    /// The value that a register is loaded with from a variable in local memory that is written once, before, and how the load extends it.
+    fn stored(&self, register: Register) -> Option<(Value, Op)> {
+        let analyses = self.memory?;
+        let load = self.definitions.only(self.body, register)?;
+        let store = self.body.instruction(analyses.store_for(load)?);
+        let (Op::Access(stored), Op::Access(loaded)) = (store.op, self.body.instruction(load).op) else {
+            return None;
+        };
+        let value = self.body.uses(store).get(2).copied();
+        let extension = loaded.extension(self.body.registers[register.index()].bits);
+        let is_whole = |value: &Value| {
+            let register = value
+                .register()
+                .map(|register| self.body.registers[register.index()].bits);
+            stored.bits == loaded.bits && register.is_none_or(|bits| bits == stored.bits)
+        };
+        value.filter(is_whole).map(|value| (value, extension))
+    }
+
     fn values<const N: usize>(&self, value: Value, lanes: &[u32; N], left: &mut usize) -> Option<[u64; N]> {
         *left = left.checked_sub(1)?;
         let (register, is_complement) = match value {
@@ -140,7 +165,15 @@ impl Threads<'_, '_> {
         };
         let instruction = self.body.instruction(self.definitions.only(self.body, register)?);
         if !is_interpreted(instruction.op) {
-            return None;
+            let (stored, extension) = self.stored(register).filter(|_| !is_complement)?;
+            let mut values = self.values(stored, lanes, left)?;
+            for value in &mut values {
+                *value = match extension {
+                    Op::Copy => *value & ones(self.body.registers[register.index()].bits),
+                    _ => evaluate(extension, &[*value])?,
+                };
+            }
+            return Some(values);
         }
         let uses = self.body.uses(instruction);
         let mut operands = [[0; N]; MAX_USES];
@@ -197,6 +230,7 @@ mod tests {
                 let threads = Threads {
                     body,
                     definitions: &definitions,
+                    memory: None,
                     warp,
                 };
                 let mut known = 0;

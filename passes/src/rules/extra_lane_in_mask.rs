@@ -40,7 +40,9 @@
 //! looked at for many shapes, and what is reported is wrong in each of them.
 //!
 //! Masks from memory or from kernel parameters are not known. A lane that ends without a further store, atomic, call,
-//! collective or barrier counts as ended: `if (i >= n) return;` before a shuffle is silent. A lane that executes the
+//! collective or barrier counts as ended: `if (i >= n) return;` before a shuffle is silent. A lane that does something visible
+//! on its way out is missing: that is the CUDA guide's view (every lane that is named and has not exited executes the call). The
+//! PTX ISA, taken literally, lets the others go on once it has ended. A lane that executes the
 //! same operation with the same mask anywhere else in the kernel may meet the others there, so PTX402 reports that
 //! case. So it does where lanes have asked which of them are there or agree (`__activemask()`, a ballot, a match) and may
 //! go another way since for a reason that is not followed: a group of Cooperative Groups, kept in memory, has a way for

@@ -2,7 +2,7 @@
 //!
 //! Finds accesses at a constant offset from a variable or a parameter that begin before it, end after it, or are not
 //! aligned to the size of the access although the object is; and accesses of kernels at an offset that the number of the
-//! thread decides, where threads of the first warp certainly make them outside; and accesses at an address whose last bits are known,
+//! thread decides, where threads of one warp certainly make them outside; and accesses at an address whose last bits are known,
 //! and wrong for their size, whatever the rest of it is. LLVM IR says of each access how its address is aligned, and
 //! compilers take it apart where that is less than its size: it is held to what it says.
 //!
@@ -45,7 +45,8 @@
 //! comes there, no function that is called may end the thread, and the threads certainly exist: the shape of the blocks is
 //! known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes. A mask that names lanes is taken to
 //! say that they exist, in line with the assumption that blocks have a multiple of 32 threads: a kernel that is launched
-//! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Not known are the sizes of `extern` arrays and of definitions that another
+//! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Where the shape is known, all warps of the first row of
+//! a block are looked at, else the first one. Not known are the sizes of `extern` arrays and of definitions that another
 //! module may replace. Of an address that is computed at run time, the last bits are known where they follow from the alignment of
 //! its object, or from a mask, and from constants that are added and multiplied with; a branch on the way that may be a test of the same
 //! address, or asks a function, makes it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function into one object: leaving one of them for the next
@@ -195,9 +196,10 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
     if outside.wrong == Wrong::Misaligned {
         draft.kind(MISALIGNED);
     }
-    draft.note("this is so in warp 0 of each block");
+    draft.note(format!("this is so in warp {} of each block", outside.warp));
     lanes::assumption(draft, module, outside.function, &outside.launch);
     draft.help("let only those threads come here whose offset is inside the object");
+    draft.data("warp", u64::from(outside.warp));
     draft.data(
         "lanes",
         crate::finding::Value::Numbers(lanes::numbers(outside.lanes)),

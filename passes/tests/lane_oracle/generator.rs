@@ -2,38 +2,12 @@
 //! kernels.
 
 mod coordinates;
+mod loops;
 mod masks;
 
 use std::fmt::Write as _;
 
-/// Random numbers (xorshift64*).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
-    }
-
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    pub fn chance(&mut self, of: usize) -> bool {
-        self.below(of) == 0
-    }
-
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
+pub use super::random::Random;
 
 /// Seeds with this bit make kernels that may have cycles which are entered at two places.
 pub const CYCLES: u64 = 1 << 40;
@@ -43,6 +17,12 @@ pub const ROWS: u64 = 1 << 41;
 
 /// Seeds with this bit make kernels with masks of which some bits are known, and with ballots about what branches test.
 pub const MASKS: u64 = 1 << 42;
+
+/// Seeds with this bit make kernels with loops that each lane goes round as often as its number says.
+pub const ROUNDS: u64 = 1 << 43;
+
+/// Seeds with this bit make kernels with loops that all threads of a block go round together, with barriers in them.
+pub const TILES: u64 = 1 << 44;
 
 /// Blocks with a multiple of 32 threads, for kernels that read `%tid.y` or `%tid.z` and do not say theirs.
 const FOLDED: [[u32; 3]; 14] = [
@@ -140,6 +120,10 @@ struct Generator {
     has_cycles: bool,
     /// See [`ROWS`].
     is_folded: bool,
+    /// See [`ROUNDS`].
+    has_rounds: bool,
+    /// See [`TILES`].
+    has_tiles: bool,
     /// See [`MASKS`].
     has_masks: bool,
 }
@@ -190,6 +174,8 @@ pub fn kernel(seed: u64) -> Kernel {
         has_cycles: seed & CYCLES != 0,
         is_folded,
         has_masks: seed & MASKS != 0,
+        has_rounds: seed & ROUNDS != 0,
+        has_tiles: seed & TILES != 0,
         has_barriers: random.chance(3),
         has_rows: block.is_some() || random.chance(30),
         random,
@@ -631,6 +617,12 @@ impl Generator {
                 _ => self.related(),
             };
         }
+        if self.has_rounds && nested && self.random.chance(4) {
+            return self.rounds(depth);
+        }
+        if self.has_tiles && nested && self.random.chance(3) {
+            return self.tiles(depth);
+        }
         match self.random.below(17) {
             14 if self.has_barriers => self.barrier(),
             15 if nested => self.table(depth),
@@ -726,40 +718,6 @@ impl Generator {
                 self.line(&format!("bra.uni {end};"));
             }
         }
-        self.line(&format!("{end}:"));
-    }
-
-    fn repeat(&mut self, depth: usize) {
-        let (counter, head, end, predicate) =
-            (self.temporary(), self.label(), self.label(), self.predicate());
-        let start = if self.random.chance(2) {
-            "0".to_owned()
-        } else {
-            self.value()
-        };
-        let step = *self.random.pick(&[1, 2, 8, 16, 32]);
-        let bound = if self.random.chance(3) {
-            self.value()
-        } else {
-            (*self.random.pick(&["2", "3", "16", "32", "64", "40"])).to_owned()
-        };
-        self.line(&format!("mov.b32 {counter}, {start};"));
-        // No kernel runs long: a counter of its own bounds the rounds.
-        let (fuel, spent) = (self.temporary(), self.predicate());
-        self.line(&format!("mov.b32 {fuel}, 0;"));
-        self.line(&format!("{head}:"));
-        self.line(&format!("setp.ge.s32 {predicate}, {counter}, {bound};"));
-        self.line(&format!("@{predicate} bra {end};"));
-        self.line(&format!("setp.ge.u32 {spent}, {fuel}, 4;"));
-        self.line(&format!("@{spent} bra {end};"));
-        self.block(depth + 1);
-        if self.random.chance(4) {
-            let leave = self.condition();
-            self.line(&format!("@{leave} bra {end};"));
-        }
-        self.line(&format!("add.s32 {counter}, {counter}, {step};"));
-        self.line(&format!("add.s32 {fuel}, {fuel}, 1;"));
-        self.line(&format!("bra.uni {head};"));
         self.line(&format!("{end}:"));
     }
 }

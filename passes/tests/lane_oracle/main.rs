@@ -18,11 +18,13 @@
 //! tries 100,000), as many new ones follow from a seed that it takes from the clock and prints: the test run alone tries the same
 //! each time. `LANE_SEED` says where the fixed range begins; a seed that fails is tried alone with `LANE_SEED=… LANE_KERNELS=1`. Seeds with the bit [`generator::CYCLES`] have cycles that
 //! are entered at two places, those with [`generator::ROWS`] blocks of two and three dimensions or below a warp, those with
-//! [`generator::MASKS`] masks that are known in part.
+//! [`generator::MASKS`] masks that are known in part, those with [`generator::ROUNDS`] loops that each lane goes round as often as
+//! its number says, those with [`generator::TILES`] loops that all threads go round together, with barriers in them.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod generator;
+mod random;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +43,7 @@ use world::{Inputs, Run};
 const KERNELS: u64 = 3_000;
 
 /// Seeds that have shown something once.
-const KNOWN: [u64; 9] = [
+const KNOWN: [u64; 10] = [
     2_584_570_386_177,
     528_236,
     9_014_892,
@@ -51,10 +53,11 @@ const KNOWN: [u64; 9] = [
     2_580_393_233_704,
     2_715_914_415_318,
     2_720_419_172_428,
+    8_796_093_024_518,
 ];
 
 /// Of the seeds that are known, those whose definite findings are right, and in which the machine does not see them.
-const NOT_TOLD: [u64; 7] = [
+const NOT_TOLD: [u64; 8] = [
     2_584_570_386_177,
     528_236,
     9_014_892,
@@ -62,11 +65,12 @@ const NOT_TOLD: [u64; 7] = [
     2_580_393_233_704,
     2_715_914_415_318,
     2_720_419_172_428,
+    8_796_093_024_518,
 ];
 
 /// One kernel in so many new ones, and as many beside the fixed range, has cycles that are entered at two places; as many have
-/// blocks of more dimensions, and as many masks that are known in part.
-const CYCLES_IN: u64 = 4;
+/// blocks of more dimensions, masks that are known in part, loops with rounds by lane, and loops that all threads go round together.
+const CYCLES_IN: u64 = 6;
 
 const INPUTS: u64 = 6;
 
@@ -125,7 +129,13 @@ fn the_analysis_agrees_with_the_machine() {
     let is_one = kernels == 1;
     let mut seeds: Vec<u64> = fixed.collect();
     if !is_one {
-        for kind in [generator::CYCLES, generator::ROWS, generator::MASKS] {
+        for kind in [
+            generator::CYCLES,
+            generator::ROWS,
+            generator::MASKS,
+            generator::ROUNDS,
+            generator::TILES,
+        ] {
             seeds.extend((0..kernels / CYCLES_IN).map(|seed| (first + seed) | kind));
         }
         if std::env::var_os("LANE_KERNELS").is_some() {
@@ -135,6 +145,8 @@ fn the_analysis_agrees_with_the_machine() {
                 0 => (new + number) | generator::CYCLES,
                 1 => (new + number) | generator::ROWS,
                 2 => (new + number) | generator::MASKS,
+                3 => (new + number) | generator::ROUNDS,
+                4 => (new + number) | generator::TILES,
                 _ => new + number,
             }));
         }
@@ -302,12 +314,13 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     let machine = Kernel::new(&module, kernel).map_err(|refused| refused.to_string())?;
     let layouts = context.lane_layouts();
     let layout = layouts.of(kernel);
-    // A kernel that the screen leaves out is not solved, and has no definite finding: nor may it have any where it is solved.
+    // A kernel that the screen leaves out is not solved, and has no definite finding: nor may it have any where it is solved. What is
+    // found beyond that is found in single rounds of loops.
     let solved = layout
         .as_ref()
         .and_then(|layout| layout.lanes_under(&Scenario::default()));
     if let Some(solved) = solved.as_ref().map(definite_of)
-        && solved != claims.definite
+        && !solved.iter().all(|found| claims.definite.contains(found))
     {
         return Err(format!(
             "{:?} with the screen, {solved:?} without",

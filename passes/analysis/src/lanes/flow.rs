@@ -345,6 +345,22 @@ impl<'a> Flow<'a> {
         (holds, vector.exact & !holds)
     }
 
+    /// True if a cell may be read where no way has written it. Cells outside of the states come first.
+    #[must_use]
+    pub(super) fn is_read_early(&self, cell: usize) -> bool {
+        match cell.checked_sub(self.is_read_early.len()) {
+            None => self.is_read_early[cell],
+            Some(flowing) => self.live.is_at_entry(0, flowing),
+        }
+    }
+
+    /// True if a cell outside of the states holds one value for all lanes that are there together.
+    #[must_use]
+    pub(super) fn is_single_alike(&self, cell: usize) -> bool {
+        let id = self.singles[cell];
+        id != ValueId::NONE && self.pool.get(id).is_splat(self.launch.lanes())
+    }
+
     /// The value of an operand before an instruction of a node.
     pub(super) fn value_before(&mut self, node: u32, before: InstructionId, value: Value) -> Vector {
         let index = node as usize;

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::copies::Rounds;
 use super::slice::{Slice, Slices};
 use crate::call_graph::CallSite;
 use crate::limits::{MAX_INLINE_CONTEXTS, MAX_INLINE_NODES, MAX_VIRTUAL_INLINE_DEPTH};
@@ -35,7 +36,9 @@ pub(super) struct Context<'a> {
     pub singles: u32,
     /// See `singles`.
     pub flowing: u32,
-    depth: usize,
+    /// Its number, or that of the context that it is a copy of: both have the same cells.
+    pub home: u32,
+    pub(super) depth: usize,
 }
 
 impl<'a> Context<'a> {
@@ -101,9 +104,9 @@ pub(super) struct Graph<'a> {
     /// Source of each edge.
     pub sources: Vec<u32>,
     /// The edges that lead to each node.
-    incoming: Groups<u32>,
+    pub(super) incoming: Groups<u32>,
     /// The context that each call enters, by its own.
-    entered: FxHashMap<(u32, InstructionId), u32>,
+    pub(super) entered: FxHashMap<(u32, InstructionId), u32>,
     /// Cells in no state, over all contexts.
     pub singles: u32,
     /// Cells in states, over all contexts.
@@ -111,7 +114,9 @@ pub(super) struct Graph<'a> {
     /// The node where threads end.
     pub exit: u32,
     /// By node: it does nothing but end threads.
-    ends: Vec<bool>,
+    pub(super) ends: Vec<bool>,
+    /// The rounds of a loop that are apart, if there are any.
+    pub rounds: Option<Rounds>,
 }
 
 impl<'a> Graph<'a> {
@@ -164,18 +169,11 @@ impl<'a> Graph<'a> {
         }
         let edges = targets.iter().map(|&target| target as usize).zip(0..);
         let incoming = Groups::new(nodes.len(), edges);
-        let is_end = |node: &Node| {
-            let edges = node.edges.start as usize..node.edges.end as usize;
-            node.kind == NodeKind::Plain
-                && node.instructions.len() <= 1
-                && targets[edges].iter().all(|&target| target == exit)
-        };
-        let ends = nodes.iter().map(is_end).collect();
         let callers = builder.contexts.iter().zip(0..);
         let entered = callers
             .filter_map(|(callee, number)| Some((callee.caller?, number)))
             .collect();
-        Some(Self {
+        let mut graph = Self {
             contexts: builder.contexts,
             entered,
             nodes,
@@ -185,8 +183,22 @@ impl<'a> Graph<'a> {
             singles: builder.singles,
             flowing: builder.flowing,
             exit,
-            ends,
-        })
+            ends: Vec::new(),
+            rounds: None,
+        };
+        graph.ends = graph.find_ends();
+        Some(graph)
+    }
+
+    /// By node, that it does nothing but end threads.
+    pub(super) fn find_ends(&self) -> Vec<bool> {
+        let is_end = |node: &Node| {
+            let edges = node.edges.start as usize..node.edges.end as usize;
+            node.kind == NodeKind::Plain
+                && node.instructions.len() <= 1
+                && self.targets[edges].iter().all(|&target| target == self.exit)
+        };
+        self.nodes.iter().map(is_end).collect()
     }
 
     /// The nodes after a node.
@@ -314,6 +326,7 @@ impl<'a> Builder<'a> {
             caller,
             singles: self.singles,
             flowing: self.flowing,
+            home: context,
             depth,
         });
         self.singles += slice.singles;

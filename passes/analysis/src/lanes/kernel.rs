@@ -21,28 +21,24 @@ use super::flow::Flow;
 use super::launch::{Launch, Layout, ShapeSource, launches_of};
 use super::layout::LaneLayout;
 use super::scenario::Fixed;
-use super::slice::Slices;
 use super::value::{Lanes, WARP};
 use super::verdict::{self, Issue, Problem, Reach, Site, Verdict};
 use crate::certainty::Certainty;
 use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
-use crate::shared::Shared;
 use crate::threads::Threads;
-use ptxcheck_ir::{FunctionId, Op};
+use ptxcheck_ir::Op;
 
-/// Looks at a kernel, or at a function that no kernel reaches.
-pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
+/// Looks at a kernel of this layout.
+pub(super) fn looked_at(layout: &LaneLayout<'_>, least: Certainty) -> Root {
+    let (module, function) = (layout.module, layout.function);
     let bounds = &module.module.function(function).launch;
-    let Some(layout) = LaneLayout::new(module, slices, function) else {
-        return Root::unknown(function, Launch::new(bounds, None, true));
-    };
     let launches = launches_of(module, function, module.reads_other_dimensions(function));
     let several = Launch::several(bounds, &launches);
     if launches.len() > MAX_LAUNCHED_SHAPES {
         return Root::unknown(function, several);
     }
     let fixed = Fixed::default();
-    let kernel = Kernel::new(&layout, &fixed);
+    let kernel = Kernel::new(layout, &fixed);
     let [launch] = launches[..] else {
         let root = kernel.in_stated(several, launches, least);
         return root.unwrap_or_else(|| Root::unknown(function, several));
@@ -391,6 +387,7 @@ impl<'k> Kernel<'k> {
             let threads = Threads {
                 body: context.body,
                 definitions: self.layout.module.function(context.function).definitions(),
+                memory: None,
                 warp: 0,
             };
             let mask = threads

@@ -62,6 +62,30 @@ impl<'k> LaneLayout<'k> {
         })
     }
 
+    /// The layout of the same kernel with rounds of one of its loops apart ([`Graph::peeled`]). `slices`: those of the functions of its
+    /// contexts, with all cells in the states.
+    pub(super) fn peeled(&self, slices: &'k Slices, of: u32, rounds: u32) -> Option<Self> {
+        let nodes = &self.order.nodes;
+        let mut inside: Vec<u32> = nodes
+            .iter()
+            .copied()
+            .filter(|&node| self.order.is_in(node, of))
+            .collect();
+        inside.sort_unstable();
+        let graph = Graph::new(self.module, slices, self.function)?;
+        let graph = graph.peeled(&inside, self.order.loops[of as usize].header, rounds);
+        let order = Order::new(&graph);
+        Some(Self {
+            live: Live::new(self.module, &graph, &order),
+            always: always(&graph, &order),
+            lasting: Lasting::new(self.module, self.function),
+            pool: Cell::default(),
+            graph,
+            order,
+            ..*self
+        })
+    }
+
     /// The vectors of an earlier solution, if they are not too many: much of the next one has been computed for them.
     pub(super) fn pool(&self) -> Pool {
         let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);

@@ -7,7 +7,7 @@
 //! A kernel has thousands of cells that change, most of them alive in a few nodes: states are joined and compared over
 //! those alone.
 
-use super::graph::{Context, Graph, Test};
+use super::graph::{Context, Graph, NodeKind, Test};
 use super::order::Order;
 use super::slice::Cell;
 use crate::shared::Shared;
@@ -141,6 +141,17 @@ impl<'g> Scan<'_, 'g> {
             for argument in body.arguments(body.call(call)) {
                 self.value(context, argument.value);
             }
+        }
+        if let NodeKind::Enter(callee) = graph.nodes[self.node as usize].kind {
+            let callee = &graph.contexts[callee as usize];
+            for (_, _, place) in callee.slice.params() {
+                self.writes(callee, Some(place), false);
+            }
+        }
+        if context.caller.is_some()
+            && let Some((number, offset)) = body.loaded_param(instruction)
+        {
+            self.reads(context, slice.param(number, offset));
         }
         if let (Op::CallResult(call), Some(&Value::Integer(offset))) = (instruction.op, uses.first())
             && let Some(callee) = graph.callee_of(graph.nodes[self.node as usize].context, call)

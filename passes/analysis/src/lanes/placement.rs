@@ -380,6 +380,11 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(way)
     }
 
+    /// The nodes from which ways lead to `node`, in the round of its loops that it is in; `None` if the budget is spent.
+    pub(super) fn nodes_before(&mut self, node: u32) -> Option<rustc_hash::FxHashSet<u32>> {
+        Some(self.way(node)?.into_iter().collect())
+    }
+
     /// The edges by which lanes leave the way to `node`, in the round of its loops that it is in; `None` if the
     /// budget is spent.
     pub(super) fn departures(&mut self, node: u32) -> Option<Rc<Departures>> {

@@ -9,8 +9,8 @@ use ptxcheck_ir::{Body, Callee, FunctionId, Rare};
 pub(super) struct Calls {
     /// Has a collective or a barrier itself.
     pub holds: Vec<bool>,
-    /// A collective or a barrier.
-    meets: Vec<bool>,
+    /// A collective or a barrier, itself or in a callee.
+    pub meets: Vec<bool>,
     /// One, or code of which nothing is known.
     matters: Vec<bool>,
 }

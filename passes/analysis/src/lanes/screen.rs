@@ -27,26 +27,28 @@ use rustc_hash::FxHashMap;
 
 use self::facts::ModuleFacts;
 use self::witness::WitnessSearch;
+use super::counted::Counted;
 use super::launch::launch_of;
+use super::roots::Calls;
 use super::value::WARP;
 use crate::limits::SEARCHES_PER_THREAD;
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
 
-/// Roots that may have a definite finding. `holds`: the functions with collectives or barriers.
+/// Roots that may have a definite finding.
 #[must_use]
-pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], holds: &[bool]) -> Vec<FunctionId> {
+pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls) -> Vec<FunctionId> {
     let has_shape = roots
         .iter()
         .any(|&root| launch_of(module, root, false).shape.is_some());
     let facts = ModuleFacts::new(module, has_shape);
-    let mut search = WitnessSearch::new(&facts, holds);
+    let counted = Counted::new(module, &calls.meets, has_shape);
+    let mut search = WitnessSearch::new(&facts, &calls.holds);
     let known = open_alone(&facts, &search, roots);
+    // A witness does not come in all rounds of a loop that lanes leave one after the other.
     let is_known_open = |root: &FunctionId| {
-        known
-            .get(root)
-            .copied()
-            .unwrap_or_else(|| is_open(module, &mut search, *root))
+        let known = known.get(root).copied();
+        counted.is_in(*root) || known.unwrap_or_else(|| is_open(module, &mut search, *root))
     };
     roots.iter().copied().filter(is_known_open).collect()
 }

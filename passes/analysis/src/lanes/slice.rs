@@ -66,6 +66,24 @@ impl Slice {
         self.places.get(&FrameVariable::Result(offset)).copied()
     }
 
+    /// The same slice with all cells in the states.
+    fn in_states(&self) -> Self {
+        let mut slice = Self {
+            registers: vec![None; self.registers.len()],
+            keys: self.keys.clone(),
+            flowing: self.keys.len() as u32,
+            steps: self.steps.clone(),
+            ..Self::default()
+        };
+        for (&key, number) in self.keys.iter().zip(0..) {
+            slice.places.insert(key, Cell::Flowing(number));
+            if let FrameVariable::Own(Variable::Register(register)) = key {
+                slice.registers[register.index()] = Some(Cell::Flowing(number));
+            }
+        }
+        slice
+    }
+
     /// The slots that have cells.
     pub(super) fn slots(&self) -> impl Iterator<Item = (SlotId, Cell)> + '_ {
         self.keys.iter().filter_map(|key| match key {
@@ -136,6 +154,21 @@ impl Slices {
             }
         }
         Self { of, has_addresses }
+    }
+
+    /// The slices of some functions, with all cells in the states.
+    #[must_use]
+    pub(super) fn in_states(&self, functions: impl Iterator<Item = FunctionId>) -> Self {
+        let mut of: Vec<Option<Slice>> = self.of.iter().map(|_| None).collect();
+        for function in functions {
+            if let (None, Some(slice)) = (&of[function.index()], self.of(function)) {
+                of[function.index()] = Some(slice.in_states());
+            }
+        }
+        Self {
+            of,
+            has_addresses: self.has_addresses,
+        }
     }
 
     /// The slice of a function.

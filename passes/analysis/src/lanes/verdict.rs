@@ -14,23 +14,27 @@
 //! "Surely" rests on what is known of single lanes; what is said of lanes that stay together only decides between
 //! "comes along" and "perhaps".
 //!
-//! `meet.rs` says which collectives lanes may meet at, `phases.rs` between which barriers, `absent.rs` which lanes do not
+//! `meet.rs` says which collectives lanes may meet at, `phases.rs` and `in_step.rs` between which barriers, `absent.rs` which lanes do not
 //! come, `relations.rs` which ones an unknown mask names, `sources.rs` which are read, `used.rs` whether what was read is used, `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;
+mod in_step;
 mod meet;
 mod phases;
 mod relations;
+mod round;
 mod sources;
 mod used;
 
 use rustc_hash::FxHashMap;
 
 use self::absent::{Absent, Passed};
-use self::meet::{Call, Passers, call, others, passers, waiting};
+use self::in_step::InStep;
+use self::meet::{Call, Passers, call, others, passers, waiting, whole};
 use self::phases::Phases;
 use self::relations::Relation;
+use super::copies::Rounds;
 use super::flow::Flow;
 use super::graph::{Graph, NodeKind, is_full_barrier};
 use super::membership::MembershipQueries;
@@ -177,7 +181,10 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         calls: &calls,
         unknown,
         parts_at_barrier,
-        phases: Phases::new(flow, &barriers, unknown).filter(|_| converges),
+        has_barriers: !barriers.is_empty(),
+        phases: Phases::new(flow, &barriers, &whole(flow, &calls), unknown).filter(|_| converges),
+        in_step: None,
+        visible: None,
         passers,
         converges,
         least,
@@ -194,6 +201,9 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         judge.barrier(node);
     }
     judge.verdict.is_limited = judge.placement.is_spent();
+    if let Some(rounds) = &graph.rounds {
+        judge.over_rounds(rounds);
+    }
     judge.verdict
 }
 
@@ -223,8 +233,14 @@ struct Judge<'f, 'a> {
     unknown: Lanes,
     /// Some barrier is not for all lanes: those that come to it may wait until others have done what they do.
     parts_at_barrier: bool,
+    /// There are barriers.
+    has_barriers: bool,
     /// Between which barriers lanes are, where that can be said.
     phases: Option<Phases>,
+    /// The phases of lanes in step, computed once a finding needs them.
+    in_step: Option<Option<InStep>>,
+    /// By node: it certainly has a visible effect. Computed with these.
+    visible: Option<Vec<bool>>,
     /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
     passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,
@@ -326,6 +342,26 @@ impl Judge<'_, '_> {
             reach.surely = certain != 0;
         }
         self.verdict.reach.push((call.node, reach));
+    }
+
+    /// Of a loop with rounds apart: what is definite in one of them is so in the code if some lane comes to that round
+    /// whenever one comes to any.
+    fn over_rounds(&mut self, rounds: &Rounds) {
+        for issue in &mut self.verdict.issues {
+            if issue.certainty == Certainty::Definite
+                && rounds.is_in(issue.node)
+                && !round::is_surely_reached(rounds, self.flow, &mut self.placement, issue.node)
+            {
+                issue.certainty = Certainty::Potential;
+            }
+        }
+        let others = round::elsewhere(rounds, self.flow);
+        let others = others.filter(|&node| is_judged(self.flow.graph, node));
+        let reach = Reach {
+            maybe: true,
+            ..Reach::default()
+        };
+        self.verdict.reach.extend(others.map(|node| (node, reach)));
     }
 
     fn issue(&self, problem: Problem, call: &Call, lanes: Lanes, mask: Option<Lanes>) -> Issue {

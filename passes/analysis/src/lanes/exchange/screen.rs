@@ -96,6 +96,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
         threads: Threads {
             body,
             definitions: analyses.definitions(),
+            memory: None,
             warp: 0,
         },
         places: FxHashMap::default(),

@@ -38,7 +38,7 @@ impl Flow<'_> {
         }
     }
 
-    fn pass_arguments(&mut self, node: u32, callee: u32, state: &State) {
+    fn pass_arguments(&mut self, node: u32, callee: u32, state: &mut State) {
         let graph = self.graph;
         let context = graph.context(node);
         let instruction = context.body.instruction(graph.instruction(node));
@@ -55,8 +55,9 @@ impl Flow<'_> {
                 Some(value) => self.value(node, state, value),
                 None => ValueId::UNKNOWN,
             };
-            if let Cell::Single(cell) = place {
-                self.set_single(inner.singles + cell, value, node);
+            match place {
+                Cell::Single(cell) => self.set_single(inner.singles + cell, value, node),
+                Cell::Flowing(cell) => state.set((inner.flowing + cell) as usize, value),
             }
         }
     }

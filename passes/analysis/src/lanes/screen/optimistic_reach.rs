@@ -265,6 +265,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         let threads = Threads {
             body: self.body,
             definitions: self.analyses.definitions(),
+            memory: None,
             warp: self.warp?,
         };
         threads.same(value)

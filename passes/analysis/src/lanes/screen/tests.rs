@@ -376,7 +376,11 @@ fn what_is_known_round_a_loop_is_what_its_rounds_have_in_common() {
 
 #[test]
 fn what_ends_lanes_keeps_them_from_what_follows() {
-    let ends = |how: &str| suspects(&format!("{UPPER} {how} {MEET} {UPPER} @%p1 bra L; {MEET} L:"));
+    let ends = |how: &str| {
+        suspects(&format!(
+            "{UPPER} {how} setp.eq.u32 %p4, %r0, 7; @%p4 bra M; {UPPER} @%p1 bra L; {MEET} L: bra E; M: {MEET} E:"
+        ))
+    };
     assert_eq!(ends("@%p1 exit;"), 1);
     assert_eq!(ends("@!%p1 bra K; trap; K:"), 1);
     assert_eq!(ends("@!%p1 bra K; I: bra I; K:"), 1);
@@ -456,8 +460,9 @@ fn what_is_called_may_end_lanes() {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n\
              mov.u32 %r2, %laneid;\n{UPPER}\n{end}\nret;\n}}\n.func f()\n{{\ncall.uni g;\nret;\n}}\n.visible .entry k()\n{{\n\
-             .reg .pred %p<9>;\n.reg .b32 %r<9>;\nmov.u32 %r2, %laneid;\ncall.uni f;\n{MEET}\n{UPPER}\n@%p1 bra L;\n\
-             {MEET}\nL: ret;\n}}\n"
+             .reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nmov.u32 %r2, %laneid;\ncall.uni f;\n\
+             ld.global.u32 %r0, [%rd1];\nsetp.eq.u32 %p4, %r0, 7;\n@%p4 bra M;\n{UPPER}\n@%p1 bra L;\n{MEET}\n\
+             L: bra E;\nM: {MEET}\nE: ret;\n}}\n"
         );
         with_ptx(&text, |module| lanes::analyse(module, Certainty::Definite).len())
     };

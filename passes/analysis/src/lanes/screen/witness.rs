@@ -25,7 +25,7 @@ use crate::lanes::launch::{converges, launch_of};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_SEARCHES, MAX_SCREEN_STEPS, MAX_SCREENED_WARPS};
 use ptxcheck_common::externs;
 use ptxcheck_ir::{
-    BlockId, Body, Function, FunctionId, Instruction, InstructionId, MemberMask, Op, Rare, Value,
+    BlockId, Body, Function, FunctionId, Instruction, InstructionId, MemberMask, Op, Rare, Register, Value,
 };
 
 /// The collectives of a module by function.
@@ -116,9 +116,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         reach.begin();
         let mut wanted = Wanted::all(self.tables.contained[root.index()]);
         self.follow(&mut reach, body, &mut wanted, Wanted::is_empty);
-        let asks_for_phases =
-            !body.collectives.is_empty() && has_phases(body) && converges(self.facts.module);
-        if wanted.is_empty() && !asks_for_phases {
+        let asks_for_phases = has_phases(body) && converges(self.facts.module);
+        if wanted.is_empty() && (!asks_for_phases || self.all_come_to_all(&mut reach, body)) {
             return true;
         }
         let is_whole = reach.wholes();
@@ -137,9 +136,9 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         !rest.places.iter().any(is_call) && self.has_witnesses_by_warp(root, body, rest.places)
     }
 
-    /// True if each collective of a root that only some lanes of a warp come to has a witness between the same
-    /// barriers: lanes that wait at one cannot meet lanes that a barrier keeps from it (see `verdict/phases.rs`).
-    /// Only collectives in the root itself are considered.
+    /// True if each collective and barrier of a root that only some lanes of a warp come to may be reached by all lanes, or
+    /// has a witness between the same boundaries: lanes that wait at one cannot meet lanes that a boundary keeps from it
+    /// (see `verdict/phases.rs`). Only those in the root itself are considered.
     fn has_witnesses_in_phases(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
@@ -149,35 +148,56 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     ) -> bool {
         let dominators = self.facts.module.function(root).dominators();
         let mut offered: FxHashMap<(BlockId, Option<InstructionId>), CollectiveKinds> = FxHashMap::default();
-        for &id in &body.collectives {
-            let (instruction, block) = (body.instruction(id), body.block_of(id));
+        let mut inner: FxHashMap<BlockId, OptimisticReach<'a, 'm>> = FxHashMap::default();
+        let mut is_finished = false;
+        for (number, instruction) in body.instructions.iter().enumerate() {
+            let kinds = CollectiveKinds::at(instruction);
+            if kinds.is_empty() {
+                continue;
+            }
+            let id = InstructionId::new(number);
+            let block = body.block_of(id);
             let guard = instruction.guard.map(|guard| guard.register);
             let is_missed =
                 !is_whole[block.index()] || guard.is_some_and(|guard| reach.before(id).register(guard).lane);
-            if !is_missed
-                || CollectiveKinds::at(instruction).is_empty()
-                || names_unknown_lanes(reach, body, id)
-            {
+            if !is_missed || names_unknown_lanes(reach, body, id) {
                 continue;
             }
-            let mut above = Some((block, last_barrier(body, block, Some(id))));
-            let has_witness = std::iter::from_fn(|| {
-                let (from, barrier) = above?;
-                let next = || {
-                    dominators
-                        .immediate(from)
-                        .map(|from| (from, last_barrier(body, from, None)))
-                };
-                above = if barrier.is_some() { None } else { next() };
-                Some((from, barrier))
-            })
-            .filter(|(from, _)| is_whole[from.index()])
-            .any(|(from, barrier)| {
-                let offered = offered
-                    .entry((from, barrier))
-                    .or_insert_with(|| self.offered_in_phase(root, body, from, barrier));
-                offered.has_all(CollectiveKinds::at(instruction))
-            });
+            if !std::mem::replace(&mut is_finished, true) {
+                self.finish(reach, body);
+            }
+            if self.may_all_come(reach, block, id, guard) {
+                continue;
+            }
+            let above = std::iter::successors(Some(block), |&from| dominators.immediate(from));
+            let mut barrier = None;
+            let has_witness = above
+                .take_while(|&from| reach.pay(1) || from == block)
+                .any(|from| {
+                    if !is_whole[from.index()] {
+                        barrier =
+                            barrier.or_else(|| self.last_boundary(body, from, (from == block).then_some(id)));
+                        return false;
+                    }
+                    if barrier.is_none() {
+                        let own = self.last_boundary(body, from, (from == block).then_some(id));
+                        let offered = offered
+                            .entry((from, own))
+                            .or_insert_with(|| self.offered_in_phase(root, body, from, own));
+                        if offered.has_all(kinds) {
+                            return true;
+                        }
+                        barrier = own;
+                    }
+                    if !inner.contains_key(&from) && inner.len() < MAX_INNER_SEARCHES {
+                        let mut search = OptimisticReach::new(self.facts, root, body);
+                        search.enter(from);
+                        self.finish(&mut search, body);
+                        inner.insert(from, search);
+                    }
+                    let search = inner.get_mut(&from);
+                    search.is_some_and(|search| self.may_all_come(search, block, id, guard))
+                });
             if !has_witness {
                 return false;
             }
@@ -185,29 +205,68 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         true
     }
 
-    /// Kinds of collectives that all lanes that are together in `from` may come to, from a barrier there or from its
-    /// begin on, before they pass another barrier.
+    /// True if a search has found that all lanes may come to every collective and barrier of a body.
+    fn all_come_to_all(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) -> bool {
+        let mut instructions = body.instructions.iter().enumerate();
+        instructions.all(|(number, instruction)| {
+            let id = InstructionId::new(number);
+            let guard = instruction.guard.map(|guard| guard.register);
+            CollectiveKinds::at(instruction).is_empty()
+                || self.may_all_come(reach, body.block_of(id), id, guard)
+        })
+    }
+
+    /// True if a search has found that all lanes may come to an instruction.
+    fn may_all_come(
+        &self,
+        reach: &mut OptimisticReach<'a, 'm>,
+        block: BlockId,
+        id: InstructionId,
+        guard: Option<Register>,
+    ) -> bool {
+        reach.is_reached(block) && guard.is_none_or(|guard| reach.before(id).register(guard).low == 0)
+    }
+
+    /// Goes through all that all lanes may come to in one function.
+    fn finish(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) {
+        while let Some(block) = reach.next_block() {
+            let mut instructions = body.block(block);
+            if !instructions.any(|(_, instruction)| self.facts.may_end_lanes(body, instruction)) {
+                reach.go_on(block);
+            }
+        }
+    }
+
+    /// Kinds of collectives that all lanes that are together in `from` may come to, from a boundary there or from its
+    /// begin on, before they pass another boundary.
     fn offered_in_phase(
         &self,
         root: FunctionId,
         body: &'a Body<'m>,
         from: BlockId,
-        barrier: Option<InstructionId>,
+        boundary: Option<InstructionId>,
     ) -> CollectiveKinds {
+        // The instructions in the phase, and whether one of them ends it.
         let in_phase = |block: BlockId| {
             let is_behind =
-                move |id: InstructionId| block != from || barrier.is_none_or(|barrier| id > barrier);
-            let after = body.block(block).filter(move |(id, _)| is_behind(*id));
-            after.take_while(|(_, instruction)| !is_full_barrier(instruction))
-        };
-        let goes_on = |block: BlockId| {
-            let last = in_phase(block).last().map(|(id, _)| id);
-            last == body.block(block).last().map(|(id, _)| id)
+                move |id: InstructionId| block != from || boundary.is_none_or(|boundary| id > boundary);
+            let mut is_over = false;
+            let mut found = Vec::new();
+            for (id, instruction) in body.block(block).filter(|(id, _)| is_behind(*id)) {
+                if matches!(instruction.op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_)) {
+                    found.push((id, instruction));
+                }
+                if self.is_boundary(body, instruction) {
+                    is_over = true;
+                    break;
+                }
+            }
+            (found, is_over)
         };
         let mut reached = FxHashSet::from_iter([from]);
         let mut work = vec![from];
         while let Some(block) = work.pop() {
-            if goes_on(block) {
+            if !in_phase(block).1 {
                 let next = body.successors(block).iter().copied();
                 work.extend(next.filter(|next| reached.insert(*next)));
             }
@@ -220,7 +279,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                 continue;
             }
             let mut may_end = false;
-            for (id, instruction) in in_phase(block) {
+            let (instructions, is_over) = in_phase(block);
+            for (id, instruction) in instructions {
                 let guard = instruction.guard.map(|guard| guard.register);
                 if guard.is_none_or(|guard| reach.before(id).register(guard).low == 0) {
                     found = found.with(match instruction.op {
@@ -230,11 +290,39 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                 }
                 may_end |= self.facts.may_end_lanes(body, instruction);
             }
-            if !may_end && goes_on(block) {
+            if !may_end && !is_over {
                 reach.go_on(block);
             }
         }
         found
+    }
+
+    /// True if an instruction may end a phase.
+    fn is_boundary(&self, body: &Body<'_>, instruction: &Instruction) -> bool {
+        match instruction.op {
+            Op::Collective(_, MemberMask::Operand) => true,
+            Op::Call(_) => {
+                let callee = self.facts.callee(body, instruction);
+                callee.is_some_and(|callee| !self.tables.contained[callee.index()].is_empty())
+            }
+            _ => is_full_barrier(instruction),
+        }
+    }
+
+    /// The last instruction of a block that may end a phase, before an instruction if one is given.
+    fn last_boundary(
+        &self,
+        body: &Body<'_>,
+        block: BlockId,
+        before: Option<InstructionId>,
+    ) -> Option<InstructionId> {
+        let boundaries = body
+            .block(block)
+            .filter(|(_, instruction)| self.is_boundary(body, instruction));
+        let boundaries = boundaries.map(|(id, _)| id);
+        boundaries
+            .take_while(|id| before.is_none_or(|before| *id < before))
+            .last()
     }
 
     fn body(&self, function: FunctionId) -> Option<&'a Body<'m>> {
@@ -551,21 +639,14 @@ fn own<'m>(
     Some(all)
 }
 
-/// True if barriers cut the execution of a body into phases.
+/// True if barriers, or collectives of whole warps, may cut the execution of a body into phases: there are several.
 fn has_phases(body: &Body<'_>) -> bool {
     let is_barrier = |instruction: &&Instruction| matches!(instruction.op, Op::Barrier(_));
-    body.has(Rare::BARRIER) && cut_phases(body.instructions.iter().filter(is_barrier))
-}
-
-/// The last barrier of a block that waits for all threads, before an instruction if one is given.
-fn last_barrier(body: &Body<'_>, block: BlockId, before: Option<InstructionId>) -> Option<InstructionId> {
-    let barriers = body
-        .block(block)
-        .filter(|(_, instruction)| is_full_barrier(instruction));
-    let barriers = barriers.map(|(id, _)| id);
-    barriers
-        .take_while(|id| before.is_none_or(|before| *id < before))
-        .last()
+    let barriers = || body.instructions.iter().filter(is_barrier);
+    if !body.has(Rare::BARRIER) {
+        return body.collectives.len() > 1;
+    }
+    cut_phases(barriers()) && body.collectives.len() + barriers().take(2).count() > 1
 }
 
 /// Upper bound of the knowledge of a collective's mask.

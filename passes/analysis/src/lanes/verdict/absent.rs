@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::meet::Call;
+use super::phases::Segment;
 use super::{Issue, Judge, Problem, Site, certainty};
 use crate::lanes::placement::{Departure, Departures, Exits};
 use crate::lanes::value::{Lanes, lanes, set_of};
@@ -45,8 +46,10 @@ impl Judge<'_, '_> {
             departures: None,
         };
         // A shuffle may read lanes that have ended, which do not count as missing.
-        let never_here = self.never_here(call, mask, callers, named & (!here | other_mask));
-        if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(never_here) {
+        let apart = named & (!here | other_mask);
+        let never_here = self.never_here(call, mask, callers, apart);
+        let mut stuck = self.stuck_elsewhere(call, mask, callers, apart & !never_here);
+        if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(never_here | stuck) {
             return Some(absent);
         }
         let along = self.placement.must(call.node, Exits::NotSilent) & here & callers;
@@ -94,9 +97,22 @@ impl Judge<'_, '_> {
                 }
             }
         }
+        stuck |= self.stuck_elsewhere(call, mask, callers, never_here & open & !surely);
+        surely |= stuck & open & !self.unknown;
         absent.surely = surely;
         absent.perhaps = open & !surely;
         Some(absent)
+    }
+
+    /// Lanes of `open` that are stuck elsewhere whenever `callers` wait at `call` with `mask`.
+    fn stuck_elsewhere(&mut self, call: &Call, mask: Option<Lanes>, callers: Lanes, open: Lanes) -> Lanes {
+        let (calls, rank) = (self.calls, &self.flow.order.rank);
+        let is_apart = |there: &Segment, here: &Segment, lane: usize| {
+            let is_called = there.collectives.binary_search(&call.node).is_ok();
+            let may_meet = |&node: &u32| may_match(calls, rank, call, mask, (node, lane));
+            is_called.then(|| !here.collectives.iter().any(may_meet))
+        };
+        self.stuck((call.node, callers), open, &is_apart)
     }
 
     /// Lanes of `open`, which do not execute `call` with `mask`, that execute nothing matching while `callers` wait.
@@ -104,27 +120,26 @@ impl Judge<'_, '_> {
         if open == 0 {
             return 0;
         }
-        let Some(phases) = &mut self.phases else {
+        // Without barriers, a lane that executes nothing matching at all needs no search.
+        let nowhere = if self.has_barriers {
+            0
+        } else {
+            open & !self.elsewhere(call, mask)
+        };
+        let open = open & !nowhere;
+        let Some(phases) = self.phases.as_mut().filter(|_| open != 0) else {
             return match self.parts_at_barrier {
                 true => 0,
-                false => open & !self.elsewhere(call, mask),
+                false => nowhere | open & !self.elsewhere(call, mask),
             };
         };
         let (flow, calls) = (self.flow, self.calls);
-        let rank = |node: u32| flow.order.rank[node as usize];
         let misses = |&lane: &usize| {
-            let may_match = |node: u32| {
-                let number = calls.binary_search_by_key(&rank(node), |other| rank(other.node));
-                number.is_ok_and(|number| {
-                    let other = &calls[number];
-                    let differs = |own| mask.is_some_and(|mask| own != mask);
-                    other.kind == call.kind && !other.mask_of(lane).is_some_and(differs)
-                })
-            };
-            let found = phases.misses(flow, &self.placement, (call.node, callers), lane, &may_match);
+            let may_meet = |node: u32| may_match(calls, &flow.order.rank, call, mask, (node, lane));
+            let found = phases.misses(flow, &self.placement, (call.node, callers), lane, &may_meet);
             found.unwrap_or(false)
         };
-        set_of(lanes(open).filter(misses))
+        nowhere | set_of(lanes(open).filter(misses))
     }
 
     pub(super) fn missing(&mut self, number: usize, missing: &[(Passed, Absent)], here: Lanes, must: Lanes) {
@@ -209,4 +224,21 @@ impl Judge<'_, '_> {
             .checked_sub(1)
             .is_some_and(|last| body.instructions[last as usize].op.is_terminator())
     }
+}
+
+/// True if a lane may execute a collective, given by its node, where it meets `call` with `mask`. `rank`: the order of `calls`.
+fn may_match(
+    calls: &[Call],
+    rank: &[u32],
+    call: &Call,
+    mask: Option<Lanes>,
+    (node, lane): (u32, usize),
+) -> bool {
+    let rank = |node: u32| rank[node as usize];
+    let number = calls.binary_search_by_key(&rank(node), |other| rank(other.node));
+    number.is_ok_and(|number| {
+        let other = &calls[number];
+        let differs = |own| mask.is_some_and(|mask| own != mask);
+        other.kind == call.kind && !other.mask_of(lane).is_some_and(differs)
+    })
 }

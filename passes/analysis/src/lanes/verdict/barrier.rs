@@ -1,7 +1,11 @@
 //! Barriers of the CTA that lanes skip.
 
+use super::in_step::{InStep, Wait};
+use super::phases::Segment;
 use super::{Issue, Judge, Problem, Reach, certainty, is_judged};
 use crate::lanes::placement::Exits;
+use crate::lanes::value::{Lanes, lanes, set_of};
+use crate::lanes::visible;
 
 impl Judge<'_, '_> {
     pub(super) fn barrier(&mut self, node: u32) {
@@ -12,8 +16,11 @@ impl Judge<'_, '_> {
         let here = self.flow.may[node as usize];
         let existing = self.flow.launch.lanes();
         let elsewhere = self.waiting.twice | self.waiting.once & !here;
-        let never_here = existing & !here & !elsewhere;
-        if self.need_not_look(never_here) {
+        let never_here = existing & !here;
+        let never_here = never_here & !elsewhere | self.skipping(node, here, never_here & elsewhere);
+        let open = existing & !here;
+        let mut stuck = self.stuck_behind(node, here, open & !never_here);
+        if self.need_not_look(never_here | stuck) {
             let reach = Reach {
                 maybe: true,
                 ..Reach::default()
@@ -30,6 +37,8 @@ impl Judge<'_, '_> {
         if self.flow.order.loops_of(node).next().is_some() {
             surely &= !self.placement.silent_loop_exits(node);
         }
+        stuck |= self.stuck_behind(node, here, never_here & !surely);
+        surely |= stuck & !self.unknown & !along;
         let perhaps = existing & !along & departures.may_act;
         // Warps in which nobody skips it speak against what holds in others.
         self.verdict.reach.push((
@@ -57,5 +66,73 @@ impl Judge<'_, '_> {
             other: None,
             node,
         });
+    }
+
+    /// Lanes of `open` that are stuck elsewhere, and come to no barrier, whenever those that are `here` wait at one.
+    fn stuck_behind(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
+        let is_apart = |there: &Segment, here: &Segment, _: usize| {
+            let is_called = there.next.contains(&node);
+            is_called.then_some(here.next.is_empty())
+        };
+        self.stuck((node, here), open, &is_apart)
+    }
+
+    /// Lanes of `open` that are stuck elsewhere whenever others wait. `is_apart`: see [`InStep::is_stuck`], with the number of the
+    /// lane.
+    pub(super) fn stuck(
+        &mut self,
+        (at, callers): (u32, Lanes),
+        open: Lanes,
+        is_apart: &impl Fn(&Segment, &Segment, usize) -> Option<bool>,
+    ) -> Lanes {
+        let (true, Some(phases)) = (open != 0, &self.phases) else {
+            return 0;
+        };
+        let flow = self.flow;
+        let Some(in_step) = self.in_step.get_or_insert_with(|| InStep::new(flow)) else {
+            return 0;
+        };
+        let visible = self.visible.get_or_insert_with(|| {
+            let nodes = 0..flow.graph.nodes.len() as u32;
+            nodes.map(|node| visible::of(flow, node).surely).collect()
+        });
+        let mut stuck = 0;
+        let mut last: Option<usize> = None;
+        for lane in lanes(open) {
+            let goes_alike = |other: usize| {
+                flow.edges
+                    .iter()
+                    .all(|edge| edge >> lane & 1 == edge >> other & 1)
+            };
+            if let Some(last) = last
+                && goes_alike(last)
+            {
+                stuck |= (stuck >> last & 1) << lane;
+                continue;
+            }
+            last = Some(lane);
+            let wait = Wait {
+                at,
+                callers,
+                own: 1 << lane,
+                visible,
+            };
+            let is_apart = |there: &Segment, here: &Segment| is_apart(there, here, lane);
+            if in_step.is_stuck(flow, &mut self.placement, &phases.boundaries, wait, &is_apart) == Some(true)
+            {
+                stuck |= 1 << lane;
+            }
+        }
+        stuck
+    }
+
+    /// Lanes of `open` that surely come to no barrier any more when those that are `here` wait at one.
+    fn skipping(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
+        let Some(phases) = self.phases.as_mut().filter(|_| open != 0) else {
+            return 0;
+        };
+        let (flow, placement) = (self.flow, &self.placement);
+        let skips = |&lane: &usize| phases.skips(flow, placement, (node, here), lane) == Some(true);
+        set_of(lanes(open).filter(skips))
     }
 }

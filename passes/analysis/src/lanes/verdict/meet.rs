@@ -97,6 +97,22 @@ pub(super) fn others(
     twice | (same.once | any.once) & !own
 }
 
+/// The collectives that all lanes of the warp meet at, with their masks.
+pub(super) fn whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective, Lanes)> {
+    let whole = calls
+        .iter()
+        .filter_map(|call| Some((call.node, call.kind, whole_mask(flow, call)?)));
+    whole.collect()
+}
+
+/// The mask of a collective, if it is known, the same for all lanes that may come, and names all lanes of the warp.
+fn whole_mask(flow: &Flow<'_>, call: &Call) -> Option<Lanes> {
+    let here = flow.may[call.node as usize];
+    let mask = call.mask_of(here.trailing_zeros().min(31) as usize)?;
+    let is_whole = flow.launch.lanes() & !mask == 0;
+    (is_whole && lanes(here).all(|lane| call.mask_of(lane) == Some(mask))).then_some(mask)
+}
+
 impl Judge<'_, '_> {
     /// The lanes that may execute another collective that meets `call` with `mask`, or with some mask.
     pub(super) fn elsewhere(&self, call: &Call, mask: Option<Lanes>) -> Lanes {

@@ -1,13 +1,16 @@
-//! Phases: barriers of the CTA bound in time the collectives at which lanes may meet.
+//! Phases: barriers of the CTA, and collectives of whole warps, bound in time the collectives at which lanes may meet.
 //!
 //! A barrier that waits for all threads of the CTA lets nobody on before all threads that have not ended have come to one
 //! (PTX ISA, `barrier`). So the lanes of a warp that have not ended pass their k-th such barrier together, wherever in the
-//! code each of them does, and are in the same *phase* k in between.
+//! code each of them does. A collective whose mask names all lanes of the warp does the same for these. Both are
+//! *boundaries*, and lanes are in the same *phase* k between the k-th and the next one.
 //!
 //! ```text
-//! segment(b, L)   what the lanes L may come to from the barrier b, or from the entry, without passing another one
+//! segment(b, L)   what the lanes L may come to from the boundary b, or from the entry, without passing another one
 //! pairs           (entry, entry); and with (b, d), all (b', d') with b' next after b for the lanes that call, d' next
-//!                 after d for the lane in question
+//!                 after d for the lane in question, where b' and d' may meet: two barriers, or two collectives of the
+//!                 same kind and mask. Lanes that wait at boundaries that do not meet wait for each other for ever: that
+//!                 is undefined by itself
 //! ```
 //!
 //! Lanes that call a collective c in the segment of b are there in the same phase as a lane j in the segment of d, for some
@@ -16,12 +19,13 @@
 //! * no collective that would match is in the segment of d,
 //! * and j certainly does something visible from d on, so that it has not ended;
 //!
-//! and if j ends in no segment of a pair from which those that call go on to another phase.
+//! and if j ends in no segment of a pair from which those that call go on to another phase, unless it certainly does
+//! something visible before and all that they go on to are c and collectives: those name j, which is missing there already.
 //!
 //! Segments and pairs hold too much rather than too little: what is said to be missing never may come. A lane and those that
 //! call are followed apart, so that in a loop whose end they all decide alike it seems that one may end while others go on:
-//! nothing is sure there. Barriers with a count of threads, those that only arrive, and code that is not known could let
-//! lanes on alone: there are no phases then.
+//! nothing is sure there then. Barriers with a count of threads, those that only arrive, and code that is not known could let
+//! lanes on alone: there are no phases then. `in_step.rs` follows them together, where that is not enough.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -31,34 +35,64 @@ use crate::lanes::graph::{NodeKind, cut_phases, is_full_barrier};
 use crate::lanes::placement::Placement;
 use crate::lanes::value::Lanes;
 use crate::limits::MAX_PHASE_STEPS;
-use ptxcheck_ir::Instruction;
+use ptxcheck_ir::{Collective, Instruction};
 
-/// Code that lanes may come to before the next barrier.
-struct Segment {
-    /// The collectives, in order.
-    collectives: Vec<u32>,
-    /// The next barriers.
-    next: Vec<u32>,
+/// A node that ends a phase.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Boundary {
+    /// A barrier of the CTA.
+    Barrier,
+    /// A collective whose mask names all lanes of the warp.
+    Collective(Collective, Lanes),
+}
+
+/// Code that lanes may come to before the next boundary.
+#[derive(Default)]
+pub(super) struct Segment {
+    /// The collectives, in order: those that are boundaries, too.
+    pub(super) collectives: Vec<u32>,
+    /// The next boundaries.
+    pub(super) next: Vec<u32>,
     /// They may end here.
-    may_end: bool,
+    pub(super) may_end: bool,
 }
 
 /// The phases of one solution.
 pub(super) struct Phases {
-    /// By the barrier that a segment begins behind, [`ENTRY`] for none, and the lanes that it is of.
+    pub(super) boundaries: FxHashMap<u32, Boundary>,
+    /// By the boundary that a segment begins behind, [`ENTRY`] for none, and the lanes that it is of.
     segments: FxHashMap<(u32, Lanes), Rc<Segment>>,
     steps_left: usize,
 }
 
 /// Begins the first phase.
-const ENTRY: u32 = u32::MAX;
+pub(super) const ENTRY: u32 = u32::MAX;
+
+/// The phase of a lane that has ended, after something visible, while others waited for it.
+pub(super) const ENDED: u32 = u32::MAX - 1;
 
 impl Phases {
-    /// Phases of a solution with these barriers, if they cut it into phases. `unknown`: lanes that may run unknown
-    /// code.
-    pub(super) fn new(flow: &Flow<'_>, barriers: &[u32], unknown: Lanes) -> Option<Self> {
-        let barriers = barriers.iter().map(|&node| instruction(flow, node));
-        (unknown == 0 && cut_phases(barriers)).then(|| Self {
+    /// Phases of a solution with these barriers, and collectives of whole warps with their masks, if they cut it into phases.
+    /// `unknown`: lanes that may run unknown code.
+    pub(super) fn new(
+        flow: &Flow<'_>,
+        barriers: &[u32],
+        whole: &[(u32, Collective, Lanes)],
+        unknown: Lanes,
+    ) -> Option<Self> {
+        let is_cut = barriers.is_empty() || cut_phases(barriers.iter().map(|&node| instruction(flow, node)));
+        if unknown != 0 || !is_cut {
+            return None;
+        }
+        let full = barriers
+            .iter()
+            .filter(|&&node| is_full_barrier(instruction(flow, node)));
+        let full = full.map(|&node| (node, Boundary::Barrier));
+        let whole = whole
+            .iter()
+            .map(|&(node, kind, mask)| (node, Boundary::Collective(kind, mask)));
+        Some(Self {
+            boundaries: full.chain(whole).collect(),
             segments: FxHashMap::default(),
             steps_left: MAX_PHASE_STEPS,
         })
@@ -75,33 +109,94 @@ impl Phases {
         may_match: &impl Fn(u32) -> bool,
     ) -> Option<bool> {
         let own: Lanes = 1 << lane;
+        let is_met = |there: &Segment, here: &Segment, acts: bool| {
+            let is_called = there.collectives.binary_search(&call).is_ok();
+            let may_meet = || here.collectives.iter().any(|&node| may_match(node));
+            is_called.then(|| acts && !may_meet())
+        };
+        self.is_alone(flow, placement, (call, callers, own), &is_met)
+    }
+
+    /// True if `lane` surely comes to no barrier any more when `callers` wait at the barrier `barrier`, and does something
+    /// visible instead. `None` if the budget is spent.
+    pub(super) fn skips(
+        &mut self,
+        flow: &Flow<'_>,
+        placement: &Placement<'_, '_>,
+        (barrier, callers): (u32, Lanes),
+        lane: usize,
+    ) -> Option<bool> {
+        let own: Lanes = 1 << lane;
+        let is_met = |there: &Segment, here: &Segment, acts: bool| {
+            let is_called = there.next.contains(&barrier);
+            is_called.then_some(acts && here.next.is_empty())
+        };
+        self.is_alone(flow, placement, (barrier, callers, own), &is_met)
+    }
+
+    /// True if `is_alone` says so for some pairs of segments, the first of them of the lanes that call, and says no for
+    /// none, and no lane may have ended before. It is told whether the other lane certainly does something visible from
+    /// the second segment on.
+    fn is_alone(
+        &mut self,
+        flow: &Flow<'_>,
+        placement: &Placement<'_, '_>,
+        (waited_at, callers, own): (u32, Lanes, Lanes),
+        is_alone: &impl Fn(&Segment, &Segment, bool) -> Option<bool>,
+    ) -> Option<bool> {
         let mut seen = FxHashSet::from_iter([(ENTRY, ENTRY)]);
         let mut work = vec![(ENTRY, ENTRY)];
         let mut is_called = false;
         while let Some((of_callers, of_lane)) = work.pop() {
             let there = self.segment(flow, of_callers, callers)?;
-            let here = self.segment(flow, of_lane, own)?;
+            let here = match of_lane {
+                ENDED => Rc::default(),
+                _ => self.segment(flow, of_lane, own)?,
+            };
             self.pay(1 + there.next.len() * here.next.len() + here.collectives.len())?;
-            if there.collectives.binary_search(&call).is_ok() {
-                is_called = true;
-                let acts = of_lane == ENTRY || acts_after(flow, placement, of_lane, own);
-                if !acts || here.collectives.iter().any(|&node| may_match(node)) {
-                    return Some(false);
-                }
+            let acts = matches!(of_lane, ENTRY | ENDED) || acts_after(flow, placement, of_lane, own);
+            match is_alone(&there, &here, acts) {
+                Some(false) => return Some(false),
+                Some(true) => is_called = true,
+                None => {}
             }
             if here.may_end && !there.next.is_empty() {
-                return Some(false);
+                let is_awaited =
+                    |&node: &u32| node == waited_at || self.boundaries.get(&node) != Some(&Boundary::Barrier);
+                let acts = acts && (of_lane != ENTRY || placement.surely_acting(0) & own != 0);
+                if !acts || !there.next.iter().all(is_awaited) {
+                    return Some(false);
+                }
+                let pairs = there.next.iter().map(|&next| (next, ENDED));
+                work.extend(pairs.filter(|pair| seen.insert(*pair)));
+            }
+            if of_lane == ENDED {
+                let pairs = there.next.iter().map(|&next| (next, ENDED));
+                work.extend(pairs.filter(|pair| seen.insert(*pair)));
             }
             for &next in &there.next {
-                let pairs = here.next.iter().map(|&other| (next, other));
-                work.extend(pairs.filter(|pair| seen.insert(*pair)));
+                let others = here.next.iter();
+                let others = others.filter(|other| self.boundaries.get(&next) == self.boundaries.get(other));
+                let mut others = others.peekable();
+                if others.peek().is_none()
+                    && self.boundaries.get(&next) != Some(&Boundary::Barrier)
+                    && seen.insert((next, of_lane))
+                {
+                    // The lane is missing there. If the others go on, it is still where it was.
+                    work.push((next, of_lane));
+                }
+                work.extend(
+                    others
+                        .map(|&other| (next, other))
+                        .filter(|pair| seen.insert(*pair)),
+                );
             }
         }
         Some(is_called)
     }
 
-    fn segment(&mut self, flow: &Flow<'_>, from: u32, lanes: Lanes) -> Option<Rc<Segment>> {
-        if let Some(known) = self.segments.get(&(from, lanes)) {
+    fn segment(&mut self, flow: &Flow<'_>, from: u32, of: Lanes) -> Option<Rc<Segment>> {
+        if let Some(known) = self.segments.get(&(from, of)) {
             return Some(Rc::clone(known));
         }
         let graph = flow.graph;
@@ -112,18 +207,21 @@ impl Phases {
             may_end: false,
         };
         let mut work = Vec::new();
+        let boundaries = &self.boundaries;
         let mut reach = |node: u32, segment: &mut Segment, work: &mut Vec<u32>| {
             if !seen.insert(node) {
                 return;
             }
             if node == graph.exit {
                 segment.may_end = true;
-            } else if is_end(flow, node) {
+                return;
+            }
+            if graph.nodes[node as usize].kind == NodeKind::Collective {
+                segment.collectives.push(node);
+            }
+            if boundaries.contains_key(&node) {
                 segment.next.push(node);
             } else {
-                if graph.nodes[node as usize].kind == NodeKind::Collective {
-                    segment.collectives.push(node);
-                }
                 work.push(node);
             }
         };
@@ -135,13 +233,13 @@ impl Phases {
         while let Some(node) = work.pop() {
             let edges = graph.nodes[node as usize].edges.clone();
             self.steps_left = self.steps_left.checked_sub(1 + edges.len())?;
-            for edge in edges.filter(|&edge| flow.edges[edge as usize] & lanes != 0) {
+            for edge in edges.filter(|&edge| flow.edges[edge as usize] & of != 0) {
                 reach(graph.targets[edge as usize], &mut segment, &mut work);
             }
         }
         segment.collectives.sort_unstable();
         let segment = Rc::new(segment);
-        self.segments.insert((from, lanes), Rc::clone(&segment));
+        self.segments.insert((from, of), Rc::clone(&segment));
         Some(segment)
     }
 
@@ -151,18 +249,12 @@ impl Phases {
     }
 }
 
-/// True if a node ends a phase.
-fn is_end(flow: &Flow<'_>, node: u32) -> bool {
-    let graph = flow.graph;
-    graph.nodes[node as usize].kind == NodeKind::Barrier && is_full_barrier(instruction(flow, node))
-}
-
 fn instruction<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
     let graph = flow.graph;
     graph.context(node).body.instruction(graph.instruction(node))
 }
 
-/// True if a lane certainly has a visible effect after a barrier.
+/// True if a lane certainly has a visible effect after a boundary.
 fn acts_after(flow: &Flow<'_>, placement: &Placement<'_, '_>, barrier: u32, lane: Lanes) -> bool {
     let graph = flow.graph;
     let mut edges = graph.nodes[barrier as usize].edges.clone();

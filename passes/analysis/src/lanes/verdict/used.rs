@@ -133,7 +133,7 @@ impl Walk<'_, '_, '_, '_> {
         let mut point = Point {
             flow,
             node,
-            context: graph.nodes[node as usize].context,
+            context: graph.context(node).home,
             readers: self.readers,
             shuffle: self.shuffle,
             handed: None,
@@ -273,7 +273,8 @@ impl Point<'_, '_> {
         let results = context.body.results(context.body.instruction(shuffle));
         let inside = results.get(1)?.register()?;
         let definitions = self.flow.module.function(context.function).definitions();
-        let is_here = graph.nodes[self.shuffle as usize].context == self.context;
+        let context_of = |node: u32| graph.nodes[node as usize].context;
+        let is_here = context_of(self.shuffle) == context_of(self.node);
         (is_here && definitions.of(inside) == [shuffle]).then_some(inside)
     }
 
@@ -380,7 +381,7 @@ impl Point<'_, '_> {
                 .is_none_or(|callee| module.function(callee).body.is_none()),
         };
         let inner = match self.flow.graph.nodes[self.node as usize].kind {
-            NodeKind::Enter(inner) => Some(inner),
+            NodeKind::Enter(inner) => Some(self.flow.graph.contexts[inner as usize].home),
             _ => None,
         };
         let is_printf = |symbol: SymbolId| {
@@ -493,8 +494,8 @@ impl Point<'_, '_> {
                 })
             }
             Op::CallResult(call) => {
-                let called = graph.callee_number(self.context, call);
-                match (called, uses) {
+                let called = graph.callee_of(graph.nodes[self.node as usize].context, call);
+                match (called.map(|callee| callee.home), uses) {
                     (Some(callee), [Value::Integer(offset), ..]) => {
                         let place = i32::try_from(*offset).map(FrameVariable::Result);
                         let held = place.ok().and_then(|place| self.held.cells.get(&(callee, place)));

@@ -1,0 +1,33 @@
+//! The nodes of a graph in which the first rounds of a loop are apart.
+
+/// The rounds that are apart in a graph.
+pub(super) struct Rounds {
+    /// By node, the one that it is a copy of, or itself.
+    pub origin: Vec<u32>,
+    /// The header in round 0.
+    pub first: u32,
+    /// The first node that is a copy; with it all nodes of round 0 begin.
+    pub copies: u32,
+    /// The nodes of the loop, in order: each round has a copy of each.
+    pub inside: Vec<u32>,
+}
+
+impl Rounds {
+    /// The copies of a node and itself, if it is in the loop.
+    pub(super) fn of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let origin = self.origin[node as usize];
+        let place = self.inside.binary_search(&origin).unwrap_or(0);
+        let copies = self.copies + place as u32..self.origin.len() as u32;
+        copies.step_by(self.inside.len()).chain([origin])
+    }
+
+    /// True if a node is in a round of the loop.
+    pub(super) fn is_in(&self, node: u32) -> bool {
+        self.inside.binary_search(&self.origin[node as usize]).is_ok()
+    }
+
+    /// The header of the loop as it was, behind the rounds that are apart.
+    pub(super) fn rest(&self) -> u32 {
+        self.origin[self.first as usize]
+    }
+}

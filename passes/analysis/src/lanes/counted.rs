@@ -1,0 +1,273 @@
+//! Loops that lanes leave after a number of rounds that the numbers of their threads decide.
+//!
+//! A loop is *counted by lane* if a collective or a barrier is in it, and one of its exits is decided by constants and thread
+//! numbers alone: `for (i = lane; i < 100; i += 32)`, `if (lane < 16 && i == 2) break;`. A loop over constants that all lanes go
+//! round alike (`for (s = 16; s > 0; s /= 2)`) is none, unless it is left under another condition.
+
+use rustc_hash::FxHashSet;
+
+use crate::dominators::Dominators;
+use crate::limits::MAX_EXIT_STEPS;
+use crate::shared::Shared;
+use crate::slots::Effect;
+use crate::variable::Variable;
+use ptxcheck_ir::evaluate::is_interpreted;
+use ptxcheck_ir::{
+    AccessKind, BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Register, Special,
+    Value,
+};
+
+/// The loops of a module that are counted by lane, by function.
+pub(super) struct Counted {
+    is_in: Vec<bool>,
+}
+
+impl Counted {
+    /// Marks the functions with such a loop, and those that call them. `meets`: the functions that come to a collective or a
+    /// barrier; `has_shape`: the shape of some CTA is known.
+    #[must_use]
+    pub(super) fn new(module: &Shared<'_>, meets: &[bool], has_shape: bool) -> Self {
+        let mut is_in = vec![false; module.module.functions.len()];
+        for (id, _, body) in module.module.bodies() {
+            if meets[id.index()] && !module.deadline.is_over_at_step() {
+                let exits = Exits::new(module, id, body, has_shape);
+                is_in[id.index()] = exits.has_counted_loop(meets);
+            }
+        }
+        module.call_graph().mark_callers(&mut is_in);
+        Self { is_in }
+    }
+
+    /// True if a function, or one that it leads to, has such a loop.
+    #[must_use]
+    pub(super) fn is_in(&self, function: FunctionId) -> bool {
+        self.is_in[function.index()]
+    }
+}
+
+/// Search for what decides branches of one function.
+pub(super) struct Exits<'a, 'm> {
+    module: &'a Shared<'m>,
+    function: FunctionId,
+    body: &'a Body<'m>,
+    has_shape: bool,
+}
+
+/// The values that a branch depends on, if they are constants and thread numbers alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// They are the same for all lanes.
+    Alike,
+    /// Thread numbers are among them, or decide which of several values a variable has.
+    ByLane,
+}
+
+/// A write to a variable.
+#[derive(Default)]
+struct Written {
+    /// The variables that it depends on.
+    reads: Vec<Variable>,
+    /// Thread numbers are in it, or what callers pass or callees return.
+    by_lane: bool,
+}
+
+impl<'a, 'm> Exits<'a, 'm> {
+    /// Of a function with this body. `has_shape`: the shape of some CTA is known.
+    pub(super) const fn new(
+        module: &'a Shared<'m>,
+        function: FunctionId,
+        body: &'a Body<'m>,
+        has_shape: bool,
+    ) -> Self {
+        Self {
+            module,
+            function,
+            body,
+            has_shape,
+        }
+    }
+
+    fn has_counted_loop(&self, meets: &[bool]) -> bool {
+        let analyses = self.module.function(self.function);
+        let cfg = analyses.cfg();
+        for &block in cfg.reverse_postorder() {
+            for &header in self.body.successors(block) {
+                if cfg.rank(header) <= cfg.rank(block) && self.is_counted(header, block, meets) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// True if the loop that one edge closes is counted by lane.
+    fn is_counted(&self, header: BlockId, latch: BlockId, meets: &[bool]) -> bool {
+        let analyses = self.module.function(self.function);
+        let (cfg, body) = (analyses.cfg(), self.body);
+        let mut inside = FxHashSet::from_iter([header, latch]);
+        let mut work = vec![latch];
+        while let Some(block) = work.pop() {
+            if block != header {
+                for &before in cfg.predecessors(block) {
+                    match cfg.rank(before) {
+                        None => {}
+                        // The header does not dominate it.
+                        rank if rank < cfg.rank(header) => return false,
+                        _ if inside.insert(before) => work.push(before),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let holds = |block: &BlockId| {
+            let mut instructions = body.block(*block);
+            instructions.any(|(_, instruction)| self.meets(instruction, meets))
+        };
+        let leaves = |block: &BlockId| {
+            let is_end = body
+                .terminator(*block)
+                .is_some_and(|last| matches!(last.op, Op::Return | Op::Exit));
+            is_end || body.successors(*block).iter().any(|next| !inside.contains(next))
+        };
+        let mut exits = inside.iter().copied().filter(leaves);
+        inside.iter().any(holds)
+            && exits.any(|exit| {
+                let guard = body.terminator(exit).and_then(|last| last.guard);
+                let is_passed = || self.dominators().dominates(exit, latch);
+                guard.is_some_and(|guard| self.is_guard_counted(guard, is_passed))
+            })
+    }
+
+    fn meets(&self, instruction: &Instruction, meets: &[bool]) -> bool {
+        match instruction.op {
+            Op::Collective(..) | Op::Barrier(_) => true,
+            Op::Call(_) => match self.body.callee(instruction) {
+                Some(Callee::Direct(symbol)) => {
+                    let callee = self.module.module.called(symbol);
+                    callee.is_some_and(|callee| meets[callee.index()])
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// True if a guard may let lanes out of a loop after a number of rounds that they know. `is_passed` says that lanes come to
+    /// it in every round.
+    pub(super) fn is_guard_counted(&self, guard: Guard, is_passed: impl Fn() -> bool) -> bool {
+        match self.decision(guard.register) {
+            Some(Decision::ByLane) => true,
+            Some(Decision::Alike) => !is_passed(),
+            None => false,
+        }
+    }
+
+    /// The values that a predicate depends on; `None` if others are among them than constants and thread numbers.
+    fn decision(&self, predicate: Register) -> Option<Decision> {
+        let (by_lane, several) = self.made_of(predicate)?;
+        // Lanes that part by their numbers give such a variable one value or another.
+        let is_split = |write: &InstructionId| {
+            let block = self.body.block_of(*write);
+            let mut above = std::iter::successors(Some(block), |&at| self.dominators().immediate(at)).skip(1);
+            let guard = above.find_map(|at| self.body.terminator(at)?.guard);
+            guard
+                .and_then(|guard| self.made_of(guard.register))
+                .is_some_and(|(by_lane, _)| by_lane)
+        };
+        let is_by_lane = by_lane || several.iter().any(is_split);
+        Some(if is_by_lane {
+            Decision::ByLane
+        } else {
+            Decision::Alike
+        })
+    }
+
+    fn dominators(&self) -> &'a Dominators {
+        self.module.function(self.function).dominators()
+    }
+
+    /// The values that a predicate is made of, if they are constants and thread numbers: whether the latter are among them, and
+    /// the writes of variables that have several.
+    fn made_of(&self, predicate: Register) -> Option<(bool, Vec<InstructionId>)> {
+        let analyses = self.module.function(self.function);
+        let (mut by_lane, mut several) = (false, Vec::new());
+        let mut left = MAX_EXIT_STEPS;
+        let mut work = vec![Variable::Register(predicate)];
+        let mut seen = FxHashSet::from_iter(work.iter().copied());
+        while let Some(variable) = work.pop() {
+            let writers = variable.writers(analyses.definitions(), || analyses.slots());
+            left = left.checked_sub(writers.len())?;
+            if writers.len() > 1 {
+                several.extend(writers);
+            }
+            for &write in writers {
+                let written = self.written(variable, write)?;
+                by_lane |= written.by_lane;
+                work.extend(written.reads.into_iter().filter(|read| seen.insert(*read)));
+            }
+        }
+        Some((by_lane, several))
+    }
+
+    /// A write to a variable; `None` if it depends on other values than constants, thread numbers and variables.
+    fn written(&self, variable: Variable, write: InstructionId) -> Option<Written> {
+        let instruction = self.body.instruction(write);
+        let uses = self.body.uses(instruction);
+        let mut written = Written::default();
+        let read: &[Value] = match (variable, instruction.op) {
+            (Variable::Slot(_), _) => uses.get(2..3)?,
+            (_, op) if is_interpreted(op) => uses,
+            (_, Op::Access(access)) if access.kind == AccessKind::Load => {
+                match self
+                    .module
+                    .function(self.function)
+                    .slots()
+                    .effect(write, instruction)
+                {
+                    Effect::Load(slot) => written.reads.push(Variable::Slot(slot)),
+                    _ if self.is_passed(instruction) => written.by_lane = true,
+                    _ => return None,
+                }
+                &[]
+            }
+            (_, Op::CallResult(_)) => {
+                written.by_lane = true;
+                &[]
+            }
+            _ => return None,
+        };
+        let guard = instruction.guard.map(|guard| Value::Register(guard.register));
+        for &value in read.iter().chain(&guard) {
+            match value {
+                Value::Integer(_) => {}
+                Value::Register(register) | Value::Not(register) => {
+                    written.reads.push(Variable::Register(register));
+                }
+                Value::Special(special) => written.by_lane |= self.tells_lanes(special)?,
+                _ => return None,
+            }
+        }
+        Some(written)
+    }
+
+    /// True if a function loads a parameter that its callers pass.
+    fn is_passed(&self, load: &Instruction) -> bool {
+        let is_kernel = self.module.module.function(self.function).is_kernel();
+        !is_kernel && self.body.loaded_param(load).is_some()
+    }
+
+    /// True if a special register tells lanes apart, false if it holds a known value; `None` if that is not known.
+    fn tells_lanes(&self, special: Special) -> Option<bool> {
+        match special {
+            Special::Tid(_)
+            | Special::LaneId
+            | Special::LaneMaskEq
+            | Special::LaneMaskLe
+            | Special::LaneMaskLt
+            | Special::LaneMaskGe
+            | Special::LaneMaskGt => Some(true),
+            Special::Ntid(_) if self.has_shape => Some(false),
+            _ => None,
+        }
+    }
+}

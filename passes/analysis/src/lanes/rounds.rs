@@ -1,0 +1,178 @@
+//! Loops that lanes leave after a number of rounds of their own, looked at round by round.
+//!
+//! Each such loop ([`Exits`]) is looked at in a graph of its own with its first rounds apart. What is definite there is so in the
+//! code, and is added to the findings about the kernel.
+
+use rustc_hash::FxHashSet;
+
+use super::counted::Exits;
+use super::finding::{Root, key};
+use super::flow::Flow;
+use super::graph::{NodeKind, Test};
+use super::kernel::looked_at;
+use super::launch::{Launch, launches_of};
+use super::layout::LaneLayout;
+use super::scenario::Fixed;
+use super::slice::Slices;
+use super::verdict;
+use crate::certainty::Certainty;
+use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES, MAX_ROUNDS};
+use crate::shared::Shared;
+use ptxcheck_ir::FunctionId;
+
+/// Looks at a kernel, or at a function that no kernel reaches.
+pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
+    let Some(layout) = LaneLayout::new(module, slices, function) else {
+        let bounds = &module.module.function(function).launch;
+        return Root::unknown(function, Launch::new(bounds, None, true));
+    };
+    let mut root = looked_at(&layout, least);
+    look_at_loops(&layout, slices, &mut root, least);
+    root
+}
+
+/// Adds to the findings about a kernel what is definite in single rounds of its loops.
+fn look_at_loops(layout: &LaneLayout<'_>, slices: &Slices, root: &mut Root, least: Certainty) {
+    let loops = counted_loops(layout);
+    if loops.is_empty() || root.is_unknown {
+        return;
+    }
+    let functions = layout.graph.contexts.iter().map(|context| context.function);
+    let in_states = slices.in_states(functions);
+    for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
+        let Some((peeled, are_all)) = peeled(layout, &in_states, of) else {
+            continue;
+        };
+        add(root, &peeled, are_all, looked_at(&peeled, least));
+    }
+}
+
+/// The loops of a kernel that lanes may leave after a number of rounds of their own.
+fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
+    let (graph, order) = (&layout.graph, &layout.order);
+    let count = order.loops.len();
+    let mut holds = vec![false; count];
+    let mut latches: Vec<Vec<u32>> = vec![Vec::new(); count];
+    for &node in &order.nodes {
+        if matches!(
+            graph.nodes[node as usize].kind,
+            NodeKind::Collective | NodeKind::Barrier
+        ) {
+            order.loops_of(node).for_each(|of| holds[of as usize] = true);
+        }
+        for target in graph.successors(node) {
+            let of = order.loop_of[target as usize];
+            if order.ends_round(node, target, target) {
+                latches[of as usize].push(node);
+            }
+        }
+    }
+    if !holds.contains(&true) {
+        return Vec::new();
+    }
+    let mut is_counted = vec![false; count];
+    let has_shape = launches_of(layout.module, layout.function, false)
+        .iter()
+        .any(|launch| launch.shape.is_some());
+    for &node in &order.nodes {
+        let Test::Guard(guard) = graph.nodes[node as usize].test else {
+            continue;
+        };
+        for of in graph.successors(node).flat_map(|target| order.left(node, target)) {
+            let index = of as usize;
+            if !holds[index] || is_counted[index] {
+                continue;
+            }
+            let is_passed = || latches[index].iter().all(|&latch| order.dominates(node, latch));
+            let context = graph.context(node);
+            let exits = Exits::new(layout.module, context.function, context.body, has_shape);
+            is_counted[index] = exits.is_guard_counted(guard, is_passed);
+        }
+    }
+    let is_fit = |of: &u32| {
+        let of = &order.loops[*of as usize];
+        of.is_natural && of.header != 0 && !order.is_tangled(of.header)
+    };
+    (0..count as u32)
+        .filter(|&of| is_counted[of as usize])
+        .filter(is_fit)
+        .collect()
+}
+
+/// The layout with the rounds of a loop apart: as many as lanes go, if that is known. The second result says that these are all.
+fn peeled<'k>(layout: &LaneLayout<'k>, slices: &'k Slices, of: u32) -> Option<(LaneLayout<'k>, bool)> {
+    let size = layout
+        .order
+        .nodes
+        .iter()
+        .filter(|&&node| layout.order.is_in(node, of))
+        .count();
+    let with = |rounds: u32| {
+        let is_small = size * rounds as usize <= MAX_ROUND_NODES;
+        let peeled = layout.peeled(slices, of, rounds).filter(|_| is_small)?;
+        let is_exceeded = is_exceeded(&peeled)?;
+        Some((peeled, is_exceeded))
+    };
+    let (few, is_exceeded) = with(FEW_ROUNDS)?;
+    if is_exceeded && let Some((all, false)) = with(MAX_ROUNDS) {
+        return Some((all, true));
+    }
+    Some((few, !is_exceeded))
+}
+
+/// True if lanes of warp 0 may go more rounds of a loop than are apart.
+fn is_exceeded(peeled: &LaneLayout<'_>) -> Option<bool> {
+    let reads_other = peeled.module.reads_other_dimensions(peeled.function);
+    let mut launch = *launches_of(peeled.module, peeled.function, reads_other).first()?;
+    launch.warp = Some(0);
+    let fixed = Fixed::default();
+    let flow = Flow::new(peeled, launch, &fixed, peeled.pool())?;
+    let rest = peeled.graph.rounds.as_ref()?.rest();
+    let is_exceeded = flow.may[rest as usize] != 0;
+    peeled.keep(flow.pool);
+    Some(is_exceeded)
+}
+
+/// Adds what is definite in single rounds, once for each instruction and problem.
+fn add(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
+    let Some(rounds) = &peeled.graph.rounds else {
+        return;
+    };
+    if found.is_unknown {
+        return;
+    }
+    let is_definite = |certainty| certainty == Certainty::Definite;
+    if are_all && !found.is_limited {
+        // Where nothing may be wrong in any round, nothing is.
+        let open: FxHashSet<_> = found
+            .findings
+            .iter()
+            .map(|found| (&found.issue.site, found.issue.problem))
+            .collect();
+        let is_looked_at = |node: u32| rounds.is_in(node);
+        root.findings.retain(|known| {
+            let issue = &known.issue;
+            is_definite(issue.certainty)
+                || !is_looked_at(issue.node)
+                || open.contains(&(&issue.site, issue.problem))
+        });
+    }
+    let mut known: FxHashSet<(verdict::Site, verdict::Problem)> = FxHashSet::default();
+    for found in &root.findings {
+        if is_definite(found.issue.certainty) {
+            known.insert((found.issue.site.clone(), found.issue.problem));
+        }
+    }
+    for mut found in found.findings {
+        let at = (found.issue.site.clone(), found.issue.problem);
+        if !is_definite(found.issue.certainty) || known.contains(&at) {
+            continue;
+        }
+        root.findings
+            .retain(|other| (&other.issue.site, other.issue.problem) != (&at.0, at.1));
+        found.issue.node = rounds.origin[found.issue.node as usize];
+        root.findings.push(found);
+        known.insert(at);
+    }
+    root.findings.sort_by(|a, b| key(a).cmp(&key(b)));
+}

@@ -1,0 +1,411 @@
+//! Uniform branches: those that all lanes of a warp take alike, round for round of the loops around them.
+//!
+//! ```text
+//! varying(x)    a cell with a value from memory or from a thread's number, made of another varying cell, or written at a divided
+//!               node or under a varying guard
+//! divided(n)    a node between a branch that tests a varying cell and the node at which all ways from it have met again
+//! uniform(b)    a branch that is not divided and tests no varying cell
+//! ```
+//!
+//! A cell that does not vary holds a function of the launch, of the kernel's parameters, and of the uniform branches that were
+//! taken before. So the uniform branches and the undivided barriers and collectives that a lane passes, each with what it
+//! decides, are the same sequence for all lanes of a warp, up to where a lane ends. Ways that lead to the end of the thread without a
+//! barrier or collective do not divide: a lane that takes one passes none of these any more.
+//!
+//! `Base::Uniform` says less: there, a load by all lanes of one address gives one value, which holds for lanes that are together, but
+//! not for what a lane finds there later.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+
+use super::flow::Flow;
+use super::graph::{Context, NONE, NodeKind, Test};
+use super::slice::Cell;
+use crate::limits::MAX_UNIFORM_STEPS;
+use crate::slots::Effect;
+use ptxcheck_ir::evaluate::is_interpreted;
+use ptxcheck_ir::{AccessKind, Instruction, InstructionId, Op, Space, Special, Value};
+
+/// The uniform branches of a solution.
+pub(super) struct Uniform {
+    /// By node: it is divided.
+    is_divided: Vec<bool>,
+    /// By node: it ends with a uniform branch.
+    is_uniform: Vec<bool>,
+}
+
+/// The ways from a branch that have not met again.
+#[derive(Default)]
+struct Ways {
+    /// The nodes that they have come to, by rank.
+    inside: BTreeSet<u32>,
+    seen: FxHashSet<u32>,
+    /// Edges that leave the loop, one to each target.
+    leaving: Vec<(u32, u32)>,
+    /// One leads to another round of the loop.
+    goes_round: bool,
+}
+
+impl Ways {
+    fn count(&self) -> usize {
+        self.inside.len() + self.leaving.len() + usize::from(self.goes_round)
+    }
+}
+
+/// Reasons for which a value differs from lane to lane.
+type Reasons = u8;
+
+/// Thread numbers are in it: the solution may say that it is one value nonetheless.
+const THREAD: Reasons = 1;
+
+/// Anything else.
+const OTHER: Reasons = 2;
+
+impl Uniform {
+    /// Those of a solution; `None` if it is too much work to say.
+    #[must_use]
+    pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
+        let mut search = Search::new(flow);
+        while search.pass()? {}
+        let is_divided = search.is_divided;
+        let is_uniform = (0..flow.graph.nodes.len())
+            .map(|node| {
+                let has_test = flow.graph.nodes[node].test != Test::None;
+                has_test && !is_divided[node] && !search.is_split[node] && !search.is_ending[node]
+            })
+            .collect();
+        Some(Self {
+            is_divided,
+            is_uniform,
+        })
+    }
+
+    /// True if a node ends with a uniform branch.
+    #[must_use]
+    pub(super) fn is_branch(&self, node: u32) -> bool {
+        self.is_uniform[node as usize]
+    }
+
+    /// True if uniform branches alone decide whether and how often lanes come to a node.
+    #[must_use]
+    pub(super) fn is_undivided(&self, node: u32) -> bool {
+        !self.is_divided[node as usize]
+    }
+}
+
+struct Search<'f, 'a> {
+    flow: &'f Flow<'a>,
+    /// By cell, those outside of the states first.
+    varying: Vec<Reasons>,
+    is_divided: Vec<bool>,
+    /// By node: its branch is not uniform, and what it divides is marked.
+    is_split: Vec<bool>,
+    /// By node: no barrier or collective comes after it.
+    is_ending: Vec<bool>,
+    steps_left: usize,
+}
+
+impl<'f, 'a> Search<'f, 'a> {
+    fn new(flow: &'f Flow<'a>) -> Self {
+        let graph = flow.graph;
+        let nodes = graph.nodes.len();
+        let is_ending = endings(flow);
+        let cells = (graph.singles + graph.flowing) as usize;
+        let varying = (0..cells).map(|cell| if flow.is_read_early(cell) { OTHER } else { 0 });
+        Self {
+            varying: varying.collect(),
+            is_divided: vec![false; nodes],
+            is_split: vec![false; nodes],
+            is_ending,
+            steps_left: MAX_UNIFORM_STEPS,
+            flow,
+        }
+    }
+
+    /// Looks at all nodes once; true if more varies than before. `None` if the budget is spent.
+    fn pass(&mut self) -> Option<bool> {
+        let graph = self.flow.graph;
+        let mut has_changed = false;
+        for &node in &self.flow.order.nodes {
+            let current = &graph.nodes[node as usize];
+            let context = graph.context(node);
+            self.pay(1 + current.steps.len())?;
+            if let NodeKind::Enter(callee) = current.kind {
+                has_changed |= self.arguments(node, &graph.contexts[callee as usize]);
+            }
+            for &step in context.steps(current) {
+                has_changed |= self.step(node, context, step);
+            }
+            if !self.is_split[node as usize] && self.is_test_varying(node, current.test) {
+                // The rounds of such a loop cannot be told apart.
+                if self.flow.order.is_tangled(node) {
+                    return None;
+                }
+                self.is_split[node as usize] = true;
+                self.divide(node)?;
+                has_changed = true;
+            }
+        }
+        Some(has_changed)
+    }
+
+    fn pay(&mut self, steps: usize) -> Option<()> {
+        self.steps_left = self.steps_left.checked_sub(steps)?;
+        (!self.flow.module.deadline.is_over_after(steps)).then_some(())
+    }
+
+    fn is_test_varying(&self, node: u32, test: Test) -> bool {
+        let context = self.flow.graph.context(node);
+        let reasons = match test {
+            Test::None => return false,
+            Test::Guard(guard) => self.value(context, Value::Register(guard.register)),
+            Test::Table(index, guard) => {
+                let guard = guard.map_or(0, |guard| self.value(context, Value::Register(guard.register)));
+                self.value(context, index) | guard
+            }
+        };
+        reasons != 0
+    }
+
+    /// Marks the nodes between a branch and the node at which all ways from it have met again.
+    fn divide(&mut self, branch: u32) -> Option<()> {
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        let mut scope = order.loop_of[branch as usize];
+        let mut edges: Vec<(u32, u32)> = graph.successors(branch).map(|next| (branch, next)).collect();
+        loop {
+            let mut ways = Ways::default();
+            for (source, target) in edges {
+                self.arrive(&mut ways, scope, source, target);
+            }
+            while ways.count() > 1
+                && let Some(rank) = ways.inside.pop_first()
+            {
+                let node = order.nodes[rank as usize];
+                self.pay(1 + graph.nodes[node as usize].edges.len())?;
+                self.is_divided[node as usize] = true;
+                for target in graph.successors(node) {
+                    self.arrive(&mut ways, scope, node, target);
+                }
+            }
+            if ways.count() <= 1 || !ways.inside.is_empty() || scope == NONE {
+                return Some(());
+            }
+            edges = ways.leaving;
+            if ways.goes_round {
+                // Lanes leave the loop in different rounds, wherever it is left.
+                self.pay(order.nodes.len())?;
+                edges = Vec::new();
+                for &node in order.nodes.iter().filter(|&&node| order.is_in(node, scope)) {
+                    self.is_divided[node as usize] = true;
+                    let left = graph.successors(node).filter(|&next| !order.is_in(next, scope));
+                    edges.extend(left.map(|next| (node, next)));
+                }
+            }
+            scope = order.loops[scope as usize].parent;
+        }
+    }
+
+    /// Adds an edge to the ways from a branch. `scope`: the loop that they are followed in, [`NONE`] for none.
+    fn arrive(&self, ways: &mut Ways, scope: u32, source: u32, target: u32) {
+        let order = self.flow.order;
+        if self.is_ending[target as usize] {
+            return;
+        }
+        if scope != NONE && !order.is_in(target, scope) {
+            if !ways.leaving.iter().any(|&(_, known)| known == target) {
+                ways.leaving.push((source, target));
+            }
+        } else if scope != NONE && order.loops[scope as usize].header == target {
+            ways.goes_round = true;
+        } else if !order.is_back(source, target) && ways.seen.insert(target) {
+            ways.inside.insert(order.rank[target as usize]);
+        }
+    }
+
+    /// The values that a call passes to its callee.
+    fn arguments(&mut self, node: u32, callee: &Context<'_>) -> bool {
+        let graph = self.flow.graph;
+        let context = graph.context(node);
+        let instruction = context.body.instruction(graph.instruction(node));
+        let Op::Call(call) = instruction.op else {
+            return false;
+        };
+        let mut has_changed = false;
+        for (number, offset, place) in callee.slice.params() {
+            let mut arguments = context.body.arguments(context.body.call(call)).iter();
+            let passed = arguments
+                .find(|argument| argument.param == number && i32::try_from(argument.offset) == Ok(offset));
+            let reasons = passed.map_or(OTHER, |passed| self.value(context, passed.value));
+            has_changed |= self.write(node, callee, Some(place), reasons);
+        }
+        has_changed
+    }
+
+    fn step(&mut self, node: u32, context: &Context<'_>, step: InstructionId) -> bool {
+        let (body, slice) = (context.body, context.slice);
+        let instruction = body.instruction(step);
+        let slots = self.flow.module.function(context.function).slots();
+        // Lanes that do not write keep what they have.
+        let is_kept = instruction
+            .guard
+            .is_some_and(|guard| self.value(context, Value::Register(guard.register)) != 0);
+        let kept = if is_kept { OTHER } else { 0 };
+        let mut has_changed = false;
+        let mut result = None;
+        for register in body.defined(instruction) {
+            let reasons = *result.get_or_insert_with(|| self.outcome(node, context, step, instruction));
+            has_changed |= self.write(node, context, slice.register(register), reasons | kept);
+        }
+        if let Some((offset, value)) = body.returned(instruction) {
+            let reasons = self.value(context, value) | kept;
+            has_changed |= self.write(node, context, slice.result(offset), reasons);
+        }
+        match slots.effect(step, instruction) {
+            effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
+                let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+                let reasons = match effect {
+                    Effect::Store(_) => self.value(context, stored) | kept,
+                    _ => OTHER,
+                };
+                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                    has_changed |= self.write(node, context, slice.slot(slot), reasons);
+                }
+            }
+            Effect::SpoilEscaped => {
+                for (slot, place) in slice.slots() {
+                    if slots.escapes(slot) {
+                        has_changed |= self.write(node, context, Some(place), OTHER);
+                    }
+                }
+            }
+            Effect::Load(_) | Effect::None => {}
+        }
+        has_changed
+    }
+
+    /// Reasons for which the results of an instruction vary.
+    fn outcome(
+        &self,
+        node: u32,
+        context: &Context<'_>,
+        step: InstructionId,
+        instruction: &Instruction,
+    ) -> Reasons {
+        let body = context.body;
+        let uses = body.uses(instruction);
+        let all = |uses: &[Value]| {
+            uses.iter()
+                .fold(0, |all, &value| all | self.value(context, value))
+        };
+        match instruction.op {
+            op if is_interpreted(op) => all(uses),
+            Op::ToGeneric(..) | Op::FromGeneric(..) => all(uses),
+            Op::Access(access) if access.kind == AccessKind::Load => {
+                let slots = self.flow.module.function(context.function).slots();
+                if let Effect::Load(slot) = slots.effect(step, instruction) {
+                    return self.place(context, context.slice.slot(slot));
+                }
+                let is_kernel = self.flow.module.module.function(context.function).is_kernel();
+                match (access.space, uses) {
+                    (Space::Param, &[Value::Param(number, offset), Value::Integer(0), ..]) => {
+                        if context.caller.is_some() {
+                            self.place(context, context.slice.param(number, offset))
+                        } else if is_kernel {
+                            0
+                        } else {
+                            OTHER
+                        }
+                    }
+                    (Space::Const, &[address, Value::Integer(_), ..]) if !access.volatile => {
+                        self.value(context, address)
+                    }
+                    _ => OTHER,
+                }
+            }
+            Op::CallResult(call) => {
+                let here = self.flow.graph.nodes[node as usize].context;
+                let callee = self.flow.graph.callee_of(here, call);
+                let offset = match uses.first() {
+                    Some(&Value::Integer(offset)) => i32::try_from(offset).ok(),
+                    _ => None,
+                };
+                match (callee, offset) {
+                    (Some(callee), Some(offset)) => self.place(callee, callee.slice.result(offset)),
+                    _ => OTHER,
+                }
+            }
+            _ => OTHER,
+        }
+    }
+
+    fn value(&self, context: &Context<'_>, value: Value) -> Reasons {
+        match value {
+            Value::Integer(_) | Value::Param(..) | Value::Symbol(..) => 0,
+            Value::Register(register) | Value::Not(register) => {
+                self.place(context, context.slice.register(register))
+            }
+            Value::Special(special) => match special {
+                Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_) | Special::Uniform => 0,
+                Special::Tid(_)
+                | Special::LaneId
+                | Special::LaneMaskEq
+                | Special::LaneMaskLe
+                | Special::LaneMaskLt
+                | Special::LaneMaskGe
+                | Special::LaneMaskGt => THREAD,
+                Special::WarpId | Special::NwarpId | Special::Other => OTHER,
+            },
+            Value::ReturnSlot(..) | Value::Unknown => OTHER,
+        }
+    }
+
+    fn place(&self, context: &Context<'_>, place: Option<Cell>) -> Reasons {
+        place.map_or(OTHER, |place| self.varying[self.number(context, place)])
+    }
+
+    fn number(&self, context: &Context<'_>, place: Cell) -> usize {
+        match place {
+            Cell::Single(cell) => (context.singles + cell) as usize,
+            Cell::Flowing(cell) => (self.flow.graph.singles + context.flowing + cell) as usize,
+        }
+    }
+
+    fn write(&mut self, node: u32, context: &Context<'_>, place: Option<Cell>, reasons: Reasons) -> bool {
+        let Some(place) = place else { return false };
+        let number = self.number(context, place);
+        let mut reasons = reasons;
+        if reasons == THREAD && matches!(place, Cell::Single(_)) && self.flow.is_single_alike(number) {
+            reasons = 0;
+        }
+        if self.is_divided[node as usize] {
+            reasons |= OTHER;
+        }
+        let known = &mut self.varying[number];
+        let has_changed = reasons & !*known != 0;
+        *known |= reasons;
+        has_changed
+    }
+}
+
+/// By node: no barrier, no collective and no unknown code comes after it, nor is it one.
+fn endings(flow: &Flow<'_>) -> Vec<bool> {
+    let graph = flow.graph;
+    let mut is_ending = vec![true; graph.nodes.len()];
+    let mut work: Vec<u32> = flow.order.nodes.clone();
+    work.retain(|&node| {
+        let kind = graph.nodes[node as usize].kind;
+        matches!(kind, NodeKind::Collective | NodeKind::Barrier | NodeKind::Unknown)
+    });
+    for &node in &work {
+        is_ending[node as usize] = false;
+    }
+    while let Some(node) = work.pop() {
+        for before in graph.predecessors(node) {
+            if std::mem::replace(&mut is_ending[before as usize], false) {
+                work.push(before);
+            }
+        }
+    }
+    is_ending
+}

@@ -1,0 +1,384 @@
+//! Phases that lanes go through in step.
+//!
+//! `phases.rs` follows those that call and the lane in question apart, so that one may seem to leave a loop while the others go round it
+//! once more. Here, they are *in step* as long as the undivided boundaries that they pass are the same, from the entry on: then they take
+//! the same edges of uniform branches (`uniform.rs`) up to the next one, and each choice of these edges is looked at by itself.
+//!
+//! A lane is *stuck* in a segment if it cannot end there, or only after something visible that it does once it has left the way to where
+//! the others wait: those wait for it then, and whatever comes after is undefined.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+use super::phases::{Boundary, ENTRY, Segment};
+use crate::lanes::flow::Flow;
+use crate::lanes::graph::NodeKind;
+use crate::lanes::placement::Placement;
+use crate::lanes::uniform::Uniform;
+use crate::lanes::value::Lanes;
+use crate::limits::{MAX_CHOSEN_BRANCHES, MAX_PHASE_STEPS};
+
+/// Branches, each with a mark.
+type Branches = Rc<[(u32, bool)]>;
+
+/// A set of nodes.
+type Nodes = FxHashSet<u32>;
+
+/// The uniform branches of a solution, and what is left of the budget for following lanes in step.
+pub(super) struct InStep {
+    uniform: Uniform,
+    /// By barrier or collective: the nodes on the way to it, in one round of the loops around it.
+    ways: FxHashMap<u32, Rc<Nodes>>,
+    /// By node, [`ENTRY`] for the entry, and lanes: the uniform branches up to the next boundary, in order, those that are passed once before
+    /// the next undivided boundary marked.
+    branches: FxHashMap<(u32, Lanes), Branches>,
+    steps_left: usize,
+}
+
+/// Lanes that wait for another one.
+#[derive(Clone, Copy)]
+pub(super) struct Wait<'w> {
+    /// The collective or barrier.
+    pub(super) at: u32,
+    /// Those that wait there.
+    pub(super) callers: Lanes,
+    /// The other lane.
+    pub(super) own: Lanes,
+    /// The nodes that certainly have a visible effect.
+    pub(super) visible: &'w [bool],
+}
+
+/// A choice of edges of uniform branches.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Choice {
+    /// Edges that are not taken.
+    without: Vec<u32>,
+    /// A branch that is passed several times, and the edge that is taken first.
+    first: Option<(u32, u32)>,
+}
+
+/// Where the callers and the other lane are.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Pair {
+    callers: u32,
+    lane: u32,
+    /// They have passed the same undivided boundaries.
+    is_in_step: bool,
+    /// The edges chosen behind the last one of these.
+    choice: Choice,
+}
+
+impl InStep {
+    /// Of a solution; `None` if nothing is known of its branches.
+    pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
+        let uniform = Uniform::new(flow)?;
+        let mut nodes = flow.order.nodes.iter();
+        nodes.any(|&node| uniform.is_branch(node)).then_some(Self {
+            uniform,
+            ways: FxHashMap::default(),
+            branches: FxHashMap::default(),
+            steps_left: MAX_PHASE_STEPS,
+        })
+    }
+
+    /// True if a lane is stuck elsewhere whenever others wait for it: `is_apart` says of a segment of those that wait and one of the lane
+    /// whether it is so there; `None`: the others do not come to wait. `None` if the budget is spent.
+    pub(super) fn is_stuck(
+        &mut self,
+        flow: &Flow<'_>,
+        placement: &mut Placement<'_, '_>,
+        boundaries: &FxHashMap<u32, Boundary>,
+        wait: Wait<'_>,
+        is_apart: &impl Fn(&Segment, &Segment) -> Option<bool>,
+    ) -> Option<bool> {
+        let first = Pair {
+            callers: ENTRY,
+            lane: ENTRY,
+            is_in_step: true,
+            choice: Choice::default(),
+        };
+        let mut seen = FxHashSet::from_iter([first.clone()]);
+        let mut work = vec![first];
+        let mut is_met = false;
+        while let Some(pair) = work.pop() {
+            for choice in self.choices(flow, boundaries, &wait, &pair)? {
+                let there = self.segment(flow, boundaries, (pair.callers, wait.callers), &choice, None)?;
+                let here = self.segment(flow, boundaries, (pair.lane, wait.own), &choice, None)?;
+                self.pay(1 + there.next.len() * here.next.len())?;
+                let apart = is_apart(&there, &here);
+                if here.may_end && (apart.is_some() || !there.next.is_empty()) {
+                    let waited_at = apart
+                        .map(|_| wait.at)
+                        .into_iter()
+                        .chain(there.next.iter().copied());
+                    let ways: Vec<Rc<Nodes>> = waited_at
+                        .map(|at| self.way(placement, at))
+                        .collect::<Option<_>>()?;
+                    let is_seen = |node: u32| {
+                        wait.visible[node as usize] && !ways.iter().any(|way| way.contains(&node))
+                    };
+                    let from = (pair.lane, wait.own);
+                    if self
+                        .segment(flow, boundaries, from, &choice, Some(&is_seen))?
+                        .may_end
+                    {
+                        return Some(false);
+                    }
+                }
+                match apart {
+                    Some(true) => is_met = true,
+                    Some(false) => return Some(false),
+                    None => {}
+                }
+                for next in self.next(boundaries, &pair, &choice, &there, &here) {
+                    if seen.insert(next.clone()) {
+                        work.push(next);
+                    }
+                }
+            }
+        }
+        Some(is_met)
+    }
+
+    /// Where lanes are in the next phase.
+    fn next(
+        &self,
+        boundaries: &FxHashMap<u32, Boundary>,
+        pair: &Pair,
+        choice: &Choice,
+        there: &Segment,
+        here: &Segment,
+    ) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        for &callers in &there.next {
+            let others = here.next.iter().copied();
+            let mut others = others
+                .filter(|lane| boundaries.get(&callers) == boundaries.get(lane))
+                .peekable();
+            let is_common = self.uniform.is_undivided(callers);
+            let is_left = boundaries.get(&callers) != Some(&Boundary::Barrier) || here.next.is_empty();
+            if others.peek().is_none() && is_left {
+                // The lane is missing there. If the others go on, it is still where it was, or has ended.
+                let is_in_step = pair.is_in_step && !is_common;
+                pairs.push(Pair {
+                    callers,
+                    lane: pair.lane,
+                    is_in_step,
+                    choice: if is_in_step {
+                        choice.clone()
+                    } else {
+                        Choice::default()
+                    },
+                });
+            }
+            pairs.extend(others.map(|lane| Pair {
+                callers,
+                lane,
+                is_in_step: pair.is_in_step
+                    && (callers == lane || !is_common && !self.uniform.is_undivided(lane)),
+                choice: Choice::default(),
+            }));
+        }
+        pairs
+    }
+
+    /// The nodes on the way to a barrier or collective.
+    fn way(&mut self, placement: &mut Placement<'_, '_>, at: u32) -> Option<Rc<Nodes>> {
+        if let Some(known) = self.ways.get(&at) {
+            return Some(Rc::clone(known));
+        }
+        let way = Rc::new(placement.nodes_before(at)?);
+        self.ways.insert(at, Rc::clone(&way));
+        Some(way)
+    }
+
+    fn pay(&mut self, steps: usize) -> Option<()> {
+        self.steps_left = self.steps_left.checked_sub(steps)?;
+        Some(())
+    }
+
+    /// The choices between edges that lanes have in common up to the next boundary.
+    fn choices(
+        &mut self,
+        flow: &Flow<'_>,
+        boundaries: &FxHashMap<u32, Boundary>,
+        wait: &Wait<'_>,
+        pair: &Pair,
+    ) -> Option<Vec<Choice>> {
+        let mut choices = vec![pair.choice.clone()];
+        if !pair.is_in_step {
+            return Some(choices);
+        }
+        let graph = flow.graph;
+        let edges_of = |node: u32| graph.nodes[node as usize].edges.clone();
+        let is_chosen = |node: u32| {
+            pair.choice
+                .without
+                .iter()
+                .any(|edge| edges_of(node).contains(edge))
+        };
+        let mut branches: Vec<(u32, bool)> = Vec::new();
+        for (from, lanes) in [(pair.callers, wait.callers), (pair.lane, wait.own)] {
+            for &(node, is_once) in &*self.branches(flow, boundaries, (from, lanes))? {
+                if is_chosen(node) {
+                    continue;
+                }
+                match branches.iter_mut().find(|(known, _)| *known == node) {
+                    Some((_, known)) => *known &= is_once,
+                    None => branches.push((node, is_once)),
+                }
+            }
+        }
+        branches.sort_by_key(|(node, _)| flow.order.rank[*node as usize]);
+        let may_be_first = pair.callers == pair.lane;
+        let (mut chosen, mut has_first) = (0, false);
+        for (branch, is_once) in branches {
+            if chosen == MAX_CHOSEN_BRANCHES {
+                break;
+            }
+            // One that is passed again before the next undivided boundary may be decided otherwise then.
+            if !is_once && (has_first || !may_be_first) {
+                continue;
+            }
+            has_first |= !is_once;
+            chosen += 1;
+            let either = choices.into_iter().flat_map(|choice| {
+                let edges = edges_of(branch);
+                edges.map(move |edge| {
+                    let mut choice = choice.clone();
+                    if is_once {
+                        choice.without.push(edge);
+                    } else {
+                        choice.first = Some((branch, edge));
+                    }
+                    choice
+                })
+            });
+            choices = either.collect();
+        }
+        Some(choices)
+    }
+
+    /// The uniform branches with two edges that lanes may come to behind a node before the next boundary; true for those that they pass once
+    /// before the next undivided one.
+    fn branches(
+        &mut self,
+        flow: &Flow<'_>,
+        boundaries: &FxHashMap<u32, Boundary>,
+        (from, of): (u32, Lanes),
+    ) -> Option<Branches> {
+        if let Some(known) = self.branches.get(&(from, of)) {
+            return Some(Rc::clone(known));
+        }
+        let mut nodes = Vec::new();
+        self.follow(flow, (from, of), &Choice::default(), |node| {
+            nodes.push(node);
+            !boundaries.contains_key(&node)
+        })?;
+        let mut found = Vec::new();
+        for node in nodes {
+            if self.uniform.is_branch(node) && flow.graph.nodes[node as usize].edges.len() == 2 {
+                found.push((node, !self.comes_back(flow, boundaries, (node, of))?));
+            }
+        }
+        let found: Branches = found.into();
+        self.branches.insert((from, of), Rc::clone(&found));
+        Some(found)
+    }
+
+    /// True if lanes may come from a node to itself without passing an undivided boundary.
+    fn comes_back(
+        &mut self,
+        flow: &Flow<'_>,
+        boundaries: &FxHashMap<u32, Boundary>,
+        (node, of): (u32, Lanes),
+    ) -> Option<bool> {
+        let is_divided: Nodes = boundaries
+            .keys()
+            .copied()
+            .filter(|&node| !self.uniform.is_undivided(node))
+            .collect();
+        let mut is_met = false;
+        self.follow(flow, (node, of), &Choice::default(), |next| {
+            is_met |= next == node;
+            !boundaries.contains_key(&next) || is_divided.contains(&next)
+        })?;
+        Some(is_met)
+    }
+
+    /// All that lanes may come to behind a node before the next boundary, with these edges, and not behind nodes where `ends` says so.
+    fn segment(
+        &mut self,
+        flow: &Flow<'_>,
+        boundaries: &FxHashMap<u32, Boundary>,
+        from: (u32, Lanes),
+        choice: &Choice,
+        ends: Option<&dyn Fn(u32) -> bool>,
+    ) -> Option<Segment> {
+        let graph = flow.graph;
+        let mut segment = Segment::default();
+        self.follow(flow, from, choice, |node| {
+            if node == graph.exit {
+                segment.may_end = true;
+                return false;
+            }
+            if graph.nodes[node as usize].kind == NodeKind::Collective {
+                segment.collectives.push(node);
+            }
+            if boundaries.contains_key(&node) {
+                segment.next.push(node);
+                return false;
+            }
+            ends.is_none_or(|ends| !ends(node))
+        })?;
+        segment.collectives.sort_unstable();
+        Some(segment)
+    }
+
+    /// Calls `visit` for each node that lanes may come to, and goes on behind those of which it says so. A node may be visited twice.
+    fn follow(
+        &mut self,
+        flow: &Flow<'_>,
+        (from, of): (u32, Lanes),
+        choice: &Choice,
+        mut visit: impl FnMut(u32) -> bool,
+    ) -> Option<()> {
+        let graph = flow.graph;
+        let mut seen = FxHashSet::default();
+        let mut work = Vec::new();
+        let mut reach = |node: u32, seen: &mut FxHashSet<u32>, work: &mut Vec<u32>| {
+            if seen.insert(node) && visit(node) {
+                work.push(node);
+            }
+        };
+        if from == ENTRY {
+            reach(0, &mut seen, &mut work);
+        } else {
+            work.push(from);
+        }
+        let (mut first, mut is_first_met) = (choice.first, false);
+        loop {
+            while let Some(node) = work.pop() {
+                if first.is_some_and(|(branch, _)| branch == node) {
+                    is_first_met = true;
+                    continue;
+                }
+                let edges = graph.nodes[node as usize].edges.clone();
+                self.steps_left = self.steps_left.checked_sub(1 + edges.len())?;
+                let is_taken =
+                    |edge: &u32| flow.edges[*edge as usize] & of != 0 && !choice.without.contains(edge);
+                for edge in edges.filter(is_taken) {
+                    reach(graph.targets[edge as usize], &mut seen, &mut work);
+                }
+            }
+            // From the branch that is passed first on, by the edge that is taken first.
+            match first.take() {
+                Some((_, edge)) if is_first_met && flow.edges[edge as usize] & of != 0 => {
+                    seen.clear();
+                    reach(graph.targets[edge as usize], &mut seen, &mut work);
+                }
+                _ => return Some(()),
+            }
+        }
+    }
+}

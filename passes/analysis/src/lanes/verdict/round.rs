@@ -1,0 +1,74 @@
+//! Rounds of a loop that are apart: what is definite in one of them, and lanes come to in any.
+
+use crate::lanes::copies::Rounds;
+use crate::lanes::flow::Flow;
+use crate::lanes::graph::NodeKind;
+use crate::lanes::placement::{Exits, Placement};
+use crate::lanes::value::{Lanes, lanes};
+
+/// The nodes of the loop that some lane may come to in one round, but not in this one.
+pub(super) fn elsewhere<'f>(rounds: &'f Rounds, flow: &'f Flow<'_>) -> impl Iterator<Item = u32> + 'f {
+    let nodes = 0..rounds.origin.len() as u32;
+    let is_left = move |&node: &u32| flow.may[node as usize] == 0 && rounds.is_in(node);
+    nodes
+        .filter(is_left)
+        .filter(|&node| rounds.of(node).any(|other| flow.may[other as usize] != 0))
+}
+
+/// True if some lane surely comes to a node of the loop when another comes to it in any round: lanes that come to the loop know
+/// that they do.
+pub(super) fn is_surely_reached(
+    rounds: &Rounds,
+    flow: &Flow<'_>,
+    placement: &mut Placement<'_, '_>,
+    node: u32,
+) -> bool {
+    let entering = flow.may[rounds.first as usize];
+    let all = placement.must(rounds.first, Exits::All) & entering;
+    let mut comes = |lane: usize| surely_comes(rounds, flow, 1 << lane, node);
+    lanes(all).any(&mut comes) || entering != 0 && lanes(entering).all(comes)
+}
+
+/// True if a lane that comes to round 0 comes to a node, too.
+fn surely_comes(rounds: &Rounds, flow: &Flow<'_>, lane: Lanes, node: u32) -> bool {
+    let graph = flow.graph;
+    let mut seen = vec![false; graph.nodes.len()];
+    let mut order = vec![rounds.first];
+    seen[rounds.first as usize] = true;
+    let mut next = 0;
+    let mut is_met = rounds.first == node;
+    while let Some(&at) = order.get(next) {
+        next += 1;
+        if at == node {
+            is_met = true;
+            continue;
+        }
+        if at == graph.exit || matches!(graph.nodes[at as usize].kind, NodeKind::Unknown) {
+            return false;
+        }
+        let edges = graph.nodes[at as usize].edges.clone();
+        for edge in edges.filter(|&edge| flow.edges[edge as usize] & lane != 0) {
+            let target = graph.targets[edge as usize];
+            if target == rounds.first {
+                return false;
+            }
+            if !std::mem::replace(&mut seen[target as usize], true) {
+                order.push(target);
+            }
+        }
+    }
+    // Each of these leads on to it.
+    let mut leads = vec![false; graph.nodes.len()];
+    let mut work = vec![node];
+    leads[node as usize] = true;
+    while let Some(at) = work.pop() {
+        for &edge in graph.incoming(at) {
+            let source = graph.sources[edge as usize];
+            let is_taken = flow.edges[edge as usize] & lane != 0 && seen[source as usize];
+            if is_taken && source != node && !std::mem::replace(&mut leads[source as usize], true) {
+                work.push(source);
+            }
+        }
+    }
+    is_met && order.iter().all(|&at| leads[at as usize])
+}
