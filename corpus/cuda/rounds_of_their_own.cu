@@ -40,7 +40,7 @@ __global__ void lanes_that_leave_a_barrier(int *out, const int *in) {
             break;
         tile[thread] = in[i * 64 + thread];
         __syncthreads(); //~ PTX411
-        sum += tile[thread ^ 1];
+        sum += tile[thread];
     }
     out[thread] = sum;
 }

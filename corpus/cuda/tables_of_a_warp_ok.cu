@@ -34,5 +34,6 @@ __global__ void those_that_have_ended(int *out, const int *in) {
     if (thread >= 32)
         return;
     table[thread] = in[thread];
+    __syncwarp();
     out[thread] = table[31 - thread];
 }

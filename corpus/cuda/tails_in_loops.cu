@@ -70,7 +70,7 @@ __global__ void barrier_of_some(int *out, const int *in, int tiles) {
         values[thread] = in[tile * 256 + thread];
         if (thread < 16)
             __syncthreads(); //~ PTX411
-        out[tile * 256 + thread] = values[thread ^ 1];
+        out[tile * 256 + thread] = values[thread ^ 1]; //~ PTX415
     }
 }
 
