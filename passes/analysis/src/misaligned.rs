@@ -267,7 +267,6 @@ impl<'a, 'm> Search<'a, 'm> {
     /// The variable that an address is computed from, where that is plain.
     fn object(&self, address: Value) -> Option<SymbolId> {
         let definitions = self.analyses.definitions();
-        let mut found = None;
         let end = definitions.trace(self.body, address, |at| {
             let instruction = self.body.instruction(at);
             let uses = self.body.uses(instruction);
@@ -284,12 +283,10 @@ impl<'a, 'm> Search<'a, 'm> {
                 _ => None,
             }
         });
-        if let Value::Symbol(symbol, _) = end
-            && !self.is_function(symbol)
-        {
-            found = Some(symbol);
+        match end {
+            Value::Symbol(symbol, _) if !self.is_function(symbol) => Some(symbol),
+            _ => None,
         }
-        found
     }
 
     /// True if an operand of a sum is computed from the address of a variable by moves, conversions and constants.

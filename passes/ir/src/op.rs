@@ -349,6 +349,23 @@ pub enum Special {
     Other,
 }
 
+impl Special {
+    /// True if the number of the thread decides what it holds: it tells the lanes of a warp apart.
+    #[must_use]
+    pub const fn is_of_thread(self) -> bool {
+        matches!(
+            self,
+            Self::Tid(_)
+                | Self::LaneId
+                | Self::LaneMaskEq
+                | Self::LaneMaskLe
+                | Self::LaneMaskLt
+                | Self::LaneMaskGe
+                | Self::LaneMaskGt
+        )
+    }
+}
+
 /// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {

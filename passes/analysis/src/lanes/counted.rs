@@ -259,13 +259,7 @@ impl<'a, 'm> Exits<'a, 'm> {
     /// True if a special register tells lanes apart, false if it holds a known value; `None` if that is not known.
     fn tells_lanes(&self, special: Special) -> Option<bool> {
         match special {
-            Special::Tid(_)
-            | Special::LaneId
-            | Special::LaneMaskEq
-            | Special::LaneMaskLe
-            | Special::LaneMaskLt
-            | Special::LaneMaskGe
-            | Special::LaneMaskGt => Some(true),
+            of_thread if of_thread.is_of_thread() => Some(true),
             Special::Ntid(_) if self.has_shape => Some(false),
             _ => None,
         }

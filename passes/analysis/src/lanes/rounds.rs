@@ -109,7 +109,7 @@ fn peeled<'k>(layout: &LaneLayout<'k>, slices: &'k Slices, of: u32) -> Option<(L
         .count();
     let with = |rounds: u32| {
         let is_small = size * rounds as usize <= MAX_ROUND_NODES;
-        let peeled = layout.peeled(slices, of, rounds).filter(|_| is_small)?;
+        let peeled = is_small.then(|| layout.peeled(slices, of, rounds))??;
         let is_exceeded = is_exceeded(&peeled)?;
         Some((peeled, is_exceeded))
     };

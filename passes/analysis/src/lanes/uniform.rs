@@ -294,13 +294,10 @@ impl<'f, 'a> Search<'f, 'a> {
     ) -> Reasons {
         let body = context.body;
         let uses = body.uses(instruction);
-        let all = |uses: &[Value]| {
-            uses.iter()
-                .fold(0, |all, &value| all | self.value(context, value))
-        };
         match instruction.op {
-            op if is_interpreted(op) => all(uses),
-            Op::ToGeneric(..) | Op::FromGeneric(..) => all(uses),
+            op if is_interpreted(op) || matches!(op, Op::ToGeneric(..) | Op::FromGeneric(..)) => uses
+                .iter()
+                .fold(0, |all, &value| all | self.value(context, value)),
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.flow.module.function(context.function).slots();
                 if let Effect::Load(slot) = slots.effect(step, instruction) {
@@ -347,14 +344,8 @@ impl<'f, 'a> Search<'f, 'a> {
             }
             Value::Special(special) => match special {
                 Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_) | Special::Uniform => 0,
-                Special::Tid(_)
-                | Special::LaneId
-                | Special::LaneMaskEq
-                | Special::LaneMaskLe
-                | Special::LaneMaskLt
-                | Special::LaneMaskGe
-                | Special::LaneMaskGt => THREAD,
-                Special::WarpId | Special::NwarpId | Special::Other => OTHER,
+                of_thread if of_thread.is_of_thread() => THREAD,
+                _ => OTHER,
             },
             Value::ReturnSlot(..) | Value::Unknown => OTHER,
         }

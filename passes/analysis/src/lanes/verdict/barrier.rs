@@ -16,9 +16,8 @@ impl Judge<'_, '_> {
         let here = self.flow.may[node as usize];
         let existing = self.flow.launch.lanes();
         let elsewhere = self.waiting.twice | self.waiting.once & !here;
-        let never_here = existing & !here;
-        let never_here = never_here & !elsewhere | self.skipping(node, here, never_here & elsewhere);
         let open = existing & !here;
+        let never_here = open & !elsewhere | self.skipping(node, here, open & elsewhere);
         let mut stuck = self.stuck_behind(node, here, open & !never_here);
         if self.need_not_look(never_here | stuck) {
             let reach = Reach {

@@ -271,10 +271,16 @@ impl InStep {
             return Some(Rc::clone(known));
         }
         let mut nodes = Vec::new();
-        self.follow(flow, (from, of), &Choice::default(), |node| {
-            nodes.push(node);
-            !boundaries.contains_key(&node)
-        })?;
+        Self::follow(
+            &mut self.steps_left,
+            flow,
+            (from, of),
+            &Choice::default(),
+            |node| {
+                nodes.push(node);
+                !boundaries.contains_key(&node)
+            },
+        )?;
         let mut found = Vec::new();
         for node in nodes {
             if self.uniform.is_branch(node) && flow.graph.nodes[node as usize].edges.len() == 2 {
@@ -293,16 +299,17 @@ impl InStep {
         boundaries: &FxHashMap<u32, Boundary>,
         (node, of): (u32, Lanes),
     ) -> Option<bool> {
-        let is_divided: Nodes = boundaries
-            .keys()
-            .copied()
-            .filter(|&node| !self.uniform.is_undivided(node))
-            .collect();
         let mut is_met = false;
-        self.follow(flow, (node, of), &Choice::default(), |next| {
-            is_met |= next == node;
-            !boundaries.contains_key(&next) || is_divided.contains(&next)
-        })?;
+        Self::follow(
+            &mut self.steps_left,
+            flow,
+            (node, of),
+            &Choice::default(),
+            |next| {
+                is_met |= next == node;
+                !boundaries.contains_key(&next) || !self.uniform.is_undivided(next)
+            },
+        )?;
         Some(is_met)
     }
 
@@ -317,7 +324,7 @@ impl InStep {
     ) -> Option<Segment> {
         let graph = flow.graph;
         let mut segment = Segment::default();
-        self.follow(flow, from, choice, |node| {
+        Self::follow(&mut self.steps_left, flow, from, choice, |node| {
             if node == graph.exit {
                 segment.may_end = true;
                 return false;
@@ -337,7 +344,7 @@ impl InStep {
 
     /// Calls `visit` for each node that lanes may come to, and goes on behind those of which it says so. A node may be visited twice.
     fn follow(
-        &mut self,
+        steps_left: &mut usize,
         flow: &Flow<'_>,
         (from, of): (u32, Lanes),
         choice: &Choice,
@@ -364,7 +371,7 @@ impl InStep {
                     continue;
                 }
                 let edges = graph.nodes[node as usize].edges.clone();
-                self.steps_left = self.steps_left.checked_sub(1 + edges.len())?;
+                *steps_left = steps_left.checked_sub(1 + edges.len())?;
                 let is_taken =
                     |edge: &u32| flow.edges[*edge as usize] & of != 0 && !choice.without.contains(edge);
                 for edge in edges.filter(is_taken) {
