@@ -41,6 +41,7 @@ pub mod definitions;
 pub mod dominators;
 mod ends;
 mod function;
+pub mod held_params;
 pub mod lanes;
 pub mod launches;
 mod limits;

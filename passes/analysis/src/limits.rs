@@ -216,6 +216,9 @@ pub(crate) const MAX_EXCHANGE_PAIRS: usize = 256;
 /// Most instructions that one operand of a warp collective is followed through, beyond moves, to see what it is made of.
 pub(crate) const MAX_OPERAND_STEPS: usize = 32;
 
+/// Most definitions that are looked at to see which parameters one value may be loaded from.
+pub(crate) const MAX_HELD_STEPS: usize = 64;
+
 /// Most uses of dynamic shared arrays in one function that are compared with each other.
 pub(crate) const MAX_SHARED_USES: usize = 256;
 

@@ -227,6 +227,20 @@ impl Slots {
         (is_plain && !self.is_spoiled(slot)).then_some(one)
     }
 
+    /// The slot of so many bytes at an offset of a symbol, if some instruction accesses it.
+    #[must_use]
+    pub(crate) fn at(&self, symbol: SymbolId, offset: i64, bytes: u32) -> Option<SlotId> {
+        let wanted = Slot {
+            symbol,
+            offset,
+            bytes,
+        };
+        self.slots
+            .binary_search(&wanted)
+            .ok()
+            .map(|place| place as SlotId)
+    }
+
     /// The other slots that share bytes with this one.
     pub(crate) fn overlapping(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
         let own = self.slots[slot as usize];

@@ -21,11 +21,13 @@
 //!
 //! ## Limits
 //!
-//! Always potential: a structure of one's own with a table of functions that device code has filled looks alike. Optimised code
-//! only: a debug build copies the parameter to the stack first; PTX only: LLVM IR reads by-value parameters in another way. What the compiler knows the class of it calls directly.
+//! Always potential: a structure of one's own with a table of functions that device code has filled looks alike. Copies on the stack
+//! are followed, and choices of several objects; copies that another function makes are not. PTX only: LLVM IR reads by-value
+//! parameters in another way. Where the compiler knows the class, it calls the function itself.
 
+use crate::analysis::held_params::{held_params, loads_of};
 use crate::context::{FunctionContext, Place, Report};
-use crate::ir::{AccessKind, Callee, Instruction, Op, Space, Value};
+use crate::ir::{Callee, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::wording;
@@ -58,26 +60,32 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         if !has_object(function, call) || !function.analyses().is_reached(call.instruction) {
             continue;
         }
-        let Some(number) = parameter(function, callee) else {
-            continue;
-        };
-        let Some(param) = function.function.params.get(usize::from(number)) else {
-            continue;
-        };
-        let declared = function.module.module.origin.text(param.span);
-        // A pointer to a table is no object.
-        if param.size == POINTER_BYTES && memchr::memchr(b'[', declared).is_none() {
-            continue;
-        }
-        let name = wording::parameter(function.name(), usize::from(number), param.name);
+        let mut params = parameters(function, callee);
+        params.retain(|&number| is_by_value(function, number));
+        let names: Vec<String> = params
+            .iter()
+            .filter_map(|&number| Some((number, function.function.params.get(usize::from(number))?)))
+            .map(|(number, param)| wording::parameter(function.name(), usize::from(number), param.name))
+            .collect();
+        let Some(&first) = params.first() else { continue };
+        let name = names.join(" or ");
         report
             .potential(
                 Place::instruction(function.id, call.instruction),
                 format!("this calls a function of a table whose address is in {name}: the host's, if it is a virtual one"),
             )
             .help("use a template, or objects that device code has constructed")
-            .data("param", u64::from(number));
+            .data("param", u64::from(first));
     }
+}
+
+/// True if a parameter may be an object: a pointer to a table is none.
+fn is_by_value(function: &FunctionContext<'_>, number: u16) -> bool {
+    let param = function.function.params.get(usize::from(number));
+    param.is_some_and(|param| {
+        let declared = function.module.module.origin.text(param.span);
+        param.size != POINTER_BYTES || memchr::memchr(b'[', declared).is_some()
+    })
 }
 
 /// True if the first argument of a call is an address.
@@ -90,29 +98,21 @@ fn has_object(function: &FunctionContext<'_>, call: &crate::ir::Call) -> bool {
     })
 }
 
-/// The parameter that the address is read from which a called address is read at.
-fn parameter(function: &FunctionContext<'_>, callee: Value) -> Option<u16> {
-    let body = function.body;
-    let table = source(function, callee)?;
-    let Op::Access(access) = table.op else { return None };
-    if access.kind != AccessKind::Load
-        || !matches!(access.space, Space::Generic | Space::Global | Space::Const)
-    {
-        return None;
-    }
-    let pointer = source(function, *body.uses(table).first()?)?;
-    body.loaded_param(pointer).map(|(number, _)| number)
-}
-
-/// The instruction that writes a value, through copies and conversions between spaces.
-fn source<'a>(function: &FunctionContext<'a>, value: Value) -> Option<&'a Instruction> {
-    let (body, definitions) = (function.body, function.analyses().definitions());
-    let value = definitions.trace(body, value, |id| {
-        let instruction = body.instruction(id);
-        match instruction.op {
-            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => body.uses(instruction).first().copied(),
-            _ => None,
+/// The parameters that the address may be read from which a called address is read at.
+fn parameters(function: &FunctionContext<'_>, callee: Value) -> Vec<u16> {
+    let (body, analyses) = (function.body, function.analyses());
+    let mut params = Vec::new();
+    for load in loads_of(body, analyses, callee) {
+        let instruction = body.instruction(load);
+        let is_in_memory = matches!(
+            instruction.op,
+            Op::Access(access) if matches!(access.space, Space::Generic | Space::Global | Space::Const)
+        );
+        if is_in_memory && let Some(&table) = body.uses(instruction).first() {
+            params.extend(held_params(body, analyses, table));
         }
-    });
-    Some(body.instruction(definitions.only(body, value.register()?)?))
+    }
+    params.sort_unstable();
+    params.dedup();
+    params
 }

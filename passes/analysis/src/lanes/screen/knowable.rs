@@ -156,6 +156,11 @@ impl Knowable {
         }
     }
 
+    /// True if, as a mask, it is known to name all lanes where anything is known of it.
+    pub(super) const fn is_full_or_unknown(self) -> bool {
+        self.is_full() && self.bits >= WARP as u8 && self.zeros == 0 && !self.parts
+    }
+
     /// A number of whole rows, the same in all lanes of a warp.
     const fn is_rows(self) -> bool {
         self.zeros >= ROW_BITS && self.low == EXACT && !self.lane
@@ -284,7 +289,11 @@ impl Knowable {
             (Pattern::Aligned, Pattern::Exactly(y)) if !self.may_be_exact() => {
                 (min(zeros(y), self.low), Pattern::Aligned)
             }
-            _ if self.is_full() || other.is_full() => (min(self.low, other.low), Pattern::Full),
+            _ if self.is_full() || other.is_full() => {
+                let low = min(self.low, other.low);
+                parts = low > 0 && !(self.is_full() && other.is_full());
+                (low, Pattern::Full)
+            }
             (one, two) if one == two => (min(self.low, other.low), one),
             _ => (min(self.low, other.low), Pattern::Any),
         };
@@ -314,7 +323,7 @@ impl Knowable {
 
     /// True if the lanes that a mask names may be known, or some lane that it does not name.
     pub(super) const fn may_tell_lanes(self) -> bool {
-        self.may_be_exact() || self.bits < WARP as u8 || self.zeros > 0 || self.parts
+        self.low > 0 || self.bits < WARP as u8 || self.zeros > 0 || self.parts
     }
 
     /// True if the value may be exact.

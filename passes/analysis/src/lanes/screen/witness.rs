@@ -25,7 +25,8 @@ use crate::lanes::launch::{converges, launch_of};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_SEARCHES, MAX_SCREEN_STEPS, MAX_SCREENED_WARPS};
 use ptxcheck_common::externs;
 use ptxcheck_ir::{
-    BlockId, Body, Function, FunctionId, Instruction, InstructionId, MemberMask, Op, Rare, Register, Value,
+    BlockId, Body, Collective, Function, FunctionId, Instruction, InstructionId, MemberMask, Op, Rare,
+    Register, Value,
 };
 
 /// The collectives of a module by function.
@@ -627,10 +628,12 @@ fn own<'m>(
                     at,
                 ),
             };
-            if !mask.may_tell_lanes() {
+            // A set of lanes that are there does not name those that have left, and a shuffle may read one of them.
+            let is_read = mask.is_set && matches!(instruction.op, Op::Collective(Collective::Shuffle(_), _));
+            if !mask.may_tell_lanes() && !is_read {
                 continue;
             }
-            if !mask.is_full() || !converges(facts.module) {
+            if is_read || !mask.is_full_or_unknown() || !converges(facts.module) {
                 return None;
             }
             all = all.with(CollectiveKinds::of(instruction.op));

@@ -74,14 +74,7 @@ impl Judge<'_, '_> {
             .loops_of(call.node)
             .map(|of| self.flow.order.loops[of as usize].header)
             .collect();
-        if !headers.is_empty() {
-            // A lane that leaves a loop around the collective later, with a visible effect, is missing in the next
-            // round.
-            let rounds = headers.iter().fold(u32::MAX, |all, &header| {
-                all & self.placement.must(header, Exits::NotSilent)
-            });
-            gone &= rounds | !self.placement.acting_loop_exits(call.node);
-        }
+        gone &= !self.acting_in_a_later_round(call.node);
         let open = open & !gone;
         let mut surely = never_here & open & !may_end_silently & !self.unknown;
         if !headers.is_empty() {
@@ -102,6 +95,16 @@ impl Judge<'_, '_> {
         absent.surely = surely;
         absent.perhaps = open & !surely;
         Some(absent)
+    }
+
+    /// Lanes that may leave a loop around a node later, with a visible effect: they are missing in the next round.
+    pub(super) fn acting_in_a_later_round(&mut self, node: u32) -> Lanes {
+        let order = self.flow.order;
+        let rounds = order.loops_of(node).fold(None, |all, of| {
+            let header = order.loops[of as usize].header;
+            Some(all.unwrap_or(u32::MAX) & self.placement.must(header, Exits::NotSilent))
+        });
+        rounds.map_or(0, |rounds| self.placement.acting_loop_exits(node) & !rounds)
     }
 
     /// Lanes of `open` that are stuck elsewhere whenever `callers` wait at `call` with `mask`.

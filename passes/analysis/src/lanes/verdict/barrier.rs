@@ -38,7 +38,7 @@ impl Judge<'_, '_> {
         }
         stuck |= self.stuck_behind(node, here, never_here & !surely);
         surely |= stuck & !self.unknown & !along;
-        let perhaps = existing & !along & departures.may_act;
+        let perhaps = existing & !along & (departures.may_act | self.acting_in_a_later_round(node));
         // Warps in which nobody skips it speak against what holds in others.
         self.verdict.reach.push((
             node,

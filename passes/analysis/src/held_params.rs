@@ -1,0 +1,154 @@
+//! Parameters that a value may be loaded from: through choices, conversions between spaces, and copies on the stack.
+//!
+//! ```text
+//! held(v)        p, if some definition of v loads from parameter p; held(w), if it moves w, or chooses w among others; held(s), if
+//!                it loads a slot of the stack to which s is stored
+//! addresses(a)   the places on the stack that a may be the address of, by the same steps and sums with constants
+//! ```
+//!
+//! All definitions count, whichever of them reaches the place. What is too much work is left out.
+
+use rustc_hash::FxHashSet;
+
+use crate::function::Analyses;
+use crate::limits::MAX_HELD_STEPS;
+use crate::slots::SlotId;
+use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, SymbolId, Value};
+
+/// The parameters that a value may be loaded from, by number, in order.
+#[must_use]
+pub fn held_params(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<u16> {
+    let mut walk = Walk {
+        body,
+        analyses,
+        left: MAX_HELD_STEPS,
+    };
+    let mut params = Vec::new();
+    for load in walk.loads(value) {
+        let instruction = body.instruction(load);
+        if let Some((number, _)) = body.loaded_param(instruction) {
+            params.push(number);
+            continue;
+        }
+        // A load of one slot or another.
+        let (Op::Access(access), &[base, Value::Integer(offset), ..]) =
+            (instruction.op, body.uses(instruction))
+        else {
+            continue;
+        };
+        for (symbol, at) in walk.addresses(base) {
+            let slot = at
+                .checked_add(offset)
+                .and_then(|at| analyses.slots().at(symbol, at, access.bytes()));
+            let stored = slot.map_or_else(Vec::new, |slot| walk.stored(slot));
+            for value in stored {
+                let loads = walk.loads(value).into_iter();
+                let of = loads.filter_map(|load| body.loaded_param(body.instruction(load)));
+                params.extend(of.map(|(number, _)| number));
+            }
+        }
+    }
+    params.sort_unstable();
+    params.dedup();
+    params
+}
+
+/// The loads that may give a value, through moves, conversions between spaces, choices and slots of the stack, in the order in which
+/// they are found.
+#[must_use]
+pub fn loads_of(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<InstructionId> {
+    let mut walk = Walk {
+        body,
+        analyses,
+        left: MAX_HELD_STEPS,
+    };
+    walk.loads(value)
+}
+
+struct Walk<'w, 'm> {
+    body: &'w Body<'m>,
+    analyses: &'w Analyses<'m>,
+    /// Definitions that may still be looked at.
+    left: usize,
+}
+
+impl Walk<'_, '_> {
+    fn loads(&mut self, value: Value) -> Vec<InstructionId> {
+        let mut loads = Vec::new();
+        self.walk(value, |body, id, _| {
+            let is_load =
+                matches!(body.instruction(id).op, Op::Access(access) if access.kind == AccessKind::Load);
+            if is_load {
+                loads.push(id);
+            }
+            None
+        });
+        loads
+    }
+
+    fn addresses(&mut self, base: Value) -> Vec<(SymbolId, i64)> {
+        let mut ends = Vec::new();
+        self.walk(base, |body, id, plus| {
+            let instruction = body.instruction(id);
+            match (instruction.op, body.uses(instruction)) {
+                (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
+                    Some((from, plus.checked_add(by)?))
+                }
+                (Op::Binary(BinaryOp::Sub, _), &[from, Value::Integer(by)]) => {
+                    Some((from, plus.checked_sub(by)?))
+                }
+                _ => None,
+            }
+        })
+        .into_iter()
+        .for_each(|(value, plus)| {
+            if let Value::Symbol(symbol, offset) = value {
+                ends.extend(plus.checked_add(i64::from(offset)).map(|at| (symbol, at)));
+            }
+        });
+        ends
+    }
+
+    /// The values that are stored to a slot of the stack.
+    fn stored(&self, slot: SlotId) -> Vec<Value> {
+        let stores = self.analyses.slots().stores(slot).iter();
+        let value = |&store: &InstructionId| self.body.uses(self.body.instruction(store)).get(2).copied();
+        stores.filter_map(value).collect()
+    }
+
+    /// Follows a value through moves, conversions between spaces, choices and slots of the stack, and wherever `other` leads from another instruction
+    /// and the distance so far. The values that are no registers at the end, with their distances.
+    fn walk(
+        &mut self,
+        value: Value,
+        mut other: impl FnMut(&Body<'_>, InstructionId, i64) -> Option<(Value, i64)>,
+    ) -> Vec<(Value, i64)> {
+        let mut seen = FxHashSet::default();
+        let (mut open, mut ends) = (vec![(value, 0)], Vec::new());
+        while let Some((value, plus)) = open.pop() {
+            let Value::Register(register) = value else {
+                ends.push((value, plus));
+                continue;
+            };
+            if !seen.insert((register, plus)) {
+                continue;
+            }
+            for &id in self.analyses.definitions().of(register) {
+                let Some(left) = self.left.checked_sub(1) else {
+                    return ends;
+                };
+                self.left = left;
+                let instruction = self.body.instruction(id);
+                match (instruction.op, self.body.uses(instruction)) {
+                    (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => open.push((from, plus)),
+                    (Op::Select, &[a, b, _]) => open.extend([(a, plus), (b, plus)]),
+                    (Op::Access(_), _) if let Some(slot) = self.analyses.loaded_slot(id, instruction) => {
+                        open.extend(self.stored(slot).into_iter().map(|value| (value, plus)));
+                    }
+                    _ => open.extend(other(self.body, id, plus)),
+                }
+            }
+        }
+        ends
+    }
+}
