@@ -73,6 +73,7 @@ impl Machine<'_> {
                 self.update_elements(thread, access)?;
             }
             AccessKind::Other => {
+                self.tell(thread, &Event::MayOrder);
                 // It may write anything there.
                 self.forget(access.space);
                 self.ask_results(thread);
@@ -159,7 +160,7 @@ impl Machine<'_> {
             self.ask_results(thread);
             return Ok(());
         };
-        self.tell_access(thread, access, start);
+        self.tell_access(thread, access, start, &[]);
         let results = body.results(instruction);
         let bytes = element(access).filter(|_| results.len() == usize::from(access.count));
         let Some(bytes) = bytes.filter(|&bytes| bytes <= 8) else {
@@ -185,21 +186,29 @@ impl Machine<'_> {
             self.forget_of(thread, access.space);
             return Ok(());
         };
-        self.tell_access(thread, access, start);
-        let Some(bytes) = element(access) else {
-            self.forget(address::space_of(start));
-            return Ok(());
-        };
         let count = usize::from(access.count);
-        let stored = body.uses(instruction).get(2..2 + count);
-        for number in 0..count {
+        let mut words = std::mem::take(&mut self.operands);
+        words.clear();
+        match body.uses(instruction).get(2..2 + count) {
+            Some(stored) => {
+                for &value in stored {
+                    words.push(self.value(thread, value));
+                }
+            }
             // One operand that is not followed may stand for all.
-            let word = match stored {
-                Some(stored) => self.value(thread, stored[number]),
-                None => None,
-            };
-            self.store(thread, start.wrapping_add(number as u64 * bytes), bytes, word)?;
+            None => words.resize(count, None),
         }
+        self.tell_access(thread, access, start, &words);
+        let bytes = element(access);
+        if bytes.is_none() {
+            self.forget(address::space_of(start));
+        }
+        for (number, &word) in (0..).zip(&words) {
+            if let Some(bytes) = bytes {
+                self.store(thread, start.wrapping_add(number * bytes), bytes, word)?;
+            }
+        }
+        self.operands = words;
         Ok(())
     }
 
@@ -213,7 +222,7 @@ impl Machine<'_> {
             self.ask_results(thread);
             return Ok(());
         };
-        self.tell_access(thread, access, start);
+        self.tell_access(thread, access, start, &[]);
         let Some(bytes) = element(access).filter(|&bytes| bytes <= 8) else {
             self.forget(address::space_of(start));
             self.ask_results(thread);
@@ -238,7 +247,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn tell_access(&mut self, thread: usize, access: Access, generic: u64) {
+    fn tell_access(&mut self, thread: usize, access: Access, generic: u64, stored: &[Word]) {
         let space = address::space_of(generic);
         let accessed = Accessed {
             kind: access.kind,
@@ -247,7 +256,10 @@ impl Machine<'_> {
             bytes: element(access).unwrap_or(0) * u64::from(access.count),
             is_volatile: access.volatile,
         };
-        self.tell(thread, &Event::Access(accessed));
+        self.tell(thread, &Event::Access(accessed, stored));
+        if accessed.bytes == 0 {
+            self.tell(thread, &Event::MayOrder);
+        }
     }
 
     /// At most 8 bytes at a generic address. What nobody has written to the memory that threads share, the world knows.

@@ -6,6 +6,7 @@ use crate::address::{self, FRAME, STACK};
 use crate::evaluate::Word;
 use crate::limits::{MAX_CALL_DEPTH, MAX_REGISTERS, MAX_STACK};
 use crate::machine::{Machine, Step, at};
+use crate::observe::Event;
 use crate::operands::argument;
 use crate::outcome::{End, Unknown};
 use crate::thread::{Act, END, Frame, State};
@@ -132,6 +133,7 @@ impl Machine<'_> {
     pub(crate) fn call_outside(&mut self, thread: usize, symbol: Option<SymbolId>) -> Step {
         let point = self.point(thread);
         let effect = symbol.map_or(Outside::Unknown, |symbol| self.outside(thread, symbol));
+        self.tell(thread, &Event::MayOrder);
         match effect {
             Outside::Returns | Outside::Writes => {
                 if effect == Outside::Writes {

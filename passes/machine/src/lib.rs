@@ -46,6 +46,7 @@ mod collective;
 mod detour;
 mod effects;
 pub mod evaluate;
+mod exchange;
 mod given;
 mod kernel;
 mod launch;
@@ -69,6 +70,7 @@ mod trace;
 mod ways;
 mod world;
 
+pub use exchange::{Exchange, ExchangeKind, Exchanges};
 pub use given::Given;
 pub use kernel::Kernel;
 pub use launch::{Launch, WARP, Warps};

@@ -38,6 +38,15 @@ pub const MAX_SNAPSHOTS: usize = 64;
 /// Most moments that a trace keeps.
 pub const MAX_MOMENTS: usize = 65_536;
 
+/// Most accesses to bytes of shared memory that the search for exchanges keeps, and instructions that make them.
+pub const MAX_KEPT_ACCESSES: usize = 1 << 20;
+
+/// Accesses to one byte by one warp from which on those are dropped that all lanes have synchronised with since.
+pub const MAX_KEPT_OF_BYTE: usize = 64;
+
+/// Most exchanges that are kept of a run.
+pub const MAX_EXCHANGES: usize = 4_096;
+
 /// Most blocks, and edges from them, between a branch and the block at which all its ways meet.
 pub const MAX_DETOUR_BLOCKS: usize = 4_096;
 

@@ -2,6 +2,7 @@
 
 use ptxcheck_ir::{AccessKind, BlockId, Collective, Space};
 
+use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
 use crate::outcome::{Group, Standing, Wrong};
 use crate::site::{Contexts, Site};
@@ -31,8 +32,11 @@ pub enum Event<'a> {
     Visible(&'a [usize]),
     /// The thread goes to a block, where a predicate or an index decides that.
     Branch(BlockId),
-    /// The thread accesses memory.
-    Access(Accessed),
+    /// The thread accesses memory; of a store, with the values of its elements, or none where the instruction does not say.
+    Access(Accessed, &'a [Word]),
+    /// The thread executes something that may wait for others or order what it does with what they do, in a way that the machine
+    /// does not model: a matrix operation, an asynchronous copy, a barrier with a count, code that is not here.
+    MayOrder,
     /// The thread comes to a collective with a mask, and waits.
     Arrived(Collective, u32),
     /// The thread comes to a barrier, and waits.

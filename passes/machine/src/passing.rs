@@ -4,6 +4,7 @@ use ptxcheck_ir::BlockId;
 
 use crate::effects::Effects;
 use crate::machine::{Machine, Step};
+use crate::observe::Event;
 use crate::outcome::Unknown;
 use crate::thread::State;
 use crate::world::Outside;
@@ -27,6 +28,7 @@ impl Machine<'_> {
 
     /// Forgets what code with these effects may have changed.
     pub(crate) fn suffer(&mut self, thread: usize, effects: &Effects) -> Step {
+        self.tell(thread, &Event::MayOrder);
         for &symbol in &effects.outside {
             match self.outside(thread, symbol) {
                 Outside::Returns | Outside::Ends => {}

@@ -13,6 +13,9 @@ use crate::site::Point;
 use crate::thread::{Act, Numbered, State};
 use crate::world::Unmodelled;
 
+/// Results that a matrix operation has at least, and arithmetic has not.
+const MATRIX_RESULTS: usize = 2;
+
 impl Machine<'_> {
     /// Executes one instruction of a thread, if others do not see it; else the thread waits, or is poised before it.
     pub(crate) fn silent_step(&mut self, thread: usize) -> Step {
@@ -180,6 +183,9 @@ impl Machine<'_> {
                 self.resume(thread, &[mapped]);
             }
             Op::CompareOther | Op::Opaque => {
+                if instruction.op == Op::Opaque && !(1..MATRIX_RESULTS).contains(&results) {
+                    self.tell(thread, &Event::MayOrder);
+                }
                 self.ask_results(thread);
                 self.advance(thread);
             }
@@ -314,6 +320,7 @@ impl Machine<'_> {
                     Act::ActiveMask => self.resume(thread, &[Some(u64::from(lanes))]),
                     Act::Access(access) => self.execute_access(thread, access)?,
                     Act::PassBarrier => {
+                        self.tell(thread, &Event::MayOrder);
                         self.record.has_passed_counted = true;
                         self.ask_results(thread);
                         self.advance(thread);

@@ -1,6 +1,7 @@
 //! Runs of kernels that are written as PTX: who waits for whom, what is known of values, and why runs end.
 
 mod corpus;
+mod exchanging;
 mod hostile;
 mod meeting;
 mod tracing;

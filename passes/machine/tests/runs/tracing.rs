@@ -78,7 +78,7 @@ fn observers_see_accesses_and_where_all_are() {
     struct Accesses(Vec<(usize, AccessKind, u64, u64, usize)>);
     impl Observer for Accesses {
         fn on(&mut self, at: &ptxcheck_machine::At<'_>, event: &Event<'_>, view: &View<'_>) {
-            if let Event::Access(access) = event {
+            if let Event::Access(access, _) = event {
                 assert_eq!(view.site(at.thread), Some(at.site()));
                 let groups = view.groups().len();
                 self.0

@@ -1,0 +1,336 @@
+//! Exchanges in a run: lanes of one warp that access the same bytes of shared memory, one of them to write, in no order.
+//!
+//! ```text
+//! clock(l)[m]      the last epoch of lane m that comes before what lane l does next; clock(l)[l] is the epoch of l itself
+//! meeting of G     for l ∈ G: clock(l) := max of the clocks in G, and then l begins an epoch of its own
+//! (m, e) before l  e ≤ clock(l)[m]: an access of lane m in its epoch e comes before what lane l does next
+//! ```
+//!
+//! Lanes meet at collectives with a mask and at barriers of the block, and nowhere else: two accesses that no chain of meetings orders
+//! are in no order, whatever the schedule of the run makes come first (PTX ISA, Memory Consistency Model: causality order). All
+//! warps of a block pass its barriers together, so that a warp has clocks of its own.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::evaluate::Word;
+use crate::launch::{WARP, lane_bit};
+use crate::limits::{MAX_EXCHANGES, MAX_KEPT_ACCESSES, MAX_KEPT_OF_BYTE};
+use crate::observe::{Accessed, Event, Observer, View};
+use crate::outcome::Wrong;
+use crate::site::{Point, Site};
+use crate::world::At;
+use ptxcheck_ir::{AccessKind, Space};
+
+/// The kind of an exchange: what the run did first, and what then. In another order of the same run, it is the other way round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ExchangeKind {
+    /// A lane reads what another has written.
+    ReadAfterWrite,
+    /// A lane writes where another has read.
+    WriteAfterRead,
+    /// Two lanes write different values.
+    TwoWrites,
+}
+
+/// Accesses of lanes of one warp to the same bytes of shared memory that nothing orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The kind.
+    pub kind: ExchangeKind,
+    /// The access that the run made first.
+    pub first: Site,
+    /// The other one.
+    pub second: Site,
+    /// The warp, by its number in the block.
+    pub warp: u32,
+    /// The lanes that made the first access of such a pair, a bit for each.
+    pub first_lanes: u32,
+    /// The lanes that made the second.
+    pub second_lanes: u32,
+    /// A lane that made the first, and one that made the second to the same byte.
+    pub example: (u8, u8),
+    /// The address of that byte in shared memory.
+    pub address: u64,
+    /// Both are volatile.
+    pub is_volatile: bool,
+}
+
+/// An access to a byte.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    lane: u8,
+    is_store: bool,
+    is_volatile: bool,
+    epoch: u32,
+    /// See [`Clocks::passed`].
+    passed: u32,
+    point: Point,
+    /// The byte that is written, if it is known; for a read, what the lane itself wrote last.
+    value: Option<u8>,
+    /// For a read, the epoch in which the lane itself wrote the byte last; 0 if it did not.
+    own: u32,
+}
+
+/// The lanes of a warp.
+#[derive(Clone, Debug)]
+struct Clocks {
+    of: [[u32; WARP]; WARP],
+    /// By lane, the instructions passed of which it is not known what they order; after a meeting, the most of those who met.
+    passed: [u32; WARP],
+    ended: u32,
+}
+
+impl Default for Clocks {
+    fn default() -> Self {
+        let mut of = [[0; WARP]; WARP];
+        for (lane, clock) in of.iter_mut().enumerate() {
+            clock[lane] = 1;
+        }
+        Self {
+            of,
+            passed: [0; WARP],
+            ended: 0,
+        }
+    }
+}
+
+impl Clocks {
+    /// True if an access of a lane comes before what another does next.
+    fn is_before(&self, (lane, epoch): (u8, u32), other: u8) -> bool {
+        epoch <= self.of[usize::from(other)][usize::from(lane)]
+    }
+
+    /// Lanes meet, a bit for each: what each did comes before what all of them do next.
+    fn meet(&mut self, lanes: u32) {
+        let members = || (0..WARP).filter(|lane| lanes >> lane & 1 == 1);
+        let mut joined = [0; WARP];
+        for member in members() {
+            for (all, &one) in joined.iter_mut().zip(&self.of[member]) {
+                *all = one.max(*all);
+            }
+        }
+        let passed = members().map(|member| self.passed[member]).max().unwrap_or(0);
+        for member in members() {
+            self.of[member] = joined;
+            self.of[member][member] += 1;
+            self.passed[member] = passed;
+        }
+    }
+
+    /// True if an access comes before all that other lanes have still to do.
+    fn is_over(&self, kept: &Kept) -> bool {
+        let open = (0..WARP as u8).filter(|&lane| self.ended >> lane & 1 == 0 && lane != kept.lane);
+        open.into_iter()
+            .all(|lane| self.is_before((kept.lane, kept.epoch), lane))
+    }
+}
+
+/// The exchanges of a run, as an observer of [`crate::Kernel::run`], for a kernel that is not
+/// [sliced](crate::Kernel::sliced). They mean something on targets from sm_70 on, where each lane advances on its own.
+///
+/// No pair are atomics, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
+/// such that are not known, and a read where the lane itself has written the same value in no order with the other write. Lanes
+/// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
+/// taken to be ordered by them. Flags in memory and atomics order nothing here. After lanes have waited in vain, nothing is looked at any more.
+///
+/// ```no_run
+/// # use ptxcheck_machine::{Exchanges, Given, Kernel, Setup};
+/// # fn show(kernel: &Kernel<'_>, setup: &Setup<'_>) -> Result<(), ptxcheck_machine::Refused> {
+/// let mut exchanges = Exchanges::default();
+/// kernel.run(setup, &mut Given::default(), &mut exchanges)?;
+/// for exchange in exchanges.found() {
+///     println!("{:?}: {:?} and {:?}", exchange.kind, exchange.first, exchange.second);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Exchanges {
+    warps: FxHashMap<u32, Clocks>,
+    /// By warp and address.
+    bytes: FxHashMap<(u32, u64), Vec<Kept>>,
+    kept: usize,
+    found: Vec<Exchange>,
+    numbers: FxHashMap<(Point, Point, ExchangeKind, u32), usize>,
+    points: FxHashSet<(u32, Point)>,
+    accessed: FxHashSet<(u32, Site)>,
+    is_over: bool,
+    is_cut: bool,
+}
+
+impl Exchanges {
+    /// The exchanges, each pair of sites once for each warp and kind, in the order of the run.
+    #[must_use]
+    pub fn found(&self) -> &[Exchange] {
+        &self.found
+    }
+
+    /// True if a lane of a warp executed a load or a store of shared memory at a site.
+    #[must_use]
+    pub fn has_accessed(&self, warp: u32, site: &Site) -> bool {
+        self.accessed.contains(&(warp, site.clone()))
+    }
+
+    /// True if there were more than the limits allow to keep, so that some may not have been found.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    fn meet(&mut self, threads: &[usize]) {
+        for warp in threads.chunk_by(|&one, &other| one / WARP == other / WARP) {
+            let lanes = warp.iter().fold(0, |lanes, &thread| lanes | lane_bit(thread));
+            let number = (warp[0] / WARP) as u32;
+            self.warps.entry(number).or_default().meet(lanes);
+        }
+    }
+
+    fn access(&mut self, at: &At<'_>, access: Accessed, stored: &[Word]) {
+        let is_store = match access.kind {
+            AccessKind::Load => false,
+            AccessKind::Store => true,
+            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite | AccessKind::Other => {
+                return;
+            }
+        };
+        if access.space != Space::Shared {
+            return;
+        }
+        let warp = (at.thread / WARP) as u32;
+        if self.points.insert((warp, at.point)) {
+            self.accessed.insert((warp, at.site()));
+        }
+        let size = access.bytes / (stored.len() as u64).max(1);
+        for number in 0..access.bytes {
+            let word = stored
+                .get((number / size.max(1)) as usize)
+                .copied()
+                .flatten()
+                .filter(|_| size <= 8);
+            let kept = Kept {
+                lane: (at.thread % WARP) as u8,
+                is_store,
+                is_volatile: access.is_volatile,
+                epoch: 0,
+                passed: 0,
+                point: at.point,
+                value: word.map(|word| (word >> (8 * (number % size))) as u8),
+                own: 0,
+            };
+            self.byte(at, access.address.wrapping_add(number), kept);
+        }
+    }
+
+    /// Holds an access to a byte against those before, and keeps it.
+    fn byte(&mut self, at: &At<'_>, address: u64, new: Kept) {
+        let warp = (at.thread / WARP) as u32;
+        let clocks = self.warps.entry(warp).or_default();
+        let known = self.bytes.entry((warp, address)).or_default();
+        let mut new = Kept {
+            epoch: clocks.of[usize::from(new.lane)][usize::from(new.lane)],
+            passed: clocks.passed[usize::from(new.lane)],
+            ..new
+        };
+        if !new.is_store {
+            let own = known.iter().filter(|kept| kept.is_store && kept.lane == new.lane);
+            if let Some(last) = own.max_by_key(|kept| kept.epoch) {
+                (new.own, new.value) = (last.epoch, last.value);
+            }
+        }
+        let pairs: Vec<(Kept, ExchangeKind)> = known
+            .iter()
+            .filter(|kept| kept.lane != new.lane && kept.passed == new.passed)
+            .filter(|kept| !clocks.is_before((kept.lane, kept.epoch), new.lane))
+            .filter_map(|kept| Some((*kept, kind_of(clocks, kept, &new)?)))
+            .collect();
+        let same = |kept: &Kept| {
+            kept.lane == new.lane && kept.point == new.point && (kept.epoch == new.epoch || !kept.is_store)
+        };
+        let before = known.len();
+        // What is written last of an epoch is what a lane reads next: it stays the last of those with equal epochs.
+        known.retain(|kept| !same(kept));
+        if known.len() >= MAX_KEPT_OF_BYTE {
+            known.retain(|kept| !clocks.is_over(kept));
+        }
+        known.push(new);
+        self.kept = (self.kept + known.len()).saturating_sub(before);
+        if self.kept + self.points.len() > MAX_KEPT_ACCESSES {
+            self.is_cut = true;
+        }
+        for (old, kind) in pairs {
+            self.add(at, address, (old, new), kind);
+        }
+    }
+
+    fn add(&mut self, at: &At<'_>, address: u64, (old, new): (Kept, Kept), kind: ExchangeKind) {
+        let warp = (at.thread / WARP) as u32;
+        let key = (old.point, new.point, kind, warp);
+        let number = match self.numbers.get(&key) {
+            Some(&known) => known,
+            None if self.found.len() >= MAX_EXCHANGES => {
+                self.is_cut = true;
+                return;
+            }
+            None => {
+                self.found.push(Exchange {
+                    kind,
+                    first: at.contexts.site(old.point),
+                    second: at.site(),
+                    warp,
+                    first_lanes: 0,
+                    second_lanes: 0,
+                    example: (old.lane, new.lane),
+                    address,
+                    is_volatile: old.is_volatile && new.is_volatile,
+                });
+                self.numbers.insert(key, self.found.len() - 1);
+                self.found.len() - 1
+            }
+        };
+        let found = &mut self.found[number];
+        found.first_lanes |= lane_bit(usize::from(old.lane));
+        found.second_lanes |= lane_bit(usize::from(new.lane));
+    }
+}
+
+/// The kind of a pair of accesses of two lanes in no order, if it is one.
+fn kind_of(clocks: &Clocks, old: &Kept, new: &Kept) -> Option<ExchangeKind> {
+    let is_known = old.value.is_some() && new.value.is_some();
+    let are_equal = is_known && old.value == new.value;
+    match (old.is_store, new.is_store) {
+        (false, false) => None,
+        (true, true) => (is_known && !are_equal).then_some(ExchangeKind::TwoWrites),
+        // Whoever wrote the same is not told apart by the one who reads, as long as the writes are in no order.
+        (true, false) => {
+            let is_own = new.own > 0 && are_equal && !clocks.is_before((new.lane, new.own), old.lane);
+            (!is_own).then_some(ExchangeKind::ReadAfterWrite)
+        }
+        (false, true) => {
+            let is_own = old.own > 0 && are_equal && !clocks.is_before((old.lane, old.own), new.lane);
+            (!is_own).then_some(ExchangeKind::WriteAfterRead)
+        }
+    }
+}
+
+impl Observer for Exchanges {
+    fn on(&mut self, at: &At<'_>, event: &Event<'_>, _view: &View<'_>) {
+        if self.is_over || self.is_cut {
+            return;
+        }
+        let warp = (at.thread / WARP) as u32;
+        match *event {
+            Event::Access(access, stored) => self.access(at, access, stored),
+            Event::Met(threads) | Event::Passed(threads) => self.meet(threads),
+            Event::MayOrder => self.warps.entry(warp).or_default().passed[at.thread % WARP] += 1,
+            Event::Ended => self.warps.entry(warp).or_default().ended |= lane_bit(at.thread),
+            Event::LetGo | Event::Wrong(Wrong::Missing | Wrong::Deadlock | Wrong::OtherWarp) => {
+                self.is_over = true;
+            }
+            Event::Wrong(_)
+            | Event::Visible(_)
+            | Event::Branch(_)
+            | Event::Arrived(..)
+            | Event::AtBarrier => {}
+        }
+    }
+}
