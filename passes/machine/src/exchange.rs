@@ -67,8 +67,8 @@ struct Kept {
     point: Point,
     /// The byte that is written, if it is known; for a read, what the lane itself wrote last.
     value: Option<u8>,
-    /// For a read, the epoch in which the lane itself wrote the byte last; 0 if it did not.
-    own: u32,
+    /// For a read, the epoch and the point in which the lane itself wrote the byte last.
+    own: Option<(u32, Point)>,
 }
 
 /// The lanes of a warp.
@@ -129,7 +129,7 @@ impl Clocks {
 /// [sliced](crate::Kernel::sliced). They mean something on targets from sm_70 on, where each lane advances on its own.
 ///
 /// No pair are atomics, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
-/// such that are not known, and a read where the lane itself has written the same value in no order with the other write. Lanes
+/// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with the other write. Lanes
 /// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
 /// taken to be ordered by them. Flags in memory and atomics order nothing here. After lanes have waited in vain, nothing is looked at any more.
 ///
@@ -215,7 +215,7 @@ impl Exchanges {
                 passed: 0,
                 point: at.point,
                 value: word.map(|word| (word >> (8 * (number % size))) as u8),
-                own: 0,
+                own: None,
             };
             self.byte(at, access.address.wrapping_add(number), kept);
         }
@@ -234,7 +234,7 @@ impl Exchanges {
         if !new.is_store {
             let own = known.iter().filter(|kept| kept.is_store && kept.lane == new.lane);
             if let Some(last) = own.max_by_key(|kept| kept.epoch) {
-                (new.own, new.value) = (last.epoch, last.value);
+                (new.own, new.value) = (Some((last.epoch, last.point)), last.value);
             }
         }
         let pairs: Vec<(Kept, ExchangeKind)> = known
@@ -297,18 +297,17 @@ impl Exchanges {
 fn kind_of(clocks: &Clocks, old: &Kept, new: &Kept) -> Option<ExchangeKind> {
     let is_known = old.value.is_some() && new.value.is_some();
     let are_equal = is_known && old.value == new.value;
+    // Lanes that all write the same with one instruction, in no order, may read it.
+    let is_own = |read: &Kept, write: &Kept| {
+        read.own.is_some_and(|(epoch, point)| {
+            are_equal && point == write.point && !clocks.is_before((read.lane, epoch), write.lane)
+        })
+    };
     match (old.is_store, new.is_store) {
         (false, false) => None,
         (true, true) => (is_known && !are_equal).then_some(ExchangeKind::TwoWrites),
-        // Whoever wrote the same is not told apart by the one who reads, as long as the writes are in no order.
-        (true, false) => {
-            let is_own = new.own > 0 && are_equal && !clocks.is_before((new.lane, new.own), old.lane);
-            (!is_own).then_some(ExchangeKind::ReadAfterWrite)
-        }
-        (false, true) => {
-            let is_own = old.own > 0 && are_equal && !clocks.is_before((old.lane, old.own), new.lane);
-            (!is_own).then_some(ExchangeKind::WriteAfterRead)
-        }
+        (true, false) => (!is_own(new, old)).then_some(ExchangeKind::ReadAfterWrite),
+        (false, true) => (!is_own(old, new)).then_some(ExchangeKind::WriteAfterRead),
     }
 }
 

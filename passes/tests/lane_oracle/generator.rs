@@ -2,6 +2,7 @@
 //! kernels.
 
 mod coordinates;
+mod exchanges;
 mod loops;
 mod masks;
 
@@ -23,6 +24,9 @@ pub const ROUNDS: u64 = 1 << 43;
 
 /// Seeds with this bit make kernels with loops that all threads of a block go round together, with barriers in them.
 pub const TILES: u64 = 1 << 44;
+
+/// Seeds with this bit make kernels whose lanes hand values to each other through shared memory.
+pub const EXCHANGES: u64 = 1 << 45;
 
 /// Blocks with a multiple of 32 threads, for kernels that read `%tid.y` or `%tid.z` and do not say theirs.
 const FOLDED: [[u32; 3]; 14] = [
@@ -124,6 +128,12 @@ struct Generator {
     has_rounds: bool,
     /// See [`TILES`].
     has_tiles: bool,
+    /// See [`EXCHANGES`].
+    has_exchanges: bool,
+    /// Registers with generic addresses.
+    addresses: usize,
+    /// Lanes may be in different arms of a branch.
+    is_apart: bool,
     /// See [`MASKS`].
     has_masks: bool,
 }
@@ -176,6 +186,9 @@ pub fn kernel(seed: u64) -> Kernel {
         has_masks: seed & MASKS != 0,
         has_rounds: seed & ROUNDS != 0,
         has_tiles: seed & TILES != 0,
+        has_exchanges: seed & EXCHANGES != 0,
+        addresses: 0,
+        is_apart: false,
         has_barriers: random.chance(3),
         has_rows: block.is_some() || random.chance(30),
         random,
@@ -195,6 +208,10 @@ pub fn kernel(seed: u64) -> Kernel {
          .visible .entry kernel(.param .u64 out, .param .u32 n, .param .u32 m){bounds}\n{{\n\
          .local .align 4 .b8 depot[16];\n"
     );
+    if seed & EXCHANGES != 0 {
+        text.push_str(exchanges::ARRAYS);
+        let _ = writeln!(text, ".reg .b64 %g<{}>;", generator.addresses + 1);
+    }
     let _ = writeln!(text, ".reg .pred %p<{}>;", generator.predicates + 1);
     let _ = writeln!(text, ".reg .b32 %t<{}>;", generator.temporaries + 1);
     let _ = writeln!(text, ".reg .b32 %v<{VARIABLES}>;\n.reg .b64 %a<4>;");
@@ -608,6 +625,13 @@ impl Generator {
 
     fn statement(&mut self, depth: usize) {
         let nested = depth < 3;
+        if self.has_exchanges && !self.random.chance(24) {
+            return match self.random.below(8) {
+                0 if nested => self.branch(depth),
+                1 if nested => self.tiles(depth),
+                _ => self.exchange(depth),
+            };
+        }
         if self.has_cycles && nested && self.random.chance(4) {
             return self.cycle(depth);
         }
@@ -658,6 +682,7 @@ impl Generator {
         let has_else = self.random.chance(2);
         let sign = if self.random.chance(2) { "!" } else { "" };
         self.line(&format!("@{sign}{predicate} bra {otherwise};"));
+        let was_apart = std::mem::replace(&mut self.is_apart, true);
         self.block(depth + 1);
         if has_else {
             self.line(&format!("bra.uni {end};"));
@@ -667,6 +692,7 @@ impl Generator {
             self.block(depth + 1);
             self.line(&format!("{end}:"));
         }
+        self.is_apart = was_apart;
     }
 
     /// A cycle of two arms that may be entered at either.

@@ -19,10 +19,12 @@
 //! each time. `LANE_SEED` says where the fixed range begins; a seed that fails is tried alone with `LANE_SEED=… LANE_KERNELS=1`. Seeds with the bit [`generator::CYCLES`] have cycles that
 //! are entered at two places, those with [`generator::ROWS`] blocks of two and three dimensions or below a warp, those with
 //! [`generator::MASKS`] masks that are known in part, those with [`generator::ROUNDS`] loops that each lane goes round as often as
-//! its number says, those with [`generator::TILES`] loops that all threads go round together, with barriers in them.
+//! its number says, those with [`generator::TILES`] loops that all threads go round together, with barriers in them, those with
+//! [`generator::EXCHANGES`] lanes that hand values to each other through shared memory.
 
 #[path = "../common/mod.rs"]
 mod common;
+mod exchanges;
 mod generator;
 mod random;
 mod world;
@@ -69,8 +71,9 @@ const NOT_TOLD: [u64; 8] = [
 ];
 
 /// One kernel in so many new ones, and as many beside the fixed range, has cycles that are entered at two places; as many have
-/// blocks of more dimensions, masks that are known in part, loops with rounds by lane, and loops that all threads go round together.
-const CYCLES_IN: u64 = 6;
+/// blocks of more dimensions, masks that are known in part, loops with rounds by lane, loops that all threads go round together,
+/// and exchanges through shared memory.
+const CYCLES_IN: u64 = 7;
 
 const INPUTS: u64 = 6;
 
@@ -103,6 +106,7 @@ struct Count {
     conditional_shown: u64,
     /// Scenarios under which nothing is wrong.
     clean_under: u64,
+    exchanges: exchanges::Count,
 }
 
 impl Count {
@@ -117,6 +121,7 @@ impl Count {
             conditional: self.conditional + other.conditional,
             conditional_shown: self.conditional_shown + other.conditional_shown,
             clean_under: self.clean_under + other.clean_under,
+            exchanges: self.exchanges.and(&other.exchanges),
         }
     }
 }
@@ -135,6 +140,7 @@ fn the_analysis_agrees_with_the_machine() {
             generator::MASKS,
             generator::ROUNDS,
             generator::TILES,
+            generator::EXCHANGES,
         ] {
             seeds.extend((0..kernels / CYCLES_IN).map(|seed| (first + seed) | kind));
         }
@@ -147,6 +153,7 @@ fn the_analysis_agrees_with_the_machine() {
                 2 => (new + number) | generator::MASKS,
                 3 => (new + number) | generator::ROUNDS,
                 4 => (new + number) | generator::TILES,
+                5 => (new + number) | generator::EXCHANGES,
                 _ => new + number,
             }));
         }
@@ -197,6 +204,8 @@ fn the_analysis_agrees_with_the_machine() {
         count.conditional,
         count.clean_under
     );
+    count.exchanges.check();
+    eprintln!("{}", count.exchanges);
     eprintln!(
         "{kernels} kernels, {} runs, {} definite findings (shown for {} inputs), {} clean kernels, \
          {} inputs with a mask from activemask, {} that part the warps of a clean kernel; {} findings under scenarios (shown {} \
@@ -309,6 +318,14 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
             claims.definite
         ));
     }
+    exchanges::check(
+        &made,
+        &module,
+        kernel,
+        context.exchanges(),
+        seed,
+        &mut count.exchanges,
+    )?;
     count.definite += claims.definite.len() as u64;
     count.clean += u64::from(claims.is_clean);
     let machine = Kernel::new(&module, kernel).map_err(|refused| refused.to_string())?;
@@ -329,15 +346,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     }
     let mut problem = None;
     for number in 0..INPUTS {
-        let mut random = generator::Random::new(seed.wrapping_mul(31).wrapping_add(number));
-        let block = made.launched(&mut random);
-        let inputs = Inputs {
-            seed: random.next(),
-            n: random.below(40) as u64,
-            mask: *random.pick(&[0xffff_ffff, 0xffff, 1]),
-            ctaid: random.below(3) as u32,
-            block,
-        };
+        let inputs = Inputs::new(&made, seed, number);
         let schedules = [
             Schedule::First,
             Schedule::Last,

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_machine::{
-    At, End, Kernel, Launch, Read, Schedule, Setup, Site, Unknown, Unmodelled, Unobserved, World, Wrong,
+    At, End, Kernel, Launch, Observer, Read, Schedule, Setup, Site, Unknown, Unmodelled, Unobserved, World,
+    Wrong,
 };
 use ptxcheck_passes::ir::{Space, Special};
 
-use super::generator::Random;
+use super::generator::{self, Random};
 
 /// Numbers in memory are below this.
 const NUMBERS: u64 = 40;
@@ -29,6 +30,21 @@ pub struct Inputs {
     pub block: [u32; 3],
 }
 
+impl Inputs {
+    /// The inputs of one run of the kernel of a seed, by its number.
+    pub fn new(made: &generator::Kernel, seed: u64, number: u64) -> Self {
+        let mut random = Random::new(seed.wrapping_mul(31).wrapping_add(number));
+        let block = made.launched(&mut random);
+        Self {
+            seed: random.next(),
+            n: random.below(40) as u64,
+            mask: *random.pick(&[0xffff_ffff, 0xffff, 1]),
+            ctaid: random.below(3) as u32,
+            block,
+        }
+    }
+}
+
 /// The part of a run's outcome that the oracle looks at.
 pub struct Run {
     /// The collectives and barriers that some lane executed before anything broke.
@@ -43,6 +59,16 @@ pub struct Run {
 
 /// Runs a kernel.
 pub fn run(kernel: &Kernel<'_>, inputs: Inputs, schedule: Schedule) -> Result<Run, String> {
+    observed(kernel, inputs, schedule, &mut Unobserved)
+}
+
+/// Runs a kernel, with somebody who looks at it.
+pub fn observed(
+    kernel: &Kernel<'_>,
+    inputs: Inputs,
+    schedule: Schedule,
+    observer: &mut dyn Observer,
+) -> Result<Run, String> {
     let launch = Launch {
         grid: GRID,
         ctaid: [inputs.ctaid, 0, 0],
@@ -53,7 +79,7 @@ pub fn run(kernel: &Kernel<'_>, inputs: Inputs, schedule: Schedule) -> Result<Ru
         asked: BTreeMap::new(),
     };
     let outcome = kernel
-        .run(&Setup::new(launch, schedule), &mut world, &mut Unobserved)
+        .run(&Setup::new(launch, schedule), &mut world, observer)
         .map_err(|refused| refused.to_string())?;
     match &outcome.end {
         End::Complete | End::Unknown(Unknown::Steps | Unknown::BeyondTable(_)) => {}
