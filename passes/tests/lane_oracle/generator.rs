@@ -165,6 +165,11 @@ impl Kernel {
         }
     }
 
+    /// True if it says which threads are in which place of a warp: it states its block, or reads no other coordinate than `%tid.x`.
+    pub const fn is_stated(&self) -> bool {
+        self.block.is_some() || !self.reads[0] && !self.reads[1]
+    }
+
     /// Its text without the functions that all of them have.
     pub fn code(&self) -> &str {
         let start = self.text.find(".visible").unwrap_or(0);

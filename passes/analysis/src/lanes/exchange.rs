@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use self::clashes::Clash;
+use self::clashes::{ByLane, Clash};
 use self::pairs::definite;
 use self::touches::Touches;
 use super::flow::Flow;
@@ -121,14 +121,15 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
         [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
         _ => launches,
     };
-    let mut common: Option<BTreeMap<Key, (SymbolId, Pair)>> = None;
+    let mut common: Option<BTreeMap<Key, Known>> = None;
     for launch in each {
         let found = kernel.launched(launch)?;
         let known = match common.take() {
             None => found.pairs,
             Some(mut known) => {
-                known.retain(|key, _| {
-                    found.reached.binary_search(&key.2).is_err() || found.pairs.contains_key(key)
+                known.retain(|key, known| {
+                    found.reached.binary_search(&key.2).is_err()
+                        || found.pairs.get(key).is_some_and(|same| known.is_also(same))
                 });
                 known
             }
@@ -139,7 +140,8 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
         common = Some(known);
     }
     let mut exchanges: Vec<Exchange> = Vec::new();
-    for (symbol, pair) in common.into_iter().flat_map(BTreeMap::into_values) {
+    for known in common.into_iter().flat_map(BTreeMap::into_values) {
+        let (symbol, pair) = (known.symbol, known.pair());
         match exchanges.iter_mut().find(|known| known.symbol == symbol) {
             Some(known) => known.pairs.push(pair),
             None => exchanges.push(Exchange {
@@ -157,9 +159,43 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
 /// that is reported last: `(later, earlier, node)`.
 type Key = ([(u32, u32); 2], bool, u32);
 
+/// A definite pair of one launch, or of several.
+struct Known {
+    symbol: SymbolId,
+    write: Site,
+    other: Site,
+    kind: PairKind,
+    lanes: ByLane,
+    is_volatile: bool,
+}
+
+impl Known {
+    /// Leaves the lanes that are a pair in another launch, too; false if none is.
+    fn is_also(&mut self, same: &Self) -> bool {
+        for (lanes, too) in self.lanes.iter_mut().zip(same.lanes) {
+            *lanes &= too;
+        }
+        self.lanes.iter().any(|lanes| *lanes != 0)
+    }
+
+    fn pair(self) -> Pair {
+        let writers = || (0..).zip(self.lanes).filter(|(_, lanes)| *lanes != 0);
+        let example = writers().next();
+        Pair {
+            write: self.write,
+            other: self.other,
+            kind: self.kind,
+            writers: writers().fold(0, |all, (lane, _)| all | 1 << lane),
+            others: writers().fold(0, |all, (_, lanes)| all | lanes),
+            example: example.map_or((0, 0), |(lane, lanes)| (lane, lanes.trailing_zeros() as u8)),
+            is_volatile: self.is_volatile,
+        }
+    }
+}
+
 /// The definite pairs of one launch.
 struct Found {
-    pairs: BTreeMap<Key, (SymbolId, Pair)>,
+    pairs: BTreeMap<Key, Known>,
     /// The nodes that lanes of warp 0 may come to.
     reached: Vec<u32>,
 }
@@ -186,7 +222,7 @@ impl Kernel<'_> {
         Some(Found { pairs, reached })
     }
 
-    fn pair(&self, touches: &Touches, clash: &Clash) -> (Key, (SymbolId, Pair)) {
+    fn pair(&self, touches: &Touches, clash: &Clash) -> (Key, Known) {
         let (graph, order) = (&self.layout.graph, &self.layout.order);
         let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
         let place = |touch: &touches::Touch| (order.rank[touch.node as usize], touch.at.index() as u32);
@@ -202,15 +238,14 @@ impl Kernel<'_> {
         };
         let mut both = [place(write), place(other)];
         both.sort_unstable_by(|a, b| b.cmp(a));
-        let pair = Pair {
+        let known = Known {
+            symbol: write.symbol,
             write: site(write),
             other: site(other),
             kind,
-            writers: clash.writers,
-            others: clash.others,
-            example: clash.example,
+            lanes: clash.lanes,
             is_volatile: write.is_volatile && other.is_volatile,
         };
-        ((both, is_behind, other.node), (write.symbol, pair))
+        ((both, is_behind, other.node), known)
     }
 }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::touches::{Touch, Touches};
-use crate::lanes::value::{Lanes, Pool, lanes};
+use crate::lanes::value::{Lanes, Pool, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PLACES;
 use ptxcheck_ir::SymbolId;
 
@@ -14,13 +14,12 @@ pub(super) struct Clash {
     pub write: usize,
     /// The number of the other access: a read, or another write.
     pub other: usize,
-    /// The lanes that write.
-    pub writers: Lanes,
-    /// The lanes that make the other access.
-    pub others: Lanes,
-    /// A lane that writes, and one that makes the other access to what it writes.
-    pub example: (u8, u8),
+    /// By lane that writes: the lanes that make the other access to what it writes.
+    pub lanes: ByLane,
 }
+
+/// Pairs of lanes: by one of them, the others.
+pub(super) type ByLane = [Lanes; WARP];
 
 /// The bytes that one lane accesses, as far as they are told apart.
 type Place = (SymbolId, i64);
@@ -90,14 +89,11 @@ pub(super) fn clashes(
                         found.push(Clash {
                             write,
                             other: number,
-                            writers: 0,
-                            others: 0,
-                            example: (writer as u8, lane as u8),
+                            lanes: [0; WARP],
                         });
                         found.len() - 1
                     });
-                    found[at].writers |= 1 << writer;
-                    found[at].others |= 1 << lane;
+                    found[at].lanes[writer] |= 1 << lane;
                 }
             }
         }
