@@ -130,13 +130,14 @@ impl Generator {
                 self.line(&format!("bar.warp.sync {wrong};"));
                 self.line(&format!("{after}:"));
             }
-            8 if mask == "-1" => self.line("bar.sync 1, 64;"),
+            8 if mask == "-1" => self.line("barrier.sync 1;"),
             9 => {
                 let address = self.temporary();
                 self.line(&format!("mov.u32 {address}, counts;"));
                 self.line(&format!("atom.shared.add.u32 {unused}, [{address}+128], 1;"));
             }
-            10 if mask == "-1" => {
+            // The machine takes lanes that have executed different numbers of them for ordered.
+            10 if mask == "-1" && !self.is_apart => {
                 let to = self.temporary();
                 self.line(&format!("mov.u32 {to}, counts;"));
                 self.line(&format!("cp.async.ca.shared.global [{to}], [%a0], 4;"));
