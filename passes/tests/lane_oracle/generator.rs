@@ -215,7 +215,8 @@ pub fn kernel(seed: u64) -> Kernel {
     );
     if seed & EXCHANGES != 0 {
         text.push_str(exchanges::ARRAYS);
-        let _ = writeln!(text, ".reg .b64 %g<{}>;", generator.addresses + 1);
+        let count = generator.addresses + 1;
+        let _ = writeln!(text, ".reg .b64 %g<{count}>, %gb<{count}>, %gr<{count}>;");
     }
     let _ = writeln!(text, ".reg .pred %p<{}>;", generator.predicates + 1);
     let _ = writeln!(text, ".reg .b32 %t<{}>;", generator.temporaries + 1);

@@ -70,17 +70,23 @@ impl Generator {
         } = style;
         if is_generic {
             self.addresses += 1;
-            let (address, begin) = (format!("%g{}", self.addresses), "%a3");
-            self.line(&format!("mov.u64 %a2, {array};"));
-            self.line(&format!("cvta.shared.u64 {begin}, %a2;"));
+            let [address, begin, raw] = ["", "b", "r"].map(|part| format!("%g{part}{}", self.addresses));
+            self.line(&format!("mov.u64 {raw}, {array};"));
+            self.line(&format!("cvta.shared.u64 {begin}, {raw};"));
             self.line(&format!("mad.wide.u32 {address}, {number}, 4, {begin};"));
             return address;
         }
         let (address, begin) = (self.temporary(), self.temporary());
         self.line(&format!("mov.u32 {begin}, {array};"));
         if self.random.chance(2) {
-            self.line(&format!("shl.b32 {address}, {number}, 2;"));
-            self.line(&format!("add.s32 {address}, {begin}, {address};"));
+            // A register is seldom written twice.
+            let by = if self.random.chance(6) {
+                address.clone()
+            } else {
+                self.temporary()
+            };
+            self.line(&format!("shl.b32 {by}, {number}, 2;"));
+            self.line(&format!("add.s32 {address}, {begin}, {by};"));
         } else {
             self.line(&format!("mad.lo.s32 {address}, {number}, 4, {begin};"));
         }
