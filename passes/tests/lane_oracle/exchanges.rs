@@ -18,6 +18,9 @@ use super::world::{self, Inputs};
 /// Runs of a kernel. What is in no order, is so in all schedules: each run has another one.
 const RUNS: u64 = 6;
 
+/// In a hundred: pairs that are certain, and kernels with such, of which the analysis finds one. Of 4,885 kernels, it finds 58 and 67.
+const LEAST_FOUND: u64 = 54;
+
 /// Targets from here on have lanes that advance on their own.
 const INDEPENDENT: u32 = 70;
 
@@ -51,10 +54,15 @@ impl Count {
         }
     }
 
-    /// A comparison of nothing would agree, too.
+    /// Enough is found, of what is there and at all: a comparison of nothing would agree, too.
     pub fn check(&self) {
         assert!(
-            self.found_in > self.kernels / 10 && self.shown > self.pairs,
+            self.found_in > self.kernels / 4 && self.shown > self.pairs,
+            "{self}"
+        );
+        let is_enough = |found: u64, of: u64| found * 100 >= of * LEAST_FOUND;
+        assert!(
+            is_enough(self.found, self.certain) && is_enough(self.found_in_certain, self.certain_in),
             "{self}"
         );
     }
