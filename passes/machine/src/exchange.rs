@@ -247,7 +247,7 @@ impl Exchanges {
             kept.lane == new.lane && kept.point == new.point && (kept.epoch == new.epoch || !kept.is_store)
         };
         let before = known.len();
-        // What is written last of an epoch is what a lane reads next: it stays the last of those with equal epochs.
+        // The last write of an epoch stays the last of those with equal epochs: the lane reads it next.
         known.retain(|kept| !same(kept));
         if known.len() >= MAX_KEPT_OF_BYTE {
             known.retain(|kept| !clocks.is_over(kept));

@@ -28,7 +28,10 @@ fn overwritten(between: &str) -> String {
     )
 }
 
-fn observed(code: &str, threads: u32, schedule: Schedule, look: &dyn Fn(&Exchanges, &dyn Fn(usize) -> Site)) {
+/// Looks at a run: at its exchanges, with the sites of the accesses to shared memory by their number.
+type Look<'l> = &'l dyn Fn(&Exchanges, &dyn Fn(usize) -> Site);
+
+fn observed(code: &str, threads: u32, schedule: Schedule, look: Look<'_>) {
     with_kernel(&module(WORDS, &format!("{BEGIN}{code}")), |module, function| {
         let kernel = Kernel::new(module, function).expect("it runs");
         let setup = Setup::new(Launch::of_block([threads, 1, 1]), schedule);
@@ -95,11 +98,11 @@ fn a_pair_has_its_kind_its_sites_its_lanes_and_its_address() {
     });
     let code = code.replace("st.shared", "st.volatile.shared");
     observed(&code, 32, Schedule::Last, &|exchanges, _| {
-        assert!(!exchanges.found()[0].is_volatile)
+        assert!(!exchanges.found()[0].is_volatile);
     });
     let code = code.replace("ld.shared", "ld.volatile.shared");
     observed(&code, 32, Schedule::Last, &|exchanges, _| {
-        assert!(exchanges.found()[0].is_volatile)
+        assert!(exchanges.found()[0].is_volatile);
     });
 }
 
@@ -203,7 +206,7 @@ fn each_step_of_a_tail_takes_two() {
     for wrong in [tail("", ""), tail(sync, ""), tail("", sync)] {
         for schedule in SCHEDULES {
             observed(&wrong, 32, schedule, &|exchanges, _| {
-                assert!(!exchanges.found().is_empty())
+                assert!(!exchanges.found().is_empty());
             });
         }
     }
@@ -271,7 +274,7 @@ fn atomics_and_asynchronous_copies_are_no_pair() {
     );
     let copy = "ld.param.u64 %d1, [out];\ncp.async.ca.shared.global [%r2], [%d1], 4;\n";
     is_ordered(&format!("{copy}ld.shared.u32 %r4, [words];\n"), 32);
-    // Of what lies on two sides of one, the machine does not know the order.
+    // The machine does not know the order of accesses on two sides of one.
     is_ordered(&handed_over(&format!("{copy}cp.async.wait_all;")), 32);
 }
 
@@ -306,6 +309,6 @@ fn memory_is_bounded() {
     let code = "mov.u32 %r6, 0;\nL:\nmad.lo.u32 %r7, %r6, 128, %r2;\nst.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};\n\
                 add.u32 %r6, %r6, 4;\nsetp.lt.u32 %p5, %r6, 100000;\n@%p5 bra L;\n";
     observed(code, 32, Schedule::First, &|exchanges, _| {
-        assert!(exchanges.is_cut())
+        assert!(exchanges.is_cut());
     });
 }
