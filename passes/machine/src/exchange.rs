@@ -131,7 +131,8 @@ impl Clocks {
 /// No pair are atomics, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
 /// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with the other write. Lanes
 /// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
-/// taken to be ordered by them. Flags in memory and atomics order nothing here. After lanes have waited in vain, nothing is looked at any more.
+/// taken to be ordered by them. Flags in memory and atomics order nothing here. After lanes
+/// have waited in vain, or at places that they have to execute together, nothing is looked at any more.
 ///
 /// ```no_run
 /// # use ptxcheck_machine::{Exchanges, Given, Kernel, Setup};
@@ -322,7 +323,8 @@ impl Observer for Exchanges {
             Event::Met(threads) | Event::Passed(threads) => self.meet(threads),
             Event::MayOrder => self.warps.entry(warp).or_default().passed[at.thread % WARP] += 1,
             Event::Ended => self.warps.entry(warp).or_default().ended |= lane_bit(at.thread),
-            Event::LetGo | Event::Wrong(Wrong::Missing | Wrong::Deadlock | Wrong::OtherWarp) => {
+            Event::LetGo
+            | Event::Wrong(Wrong::Missing | Wrong::Deadlock | Wrong::OtherWarp | Wrong::Unaligned) => {
                 self.is_over = true;
             }
             Event::Wrong(_)

@@ -304,6 +304,12 @@ fn rounds_of_a_loop_are_told_apart() {
 }
 
 #[test]
+fn nothing_is_seen_where_the_run_is_none_any_more() {
+    let apart = "@%p1 bra A;\nbar.sync 0;\nbra B;\nA:\nbar.sync 0;\nB:\nst.shared.u32 [words], %r1;\n";
+    is_ordered(apart, 32);
+}
+
+#[test]
 fn memory_is_bounded() {
     // A word for each round and lane, until no more is kept.
     let code = "mov.u32 %r6, 0;\nL:\nmad.lo.u32 %r7, %r6, 128, %r2;\nst.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};\n\
