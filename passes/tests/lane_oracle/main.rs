@@ -45,7 +45,7 @@ use world::{Inputs, Run};
 const KERNELS: u64 = 3_000;
 
 /// Seeds that have shown something once.
-const KNOWN: [u64; 10] = [
+const KNOWN: [u64; 19] = [
     2_584_570_386_177,
     528_236,
     9_014_892,
@@ -56,6 +56,15 @@ const KNOWN: [u64; 10] = [
     2_715_914_415_318,
     2_720_419_172_428,
     8_796_093_024_518,
+    3_069,
+    9_992,
+    1_640_366_057_568,
+    2_199_023_258_551,
+    4_941_320_915_780,
+    4_941_320_925_218,
+    4_942_422_468_958,
+    18_136_561_994_652,
+    18_136_561_996_074,
 ];
 
 /// Of the seeds that are known, those whose definite findings are right, and in which the machine does not see them.

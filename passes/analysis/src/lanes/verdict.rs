@@ -27,11 +27,11 @@ mod round;
 mod sources;
 mod used;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::absent::{Absent, Passed};
 use self::in_step::InStep;
-use self::meet::{Call, Passers, call, others, passers, waiting, whole};
+use self::meet::{Call, Passers, call, others, passers, perhaps_whole, waiting, whole};
 use self::phases::Phases;
 use self::relations::Relation;
 use super::copies::Rounds;
@@ -166,7 +166,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
                     .is_some_and(|mask| others(flow, &passers, call, mask) == 0)
             })
     };
-    let signs = calls.iter().filter(is_sign).map(|call| call.node).collect();
+    let signs: FxHashSet<u32> = calls.iter().filter(is_sign).map(|call| call.node).collect();
     let placement = Placement::new(flow, entry, &signs);
     let existing = flow.launch.lanes();
     let has_asked = !flow.active.is_empty() || calls.iter().any(|call| call.answer.is_some());
@@ -182,9 +182,17 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         unknown,
         parts_at_barrier,
         has_barriers: !barriers.is_empty(),
-        phases: Phases::new(flow, &barriers, &whole(flow, &calls), unknown).filter(|_| converges),
+        phases: Phases::new(
+            flow,
+            &barriers,
+            &whole(flow, &calls),
+            &perhaps_whole(flow, &calls),
+            unknown,
+        )
+        .filter(|_| converges),
         in_step: None,
         visible: None,
+        signs,
         passers,
         converges,
         least,
@@ -241,6 +249,8 @@ struct Judge<'f, 'a> {
     in_step: Option<Option<InStep>>,
     /// By node: it certainly has a visible effect. Computed with these.
     visible: Option<Vec<bool>>,
+    /// The collectives that certainly count as something visible.
+    signs: FxHashSet<u32>,
     /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
     passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,

@@ -3,6 +3,7 @@
 use super::in_step::{InStep, Wait};
 use super::phases::Segment;
 use super::{Issue, Judge, Problem, Reach, certainty, is_judged};
+use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Exits;
 use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::lanes::visible;
@@ -92,8 +93,11 @@ impl Judge<'_, '_> {
             return 0;
         };
         let visible = self.visible.get_or_insert_with(|| {
-            let nodes = 0..flow.graph.nodes.len() as u32;
-            nodes.map(|node| visible::of(flow, node).surely).collect()
+            let is_sign = |node: u32| {
+                let is_collective = flow.graph.nodes[node as usize].kind == NodeKind::Collective;
+                visible::of(flow, node).surely && (!is_collective || self.signs.contains(&node))
+            };
+            (0..flow.graph.nodes.len() as u32).map(is_sign).collect()
         });
         let mut stuck = 0;
         let mut last: Option<usize> = None;

@@ -10,7 +10,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-use super::phases::{Boundary, ENTRY, Segment};
+use super::phases::{Boundaries, Boundary, ENTRY, Segment};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Placement;
@@ -87,7 +87,7 @@ impl InStep {
         &mut self,
         flow: &Flow<'_>,
         placement: &mut Placement<'_, '_>,
-        boundaries: &FxHashMap<u32, Boundary>,
+        boundaries: &Boundaries,
         wait: Wait<'_>,
         is_apart: &impl Fn(&Segment, &Segment) -> Option<bool>,
     ) -> Option<bool> {
@@ -143,7 +143,7 @@ impl InStep {
     /// Where lanes are in the next phase.
     fn next(
         &self,
-        boundaries: &FxHashMap<u32, Boundary>,
+        boundaries: &Boundaries,
         pair: &Pair,
         choice: &Choice,
         there: &Segment,
@@ -153,10 +153,10 @@ impl InStep {
         for &callers in &there.next {
             let others = here.next.iter().copied();
             let mut others = others
-                .filter(|lane| boundaries.get(&callers) == boundaries.get(lane))
+                .filter(|lane| boundaries.get(callers) == boundaries.get(*lane))
                 .peekable();
             let is_common = self.uniform.is_undivided(callers);
-            let is_left = boundaries.get(&callers) != Some(&Boundary::Barrier) || here.next.is_empty();
+            let is_left = boundaries.get(callers) != Some(Boundary::Barrier) || here.next.is_empty();
             if others.peek().is_none() && is_left {
                 // The lane is missing there. If the others go on, it is still where it was, or has ended.
                 let is_in_step = pair.is_in_step && !is_common;
@@ -179,6 +179,14 @@ impl InStep {
                 choice: Choice::default(),
             }));
         }
+        // A collective that is none to the uniform branches: whether they have passed the same is not known.
+        let perhaps = boundaries.perhaps(there, here).into_iter();
+        pairs.extend(perhaps.map(|(callers, lane)| Pair {
+            callers,
+            lane,
+            is_in_step: false,
+            choice: Choice::default(),
+        }));
         pairs
     }
 
@@ -201,7 +209,7 @@ impl InStep {
     fn choices(
         &mut self,
         flow: &Flow<'_>,
-        boundaries: &FxHashMap<u32, Boundary>,
+        boundaries: &Boundaries,
         wait: &Wait<'_>,
         pair: &Pair,
     ) -> Option<Vec<Choice>> {
@@ -264,7 +272,7 @@ impl InStep {
     fn branches(
         &mut self,
         flow: &Flow<'_>,
-        boundaries: &FxHashMap<u32, Boundary>,
+        boundaries: &Boundaries,
         (from, of): (u32, Lanes),
     ) -> Option<Branches> {
         if let Some(known) = self.branches.get(&(from, of)) {
@@ -278,7 +286,7 @@ impl InStep {
             &Choice::default(),
             |node| {
                 nodes.push(node);
-                !boundaries.contains_key(&node)
+                !boundaries.has(node)
             },
         )?;
         let mut found = Vec::new();
@@ -296,7 +304,7 @@ impl InStep {
     fn comes_back(
         &mut self,
         flow: &Flow<'_>,
-        boundaries: &FxHashMap<u32, Boundary>,
+        boundaries: &Boundaries,
         (node, of): (u32, Lanes),
     ) -> Option<bool> {
         let mut is_met = false;
@@ -307,7 +315,7 @@ impl InStep {
             &Choice::default(),
             |next| {
                 is_met |= next == node;
-                !boundaries.contains_key(&next) || !self.uniform.is_undivided(next)
+                !boundaries.has(next) || !self.uniform.is_undivided(next)
             },
         )?;
         Some(is_met)
@@ -317,7 +325,7 @@ impl InStep {
     fn segment(
         &mut self,
         flow: &Flow<'_>,
-        boundaries: &FxHashMap<u32, Boundary>,
+        boundaries: &Boundaries,
         from: (u32, Lanes),
         choice: &Choice,
         ends: Option<&dyn Fn(u32) -> bool>,
@@ -332,7 +340,7 @@ impl InStep {
             if graph.nodes[node as usize].kind == NodeKind::Collective {
                 segment.collectives.push(node);
             }
-            if boundaries.contains_key(&node) {
+            if boundaries.has(node) {
                 segment.next.push(node);
                 return false;
             }

@@ -105,6 +105,17 @@ pub(super) fn whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective, La
     whole.collect()
 }
 
+/// The other collectives that lanes may execute with a mask that names all lanes of the warp.
+pub(super) fn perhaps_whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective)> {
+    let may_be = |call: &&Call| {
+        let is_whole = |mask: Lanes| flow.launch.lanes() & !mask == 0;
+        let mut here = lanes(flow.may[call.node as usize]);
+        whole_mask(flow, call).is_none() && here.any(|lane| call.mask_of(lane).is_none_or(is_whole))
+    };
+    let calls = calls.iter().filter(may_be);
+    calls.map(|call| (call.node, call.kind)).collect()
+}
+
 /// The mask of a collective, if it is known, the same for all lanes that may come, and names all lanes of the warp.
 fn whole_mask(flow: &Flow<'_>, call: &Call) -> Option<Lanes> {
     let here = flow.may[call.node as usize];

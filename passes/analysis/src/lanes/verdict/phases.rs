@@ -9,8 +9,8 @@
 //! segment(b, L)   what the lanes L may come to from the boundary b, or from the entry, without passing another one
 //! pairs           (entry, entry); and with (b, d), all (b', d') with b' next after b for the lanes that call, d' next
 //!                 after d for the lane in question, where b' and d' may meet: two barriers, or two collectives of the
-//!                 same kind and mask. Lanes that wait at boundaries that do not meet wait for each other for ever: that
-//!                 is undefined by itself
+//!                 same kind and mask, of which one may be a collective whose mask is not known. Lanes that wait at
+//!                 boundaries that do not meet wait for each other for ever: that is undefined by itself
 //! ```
 //!
 //! Lanes that call a collective c in the segment of b are there in the same phase as a lane j in the segment of d, for some
@@ -57,9 +57,49 @@ pub(super) struct Segment {
     pub(super) may_end: bool,
 }
 
+/// The boundaries of one solution.
+pub(super) struct Boundaries {
+    of: FxHashMap<u32, Boundary>,
+    /// Collectives that may meet boundaries of their kind: their masks may name all lanes, too.
+    perhaps: FxHashMap<u32, Collective>,
+}
+
+impl Boundaries {
+    /// The boundary that a node is.
+    pub(super) fn get(&self, node: u32) -> Option<Boundary> {
+        self.of.get(&node).copied()
+    }
+
+    /// True if a node is a boundary.
+    pub(super) fn has(&self, node: u32) -> bool {
+        self.of.contains_key(&node)
+    }
+
+    /// Pairs of a boundary of one segment and a collective of the other that may meet it, though it is not known to be a boundary.
+    pub(super) fn perhaps(&self, there: &Segment, here: &Segment) -> Vec<(u32, u32)> {
+        if self.perhaps.is_empty() {
+            return Vec::new();
+        }
+        let meet = |boundary: u32, other: u32| match (self.get(boundary), self.perhaps.get(&other)) {
+            (Some(Boundary::Collective(kind, _)), Some(of)) => kind == *of,
+            _ => false,
+        };
+        let mut pairs = Vec::new();
+        for &next in &there.next {
+            let others = here.collectives.iter().filter(|&&other| meet(next, other));
+            pairs.extend(others.map(|&other| (next, other)));
+        }
+        for &next in &here.next {
+            let others = there.collectives.iter().filter(|&&other| meet(next, other));
+            pairs.extend(others.map(|&other| (other, next)));
+        }
+        pairs
+    }
+}
+
 /// The phases of one solution.
 pub(super) struct Phases {
-    pub(super) boundaries: FxHashMap<u32, Boundary>,
+    pub(super) boundaries: Boundaries,
     /// By the boundary that a segment begins behind, [`ENTRY`] for none, and the lanes that it is of.
     segments: FxHashMap<(u32, Lanes), Rc<Segment>>,
     steps_left: usize,
@@ -73,11 +113,12 @@ pub(super) const ENDED: u32 = u32::MAX - 1;
 
 impl Phases {
     /// Phases of a solution with these barriers, and collectives of whole warps with their masks, if they cut it into phases.
-    /// `unknown`: lanes that may run unknown code.
+    /// `perhaps`: other collectives whose masks may name all lanes. `unknown`: lanes that may run unknown code.
     pub(super) fn new(
         flow: &Flow<'_>,
         barriers: &[u32],
         whole: &[(u32, Collective, Lanes)],
+        perhaps: &[(u32, Collective)],
         unknown: Lanes,
     ) -> Option<Self> {
         let is_cut = barriers.is_empty() || cut_phases(barriers.iter().map(|&node| instruction(flow, node)));
@@ -92,7 +133,10 @@ impl Phases {
             .iter()
             .map(|&(node, kind, mask)| (node, Boundary::Collective(kind, mask)));
         Some(Self {
-            boundaries: full.chain(whole).collect(),
+            boundaries: Boundaries {
+                of: full.chain(whole).collect(),
+                perhaps: perhaps.iter().copied().collect(),
+            },
             segments: FxHashMap::default(),
             steps_left: MAX_PHASE_STEPS,
         })
@@ -162,7 +206,7 @@ impl Phases {
             }
             if here.may_end && !there.next.is_empty() {
                 let is_awaited =
-                    |&node: &u32| node == waited_at || self.boundaries.get(&node) != Some(&Boundary::Barrier);
+                    |&node: &u32| node == waited_at || self.boundaries.get(node) != Some(Boundary::Barrier);
                 let acts = acts && (of_lane != ENTRY || placement.surely_acting(0) & own != 0);
                 if !acts || !there.next.iter().all(is_awaited) {
                     return Some(false);
@@ -176,10 +220,10 @@ impl Phases {
             }
             for &next in &there.next {
                 let others = here.next.iter();
-                let others = others.filter(|other| self.boundaries.get(&next) == self.boundaries.get(other));
+                let others = others.filter(|other| self.boundaries.get(next) == self.boundaries.get(**other));
                 let mut others = others.peekable();
                 if others.peek().is_none()
-                    && self.boundaries.get(&next) != Some(&Boundary::Barrier)
+                    && self.boundaries.get(next) != Some(Boundary::Barrier)
                     && seen.insert((next, of_lane))
                 {
                     // The lane is missing there. If the others go on, it is still where it was.
@@ -191,6 +235,9 @@ impl Phases {
                         .filter(|pair| seen.insert(*pair)),
                 );
             }
+            let perhaps = self.boundaries.perhaps(&there, &here);
+            self.pay(perhaps.len())?;
+            work.extend(perhaps.into_iter().filter(|pair| seen.insert(*pair)));
         }
         Some(is_called)
     }
@@ -219,7 +266,7 @@ impl Phases {
             if graph.nodes[node as usize].kind == NodeKind::Collective {
                 segment.collectives.push(node);
             }
-            if boundaries.contains_key(&node) {
+            if boundaries.has(node) {
                 segment.next.push(node);
             } else {
                 work.push(node);
