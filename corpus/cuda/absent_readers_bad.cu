@@ -24,6 +24,14 @@ extern "C" __global__ void printed_as_an_integer(const int *from)
     }
 }
 
+extern "C" __global__ void printed_behind_others(const float *from)
+{
+    if (threadIdx.x % 32 < 16) {
+        float value = __shfl_down_sync(0x0000ffff, from[threadIdx.x], 16); //~ PTX404
+        printf("block %u, thread %d: %f\n", blockIdx.x, (int)threadIdx.x, value);
+    }
+}
+
 extern "C" __global__ void handed_on(const float *from)
 {
     if (threadIdx.x % 32 < 16) {
@@ -45,5 +53,15 @@ extern "C" __global__ void kept_volatile(const float *from, float *to)
     if (threadIdx.x % 32 < 16) {
         volatile float value = __shfl_down_sync(0x0000ffff, from[threadIdx.x], 16); //~ PTX404
         to[threadIdx.x] = value;
+    }
+}
+
+extern "C" __global__ void carried_round_a_loop(const float *from, float *to, int n)
+{
+    if (threadIdx.x % 32 < 16) {
+        float sum = 0;
+        for (int i = 0; i < n; ++i)
+            sum += __shfl_down_sync(0x0000ffff, from[i * blockDim.x + threadIdx.x], 16); //~ PTX404
+        to[threadIdx.x] = sum;
     }
 }

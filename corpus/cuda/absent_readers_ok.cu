@@ -38,3 +38,12 @@ extern "C" __global__ void kept_and_not_read(const float *from, float *to)
         to[threadIdx.x] = threadIdx.x % 32 < 8 ? value : 0;
     }
 }
+
+// The format prints the first argument alone.
+extern "C" __global__ void not_printed(const int *from)
+{
+    if (threadIdx.x % 32 < 16) {
+        int value = __shfl_down_sync(0x0000ffff, from[threadIdx.x], 16);
+        printf("thread %d\n", (int)threadIdx.x, value);
+    }
+}

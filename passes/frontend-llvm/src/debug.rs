@@ -156,6 +156,14 @@ impl Origin for LlvmOrigin<'_> {
         })
     }
 
+    fn string(&self, name: &str, _: Span) -> Option<Vec<u8>> {
+        self.llvm.read(|llvm| {
+            let variable = llvm.module.globals().find(|global| global.name() == name)?;
+            let bytes = variable.initializer()?.bytes()?;
+            Some(bytes.split(|byte| *byte == 0).next()?.to_vec())
+        })
+    }
+
     /// Nothing: a fingerprint is the same for text and bitcode.
     fn text(&self, _: Span) -> &[u8] {
         &[]

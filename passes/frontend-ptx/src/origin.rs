@@ -4,9 +4,10 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use ptxcheck_ptx_parser::ast::{self, Location, Statement, Tree};
+use ptxcheck_ptx_parser::ast::{self, Location, ScalarType, Statement, Tree};
+use ptxcheck_ptx_parser::operand::constant;
 use ptxcheck_ptx_parser::span::LineCounts;
-use ptxcheck_ptx_parser::{Position, Span, debug_info};
+use ptxcheck_ptx_parser::{Element, Position, Span, debug_info};
 
 use crate::inlined::InlinedCalls;
 use crate::limits::MAX_ASSEMBLY_COMMENTS;
@@ -264,6 +265,27 @@ impl Origin for PtxOrigin<'_> {
 
     fn text(&self, span: Span) -> &[u8] {
         self.tree.text(span)
+    }
+
+    fn string(&self, _: &str, span: Span) -> Option<Vec<u8>> {
+        let mut variables = self.tree.variables().iter();
+        let variable = variables.find(|variable| variable.name == span)?;
+        let is_bytes = matches!(variable.scalar, ScalarType::B8 | ScalarType::U8 | ScalarType::S8);
+        if !is_bytes || variable.vector != 1 || variable.has_addresses {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        for element in self.tree.initializer(variable) {
+            match element {
+                Element::Open | Element::Close => {}
+                Element::Constant(text) => match constant(text)? {
+                    0 => break,
+                    value => bytes.push(value as u8),
+                },
+                _ => return None,
+            }
+        }
+        Some(bytes)
     }
 
     fn ends(&self) -> Option<Ends> {

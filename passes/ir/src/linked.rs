@@ -116,6 +116,13 @@ impl Origin for LinkedOrigin<'_> {
         }
     }
 
+    fn string(&self, name: &str, span: Span) -> Option<Vec<u8>> {
+        match self.part(span) {
+            None => self.own.string(name, span),
+            Some((origin, first)) => origin.string(name, back(span, first)),
+        }
+    }
+
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
         let number = debug.index() as u32;
         let after = self.parts().partition_point(|part| part.first.debug <= number);

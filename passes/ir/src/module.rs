@@ -116,6 +116,12 @@ pub trait Origin: Sync {
     /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];
 
+    /// The bytes of a string that a variable is initialised with, up to its first zero; `None` where it is no array of bytes, or the
+    /// origin does not keep them. `span`: the variable's declaration, as [`super::Symbol::span`] has it.
+    fn string(&self, _name: &str, _span: Span) -> Option<Vec<u8>> {
+        None
+    }
+
     /// The ends of its spans and debug locations; `None` where bodies are not taken from one module to another.
     fn ends(&self) -> Option<Ends> {
         None

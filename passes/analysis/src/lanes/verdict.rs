@@ -19,6 +19,7 @@
 
 mod absent;
 mod barrier;
+mod format;
 mod in_step;
 mod meet;
 mod phases;

@@ -25,7 +25,9 @@ use super::super::placement::{Exits, Placement};
 use super::super::shuffle;
 use super::super::value::{Lanes, WARP, lanes, set_of};
 use super::super::visible;
+use super::format::argument_places;
 use super::meet::Call;
+use crate::function::Analyses;
 use crate::slots::{Effect, Slot, SlotId};
 use crate::variable::{FrameVariable, Variable};
 use ptxcheck_common::externs;
@@ -405,34 +407,29 @@ impl Point<'_, '_> {
         }
     }
 
-    /// The value at the start of the buffer that `printf` is passed is printed. Of what lies behind it, the format would have to say how
-    /// much is.
+    /// What the format prints of the buffer that `printf` is passed is used; the value at its start, where the format is not known.
     fn printed(&mut self, body: &Body<'_>, arguments: &[Argument]) {
+        let module = self.flow.module;
         let function = self.flow.graph.context(self.node).function;
-        let analyses = self.flow.module.function(function);
-        let Some(buffer) = arguments.get(1) else { return };
-        let mut offset = 0_i64;
-        let start = analyses.definitions().trace(body, buffer.value, |at| {
-            let instruction = body.instruction(at);
-            match (instruction.op, body.uses(instruction)) {
-                (Op::Copy | Op::ToGeneric(Space::Local, _), &[from]) => Some(from),
-                (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
-                    offset = offset.checked_add(by)?;
-                    Some(from)
-                }
-                _ => None,
-            }
-        });
-        let Value::Symbol(symbol, by) = start else { return };
-        let Some(offset) = offset.checked_add(by.into()) else {
+        let analyses = module.function(function);
+        let [format, buffer] = arguments else { return };
+        let Some((symbol, start)) = address(body, analyses, buffer.value) else {
             return;
         };
+        let format = address(body, analyses, format.value).filter(|(_, offset)| *offset == 0);
+        let format = format.and_then(|(symbol, _)| {
+            let variable = module.module.symbol(symbol);
+            module.module.origin.string(variable.name, variable.span)
+        });
+        let places = format.map_or_else(|| vec![0], |format| argument_places(&format));
         let slots = &analyses.slots().slots;
-        let from = slots.partition_point(|slot| (slot.symbol, slot.offset) < (symbol, offset));
-        let at_start = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
-        let count = slots[from..].iter().take_while(at_start).count();
-        for slot in from..from + count {
-            self.held.on &= !self.at(FrameVariable::slot(slot as SlotId));
+        for offset in places.into_iter().filter_map(|place| start.checked_add(place)) {
+            let from = slots.partition_point(|slot| (slot.symbol, slot.offset) < (symbol, offset));
+            let is_there = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
+            let count = slots[from..].iter().take_while(is_there).count();
+            for slot in from..from + count {
+                self.held.on &= !self.at(FrameVariable::slot(slot as SlotId));
+            }
         }
     }
 
@@ -544,6 +541,27 @@ impl Point<'_, '_> {
             matches!(op, Op::Binary(BinaryOp::Add, _) | Op::Opaque) && matches!(uses, [a, b] if a != b);
         single | if is_sum { twice } else { 0 }
     }
+}
+
+/// The variable that a value is the address of, and the distance from its start, through moves, conversions to generic addresses and
+/// sums.
+fn address(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<(SymbolId, i64)> {
+    let mut offset = Some(0_i64);
+    let start = analyses.definitions().trace(body, value, |at| {
+        let instruction = body.instruction(at);
+        match (instruction.op, body.uses(instruction)) {
+            (Op::Copy | Op::ToGeneric(..), &[from]) => Some(from),
+            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
+                offset = offset.and_then(|offset| offset.checked_add(by));
+                Some(from)
+            }
+            _ => None,
+        }
+    });
+    let Value::Symbol(symbol, by) = start else {
+        return None;
+    };
+    Some((symbol, offset?.checked_add(by.into())?))
 }
 
 fn guarded(guard: Guard) -> Value {

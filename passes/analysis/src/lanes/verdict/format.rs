@@ -1,0 +1,66 @@
+//! Arguments that a format of `printf` prints, as they lie in the buffer that device code passes to `vprintf`.
+//!
+//! Each argument lies behind the one before, at the next multiple of its size (CUDA C++ Programming Guide, Formatted Output):
+//!
+//! ```text
+//! %d %i %o %u %x %X %c, and a `*` for width or precision    4 bytes, 8 with l, ll, j, z or t
+//! %f %F %e %E %g %G %a %A %s %p                              8 bytes
+//! ```
+
+/// The byte offsets of the arguments that are printed, in order, up to what is no conversion that is known.
+pub(super) fn argument_places(format: &[u8]) -> Vec<i64> {
+    let mut places = Vec::new();
+    let mut end = 0_i64;
+    let mut take = |bytes: i64| {
+        let place = (end + bytes - 1) / bytes * bytes;
+        places.push(place);
+        end = place + bytes;
+    };
+    let mut rest = format.iter().copied();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            continue;
+        }
+        let mut is_long = false;
+        loop {
+            match rest.next() {
+                Some(b'0'..=b'9' | b'-' | b'+' | b' ' | b'#' | b'.' | b'h') => continue,
+                Some(b'*') => {
+                    take(4);
+                    continue;
+                }
+                Some(b'l' | b'j' | b'z' | b't') => {
+                    is_long = true;
+                    continue;
+                }
+                Some(b'd' | b'i' | b'o' | b'u' | b'x' | b'X' | b'c') => take(if is_long { 8 } else { 4 }),
+                Some(b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' | b's' | b'p') => take(8),
+                Some(b'%') => {}
+                _ => return places,
+            }
+            break;
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::argument_places;
+
+    #[test]
+    fn arguments_lie_at_multiples_of_their_size() {
+        assert_eq!(argument_places(b"%d %d\n"), [0, 4]);
+        assert_eq!(argument_places(b"lane %d: %f, %s\n"), [0, 8, 16]);
+        assert_eq!(argument_places(b"%lld%c%zu"), [0, 8, 16]);
+        assert_eq!(argument_places(b"100 %% of %-*.*f"), [0, 4, 8]);
+        assert_eq!(argument_places(b"%08.3f|%#x"), [0, 8]);
+    }
+
+    #[test]
+    fn nothing_is_known_behind_other_conversions() {
+        assert_eq!(argument_places(b"%d %q %d"), [0]);
+        assert_eq!(argument_places(b"%d %"), [0]);
+        assert_eq!(argument_places(b""), [0_i64; 0]);
+    }
+}
