@@ -38,7 +38,7 @@ impl<'m> ModuleFacts<'_, 'm> {
     /// Join of the arguments that callers pass in a piece of a parameter. `depth`: see [`OptimisticReach::in_depth`].
     pub(super) fn passed(&self, function: FunctionId, number: u16, offset: i32, depth: usize) -> Knowable {
         self.asked(function, Piece::Param(number, offset), || {
-            let (mut passed, mut reach, mut tells) = (Knowable::default(), None, false);
+            let (mut passed, mut reach) = (Knowable::default(), None);
             for site in self.module.call_graph().calls_to(function) {
                 let Some(body) = &self.module.module.function(site.caller).body else {
                     return Knowable::LANE;
@@ -52,15 +52,9 @@ impl<'m> ModuleFacts<'_, 'm> {
                 };
                 let value = arguments.find(passes).map_or(Value::Unknown, |found| found.value);
                 let place = (site.caller, body, site.instruction);
-                let one = self.value(value, place, depth, &mut reach);
-                tells |= one.may_tell_lanes();
-                passed = passed.join(one);
+                passed = passed.join(self.value(value, place, depth, &mut reach));
             }
-            // Each call is looked at by itself: one of them may tell more of a mask than all have in common.
-            Knowable {
-                parts: passed.parts || tells && !passed.may_tell_lanes(),
-                ..passed
-            }
+            passed
         })
     }
 

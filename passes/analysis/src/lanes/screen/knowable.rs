@@ -245,11 +245,17 @@ impl Knowable {
         } else {
             Pattern::Any
         };
-        Self {
+        let joined = Self {
             lane: self.lane || other.lane,
             low: max(self.low, other.low),
             pattern,
             ..self.either_range(other)
+        };
+        // As a mask, one of the two may tell more than both have in common.
+        let tells = joined.bits <= WARP as u8 && (self.may_tell_lanes() || other.may_tell_lanes());
+        Self {
+            parts: joined.parts || tells && !joined.may_tell_lanes(),
+            ..joined
         }
     }
 
