@@ -100,9 +100,32 @@ fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
     is_one_block(a) && is_one_block(b) && outcomes.all(|other| Some(other) == first)
 }
 
+/// True if both operands are an unknown number of all lanes, and what each lane adds is the same in both: `i + lane < n + lane` is
+/// `i < n`. No sum is taken to leave the range of numbers, which C++ does not define for signed ones.
+fn is_alike_by_lane(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
+    use Condition as C;
+    let is_unknown =
+        |vector: &Vector| matches!(vector.base, Base::Uniform(_)) && undecided & vector.exact == 0;
+    let is_signed = matches!(
+        condition,
+        C::Equal
+            | C::NotEqual
+            | C::LessSigned
+            | C::LessEqualSigned
+            | C::GreaterSigned
+            | C::GreaterEqualSigned
+    );
+    let mut distances = lanes(undecided).map(|lane| a.bits[lane].wrapping_sub(b.bits[lane]) & ones(bits));
+    let first = distances.next();
+    (is_signed || bits == 64) && is_unknown(a) && is_unknown(b) && distances.all(|other| Some(other) == first)
+}
+
 /// True if the lanes in `undecided` all have the same, unknown outcome.
 fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
-    if a.is_splat(undecided) && b.is_splat(undecided) || is_within_blocks(condition, bits, a, b, undecided) {
+    if a.is_splat(undecided) && b.is_splat(undecided)
+        || is_within_blocks(condition, bits, a, b, undecided)
+        || is_alike_by_lane(condition, bits, a, b, undecided)
+    {
         return true;
     }
     let (vector, bound, swapped) = match (constant(a, undecided), constant(b, undecided)) {
