@@ -110,7 +110,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
 /// Most operations one behind the other that are looked through.
 const MAX_DEPTH: usize = 48;
 
-/// Most definitions of a register that is looked through in functions that are no kernels.
+/// Most definitions of a register that is looked through.
 const MAX_DEFINITIONS: usize = 8;
 
 /// An access of a piece.
@@ -329,9 +329,8 @@ impl Search<'_, '_> {
         // A register that is computed from itself depends on the rest.
         self.knowable.insert(register, true);
         let definitions = self.threads.definitions.of(register);
-        let most = if self.is_kernel { 1 } else { MAX_DEFINITIONS };
         let is_knowable = depth > 0
-            && (1..=most).contains(&definitions.len())
+            && (1..=MAX_DEFINITIONS).contains(&definitions.len())
             && definitions.iter().all(|&definition| {
                 let instruction = body.instruction(definition);
                 let is_computed = match instruction.op {
