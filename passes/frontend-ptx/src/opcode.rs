@@ -377,13 +377,17 @@ fn memory(op: Access, results: u8, others: [Space; 2]) -> Decoded {
 
 /// `ld`, `st`, `atom`, `red` and their like: one address in the space that the opcode names.
 fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
+    let is_plain = matches!(kind, AccessKind::Load | AccessKind::Store);
+    let orders = ["acquire", "release", "acq_rel"].iter().any(|part| m.has(part));
+    let is_strong = orders || m.has("relaxed") || m.has("mmio");
     let op = Access {
         kind,
         space: m.space().unwrap_or(Space::Generic),
         bits: m.any_bits().unwrap_or(0),
         signed: m.int().is_some_and(|ty| ty.signed),
         count: m.vector(),
-        volatile: m.has("volatile"),
+        volatile: m.has("volatile") || is_plain && is_strong,
+        orders,
         align: 0,
     };
     // `st.async` and `red.async` signal a barrier through their last address, which is written as the first one.

@@ -273,8 +273,12 @@ pub struct Access {
     pub signed: bool,
     /// Elements.
     pub count: u8,
-    /// `.volatile`, or an IR access marked so.
+    /// It reads or writes memory each time, and others may meanwhile: `.volatile`, of loads and stores also `.relaxed`, `.acquire`,
+    /// `.release` and `.mmio`, or an IR access that is volatile or atomic.
     pub volatile: bool,
+    /// It may order what its thread does with what others do: `.acquire`, `.release`, `.acq_rel`, or an IR load or store with such an
+    /// ordering.
+    pub orders: bool,
     /// Bytes that its address is said to be a multiple of, at most 128; 0 for those that it accesses, as always in PTX. A
     /// compiler takes an access apart that is said to be aligned to less (LLVM Language Reference, load).
     pub align: u8,
@@ -291,6 +295,7 @@ impl Access {
             signed: false,
             count: 1,
             volatile: false,
+            orders: false,
             align: 0,
         }
     }

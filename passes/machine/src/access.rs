@@ -255,9 +255,10 @@ impl Machine<'_> {
             address: generic.wrapping_sub(address::window(space)),
             bytes: element(access).unwrap_or(0) * u64::from(access.count),
             is_volatile: access.volatile,
+            orders: access.orders,
         };
         self.tell(thread, &Event::Access(accessed, stored));
-        if accessed.bytes == 0 {
+        if accessed.bytes == 0 || access.orders {
             self.tell(thread, &Event::MayOrder);
         }
     }

@@ -128,7 +128,7 @@ impl Clocks {
 /// The exchanges of a run, as an observer of [`crate::Kernel::run`], for a kernel that is not
 /// [sliced](crate::Kernel::sliced). They mean something on targets from sm_70 on, where each lane advances on its own.
 ///
-/// No pair are atomics, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
+/// No pair are atomics, loads that acquire and stores that release, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
 /// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with the other write. Lanes
 /// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
 /// taken to be ordered by them. Flags in memory and atomics order nothing here. After lanes
@@ -194,7 +194,7 @@ impl Exchanges {
                 return;
             }
         };
-        if access.space != Space::Shared {
+        if access.space != Space::Shared || access.orders {
             return;
         }
         let warp = (at.thread / WARP) as u32;

@@ -20,8 +20,10 @@ pub struct Accessed {
     pub address: u64,
     /// Bytes; 0 where the instruction does not say.
     pub bytes: u64,
-    /// `.volatile`
+    /// See [`ptxcheck_ir::Access::volatile`].
     pub is_volatile: bool,
+    /// See [`ptxcheck_ir::Access::orders`].
+    pub orders: bool,
 }
 
 /// An event of a run, at the instruction of a thread. Threads are numbered in their block: 32 times the number of the warp, plus

@@ -47,8 +47,9 @@
 //!
 //! A finding is definite: both lanes certainly make their accesses, in code without a loop or an undecided branch between the two, to
 //! bytes that are known to be the same. Addresses are known that count from a variable in shared memory by a number that hangs off
-//! the number of the thread and constants. Silent are atomics, asynchronous copies, matrix operations, equal values that several lanes
-//! write, and whatever lies on two sides of a collective or a barrier, though a collective other than `__syncwarp` orders no memory.
+//! the number of the thread and constants. Silent are atomics, loads that acquire and stores that release, asynchronous copies, matrix
+//! operations, equal values that several lanes write, and whatever lies on two sides of a collective or a barrier, though a collective
+//! other than `__syncwarp` orders no memory.
 //! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor is global memory,
 //! nor functions of more than 2,048 instructions.
 

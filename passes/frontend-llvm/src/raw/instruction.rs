@@ -3,6 +3,7 @@
 use std::iter::successors;
 use std::marker::PhantomData;
 
+use crate::llvm_sys::LLVMAtomicOrdering;
 use crate::llvm_sys::core::*;
 use crate::llvm_sys::debuginfo::*;
 use crate::llvm_sys::prelude::*;
@@ -118,6 +119,32 @@ impl<'m> User<'m> {
             );
         // SAFETY: an instruction that accesses memory.
         has && unsafe { LLVMGetVolatile(self.value.0) != 0 }
+    }
+
+    /// The ordering of a load or store; that of an access which is not atomic for anything else.
+    fn ordering(self) -> LLVMAtomicOrdering {
+        let has = self.is_instruction && matches!(self.opcode, Opcode::LLVMLoad | Opcode::LLVMStore);
+        if has {
+            // SAFETY: a load or a store.
+            unsafe { LLVMGetOrdering(self.value.0) }
+        } else {
+            LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
+        }
+    }
+
+    /// True for a load or store that is atomic.
+    pub(crate) fn is_atomic_access(self) -> bool {
+        self.ordering() != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
+    }
+
+    /// True for a load or store that acquires or releases.
+    pub(crate) fn is_ordering_access(self) -> bool {
+        !matches!(
+            self.ordering(),
+            LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
+                | LLVMAtomicOrdering::LLVMAtomicOrderingUnordered
+                | LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic
+        )
     }
 
     /// The alignment in bytes that a load or store says its address has; 0 for anything else.

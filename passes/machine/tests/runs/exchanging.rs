@@ -281,6 +281,16 @@ fn atomics_and_asynchronous_copies_are_no_pair() {
 #[test]
 fn what_is_not_modelled_may_order() {
     is_ordered(&handed_over("membar.cta;"), 32);
+    // Each lane has its turn once the one before it has handed on.
+    let turns = "setp.eq.u32 %p3, %r1, 0;\n@%p3 st.shared.u32 [words+256], 0;\nbar.sync 0;\nL:\nld.acquire.cta.shared.u32 %r3, [words+256];\nsetp.ne.u32 %p2, %r3, %r1;\n@%p2 bra L;\n\
+                 ld.shared.u32 %r4, [%r2];\nst.shared.u32 [%r2+4], %r4;\nadd.u32 %r5, %r1, 1;\n\
+                 st.release.cta.shared.u32 [words+256], %r5;\n";
+    is_ordered(turns, 3);
+    // Nothing in memory orders what is relaxed.
+    let relaxed = turns.replace("acquire", "relaxed").replace("release", "relaxed");
+    observed(&relaxed, 3, Schedule::First, &|exchanges, _| {
+        assert!(!exchanges.found().is_empty());
+    });
     is_ordered(&handed_over("bar.sync 1, 32;"), 32);
     is_ordered(&handed_over("bar.arrive 1, 64;"), 64);
 }

@@ -186,14 +186,15 @@ fn shared_symbols(flow: &mut Flow<'_>) -> FxHashMap<u32, SymbolId> {
         .collect()
 }
 
-/// The access of a plain load or store that may be to shared memory, its address, and the constant that is added to it.
+/// The access of a load or store without an ordering of its own that may be to shared memory, its address, and the constant that is added to it.
 pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
     let Op::Access(access) = instruction.op else {
         return None;
     };
     let may_be = matches!(access.kind, AccessKind::Load | AccessKind::Store)
         && matches!(access.space, Space::Shared | Space::Generic)
-        && (1..=64).contains(&access.bytes());
+        && (1..=64).contains(&access.bytes())
+        && !access.orders;
     match body.uses(instruction) {
         &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
         _ => None,
@@ -209,10 +210,10 @@ pub(super) fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value
 }
 
 /// True if an instruction that is no collective may order what lanes do: `mma.sync` and its kin wait for all lanes, copies and
-/// barriers in memory complete in their own ways, and what has no result may do anything.
+/// barriers in memory complete in their own ways, an acquire may read what a release has written, and what has no result may do anything.
 pub(super) fn orders(body: &Body<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
-        Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0,
+        Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0 || access.orders,
         Op::Opaque => !(1..MATRIX_RESULTS).contains(&body.results(instruction).len()),
         _ => false,
     }
