@@ -31,3 +31,20 @@ __global__ void no_barrier_between(const float *in, float *out) {
   __syncthreads();
   out[threadIdx.x] = sums[threadIdx.x & 63] + count;
 }
+
+// The second array is laid out behind the first.
+__global__ void one_behind_the_other(const float *in, float *out) {
+  float *values = sums + 32;
+  if (threadIdx.x < 32) counts[threadIdx.x] = int(in[threadIdx.x]);
+  values[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = values[threadIdx.x ^ 1] + counts[threadIdx.x & 31];
+}
+
+__global__ void behind_by_an_index(const float *in, float *out, int n) {
+  int place = 4 * (int(threadIdx.x) + 8);
+  if (threadIdx.x < 32) counts[threadIdx.x] = int(in[threadIdx.x]);
+  for (int i = 0; i < 4; ++i) sums[place + i] = in[threadIdx.x + i * n];
+  __syncthreads();
+  out[threadIdx.x] = sums[place + n % 4] + counts[threadIdx.x & 31];
+}

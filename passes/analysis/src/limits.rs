@@ -219,6 +219,9 @@ pub(crate) const MAX_OPERAND_STEPS: usize = 32;
 /// Most definitions that are looked at to see which parameters one value may be loaded from.
 pub(crate) const MAX_HELD_STEPS: usize = 64;
 
+/// Most instructions that an index into a dynamic shared array is followed through.
+pub(crate) const MAX_INDEX_STEPS: usize = 16;
+
 /// Most uses of dynamic shared arrays in one function that are compared with each other.
 pub(crate) const MAX_SHARED_USES: usize = 256;
 

@@ -7,7 +7,10 @@
 //!            take it and others do not, or if it is in a loop that goes on there
 //! conflict   two uses together, of two arrays, one of them a write, of which one reaches the other past no barrier; or a
 //!            read of one array behind a write to the other, where nothing writes the first in between
+//! behind     a use at a constant distance behind the begin of its array, whatever is added to that
 //! ```
+//!
+//! An array all of whose uses are behind its begin does not conflict: the program leaves room there for another one.
 
 use std::cell::{Cell, RefCell};
 
@@ -18,7 +21,7 @@ use ptxcheck_ir::{
 
 use rustc_hash::FxHashMap;
 
-use crate::limits::{MAX_SHARED_CALLS, MAX_SHARED_ROUNDS, MAX_SHARED_USES};
+use crate::limits::{MAX_INDEX_STEPS, MAX_SHARED_CALLS, MAX_SHARED_ROUNDS, MAX_SHARED_USES};
 use crate::{Analyses, ModuleAnalyses};
 
 /// A set of arrays by their numbers, and [`THREAD`].
@@ -30,12 +33,53 @@ const THREAD: ArraySet = 1 << 63;
 /// Most arrays that are told apart.
 pub const MAX_ARRAYS: usize = 63;
 
+/// The arrays that a value may be an address in, and [`THREAD`].
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Taint {
+    all: ArraySet,
+    /// Those of them that it may be the begin of, or behind the begin by an unknown distance alone.
+    near: ArraySet,
+}
+
+impl Taint {
+    const fn of(all: ArraySet) -> Self {
+        Self { all, near: 0 }
+    }
+
+    const fn or(self, other: Self) -> Self {
+        Self {
+            all: self.all | other.all,
+            near: self.near | other.near,
+        }
+    }
+
+    /// The same at a constant distance from there.
+    const fn at(self, distance: i64) -> Self {
+        if distance > 0 {
+            Self { near: 0, ..self }
+        } else if distance < 0 {
+            Self {
+                near: self.all & !THREAD,
+                ..self
+            }
+        } else {
+            self
+        }
+    }
+
+    const fn arrays(self) -> ArraySet {
+        self.all & !THREAD
+    }
+}
+
 /// A use of arrays.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     at: InstructionId,
     reads: ArraySet,
     writes: ArraySet,
+    /// Of these, the arrays that are not used behind their begin alone.
+    near: ArraySet,
     /// It is a call, which may write what it reads.
     is_call: bool,
 }
@@ -45,9 +89,10 @@ struct Use {
 struct Effects {
     reads: ArraySet,
     writes: ArraySet,
+    near: ArraySet,
     has_barrier: bool,
     /// The arrays that its result is computed from.
-    returned: ArraySet,
+    returned: Taint,
 }
 
 /// Finds the uses of these arrays in the functions of a module.
@@ -78,7 +123,12 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         let body = self.module.module.function(function).body.as_ref()?;
         let analyses = self.module.function(function);
         let taint = self.taint(function, body);
-        let uses = self.uses(function, body, &taint);
+        let mut uses = self.uses(function, body, &taint);
+        let near = uses.iter().fold(0, |set, used| set | used.near);
+        for used in &mut uses {
+            used.reads &= near;
+            used.writes &= near;
+        }
         let paths = Paths::new(self, body, analyses, &taint);
         for &first in &uses {
             for &second in uses.iter().filter(|second| second.at != first.at) {
@@ -126,28 +176,34 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         (!is_written_between && paths.reaches(first.at, second.at, false)).then_some(lost?)
     }
 
-    fn uses(&self, function: FunctionId, body: &Body<'_>, taint: &[ArraySet]) -> Vec<Use> {
+    fn uses(&self, function: FunctionId, body: &Body<'_>, taint: &[Taint]) -> Vec<Use> {
         let analyses = self.module.function(function);
         let mut uses = Vec::new();
         for (at, instruction) in body.iter() {
-            let (mut reads, mut writes) = (0, 0);
+            let (mut reads, mut writes, mut near) = (0, 0, 0);
             let is_call = matches!(instruction.op, Op::Call(_));
             match instruction.op {
                 Op::Access(access) => {
-                    let address = body.uses(instruction).first();
-                    let arrays = address.map_or(0, |&address| self.arrays_of(taint, address)) & !THREAD;
+                    let address = match *body.uses(instruction) {
+                        [base, Value::Integer(offset), ..] => self.taint_of(taint, base).at(offset),
+                        [base, ..] => self.taint_of(taint, base),
+                        [] => Taint::default(),
+                    };
+                    near = address.near;
                     match access.kind {
-                        AccessKind::Load => reads = arrays,
-                        AccessKind::Store => writes = arrays,
-                        _ => (reads, writes) = (arrays, arrays),
+                        AccessKind::Load => reads = address.arrays(),
+                        AccessKind::Store => writes = address.arrays(),
+                        _ => (reads, writes) = (address.arrays(), address.arrays()),
                     }
                 }
                 Op::Call(call) => {
                     let own = self.effects(body.call(call).callee);
                     let passed = body.arguments(body.call(call)).iter();
-                    let passed =
-                        passed.fold(0, |set, argument| set | self.arrays_of(taint, argument.value)) & !THREAD;
-                    (reads, writes) = (own.reads | passed, own.writes | passed);
+                    let passed = passed.fold(Taint::default(), |set, argument| {
+                        set.or(self.taint_of(taint, argument.value))
+                    });
+                    (reads, writes) = (own.reads | passed.arrays(), own.writes | passed.arrays());
+                    near = own.near | passed.near;
                 }
                 _ => {}
             }
@@ -156,6 +212,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                     at,
                     reads,
                     writes,
+                    near,
                     is_call,
                 });
             }
@@ -195,6 +252,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         for used in self.uses(called, body, &taint) {
             effects.reads |= used.reads;
             effects.writes |= used.writes;
+            effects.near |= used.near;
         }
         for (_, instruction) in body.iter() {
             effects.has_barrier |= match instruction.op {
@@ -202,7 +260,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                 op => is_barrier(op),
             };
             if let Some((_, value)) = body.returned(instruction) {
-                effects.returned |= self.arrays_of(&taint, value);
+                effects.returned = effects.returned.or(self.taint_of(&taint, value));
             }
         }
         self.depth.set(self.depth.get() - 1);
@@ -211,44 +269,16 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     }
 
     /// For each register: the arrays that its content may be an address in.
-    fn taint(&self, function: FunctionId, body: &Body<'_>) -> Vec<ArraySet> {
-        let analyses = self.module.function(function);
-        let mut taint = vec![0; body.registers.len()];
+    fn taint(&self, function: FunctionId, body: &Body<'_>) -> Vec<Taint> {
+        let mut taint = vec![Taint::default(); body.registers.len()];
         for _ in 0..MAX_SHARED_ROUNDS {
             let mut has_changed = false;
             for (at, instruction) in body.iter() {
-                let uses = body.uses(instruction);
-                let used = || {
-                    uses.iter()
-                        .fold(0, |set, &value| set | self.arrays_of(&taint, value))
-                };
-                let set = match instruction.op {
-                    Op::Copy
-                    | Op::Select
-                    | Op::Convert { .. }
-                    | Op::ToGeneric(..)
-                    | Op::FromGeneric(..)
-                    | Op::MapShared(_)
-                    | Op::MulAdd(..)
-                    | Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::And | BinaryOp::Or, _) => used(),
-                    Op::Access(_) => match analyses.store_for(at) {
-                        Some(store) => body
-                            .uses(body.instruction(store))
-                            .get(2)
-                            .map_or(0, |&value| self.arrays_of(&taint, value)),
-                        None => used() & THREAD,
-                    },
-                    Op::Call(call) => self.effects(body.call(call).callee).returned,
-                    Op::CallResult(call) => match body.callee(body.instruction(call)) {
-                        Some(callee) => self.effects(callee).returned,
-                        None => 0,
-                    },
-                    Op::Collective(..) | Op::ActiveMask => THREAD,
-                    _ => used() & THREAD,
-                };
+                let set = self.result(function, body, at, &taint);
                 for register in body.defined(instruction) {
-                    has_changed |= taint[register.index()] | set != taint[register.index()];
-                    taint[register.index()] |= set;
+                    let known = &mut taint[register.index()];
+                    has_changed |= known.or(set) != *known;
+                    *known = known.or(set);
                 }
             }
             if !has_changed {
@@ -258,18 +288,116 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         taint
     }
 
+    /// The arrays that the results of an instruction may be addresses in.
+    fn result(&self, function: FunctionId, body: &Body<'_>, at: InstructionId, taint: &[Taint]) -> Taint {
+        let instruction = body.instruction(at);
+        let uses = body.uses(instruction);
+        let used = || {
+            uses.iter().fold(Taint::default(), |set, &value| {
+                set.or(self.taint_of(taint, value))
+            })
+        };
+        match (instruction.op, uses) {
+            (
+                Op::Binary(BinaryOp::Add, _),
+                &[base, Value::Integer(distance)] | &[Value::Integer(distance), base],
+            ) => self.taint_of(taint, base).at(distance),
+            // The index may have a constant part.
+            (Op::Binary(BinaryOp::Add, _), &[one, other])
+                if self.is_behind(function, body, one) || self.is_behind(function, body, other) =>
+            {
+                used().at(1)
+            }
+            (Op::MulAdd(..), &[index, Value::Integer(1..), _]) if self.is_behind(function, body, index) => {
+                used().at(1)
+            }
+            (
+                Op::Copy
+                | Op::Select
+                | Op::Convert { .. }
+                | Op::ToGeneric(..)
+                | Op::FromGeneric(..)
+                | Op::MapShared(_)
+                | Op::MulAdd(..)
+                | Op::Binary(BinaryOp::Add, _),
+                _,
+            ) => used(),
+            // The begin may be reached again.
+            (Op::Binary(BinaryOp::Sub | BinaryOp::And | BinaryOp::Or, _), _) => used().at(-1),
+            (Op::Access(_), _) => match self.module.function(function).store_for(at) {
+                Some(store) => match body.uses(body.instruction(store)).get(2) {
+                    Some(&value) => self.taint_of(taint, value),
+                    None => Taint::default(),
+                },
+                None => Taint::of(used().all & THREAD),
+            },
+            (Op::Call(call), _) => self.effects(body.call(call).callee).returned,
+            (Op::CallResult(call), _) => match body.callee(body.instruction(call)) {
+                Some(callee) => self.effects(callee).returned,
+                None => Taint::default(),
+            },
+            (Op::Collective(..) | Op::ActiveMask, _) => Taint::of(THREAD),
+            _ => Taint::of(used().all & THREAD),
+        }
+    }
+
+    /// True if a value is a sum with a positive number in it, as indices behind the begin of an array are. Other parts are taken
+    /// to be positive or 0.
+    fn is_behind(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
+        let definitions = self.module.function(function).definitions();
+        let mut open = vec![value];
+        for _ in 0..MAX_INDEX_STEPS {
+            let Some(value) = open.pop() else { break };
+            let Some(only) = value.register().and_then(|one| definitions.only(body, one)) else {
+                continue;
+            };
+            let instruction = body.instruction(only);
+            match (instruction.op, body.uses(instruction)) {
+                (Op::Binary(BinaryOp::Add, _), &[_, Value::Integer(by)] | &[Value::Integer(by), _])
+                    if by > 0 =>
+                {
+                    return true;
+                }
+                (Op::Binary(BinaryOp::Add, _), &[one, other]) => open.extend([one, other]),
+                (Op::MulAdd(..), &[_, _, Value::Integer(1..)]) => return true,
+                (Op::MulAdd(..), &[_, _, last]) => open.push(last),
+                (Op::Access(_), _) => {
+                    let store = self.module.function(function).store_for(only);
+                    let stored = store.and_then(|store| body.uses(body.instruction(store)).get(2));
+                    open.extend(stored);
+                }
+                (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Shl, _), &[from, ..]) => {
+                    open.push(from)
+                }
+                (
+                    Op::Binary(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, _),
+                    &[one, other],
+                ) => open.extend([one, other]),
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The arrays that a value may be an address in.
-    fn arrays_of(&self, taint: &[ArraySet], value: Value) -> ArraySet {
+    fn taint_of(&self, taint: &[Taint], value: Value) -> Taint {
         match value {
-            Value::Symbol(symbol, _) => {
+            Value::Symbol(symbol, offset) => {
                 let number = self.arrays.iter().position(|&array| array == symbol);
-                number.map_or(0, |number| 1 << number)
+                let array = number.map_or(0, |number| 1 << number);
+                Taint {
+                    all: array,
+                    near: array,
+                }
+                .at(i64::from(offset))
             }
-            Value::Register(Register { .. }) | Value::Not(_) => {
-                value.register().map_or(0, |register| taint[register.index()])
+            Value::Register(Register { .. }) | Value::Not(_) => value
+                .register()
+                .map_or_else(Taint::default, |register| taint[register.index()]),
+            Value::Special(Special::Tid(_) | Special::LaneId | Special::WarpId | Special::Other) => {
+                Taint::of(THREAD)
             }
-            Value::Special(Special::Tid(_) | Special::LaneId | Special::WarpId | Special::Other) => THREAD,
-            _ => 0,
+            _ => Taint::default(),
         }
     }
 }
@@ -299,7 +427,7 @@ impl<'f, 'b> Paths<'f, 'b> {
         uses: &ArrayUses<'_, '_>,
         body: &'f Body<'b>,
         analyses: &'f Analyses<'b>,
-        taint: &[ArraySet],
+        taint: &[Taint],
     ) -> Self {
         let waits = body.iter().map(|(_, instruction)| match instruction.op {
             Op::Call(call) => uses.effects(body.call(call).callee).has_barrier,
@@ -307,7 +435,7 @@ impl<'f, 'b> Paths<'f, 'b> {
         });
         let diverges = (0..body.blocks.len()).map(|number| {
             let guard = body.terminator(BlockId::new(number)).and_then(|last| last.guard);
-            guard.is_some_and(|guard| taint[guard.register.index()] & THREAD != 0)
+            guard.is_some_and(|guard| taint[guard.register.index()].all & THREAD != 0)
         });
         Self {
             body,
