@@ -367,7 +367,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                     open.extend(stored);
                 }
                 (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Shl, _), &[from, ..]) => {
-                    open.push(from)
+                    open.push(from);
                 }
                 (
                     Op::Binary(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, _),
