@@ -46,15 +46,19 @@ pub(super) fn clashes(
     };
     let mut left = MAX_EXCHANGE_PLACES;
     let mut writes: FxHashMap<Place, Vec<(u32, u8)>> = FxHashMap::default();
+    let mut may_write: FxHashMap<Place, Lanes> = FxHashMap::default();
     for &(number, set) in made {
         let touch = &touches.all[number];
         if !touch.is_store {
             continue;
         }
-        for lane in lanes(set) {
+        for lane in lanes(set | touch.may) {
             for place in all(touch, lane) {
                 left = left.saturating_sub(1);
-                writes.entry(place).or_default().push((number as u32, lane as u8));
+                *may_write.entry(place).or_default() |= 1 << lane;
+                if set >> lane & 1 == 1 {
+                    writes.entry(place).or_default().push((number as u32, lane as u8));
+                }
             }
         }
     }
@@ -67,8 +71,9 @@ pub(super) fn clashes(
                 let Some(writes) = writes.get(&place) else {
                     continue;
                 };
-                // A read where the lane writes itself is a matter of the writes.
-                if !touch.is_store && writes.iter().any(|write| usize::from(write.1) == lane) {
+                // A read where the lane may write itself is a matter of the writes.
+                let own = may_write.get(&place).is_some_and(|lanes| lanes >> lane & 1 == 1);
+                if !touch.is_store && own {
                     continue;
                 }
                 for &(write, writer) in writes {

@@ -1,14 +1,17 @@
 //! Definite pairs in the solution of one warp.
 //!
 //! ```text
-//! together(a, b)   at each ordering of the graph, and at each loop that may wait, both lanes are, whenever one of them is, or
-//!                  neither ever is: so both have passed equally many of them wherever they are in one segment
+//! before(h)        the orderings, and loops that may wait, from which control gets to h, and those at which lanes may meet others that
+//!                  are at such, at another instruction
+//! together(a, b)   at each of before(h), both lanes are, whenever one of them is, or neither ever is: so both have passed equally many
+//!                  of them when they are at h
 //! definite         a clash of lanes a, b on their ways from a head h, with a, b ∈ must(h), together(a, b), h a dominator of
 //!                  the place that is reported
 //! ```
 //!
 //! Whoever comes to the place has come through h; a and b are at h then, and certainly make their accesses, past no ordering
-//! since h. The orderings before h, and those behind, a and b pass alike, so that none of them can have come between.
+//! since h. The orderings before h, a and b pass alike. For one from which control does not get to h, b cannot have been there before its
+//! access. So none of them can have come between.
 
 use rustc_hash::FxHashSet;
 
@@ -38,7 +41,7 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
         flow,
         touches: &touches,
         placement: Placement::new(flow, entry, &FxHashSet::default()),
-        classes: None,
+        orderings: None,
     };
     let mut found: Vec<Clash> = Vec::new();
     let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
@@ -61,8 +64,45 @@ struct Search<'s, 'f, 'a> {
     flow: &'s Flow<'a>,
     touches: &'s Touches,
     placement: Placement<'f, 'a>,
-    /// By lane: lanes of one class pass all orderings together. Once it is needed.
-    classes: Option<[Option<u64>; WARP]>,
+    /// The orderings, in the order of the graph. Once they are needed.
+    orderings: Option<Vec<Ordering>>,
+}
+
+/// A node at which lanes may wait for others.
+struct Ordering {
+    node: u32,
+    /// The lanes that may come there.
+    may: Lanes,
+    /// Those that do when one of them does.
+    must: Lanes,
+    /// Others need not wait there.
+    keeps_apart: bool,
+    /// A barrier that lanes skip is a defect of its own, wherever it is.
+    is_barrier: bool,
+}
+
+/// By lane: lanes of one class pass all of these orderings together.
+fn classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u64>; WARP] {
+    let mut classes = [Some(0_u64); WARP];
+    let mut seen: FxHashSet<(Lanes, Lanes)> = FxHashSet::default();
+    for ordering in orderings {
+        let (may, must) = (ordering.may, ordering.must);
+        let counts = ordering.is_barrier || is_before[ordering.node as usize];
+        if !ordering.keeps_apart || !counts || !seen.insert((may, must)) {
+            continue;
+        }
+        let number = seen.len() as u64;
+        for lane in lanes(may) {
+            classes[lane] = match classes[lane] {
+                Some(class) if must >> lane & 1 == 1 => {
+                    // Lanes with the same history have the same number.
+                    Some(class.wrapping_mul(MULTIPLIER).wrapping_add(number))
+                }
+                _ => None,
+            };
+        }
+    }
+    classes
 }
 
 impl Search<'_, '_, '_> {
@@ -87,7 +127,7 @@ impl Search<'_, '_, '_> {
         if here == 0 {
             return Vec::new();
         }
-        let classes = *self.classes();
+        let classes = self.classes(head.node);
         let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
         let mut found = clashes(touches, &self.flow.pool, &made(here), may_clash);
         found.retain(|clash| self.flow.order.dominates(head.node, self.place(clash)) && self.is_used(clash));
@@ -127,39 +167,71 @@ impl Search<'_, '_, '_> {
         true
     }
 
-    /// The classes of lanes that pass all orderings together.
-    fn classes(&mut self) -> &[Option<u64>; WARP] {
-        if self.classes.is_none() {
-            self.classes = Some(self.find_classes());
-        }
-        self.classes.get_or_insert([None; WARP])
+    /// The classes of lanes that pass all orderings together which may come before a head.
+    fn classes(&mut self, head: u32) -> [Option<u64>; WARP] {
+        let orderings = match self.orderings.take() {
+            Some(known) => known,
+            None => self.find_orderings(),
+        };
+        let classes = classes(&orderings, &self.before(head, &orderings));
+        self.orderings = Some(orderings);
+        classes
     }
 
-    fn find_classes(&mut self) -> [Option<u64>; WARP] {
+    fn find_orderings(&mut self) -> Vec<Ordering> {
         let flow = self.flow;
-        let mut classes = [Some(0_u64); WARP];
-        let mut seen: FxHashSet<(Lanes, Lanes)> = FxHashSet::default();
+        let mut found = Vec::new();
         for &node in &flow.order.nodes {
             let may = flow.may[node as usize];
-            if may == 0 || !self.keeps_apart(node) {
+            let keeps_apart = may != 0 && self.keeps_apart(node);
+            if may == 0 || !keeps_apart && !is_ordering(flow, node) {
                 continue;
             }
             let must = self.placement.must(node, Exits::All) & may;
-            if !seen.insert((may, must)) {
-                continue;
+            found.push(Ordering {
+                node,
+                may,
+                must,
+                keeps_apart,
+                is_barrier: flow.graph.nodes[node as usize].kind == NodeKind::Barrier,
+            });
+        }
+        found
+    }
+
+    /// By node: true for those that lanes may have come through when they are at a head, and those at which others may have met lanes
+    /// there, at another instruction. All of them, if some wait there for what is in memory or in a way that is not known.
+    fn before(&self, head: u32, orderings: &[Ordering]) -> Vec<bool> {
+        let (flow, graph) = (self.flow, self.flow.graph);
+        let all = flow.launch.lanes();
+        let mut is_before = vec![false; flow.may.len()];
+        let mut open = vec![head];
+        is_before[head as usize] = true;
+        while let Some(node) = open.pop() {
+            let sources = graph.incoming(node).iter();
+            let taken = sources.filter(|&&edge| flow.edges[edge as usize] != 0);
+            let mut next: Vec<u32> = taken.map(|&edge| graph.sources[edge as usize]).collect();
+            if let Ok(at) = orderings.binary_search_by_key(&flow.order.rank[node as usize], |known| {
+                flow.order.rank[known.node as usize]
+            }) {
+                let kind = graph.nodes[node as usize].kind;
+                if !matches!(kind, NodeKind::Collective | NodeKind::Barrier | NodeKind::Quiet) {
+                    return vec![true; flow.may.len()];
+                }
+                let is_whole = orderings[at].must == all;
+                let others = orderings
+                    .iter()
+                    .filter(|other| graph.nodes[other.node as usize].kind == kind)
+                    .filter(|other| !is_whole || other.must != all);
+                next.extend(others.map(|other| other.node));
             }
-            let number = seen.len() as u64;
-            for lane in lanes(may) {
-                classes[lane] = match classes[lane] {
-                    Some(class) if must >> lane & 1 == 1 => {
-                        // Lanes with the same history have the same number.
-                        Some(class.wrapping_mul(MULTIPLIER).wrapping_add(number))
-                    }
-                    _ => None,
-                };
+            for node in next {
+                if !std::mem::replace(&mut is_before[node as usize], true) {
+                    open.push(node);
+                }
             }
         }
-        classes
+        is_before
     }
 
     /// True if lanes that pass a node may wait for others there, and others need not.

@@ -30,6 +30,8 @@ pub(super) struct Touch {
     pub bytes: u8,
     /// The lanes that execute it if they come to its node.
     pub lanes: Lanes,
+    /// The lanes that may execute it.
+    pub may: Lanes,
     /// The value that a store of one element writes.
     pub stored: Option<ValueId>,
 }
@@ -135,12 +137,12 @@ impl Touches {
                 }
             };
             let places = vector.bits.map(|bits| offset(bits).wrapping_add(past));
-            let lanes = match instruction.guard {
-                None => here,
-                Some(guard) => {
-                    let (holds, fails) = flow.truth(node, at, guard.register);
-                    here & if guard.negated { fails } else { holds }
-                }
+            let (lanes, may) = match instruction.guard {
+                None => (here, here),
+                Some(guard) => match (flow.truth(node, at, guard.register), guard.negated) {
+                    ((holds, fails), false) => (here & holds, here & !fails),
+                    ((holds, fails), true) => (here & fails, here & !holds),
+                },
             };
             let is_one = stored(body, instruction).is_some();
             self.all.push(Touch {
@@ -153,6 +155,7 @@ impl Touches {
                 places,
                 bytes: access.bytes() as u8,
                 lanes,
+                may,
                 stored: is_one.then_some(content),
             });
         }
