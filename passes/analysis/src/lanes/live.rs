@@ -167,6 +167,13 @@ impl<'g> Scan<'_, 'g> {
                 }
             }
             // A slot that is not spoiled keeps its value.
+            Effect::SpoilEscaped if slots.has_escaped() => {
+                for (slot, place) in slice.slots() {
+                    if slots.escapes(slot) {
+                        self.may_write(context, Some(place));
+                    }
+                }
+            }
             Effect::SpoilEscaped | Effect::None => {}
         }
         for register in body.defined(instruction) {
@@ -197,12 +204,17 @@ impl<'g> Scan<'_, 'g> {
         }
     }
 
-    /// Under a guard, what is not written stays, and counts as read.
-    fn writes(&mut self, context: &Context<'g>, place: Option<Cell>, is_guarded: bool) {
+    /// A cell that may be written, or keep its value.
+    fn may_write(&mut self, context: &Context<'g>, place: Option<Cell>) {
         if let Some(Cell::Flowing(cell)) = place {
             let cell = (context.flowing + cell) as usize;
             self.changed[cell / 64] |= 1 << (cell % 64);
         }
+    }
+
+    /// Under a guard, a cell that is not written keeps its value, and counts as read.
+    fn writes(&mut self, context: &Context<'g>, place: Option<Cell>, is_guarded: bool) {
+        self.may_write(context, place);
         if is_guarded {
             self.reads(context, place);
         } else if let Some(Cell::Flowing(cell)) = place {

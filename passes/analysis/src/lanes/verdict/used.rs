@@ -407,7 +407,7 @@ impl Point<'_, '_> {
         }
     }
 
-    /// What the format prints of the buffer that `printf` is passed is used; the value at its start, where the format is not known.
+    /// Values in the buffer that `printf` is passed are used if the format prints them: the first one, where the format is not known.
     fn printed(&mut self, body: &Body<'_>, arguments: &[Argument]) {
         let module = self.flow.module;
         let function = self.flow.graph.context(self.node).function;
