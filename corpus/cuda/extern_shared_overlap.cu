@@ -48,3 +48,15 @@ __global__ void behind_by_an_index(const float *in, float *out, int n) {
   __syncthreads();
   out[threadIdx.x] = sums[place + n % 4] + counts[threadIdx.x & 31];
 }
+
+// The second array lies behind eight numbers of the first one; compilers add the eight by `or` to the last bits of the thread's number.
+__global__ void behind_by_or(const int *in, float *out, int n, int last) {
+  if (threadIdx.x < 8) counts[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  for (int i = 0; i < n; i++) {
+    sums[8 + min(i, last) * 76 + (threadIdx.x & 7)] = float(in[i]);
+    __syncthreads();
+    if (threadIdx.x < 8) out[counts[threadIdx.x]] = sums[8 + threadIdx.x];
+    __syncthreads();
+  }
+}

@@ -353,12 +353,14 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             };
             let instruction = body.instruction(only);
             match (instruction.op, body.uses(instruction)) {
-                (Op::Binary(BinaryOp::Add, _), &[_, Value::Integer(by)] | &[Value::Integer(by), _])
-                    if by > 0 =>
-                {
+                // Compilers add to a multiple of a power of two by `or`.
+                (
+                    Op::Binary(BinaryOp::Add | BinaryOp::Or, _),
+                    &[_, Value::Integer(by)] | &[Value::Integer(by), _],
+                ) if by > 0 => {
                     return true;
                 }
-                (Op::Binary(BinaryOp::Add, _), &[one, other]) => open.extend([one, other]),
+                (Op::Binary(BinaryOp::Add | BinaryOp::Or, _), &[one, other]) => open.extend([one, other]),
                 (Op::MulAdd(..), &[_, _, Value::Integer(1..)]) => return true,
                 (Op::MulAdd(..), &[_, _, last]) => open.push(last),
                 (Op::Access(_), _) => {
