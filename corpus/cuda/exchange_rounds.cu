@@ -17,7 +17,7 @@ __global__ void largest(float *out, const float *in, int n) {
     __syncthreads();
   }
   for (int by = warpSize; by > 0; by >>= 1) {
-    if (t < warpSize) best[t] = fmaxf(best[t], best[t + by]);  //~[clang-O3,sm_120-O3] PTX415
+    if (t < warpSize) best[t] = fmaxf(best[t], best[t + by]);  //~ PTX415
     __syncwarp();
   }
   if (t == 0) out[blockIdx.x] = best[0];
@@ -34,7 +34,7 @@ __global__ void product(float *out, const float *in) {
   if (t < 32) {
 #pragma unroll
     for (int by = 32; by > 0; by >>= 1) {
-      factors[t] *= factors[t + by];  //~[O3] PTX415
+      factors[t] *= factors[t + by];  //~ PTX415
       __syncwarp();
     }
   }

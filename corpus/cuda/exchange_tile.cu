@@ -22,7 +22,7 @@ __global__ void trace(float *out, const float *left, const float *right, int row
   if (t < warpSize) {
 #pragma unroll
     for (int by = warpSize; by > 0; by >>= 1) {
-      sums[t] += sums[t + by];  //~[O3] PTX415
+      sums[t] += sums[t + by];  //~ PTX415
       __syncwarp();
     }
   }

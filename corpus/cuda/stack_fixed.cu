@@ -4,8 +4,8 @@ __device__ __noinline__ int leaf(int value) { return value * 7 + 1; }
 
 __device__ __noinline__ int branch(int value) { return leaf(value) + leaf(value + 1); }
 
-__global__ void fixed_stack(int *out, int n) {
+__global__ void fixed_stack(int *out, const int *in, int n) {
   int scratch[4];
-  for (int i = 0; i < 4; i++) scratch[i] = branch(out[i]);
+  for (int i = 0; i < 4; i++) scratch[i] = branch(in[i]);
   out[threadIdx.x] = scratch[n & 3];
 }

@@ -55,8 +55,8 @@ use roots::{Budget, Calls};
 use slice::Slices;
 use value::ALL;
 
-pub(crate) use exchange::find as exchanges;
-pub use exchange::{Exchange, Pair, PairKind};
+pub use exchange::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
+pub(crate) use exchange::{find as exchanges, find_possible as possible_exchanges};
 pub use finding::{LaneFinding, Root};
 pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};

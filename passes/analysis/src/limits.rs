@@ -210,6 +210,9 @@ pub(crate) const MAX_EXCHANGE_STEPS: usize = 1 << 20;
 /// Most instructions of a function that is searched for exchanges: those with more are made by unrolling, and take most of the time.
 pub(crate) const MAX_EXCHANGE_INSTRUCTIONS: usize = 2048;
 
+/// Most accesses of one segment, of known places and others, that possible exchanges are searched among. Beyond, it has none.
+pub(crate) const MAX_LOOSE_ACCESSES: usize = 256;
+
 /// Most pairs of accesses that are reported of the exchanges of one kernel.
 pub(crate) const MAX_EXCHANGE_PAIRS: usize = 256;
 

@@ -9,8 +9,9 @@ use ptxcheck_common::names;
 use ptxcheck_ir::{FunctionId, Module};
 use rayon::prelude::*;
 
+use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
-use crate::lanes::{self, Exchange, LaneLayouts, Root, Scenario};
+use crate::lanes::{self, Exchange, LaneLayouts, PossibleExchange, Root, Scenario};
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
@@ -28,6 +29,7 @@ pub struct ModuleAnalyses<'a> {
     outside: OnceLock<Vec<Outside>>,
     misaligned: OnceLock<Vec<Misaligned>>,
     exchanges: OnceLock<Vec<Exchange>>,
+    possible_exchanges: OnceLock<Vec<PossibleExchange>>,
 }
 
 impl<'a> Deref for ModuleAnalyses<'a> {
@@ -57,6 +59,7 @@ impl<'a> ModuleAnalyses<'a> {
             outside: OnceLock::new(),
             misaligned: OnceLock::new(),
             exchanges: OnceLock::new(),
+            possible_exchanges: OnceLock::new(),
         }
     }
 
@@ -141,9 +144,18 @@ impl<'a> ModuleAnalyses<'a> {
         self.misaligned.get_or_init(|| misaligned::find(self))
     }
 
-    /// The exchanges of lanes through shared memory that nothing orders, in the order of the input.
+    /// The exchanges of lanes through memory that nothing orders, in the order of the input.
     pub fn exchanges(&self) -> &[Exchange] {
         self.exchanges.get_or_init(|| lanes::exchanges(self))
+    }
+
+    /// The exchanges of lanes through shared memory that may be, in the order of the input, in variables without a definite one; none
+    /// where the options ask for no potential findings about lanes.
+    pub fn possible_exchanges(&self) -> &[PossibleExchange] {
+        self.possible_exchanges.get_or_init(|| match self.options.lanes {
+            Certainty::Potential => lanes::possible_exchanges(self, self.exchanges()),
+            Certainty::Definite | Certainty::Conditional => Vec::new(),
+        })
     }
 
     /// The uses of addresses that are wrong for them, in the order of the input.

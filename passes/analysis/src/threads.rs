@@ -51,13 +51,6 @@ impl Threads<'_, '_> {
         lanes.iter().all(|lane| *lane == first).then_some(first)
     }
 
-    /// A value in each lane; `None` also where it is not known in one of them.
-    pub(crate) fn by_lane(&self, value: Value) -> Option<[u64; WARP]> {
-        // Most values are not known in any lane, which one lane tells.
-        self.at(value, 0)?;
-        self.values(value, &LANES, &mut MAX_STEPS.clone())
-    }
-
     /// A value in a lane.
     pub(crate) fn at(&self, value: Value, lane: u32) -> Option<u64> {
         let [value] = self.values(value, &[lane], &mut MAX_STEPS.clone())?;

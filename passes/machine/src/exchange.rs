@@ -1,4 +1,5 @@
-//! Exchanges in a run: lanes of one warp that access the same bytes of shared memory, one of them to write, in no order.
+//! Exchanges in a run: lanes of one warp that access the same bytes of shared or global memory, one of them to write, in no
+//! order.
 //!
 //! ```text
 //! clock(l)[m]      the last epoch of lane m that comes before what lane l does next; clock(l)[l] is the epoch of l itself
@@ -32,7 +33,7 @@ pub enum ExchangeKind {
     TwoWrites,
 }
 
-/// Accesses of lanes of one warp to the same bytes of shared memory that nothing orders.
+/// Accesses of lanes of one warp to the same bytes of shared or global memory that nothing orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// The kind.
@@ -49,11 +50,14 @@ pub struct Exchange {
     pub second_lanes: u32,
     /// A lane that made the first, and one that made the second to the same byte.
     pub example: (u8, u8),
-    /// The address of that byte in shared memory.
+    /// The address of that byte in its space.
     pub address: u64,
     /// Both are volatile.
     pub is_volatile: bool,
 }
+
+/// A byte: true for global memory, and the address.
+type Byte = (bool, u64);
 
 /// An access to a byte.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +132,7 @@ impl Clocks {
 /// The exchanges of a run, as an observer of [`crate::Kernel::run`], for a kernel that is not
 /// [sliced](crate::Kernel::sliced). They mean something on targets from sm_70 on, where each lane advances on its own.
 ///
-/// No pair are atomics, loads that acquire and stores that release, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
+/// No pair are different values that lanes write to global memory, where any of them may do, atomics, loads that acquire and stores that release, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
 /// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with the other write. Lanes
 /// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
 /// taken to be ordered by them. Flags in memory and atomics order nothing here. After lanes
@@ -148,8 +152,8 @@ impl Clocks {
 #[derive(Clone, Debug, Default)]
 pub struct Exchanges {
     warps: FxHashMap<u32, Clocks>,
-    /// By warp and address.
-    bytes: FxHashMap<(u32, u64), Vec<Kept>>,
+    /// By warp, and by space and address.
+    bytes: FxHashMap<(u32, Byte), Vec<Kept>>,
     kept: usize,
     found: Vec<Exchange>,
     numbers: FxHashMap<(Point, Point, ExchangeKind, u32), usize>,
@@ -166,7 +170,7 @@ impl Exchanges {
         &self.found
     }
 
-    /// True if a lane of a warp executed a load or a store of shared memory at a site.
+    /// True if a lane of a warp executed a load or a store of shared or global memory at a site.
     #[must_use]
     pub fn has_accessed(&self, warp: u32, site: &Site) -> bool {
         self.accessed.contains(&(warp, site.clone()))
@@ -194,9 +198,10 @@ impl Exchanges {
                 return;
             }
         };
-        if access.space != Space::Shared || access.orders {
+        if !matches!(access.space, Space::Shared | Space::Global) || access.orders {
             return;
         }
+        let is_global = access.space == Space::Global;
         let warp = (at.thread / WARP) as u32;
         if self.points.insert((warp, at.point)) {
             self.accessed.insert((warp, at.site()));
@@ -218,15 +223,15 @@ impl Exchanges {
                 value: word.map(|word| (word >> (8 * (number % size))) as u8),
                 own: None,
             };
-            self.byte(at, access.address.wrapping_add(number), kept);
+            self.byte(at, (is_global, access.address.wrapping_add(number)), kept);
         }
     }
 
     /// Holds an access to a byte against those before, and keeps it.
-    fn byte(&mut self, at: &At<'_>, address: u64, new: Kept) {
+    fn byte(&mut self, at: &At<'_>, byte: Byte, new: Kept) {
         let warp = (at.thread / WARP) as u32;
         let clocks = self.warps.entry(warp).or_default();
-        let known = self.bytes.entry((warp, address)).or_default();
+        let known = self.bytes.entry((warp, byte)).or_default();
         let mut new = Kept {
             epoch: clocks.of[usize::from(new.lane)][usize::from(new.lane)],
             passed: clocks.passed[usize::from(new.lane)],
@@ -243,9 +248,11 @@ impl Exchanges {
             .filter(|kept| kept.lane != new.lane && kept.passed == new.passed)
             .filter(|kept| !clocks.is_before((kept.lane, kept.epoch), new.lane))
             .filter_map(|kept| Some((*kept, kind_of(clocks, kept, &new)?)))
+            .filter(|(_, kind)| !(byte.0 && *kind == ExchangeKind::TwoWrites))
             .collect();
         let same = |kept: &Kept| {
-            kept.lane == new.lane && kept.point == new.point && (kept.epoch == new.epoch || !kept.is_store)
+            let is_one = (kept.lane, kept.point, kept.passed) == (new.lane, new.point, new.passed);
+            is_one && (kept.epoch == new.epoch || !kept.is_store)
         };
         let before = known.len();
         // The last write of an epoch stays the last of those with equal epochs: the lane reads it next.
@@ -259,7 +266,7 @@ impl Exchanges {
             self.is_cut = true;
         }
         for (old, kind) in pairs {
-            self.add(at, address, (old, new), kind);
+            self.add(at, byte.1, (old, new), kind);
         }
     }
 

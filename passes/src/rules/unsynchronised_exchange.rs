@@ -1,6 +1,6 @@
 //! ## What it does
 //!
-//! Finds lanes of a warp that read in shared memory what other lanes of the warp write, or write other values to the same place, with
+//! Finds lanes of a warp that read in shared or global memory what other lanes of the warp write, or write other values to the same place, with
 //! no `__syncwarp`, barrier or other `.sync` operation in between. Targets from sm_70 on.
 //!
 //! ## Why is this bad?
@@ -45,18 +45,27 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: both lanes certainly make their accesses, in code without a loop or an undecided branch between the two, to
-//! bytes that are known to be the same. Addresses are known that count from a variable in shared memory by a number that hangs off
-//! the number of the thread and constants. Silent are atomics, loads that acquire and stores that release, asynchronous copies, matrix
-//! operations, equal values that several lanes write, and whatever lies on two sides of a collective or a barrier, though a collective
-//! other than `__syncwarp` orders no memory.
-//! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor is global memory,
-//! nor functions of more than 2,048 instructions.
+//! A finding is definite: both lanes certainly make their accesses, with no undecided branch and no loop between the two, to bytes that
+//! are known to be the same. Of a loop without a barrier, the first eight rounds are looked at one by one. Addresses are known that count
+//! from a variable, or from a parameter of the kernel, by a number that hangs off the number of the thread and constants; the number
+//! and the sides of the block may add to it, alike in both accesses.
+//!
+//! Silent are atomics, loads that acquire and stores that release, asynchronous copies, matrix operations, equal values that several
+//! lanes write, different ones that they write to global memory (any may do), and whatever lies on two sides of a collective or a
+//! barrier, though a collective other than `__syncwarp` orders no memory.
+//!
+//! Potential are accesses to one variable in shared memory of which one is at a place that nothing relates to the other, or that lanes
+//! make on ways that are not decided: places that are read from memory, or taken from a counter. A thread's own part of an array is
+//! left out, as far as the code computes its begin once.
+//!
+//! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor are functions of more than 2,048
+//! instructions.
 
-use crate::analysis::lanes::{Exchange, Pair, PairKind};
+use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange};
 use crate::context::{ModuleContext, Report};
+use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::{addresses, lanes as text};
+use crate::support::{addresses, lanes as text, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -65,12 +74,15 @@ pub static RULE: Rule = Rule {
     aliases: &[],
     guidelines: &[],
     family: Family::Warp,
-    summary: "lanes read what others write to shared memory, and nothing orders the two",
+    summary: "lanes read what others write to memory, and nothing orders the two",
     definite: Level::Warning,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
+
+/// The way to mend it.
+const HELP: &str = "put `__syncwarp()` between the write and the read, behind the reads and behind the writes of each step, or use a shuffle";
 
 /// Most further accesses of one exchange that are shown.
 const MAX_SHOWN: usize = 6;
@@ -79,17 +91,55 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for exchange in module.exchanges() {
         one(module, exchange, report);
     }
+    for exchange in module.possible_exchanges() {
+        possible(module, exchange, report);
+    }
+}
+
+/// Reports accesses that may be to the same bytes.
+fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mut Report<'_>) {
+    let Some((first, further)) = exchange.pairs.split_first() else {
+        return;
+    };
+    let Object::Variable(symbol) = exchange.object else {
+        return;
+    };
+    let name = addresses::named(module, module.module.symbol(symbol).space, symbol);
+    let message = match first.kind {
+        PairKind::ReadAfterWrite => {
+            format!(
+                "lanes may read what others write to {name}, and nothing in between makes them wait for it"
+            )
+        }
+        PairKind::WriteAfterRead => {
+            format!(
+                "lanes may read in {name} where others write next, and nothing in between makes those wait"
+            )
+        }
+        PairKind::TwoWrites => format!("lanes may write different values to the same bytes of {name}"),
+    };
+    let draft = report.potential(text::place_of(&first.other), message);
+    draft.finished();
+    if first.write != first.other {
+        draft.related(text::place_of(&first.write), "they may be written here");
+    }
+    let mut shown = vec![&first.other, &first.write];
+    for pair in further {
+        if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
+            draft.related(text::place_of(&pair.other), further_words(pair.kind));
+            shown.push(&pair.other);
+        }
+    }
+    draft.note("it is not known that the accesses are to the same bytes, or that lanes make both");
+    text::assumption(draft, module, exchange.function, &exchange.launch);
+    draft.help(HELP);
 }
 
 fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>) {
     let Some((first, further)) = exchange.pairs.split_first() else {
         return;
     };
-    let name = addresses::named(
-        module,
-        module.module.symbol(exchange.symbol).space,
-        exchange.symbol,
-    );
+    let name = named(module, exchange);
     let (writers, writes) = (
         text::named(first.writers),
         text::verb(first.writers, "writes", "write"),
@@ -131,7 +181,7 @@ fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>)
     let mut shown = vec![&first.other, &first.write];
     for pair in further {
         if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
-            draft.related(text::place_of(&pair.other), further_words(pair));
+            draft.related(text::place_of(&pair.other), further_words(pair.kind));
             shown.push(&pair.other);
         }
     }
@@ -140,13 +190,36 @@ fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>)
     }
     text::assumption(draft, module, exchange.function, &exchange.launch);
     draft
-        .help("put `__syncwarp()` between the write and the read, behind the reads and behind the writes of each step, or use a shuffle")
-        .data("readers", crate::finding::Value::Numbers(text::numbers(first.others)))
-        .data("writers", crate::finding::Value::Numbers(text::numbers(first.writers)));
+        .help(HELP)
+        .data(
+            "readers",
+            crate::finding::Value::Numbers(text::numbers(first.others)),
+        )
+        .data(
+            "writers",
+            crate::finding::Value::Numbers(text::numbers(first.writers)),
+        );
 }
 
-fn further_words(pair: &Pair) -> &'static str {
-    match pair.kind {
+/// The memory, for a message.
+fn named(module: &ModuleContext<'_>, exchange: &Exchange) -> String {
+    match exchange.object {
+        Object::Variable(symbol) => addresses::named(module, module.module.symbol(symbol).space, symbol),
+        Object::Parameter(number) => {
+            let function = exchange.function;
+            let number = usize::from(number);
+            let params = &module.module.function(function).params;
+            let name = params.get(number).map_or("", |param| param.name);
+            let parameter = wording::parameter(module.module.function_name(function), number, name);
+            format!("memory that {parameter} points to")
+        }
+        Object::Part(_) if exchange.space == Space::Generic => "memory".to_owned(),
+        Object::Part(_) => addresses::memory(exchange.space).to_owned(),
+    }
+}
+
+const fn further_words(kind: PairKind) -> &'static str {
+    match kind {
         PairKind::TwoWrites => "so is this write",
         PairKind::ReadAfterWrite | PairKind::WriteAfterRead => "so is this read",
     }

@@ -137,12 +137,19 @@ pub fn check(
     seed: u64,
     count: &mut Count,
 ) -> Result<(), String> {
-    if seed & generator::EXCHANGES == 0 || module.target.sm < INDEPENDENT {
+    if module.target.sm < INDEPENDENT {
         return match found {
             [] => Ok(()),
             _ => Err(format!("exchanges are found: {found:?}")),
         };
     }
+    // Other kernels count for what is found alone.
+    let mut others = Count::default();
+    let count = match seed & generator::EXCHANGES {
+        0 if found.is_empty() => return Ok(()),
+        0 => &mut others,
+        _ => count,
+    };
     let machine = Kernel::new(module, kernel).map_err(|refused| refused.to_string())?;
     let pairs = found.iter().flat_map(|exchange| &exchange.pairs);
     let claims: Vec<Claim> = pairs

@@ -1,29 +1,37 @@
-//! Exchanges: lanes of one warp that read in shared memory what others write, with nothing between that orders the two.
+//! Exchanges: lanes of one warp that read in shared or global memory what others write, with nothing between that orders the two.
 //!
 //! Since sm_70 the lanes of a warp advance on their own, and the order of their accesses to memory is only what synchronisation
 //! makes of it (PTX ISA, Memory Consistency Model: two accesses to a location, one of them a write, that are not ordered by
 //! causality are a race, or, where both are strong, in either order). Modules: `screen` leaves out kernels that certainly have no
 //! pair; `touches` knows the places that lanes access, `segments` the code that nothing orders, `clashes` the lanes that
-//! access the same bytes there, `pairs` which of them certainly do.
+//! access the same bytes there, `pairs` which of them certainly do, and `possible` which of them may.
 //!
 //! ```text
 //! definite(k)    the pairs that are definite in warp 0, which every launch has, of each layout in which its lanes come to the place
 //! ```
 
 mod clashes;
+mod found;
 mod pairs;
+mod possible;
 mod screen;
 mod segments;
+mod sums;
 mod touches;
+mod used;
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use self::clashes::{ByLane, Clash};
+pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
 use self::pairs::definite;
+pub(crate) use self::possible::find as find_possible;
 use self::touches::Touches;
 use super::flow::Flow;
+use super::graph::NodeKind;
 use super::kernel::layouts;
 use super::launch::{INDEPENDENT_LANES, Launch, launches_of};
 use super::layout::LaneLayout;
@@ -31,54 +39,11 @@ use super::roots::Calls;
 use super::scenario::Fixed;
 use super::site::Site;
 use super::slice::Slices;
-use super::value::Lanes;
 use super::verdict;
 use crate::launches::MAX_LAUNCHED_SHAPES;
+use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES};
 use crate::shared::Shared;
-use ptxcheck_ir::{FunctionId, SymbolId};
-
-/// Accesses of lanes of one warp to the same bytes, one of them a write, in no order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// A write.
-    pub write: Site,
-    /// The other access.
-    pub other: Site,
-    /// The kind of the other access.
-    pub kind: PairKind,
-    /// The lanes that write.
-    pub writers: Lanes,
-    /// The lanes that make the other access.
-    pub others: Lanes,
-    /// A lane that writes, and one that accesses what it writes.
-    pub example: (u8, u8),
-    /// Both are volatile.
-    pub is_volatile: bool,
-}
-
-/// Kind of the access that a write comes in the way of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PairKind {
-    /// A read behind the write.
-    ReadAfterWrite,
-    /// A read before it.
-    WriteAfterRead,
-    /// A write of another value.
-    TwoWrites,
-}
-
-/// The pairs of one kernel in one variable.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// The kernel.
-    pub function: FunctionId,
-    /// The variable in shared memory.
-    pub symbol: SymbolId,
-    /// The pairs, in the order of the code; at least one.
-    pub pairs: Vec<Pair>,
-    /// The known or assumed launches of the kernel.
-    pub launch: Launch,
-}
+use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Space};
 
 /// All of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
@@ -107,16 +72,89 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
 /// The pairs of a kernel; `None` if it is too much work.
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<Exchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
+    let mut pairs = in_layout(&layout)?;
+    let loops = loops_of_accesses(&layout);
+    if !loops.is_empty() {
+        let functions = layout.graph.contexts.iter().map(|context| context.function);
+        let in_states = slices.in_states(functions);
+        for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
+            let peeled = layout.peeled(&in_states, of, FEW_ROUNDS);
+            pairs.extend(peeled.and_then(|peeled| in_layout(&peeled)).unwrap_or_default());
+        }
+    }
     let bounds = &module.module.function(function).launch;
+    let launches = launches_of(module, function, module.reads_other_dimensions(function));
+    let launch = match launches[..] {
+        [launch] => launch,
+        _ => Launch::several(bounds, &launches),
+    };
+    let mut known: FxHashSet<(Site, Site)> = FxHashSet::default();
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for found in pairs {
+        let (object, space, pair) = (found.object, found.space, found.pair());
+        if !known.insert((pair.write.clone(), pair.other.clone())) {
+            continue;
+        }
+        match exchanges.iter_mut().find(|known| known.object == object) {
+            Some(known) => known.pairs.push(pair),
+            None => exchanges.push(Exchange {
+                function,
+                object,
+                space,
+                pairs: vec![pair],
+                launch,
+            }),
+        }
+    }
+    Some(exchanges)
+}
+
+/// The loops with a write to memory that threads share and another access to it, of which the rounds are looked at one by one: lanes may
+/// go from one to the next past no ordering.
+fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
+    let (graph, order) = (&layout.graph, &layout.order);
+    let count = order.loops.len();
+    let (mut nodes, mut writes, mut accesses) =
+        (vec![0_usize; count], vec![0_u32; count], vec![0_u32; count]);
+    let mut waits = vec![false; count];
+    for &node in &order.nodes {
+        let (mut written, mut accessed) = (0, 0);
+        let body = graph.context(node).body;
+        if graph.nodes[node as usize].kind == NodeKind::Plain {
+            for number in graph.nodes[node as usize].instructions.clone() {
+                let instruction = body.instruction(InstructionId::new(number as usize));
+                if let Some((access, ..)) = touches::touched(body, instruction) {
+                    written += u32::from(access.kind == AccessKind::Store);
+                    accessed += 1;
+                }
+            }
+        }
+        for of in order.loops_of(node) {
+            nodes[of as usize] += 1;
+            writes[of as usize] += written;
+            accesses[of as usize] += accessed;
+            // A block passes a barrier in each round together.
+            waits[of as usize] |= graph.nodes[node as usize].kind == NodeKind::Barrier;
+        }
+    }
+    let is_fit = |of: &u32| {
+        let index = *of as usize;
+        let own = &order.loops[index];
+        let is_plain = own.is_natural && own.header != 0 && !order.is_tangled(own.header);
+        let is_small = nodes[index] * FEW_ROUNDS as usize <= MAX_ROUND_NODES;
+        is_plain && is_small && !waits[index] && writes[index] > 0 && accesses[index] > 1
+    };
+    (0..count as u32).filter(is_fit).collect()
+}
+
+/// The pairs of a layout: those that are definite with each launch, in the order of the code; `None` if it is too much work.
+fn in_layout(layout: &LaneLayout<'_>) -> Option<Vec<Known>> {
+    let (module, function) = (layout.module, layout.function);
     let launches = launches_of(module, function, module.reads_other_dimensions(function));
     if launches.len() > MAX_LAUNCHED_SHAPES {
         return None;
     }
-    let kernel = Kernel { layout: &layout };
-    let shown = match launches[..] {
-        [launch] => launch,
-        _ => Launch::several(bounds, &launches),
-    };
+    let kernel = Kernel { layout };
     let each = match launches[..] {
         [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
         _ => launches,
@@ -139,20 +177,7 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
         }
         common = Some(known);
     }
-    let mut exchanges: Vec<Exchange> = Vec::new();
-    for known in common.into_iter().flat_map(BTreeMap::into_values) {
-        let (symbol, pair) = (known.symbol, known.pair());
-        match exchanges.iter_mut().find(|known| known.symbol == symbol) {
-            Some(known) => known.pairs.push(pair),
-            None => exchanges.push(Exchange {
-                function,
-                symbol,
-                pairs: vec![pair],
-                launch: shown,
-            }),
-        }
-    }
-    Some(exchanges)
+    Some(common.into_iter().flat_map(BTreeMap::into_values).collect())
 }
 
 /// The accesses of a pair, by the places of their nodes in the order of the graph and their instructions, the node of the place
@@ -161,7 +186,8 @@ type Key = ([(u32, u32); 2], bool, u32);
 
 /// A definite pair of one launch, or of several.
 struct Known {
-    symbol: SymbolId,
+    object: Object,
+    space: Space,
     write: Site,
     other: Site,
     kind: PairKind,
@@ -239,7 +265,8 @@ impl Kernel<'_> {
         let mut both = [place(write), place(other)];
         both.sort_unstable_by(|a, b| b.cmp(a));
         let known = Known {
-            symbol: write.symbol,
+            object: write.object,
+            space: write.space,
             write: site(write),
             other: site(other),
             kind,

@@ -104,7 +104,7 @@ impl Slice {
 /// The slices of the functions that a module's analysis visits, and which calls it follows.
 pub(super) struct Slices {
     of: Vec<Option<Slice>>,
-    /// They hold the addresses of loads and stores in shared memory, and what is stored there.
+    /// They hold the addresses of loads and stores in memory that threads share, and what is stored there.
     pub has_addresses: bool,
 }
 
@@ -115,7 +115,7 @@ impl Slices {
         Self::made(module, visited, false)
     }
 
-    /// The same with the addresses of loads and stores that may be in shared memory, and with what is stored there.
+    /// The same with the addresses of loads and stores that may be in memory that threads share, and with what is stored there.
     #[must_use]
     pub(super) fn with_addresses(module: &Shared<'_>, visited: &[bool]) -> Self {
         Self::made(module, visited, true)
@@ -245,7 +245,7 @@ impl Search<'_, '_> {
             let Op::Access(access) = instruction.op else {
                 continue;
             };
-            if !matches!(access.space, Space::Shared | Space::Generic)
+            if !matches!(access.space, Space::Shared | Space::Global | Space::Generic)
                 || !matches!(access.kind, AccessKind::Load | AccessKind::Store)
             {
                 continue;

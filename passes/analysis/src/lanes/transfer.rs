@@ -12,6 +12,10 @@
 //! else                              ⊤, with the low bits that the operation keeps
 //! ```
 
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use rustc_hash::FxBuildHasher;
+
 mod application;
 mod arithmetic;
 mod compare;
@@ -91,11 +95,12 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
     if left == 0 {
         return known_everywhere(&result, site.here);
     }
-    let number = pool.number(site.key);
+    let number = number_of(pool, Some(op), uses, left, site.key);
     if !has_form(pool, op, uses, site, (left, number), &mut result) {
         let open = left & !result.exact;
         if is_uniform(pool, uses, open) {
-            result.base = Base::Uniform(number);
+            // Other bits than those above the known ones may count here.
+            result.base = Base::Uniform(number_of(pool, None, uses, open, site.key));
             let mut low = lanes(open).map(|lane| result.bits[lane] & ones(result.low));
             let first = low.next();
             if low.any(|other| Some(other) != first) {
@@ -116,6 +121,51 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
         result.bits[lane] = 0;
     }
     result
+}
+
+/// The number of the unknown value that a result is, or counts from, in the lanes `open`. `op`: the operation, if [`has_form`] makes the
+/// result.
+fn number_of(pool: &mut Pool, op: Option<Op>, uses: &[ValueId], open: Lanes, key: (u64, u64)) -> u32 {
+    if !pool.follows_addresses || !uses.iter().all(|&id| pool.is_of_block(id, open)) {
+        return pool.number(key);
+    }
+    let key = match op.and_then(|op| common_key(pool, op, uses, open)) {
+        Some(common) => (COMPUTED, common),
+        None => (key.0, key.1 | OF_BLOCK),
+    };
+    let number = pool.number(key);
+    pool.of_block.insert(number);
+    number
+}
+
+/// A key for the unknown value of a result that is the same wherever it is computed from equal ones.
+fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64> {
+    use BinaryOp as B;
+    let distributes = matches!(op, Op::Binary(B::Add | B::Sub | B::MulLow | B::Shl, _));
+    let is_aligned = matches!(
+        op,
+        Op::Binary(B::MulWideSigned | B::MulWideUnsigned, _) | Op::Convert { .. }
+    );
+    if !distributes && !is_aligned {
+        return None;
+    }
+    let first = lanes(open).next()?;
+    let mut hasher = FxBuildHasher.build_hasher();
+    op.hash(&mut hasher);
+    for &id in uses {
+        let vector = pool.get(id);
+        match (constant(vector, open), vector.base) {
+            (Some(known), _) => known.hash(&mut hasher),
+            (None, Base::Uniform(number)) if open & vector.exact == 0 => {
+                // What is known above the bits that are added to the unknown part counts as a part of it, but where each is apart.
+                let above = vector.bits[first] & !ones(vector.low);
+                let past = if distributes { (0, 0) } else { (vector.low, above) };
+                (number, past).hash(&mut hasher);
+            }
+            _ => return None,
+        }
+    }
+    Some(hasher.finish())
 }
 
 /// Adds the bits of a result that are known in the lanes `open`, in which it is not exact so far.
@@ -206,6 +256,15 @@ fn has_form(
                 &uses[..2],
                 Application { key, ..site },
             );
+            let operands = [product, uses[2]];
+            let number = number_of(
+                pool,
+                Some(Op::Binary(BinaryOp::Add, bits)),
+                &operands,
+                left,
+                site.key,
+            );
+            let open = (left, number);
             arithmetic::apply(pool, (BinaryOp::Add, bits), (product, uses[2]), open, result)
         }
         Op::Convert { from, signed, to } => convert(pool, from, signed, to, uses[0], left, number, result),
@@ -232,6 +291,12 @@ fn has_form(
 
 /// Marks the key of the product in a multiplication with addition.
 const PRODUCT: u64 = 1 << 40;
+
+/// Marks the key of a value that is the same for all threads of a block.
+const OF_BLOCK: u64 = 1 << 42;
+
+/// The first part of the key of such a value that has the same one wherever it is computed ([`common_key`]).
+const COMPUTED: u64 = u64::MAX;
 
 /// True if each operand holds the same value in all lanes of `among`.
 fn is_uniform(pool: &Pool, uses: &[ValueId], among: Lanes) -> bool {

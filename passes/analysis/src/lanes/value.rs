@@ -361,6 +361,10 @@ pub(crate) struct Pool {
     pub(super) follows_addresses: bool,
     /// The numbers of the unknown values that begins of variables are, where addresses are followed.
     pub(super) begins: FxHashSet<u32>,
+    /// The numbers of the unknown values that are the same for all threads of a block, whenever they are computed, where addresses are
+    /// followed: begins of variables that threads share, parameters of the kernel, the number of the block, and what is computed from
+    /// these and values that are known.
+    pub(super) of_block: FxHashSet<u32>,
 }
 
 /// Three uses or fewer of an operation, the lanes that execute it, and what names its unknown value, which is another for each
@@ -381,6 +385,7 @@ impl Default for Pool {
             meanings: None,
             follows_addresses: false,
             begins: FxHashSet::default(),
+            of_block: FxHashSet::default(),
         };
         pool.add(Vector::UNKNOWN);
         pool
@@ -454,6 +459,22 @@ impl Pool {
     pub(crate) fn number(&mut self, key: (u64, u64)) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(key).or_insert(next)
+    }
+
+    /// Marks an unknown value as one that is the same for all threads of a block ([`Self::of_block`]).
+    pub(super) fn mark_of_block(&mut self, id: ValueId) {
+        if let Base::Uniform(number) = self.get(id).base
+            && self.follows_addresses
+        {
+            self.of_block.insert(number);
+        }
+    }
+
+    /// True if the lanes of `among` hold what is known, or what is the same for all threads of a block.
+    pub(super) fn is_of_block(&self, id: ValueId, among: Lanes) -> bool {
+        let vector = self.get(id);
+        among & !vector.exact == 0
+            || matches!(vector.base, Base::Uniform(number) if self.of_block.contains(&number))
     }
 
     /// An unknown value that is the same in all lanes.

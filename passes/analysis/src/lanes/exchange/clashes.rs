@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
+use super::found::Object;
 use super::touches::{Touch, Touches};
 use crate::lanes::value::{Lanes, Pool, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PLACES;
-use ptxcheck_ir::SymbolId;
 
 /// Accesses of different lanes to the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +22,15 @@ pub(super) struct Clash {
 pub(super) type ByLane = [Lanes; WARP];
 
 /// The bytes that one lane accesses, as far as they are told apart.
-type Place = (SymbolId, i64);
+type Place = (Object, i64);
 
-/// The clashes among accesses that certain lanes make, without an ordering in between. `may_clash`: true for lanes whose accesses
-/// nothing orders.
+/// The clashes among accesses that certain lanes make, without an ordering in between. `own`: the lanes that a write, of such lanes, hides
+/// the writes of others from. `may_clash`: true for lanes whose accesses nothing orders.
 pub(super) fn clashes(
     touches: &Touches,
     pool: &Pool,
     made: &[(usize, Lanes)],
+    own: impl Fn(usize, Lanes) -> Lanes,
     may_clash: impl Fn(usize, usize) -> bool,
 ) -> Vec<Clash> {
     let Some(granule) = made.iter().map(|&(touch, _)| touches.all[touch].bytes).min() else {
@@ -41,21 +42,24 @@ pub(super) fn clashes(
         let last = touch.places[lane]
             .saturating_add(i64::from(touch.bytes) - 1)
             .div_euclid(granule);
-        let symbol = touch.symbol;
-        (first..=last).map(move |place| (symbol, place))
+        let object = touch.object;
+        (first..=last).map(move |place| (object, place))
     };
     let mut left = MAX_EXCHANGE_PLACES;
     let mut writes: FxHashMap<Place, Vec<(u32, u8)>> = FxHashMap::default();
-    let mut may_write: FxHashMap<Place, Lanes> = FxHashMap::default();
+    let mut hidden: FxHashMap<Place, Lanes> = FxHashMap::default();
     for &(number, set) in made {
         let touch = &touches.all[number];
         if !touch.is_store {
             continue;
         }
-        for lane in lanes(set | touch.may) {
+        let own = own(number, set);
+        for lane in lanes(set | own) {
             for place in all(touch, lane) {
                 left = left.saturating_sub(1);
-                *may_write.entry(place).or_default() |= 1 << lane;
+                if own >> lane & 1 == 1 {
+                    *hidden.entry(place).or_default() |= 1 << lane;
+                }
                 if set >> lane & 1 == 1 {
                     writes.entry(place).or_default().push((number as u32, lane as u8));
                 }
@@ -72,7 +76,7 @@ pub(super) fn clashes(
                     continue;
                 };
                 // A read where the lane may write itself is a matter of the writes.
-                let own = may_write.get(&place).is_some_and(|lanes| lanes >> lane & 1 == 1);
+                let own = hidden.get(&place).is_some_and(|lanes| lanes >> lane & 1 == 1);
                 if !touch.is_store && own {
                     continue;
                 }
@@ -82,8 +86,10 @@ pub(super) fn clashes(
                     if left == 0 {
                         return Vec::new();
                     }
+                    // Of what lanes write to other memory, any may do.
+                    let is_left_out = touch.is_store && (write > number || !touch.is_shared);
                     let is_pair = writer != lane
-                        && (!touch.is_store || write <= number)
+                        && !is_left_out
                         && overlap(&touches.all[write], writer, touch, lane)
                         && may_clash(writer, lane)
                         && (!touch.is_store || differ(pool, &touches.all[write], writer, touch, lane));

@@ -16,14 +16,15 @@
 use rustc_hash::FxHashSet;
 
 use super::clashes::{Clash, clashes};
-use super::segments::{self, is_ordering};
+use super::segments::{self, Ways, is_ordering};
 use super::touches::Touches;
+use super::used::is_used;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{NONE, NodeKind};
 use crate::lanes::placement::{Exits, Placement};
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PAIRS;
-use ptxcheck_ir::{AccessKind, InstructionId, Op, Value};
+use ptxcheck_ir::{AccessKind, InstructionId, Op};
 
 /// The clashes of a solution that are definite.
 pub(super) struct Definite {
@@ -42,7 +43,9 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
         touches: &touches,
         placement: Placement::new(flow, entry, &FxHashSet::default()),
         orderings: None,
+        in_rounds: None,
     };
+    search.in_rounds = search.certain_in_rounds();
     let mut found: Vec<Clash> = Vec::new();
     let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
     for head in segments::heads(flow, &touches) {
@@ -66,6 +69,8 @@ struct Search<'s, 'f, 'a> {
     placement: Placement<'f, 'a>,
     /// The orderings, in the order of the graph. Once they are needed.
     orderings: Option<Vec<Ordering>>,
+    /// Where rounds of a loop are apart: by node, the lanes that certainly come there if some lane comes to the loop.
+    in_rounds: Option<Vec<Lanes>>,
 }
 
 /// A node at which lanes may wait for others.
@@ -108,7 +113,7 @@ fn classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u64>; WARP] {
 impl Search<'_, '_, '_> {
     fn of_head(&mut self, head: segments::Head) -> Vec<Clash> {
         let touches = self.touches;
-        let way = segments::way(self.flow, touches, head);
+        let way = segments::way(self.flow, touches, head, Ways::Certain);
         let made = |among: Lanes| -> Vec<(usize, Lanes)> {
             let all = way.iter().flat_map(|stretch| {
                 let of_part = touches
@@ -118,20 +123,53 @@ impl Search<'_, '_, '_> {
             });
             all.filter(|(_, lanes)| *lanes != 0).collect()
         };
+        // What a lane may have written itself is a matter of the writes.
+        let own = |number: usize, set: Lanes| set | touches.all[number].may;
         let at_most = made(Lanes::MAX);
         let has_store = at_most.iter().any(|&(number, _)| touches.all[number].is_store);
-        if !has_store || clashes(touches, &self.flow.pool, &at_most, |_, _| true).is_empty() {
+        if !has_store || clashes(touches, &self.flow.pool, &at_most, own, |_, _| true).is_empty() {
             return Vec::new();
         }
-        let here = self.placement.must(head.node, Exits::All) & self.flow.may[head.node as usize];
+        let here = self.must(head.node) & self.flow.may[head.node as usize];
         if here == 0 {
             return Vec::new();
         }
         let classes = self.classes(head.node);
         let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
-        let mut found = clashes(touches, &self.flow.pool, &made(here), may_clash);
+        let mut found = clashes(touches, &self.flow.pool, &made(here), own, may_clash);
         found.retain(|clash| self.flow.order.dominates(head.node, self.place(clash)) && self.is_used(clash));
         found
+    }
+
+    /// The lanes that come to a node whenever one of them does, or, in a round of a loop that is apart, whenever one comes to the loop: an
+    /// instruction of the loop is reported for all of its rounds.
+    fn must(&mut self, node: u32) -> Lanes {
+        let must = self.placement.must(node, Exits::All);
+        match (&self.in_rounds, &self.flow.graph.rounds) {
+            (Some(certain), Some(rounds)) if rounds.is_in(node) => must & certain[node as usize],
+            _ => must,
+        }
+    }
+
+    /// See [`Self::in_rounds`].
+    fn certain_in_rounds(&mut self) -> Option<Vec<Lanes>> {
+        let flow = self.flow;
+        let first = flow.graph.rounds.as_ref()?.first;
+        let mut certain = vec![0; flow.may.len()];
+        certain[first as usize] = self.placement.must(first, Exits::All) & flow.may[first as usize];
+        for &node in &flow.order.nodes {
+            let here = certain[node as usize];
+            let edges = flow.graph.nodes[node as usize].edges.clone();
+            for edge in edges.clone().filter(|_| here != 0) {
+                let others = edges.clone().filter(|&other| other != edge);
+                let open_too = others.fold(0, |all, other| all | flow.edges[other as usize]);
+                let target = flow.graph.targets[edge as usize];
+                if flow.order.rank[target as usize] > flow.order.rank[node as usize] {
+                    certain[target as usize] |= here & flow.edges[edge as usize] & !open_too;
+                }
+            }
+        }
+        Some(certain)
     }
 
     /// The node that a clash is reported at.
@@ -139,32 +177,10 @@ impl Search<'_, '_, '_> {
         self.touches.all[clash.other].node
     }
 
-    /// True if the value that is read is not one that a selection drops again in the lanes that read it: a compiler may read
-    /// before it asks.
+    /// True if lanes that read certainly use the value.
     fn is_used(&self, clash: &Clash) -> bool {
         let read = &self.touches.all[clash.other];
-        if read.is_store || read.is_volatile {
-            return true;
-        }
-        let body = self.flow.graph.context(read.node).body;
-        let mut read: Vec<Value> = body.results(body.instruction(read.at)).to_vec();
-        let mut known = 0;
-        while known < read.len() {
-            known = read.len();
-            for (_, instruction) in body.iter() {
-                let mut uses = body.uses(instruction).iter();
-                match instruction.op {
-                    Op::Copy if uses.any(|value| read.contains(value)) => {
-                        let copies = body.results(instruction).iter();
-                        let new: Vec<Value> = copies.filter(|copy| !read.contains(copy)).copied().collect();
-                        read.extend(new);
-                    }
-                    Op::Select if uses.take(2).any(|value| read.contains(value)) => return false,
-                    _ => {}
-                }
-            }
-        }
-        true
+        read.is_store || read.is_volatile || is_used(self.flow, read.node, read.at)
     }
 
     /// The classes of lanes that pass all orderings together which may come before a head.

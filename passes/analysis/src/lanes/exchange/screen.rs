@@ -1,5 +1,5 @@
-//! Kernels that may have an exchange: those in which two lanes may access the same bytes of shared memory, one of them to write, on
-//! their ways from one place, past no ordering.
+//! Kernels that may have an exchange: those in which two lanes may access the same bytes of memory, one of them to write, on their ways
+//! from one place, past no ordering.
 //!
 //! ```text
 //! piece        the instructions of a block between two orderings
@@ -7,8 +7,8 @@
 //! suspect      a kernel, or one that calls a function, with a piece from which the ways of two lanes lead to such accesses
 //! ```
 //!
-//! Places and branches are what [`Threads`] knows of warp 0. The lane analysis may know more of what is computed from constants, the number
-//! of the thread and variables alone, through slots of the stack and parameters of functions, from other
+//! Places and branches are what [`Sums`] knows of warp 0. The lane analysis may know more of what is computed from constants, the number
+//! of the thread and variables in shared memory alone, through slots of the stack and parameters of functions, from other
 //! dimensions, and from the shape of blocks where that is stated: such a place may be any, and lanes may go either way at such a branch.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::sums::{LANES, Sums};
 use super::touches::{orders, stored, touched};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
@@ -23,8 +24,6 @@ use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_STEPS};
 use crate::shared::Shared;
 use crate::slots::Effect;
-use crate::threads::{Start, Threads};
-use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
     AccessKind, BlockId, Body, FunctionId, Guard, Instruction, Op, Rare, Register, Space, Special, Value,
@@ -32,10 +31,6 @@ use ptxcheck_ir::{
 
 /// The kernels that may have an exchange, in the order of the input.
 pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
-    let mut symbols = module.module.symbols.iter();
-    if !symbols.any(|symbol| symbol.space == Space::Shared) {
-        return Vec::new();
-    }
     let mut marked = vec![false; module.module.functions.len()];
     for (id, function, body) in module.module.bodies() {
         if module.deadline.is_over_at_step() {
@@ -61,7 +56,8 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     }
     let is_write = |instruction: &Instruction| {
         matches!(instruction.op, Op::Access(access)
-            if access.kind == AccessKind::Store && matches!(access.space, Space::Shared | Space::Generic))
+            if access.kind == AccessKind::Store
+                && matches!(access.space, Space::Shared | Space::Global | Space::Generic))
     };
     if !body.instructions.iter().any(is_write) {
         return false;
@@ -75,37 +71,34 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
         }
     }
     let is_kernel = module.module.function(id).is_kernel();
-    if is_kernel && !names_shared {
-        return false;
-    }
     let analyses = module.function(id);
-    let reads_other = module.reads_other_dimensions(id);
-    let has_shape = || {
-        let launches = launches_of(module, id, reads_other);
-        launches.iter().any(|launch| launch.shape.is_some())
-    };
-    let search = Search {
+    let has_slots = names_local || body.has(Rare::STACK_ALLOC);
+    let mut search = Search {
         body,
         pieces: Pieces::new(body),
-        order: analyses.cfg().reverse_postorder(),
-        predecessors: analyses.cfg(),
+        module,
+        id,
         analyses,
         is_kernel,
-        has_slots: names_local || body.has(Rare::STACK_ALLOC),
-        has_shape: has_shape(),
-        threads: Threads {
-            body,
-            definitions: analyses.definitions(),
-            memory: None,
-            warp: 0,
-        },
-        places: FxHashMap::default(),
+        may_be_shared: names_shared || !is_kernel,
+        has_slots,
+        has_shape: None,
+        first: Sums::new(body, analyses, (is_kernel, has_slots), FIRST),
+        sums: Sums::new(body, analyses, (is_kernel, has_slots), LANES),
         predicates: FxHashMap::default(),
         knowable: FxHashMap::default(),
         steps: MAX_EXCHANGE_STEPS,
     };
+    // All accesses of most functions are to places that have nothing to do with each other.
+    let all: Vec<usize> = (0..search.pieces.all.len()).collect();
+    if !search.may_clash(&all) {
+        return false;
+    }
     search.finds()
 }
+
+/// The lanes in which addresses are looked at first: two of one half of four, and one of the other half of the warp.
+const FIRST: [u32; 3] = [4, 5, 20];
 
 /// Most operations one behind the other that are looked through.
 const MAX_DEPTH: usize = 48;
@@ -116,6 +109,8 @@ const MAX_DEFINITIONS: usize = 8;
 /// An access of a piece.
 struct Access {
     is_store: bool,
+    /// It names global memory.
+    is_global: bool,
     address: Value,
     past: i64,
     bytes: i64,
@@ -150,6 +145,7 @@ impl Pieces {
                 } else if let Some((access, address, past)) = touched(body, instruction) {
                     pieces.all.push(Access {
                         is_store: access.kind == AccessKind::Store,
+                        is_global: access.space == Space::Global,
                         address,
                         past,
                         bytes: i64::from(access.bytes()),
@@ -175,25 +171,27 @@ fn cuts(body: &Body<'_>, instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Collective(..) | Op::Barrier(_)) || orders(body, instruction)
 }
 
-/// The number of a variable, and the offset in it by lane.
-type Place = (usize, [i64; WARP]);
+/// What lanes share of an address, and what is added to it by lane.
+type Place = (u64, [i64; WARP]);
 
 /// The search in one function.
 struct Search<'a, 'm> {
     body: &'a Body<'m>,
     pieces: Pieces,
-    /// The blocks, in reverse postorder.
-    order: &'a [BlockId],
-    predecessors: &'a Cfg,
-    threads: Threads<'a, 'm>,
+    module: &'a Shared<'m>,
+    id: FunctionId,
+    /// The sums in some lanes.
+    first: Sums<'a, 'm, { FIRST.len() }>,
+    /// Those in all lanes.
+    sums: Sums<'a, 'm, WARP>,
     analyses: &'a Analyses<'m>,
     is_kernel: bool,
+    /// Addresses that no sum is known of may be in shared memory.
+    may_be_shared: bool,
     /// It has variables on the stack.
     has_slots: bool,
-    /// The shape of its blocks is known.
-    has_shape: bool,
-    /// By the register that holds the address.
-    places: FxHashMap<Register, Option<Place>>,
+    /// The shape of its blocks is known, or taken to be one of several. Once that is asked for.
+    has_shape: Option<bool>,
     /// The lanes in which a predicate holds, where that is known of all.
     predicates: FxHashMap<Register, Option<Lanes>>,
     /// The registers of which the lane analysis may know more than [`Threads`].
@@ -203,13 +201,14 @@ struct Search<'a, 'm> {
 
 impl Search<'_, '_> {
     fn finds(mut self) -> bool {
+        let order = self.analyses.cfg().reverse_postorder();
         let mut rank = vec![u32::MAX; self.body.blocks.len()];
-        for (number, block) in (0..).zip(self.order) {
+        for (number, block) in (0..).zip(order) {
             rank[block.index()] = number;
         }
         let mut made = Vec::new();
         let mut is_passed = vec![false; self.body.blocks.len()];
-        for &block in self.order {
+        for &block in order {
             for piece in self.pieces.of(block.index()) {
                 let is_first = piece == self.pieces.first[block.index()] as usize;
                 if is_first && is_passed[block.index()] {
@@ -236,6 +235,8 @@ impl Search<'_, '_> {
         made: &mut Vec<(usize, Lanes)>,
         is_passed: &mut [bool],
     ) {
+        let cfg = self.analyses.cfg();
+        let order = cfg.reverse_postorder();
         let mut open = BTreeMap::new();
         let (mut at, mut here, mut piece) = (head, Lanes::MAX, piece);
         loop {
@@ -249,7 +250,7 @@ impl Search<'_, '_> {
             }
             if piece + 1 == self.pieces.of(at.index()).end {
                 for (next, set) in self.successors(at, here).into_iter().flatten() {
-                    is_passed[next.index()] |= self.predecessors.predecessors(next).len() == 1;
+                    is_passed[next.index()] |= cfg.predecessors(next).len() == 1;
                     let next = rank[next.index()];
                     if set != 0 && next > rank[at.index()] && next != u32::MAX {
                         *open.entry(next).or_insert(0) |= set;
@@ -262,7 +263,7 @@ impl Search<'_, '_> {
             if self.steps == 0 {
                 return;
             }
-            (at, here) = (self.order[next as usize], set);
+            (at, here) = (order[next as usize], set);
             piece = self.pieces.first[at.index()] as usize;
         }
     }
@@ -284,11 +285,24 @@ impl Search<'_, '_> {
         }
     }
 
+    fn has_shape(&mut self) -> bool {
+        let (module, id) = (self.module, self.id);
+        *self.has_shape.get_or_insert_with(|| {
+            let reads_other = module.reads_other_dimensions(id);
+            let launches = launches_of(module, id, reads_other);
+            // A block of several dimensions is looked at in some layouts, with sides.
+            reads_other || launches.iter().any(|launch| launch.shape.is_some())
+        })
+    }
+
     /// The lanes in which a guard holds, where that is known of all of them.
     fn holds(&mut self, guard: Guard) -> Option<Lanes> {
-        let threads = &self.threads;
+        let value = Value::Register(guard.register);
+        let (first, sums) = (&mut self.first, &mut self.sums);
         let holds = *self.predicates.entry(guard.register).or_insert_with(|| {
-            let values = threads.by_lane(Value::Register(guard.register))?;
+            // Most values are not known in any lane, which one lane tells.
+            first.known(value)?;
+            let values = sums.known(value)?;
             let set = values.iter().enumerate().filter(|(_, value)| **value & 1 == 1);
             Some(set.fold(0, |set, (lane, _)| set | 1 << lane))
         });
@@ -297,26 +311,57 @@ impl Search<'_, '_> {
 
     fn place(&mut self, access: usize) -> Option<Place> {
         let access = &self.pieces.all[access];
-        let threads = &self.threads;
-        let find = |value| match threads.addresses(value)? {
-            (Start::Symbol(symbol), by) => Some((symbol.index(), by)),
-            (Start::Param(_), _) => None,
-        };
-        let (symbol, by) = match access.address {
-            Value::Register(register) => *self
-                .places
-                .entry(register)
-                .or_insert_with(|| find(access.address)),
-            address => find(address),
-        }?;
-        Some((symbol, by.map(|by| by.saturating_add(access.past))))
+        self.first.of(access.address)?;
+        let sum = self.sums.of(access.address)?;
+        Some((
+            sum.parts,
+            sum.by.map(|by| (by as i64).saturating_add(access.past)),
+        ))
+    }
+
+    /// True if the lane analysis may know an address of which no sum is known.
+    fn is_knowable_place(&mut self, access: usize) -> bool {
+        let access = &self.pieces.all[access];
+        let (address, is_global) = (access.address, access.is_global);
+        !is_global && self.may_be_shared && self.is_knowable(address, MAX_DEPTH)
+    }
+
+    /// False if no two lanes access the same place, as some lanes tell: accesses count from different things, or each lane has a place
+    /// of its own.
+    fn may_clash(&mut self, made: &[usize]) -> bool {
+        let mut groups: FxHashMap<u64, Group> = FxHashMap::default();
+        for &number in made {
+            let access = &self.pieces.all[number];
+            let Some(sum) = self.first.of(access.address) else {
+                if made.len() > 1 && self.is_knowable_place(number) {
+                    return true;
+                }
+                continue;
+            };
+            let by = sum.by.map(|by| by.wrapping_add(access.past as u64));
+            let is_own = (1..FIRST.len()).all(|lane| !by[..lane].contains(&by[lane]));
+            let group = groups.entry(sum.parts).or_insert(Group {
+                by,
+                has_store: false,
+                is_apart: true,
+            });
+            let values = access.stored.and_then(|value| self.first.known(value));
+            group.has_store |= access.is_store;
+            group.is_apart &= is_own && group.by == by;
+            // A store may write different values to one place, and more than one lane may come to a store.
+            let writes_apart = values.is_some_and(|values| values.iter().any(|value| *value != values[0]));
+            if group.has_store && (!group.is_apart || writes_apart && !is_own) {
+                return true;
+            }
+        }
+        false
     }
 
     /// True if a value is computed from what the lane analysis may know alone; `depth`: of operations that are looked through.
     fn is_knowable(&mut self, value: Value, depth: usize) -> bool {
         let register = match value {
             Value::Integer(_) | Value::Symbol(..) => return true,
-            Value::Special(Special::Ntid(_)) => return self.has_shape,
+            Value::Special(Special::Ntid(_)) => return self.has_shape(),
             Value::Special(Special::Tid(_) | Special::LaneId) => return true,
             Value::Param(..) => return !self.is_kernel,
             Value::Register(register) | Value::Not(register) => register,
@@ -328,7 +373,7 @@ impl Search<'_, '_> {
         let body = self.body;
         // A register that is computed from itself depends on the rest.
         self.knowable.insert(register, true);
-        let definitions = self.threads.definitions.of(register);
+        let definitions = self.analyses.definitions().of(register);
         let is_knowable = depth > 0
             && (1..=MAX_DEFINITIONS).contains(&definitions.len())
             && definitions.iter().all(|&definition| {
@@ -363,21 +408,24 @@ impl Search<'_, '_> {
         let granule = bytes.min().unwrap_or(1);
         let words =
             |at: i64, bytes: i64| at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule);
-        let mut written: FxHashMap<(usize, i64), Written> = FxHashMap::default();
+        let mut written: FxHashMap<(u64, i64), Written> = FxHashMap::default();
         let mut unknown = 0;
         for &(number, set) in made {
             let place = self.place(number);
             let access = &self.pieces.all[number];
-            let Some((symbol, by)) = place else {
-                let address = access.address;
-                unknown += usize::from(self.is_knowable(address, MAX_DEPTH));
+            let Some((parts, by)) = place else {
+                unknown += usize::from(self.is_knowable_place(number));
                 continue;
             };
-            let values = access.stored.and_then(|value| self.threads.by_lane(value));
-            for lane in lanes(set).filter(|_| access.is_store) {
+            let (stored, bytes) = (access.stored, access.bytes);
+            if !access.is_store {
+                continue;
+            }
+            let values = stored.and_then(|value| self.sums.known(value));
+            for lane in lanes(set) {
                 let value = values.map(|values| values[lane]);
-                for word in words(by[lane], access.bytes) {
-                    let entry = written.entry((symbol, word)).or_insert(Written {
+                for word in words(by[lane], bytes) {
+                    let entry = written.entry((parts, word)).or_insert(Written {
                         lanes: 0,
                         first: (lane, value),
                     });
@@ -394,7 +442,7 @@ impl Search<'_, '_> {
             return true;
         }
         made.iter().any(|&(number, set)| {
-            let Some((symbol, by)) = self.place(number) else {
+            let Some((parts, by)) = self.place(number) else {
                 return false;
             };
             let access = &self.pieces.all[number];
@@ -402,12 +450,21 @@ impl Search<'_, '_> {
                 && lanes(set).any(|lane| {
                     words(by[lane], access.bytes).any(|word| {
                         // A read where the lane writes itself is a matter of the writes.
-                        let written = written.get(&(symbol, word));
+                        let written = written.get(&(parts, word));
                         written.is_some_and(|written| written.lanes >> lane & 1 == 0)
                     })
                 })
         })
     }
+}
+
+/// Accesses that count from the same.
+struct Group {
+    /// The place of the first one, in some lanes.
+    by: [u64; FIRST.len()],
+    has_store: bool,
+    /// All of them are to one place, which is another for each lane.
+    is_apart: bool,
 }
 
 /// The writes to a word.

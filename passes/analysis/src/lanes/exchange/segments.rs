@@ -6,7 +6,8 @@
 //!             nothing orders lanes
 //! ```
 //!
-//! A lane that is at h certainly comes to all of its way.
+//! A lane that is at h certainly comes to all of its way. Where it goes at branches that are not decided, it only may come there
+//! ([`Ways::Possible`]).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub(super) struct Head {
     pub part: u32,
 }
 
-/// Code of a segment, and the lanes that certainly come there from its head.
+/// Code of a segment, and the lanes that come there from its head.
 pub(super) struct Stretch {
     pub node: u32,
     pub part: u32,
@@ -56,8 +57,17 @@ pub(super) fn heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
     heads
 }
 
-/// The way of the lanes that are at a head.
-pub(super) fn way(flow: &Flow<'_>, touches: &Touches, head: Head) -> Vec<Stretch> {
+/// Ways of lanes at branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ways {
+    /// Those that lanes certainly go.
+    Certain,
+    /// All that they may go.
+    Possible,
+}
+
+/// The way of the lanes that may be at a head.
+pub(super) fn way(flow: &Flow<'_>, touches: &Touches, head: Head, ways: Ways) -> Vec<Stretch> {
     let (graph, order) = (flow.graph, flow.order);
     let round = order.loop_of[head.node as usize];
     let mut way = vec![];
@@ -75,7 +85,10 @@ pub(super) fn way(flow: &Flow<'_>, touches: &Touches, head: Head) -> Vec<Stretch
             let target = graph.targets[edge as usize];
             let others = edges.clone().filter(|&other| other != edge);
             let open_too = others.fold(0, |all, other| all | flow.edges[other as usize]);
-            let taken = lanes & flow.edges[edge as usize] & !open_too;
+            let taken = match ways {
+                Ways::Certain => lanes & flow.edges[edge as usize] & !open_too,
+                Ways::Possible => lanes & flow.edges[edge as usize],
+            };
             let next = order.rank[target as usize];
             if taken != 0
                 && target != graph.exit

@@ -1,16 +1,20 @@
-//! Accesses to shared memory, with the place that each lane accesses.
+//! Accesses to memory that threads share, with the place that each lane accesses.
 //!
-//! An address is known where it is the begin of a variable plus a number that is known in each lane: the begin is an unknown value
-//! that all threads of the block share, so that two such addresses are equal if variable and number are.
+//! An address is known where it is an unknown value that all threads of the block share whenever they compute it (the begin of a
+//! variable, a parameter of the kernel, and what is computed from these and the number of the block), plus a number that is known in
+//! each lane: two such addresses are equal if both are. No thread has memory of its own at such an address.
 
 use rustc_hash::FxHashMap;
 
+use super::found::Object;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Base, Lanes, ValueId, WARP};
-use ptxcheck_ir::{Access, AccessKind, Body, Instruction, InstructionId, Op, Space, SymbolId, Value};
+use ptxcheck_ir::{
+    Access, AccessKind, BinaryOp, Body, Instruction, InstructionId, Op, Register, Space, SymbolId, Value,
+};
 
-/// An access to shared memory of which the place is known in all lanes that may come there.
+/// An access to shared or global memory of which the place is known in all lanes that may come there.
 pub(super) struct Touch {
     /// The node it is in.
     pub node: u32,
@@ -22,9 +26,13 @@ pub(super) struct Touch {
     pub is_store: bool,
     /// It is volatile.
     pub is_volatile: bool,
-    /// The variable.
-    pub symbol: SymbolId,
-    /// By lane, the offset in the variable, in bytes.
+    /// The memory that the address counts in.
+    pub object: Object,
+    /// The space that the access names.
+    pub space: Space,
+    /// It is to shared memory, as far as that is known.
+    pub is_shared: bool,
+    /// By lane, the offset in it, in bytes.
     pub places: [i64; WARP],
     /// Bytes that a lane accesses, 1 to 64.
     pub bytes: u8,
@@ -36,13 +44,37 @@ pub(super) struct Touch {
     pub stored: Option<ValueId>,
 }
 
+/// An access to a variable in shared memory of which the place is not known in some lane that may come there.
+pub(super) struct Loose {
+    /// The node it is in.
+    pub node: u32,
+    /// The number of orderings before it in its node.
+    pub part: u32,
+    /// The instruction.
+    pub at: InstructionId,
+    /// It writes.
+    pub is_store: bool,
+    /// The variable.
+    pub object: Object,
+    /// The lanes that may execute it.
+    pub may: Lanes,
+    /// The address.
+    pub address: ValueId,
+    /// The registers with addresses that it is computed from, and that lanes have for themselves: each has another one.
+    pub own: Vec<Register>,
+}
+
 /// The accesses of one solution, in the order of its nodes.
 #[derive(Default)]
 pub(super) struct Touches {
-    /// All of them.
+    /// All with a known place.
     pub all: Vec<Touch>,
     /// By node, the range of those in it.
     by_node: FxHashMap<u32, (usize, usize)>,
+    /// Those of which the place is not known, if they are looked for.
+    pub loose: Vec<Loose>,
+    loose_by_node: FxHashMap<u32, (usize, usize)>,
+    looks_for_loose: bool,
     /// By node, the number of orderings in it, if there are any.
     orderings: FxHashMap<u32, u32>,
 }
@@ -50,18 +82,36 @@ pub(super) struct Touches {
 impl Touches {
     /// Those of a solution that follows addresses.
     pub(super) fn new(flow: &mut Flow<'_>) -> Self {
-        let mut touches = Self::default();
-        let symbols = shared_symbols(flow);
+        Self::default().found(flow)
+    }
+
+    /// The same with the accesses of which the place is not known.
+    pub(super) fn with_loose(flow: &mut Flow<'_>) -> Self {
+        let touches = Self {
+            looks_for_loose: true,
+            ..Self::default()
+        };
+        touches.found(flow)
+    }
+
+    fn found(self, flow: &mut Flow<'_>) -> Self {
+        let mut touches = self;
+        let objects = objects(flow);
         let order = flow.order;
         let mut asked = Vec::new();
         for &node in &order.nodes {
             if flow.may[node as usize] == 0 || flow.graph.nodes[node as usize].kind != NodeKind::Plain {
                 continue;
             }
-            let first = touches.all.len();
-            touches.node(flow, &symbols, node, &mut asked);
+            let (first, first_loose) = (touches.all.len(), touches.loose.len());
+            touches.node(flow, &objects, node, &mut asked);
             if touches.all.len() > first {
                 touches.by_node.insert(node, (first, touches.all.len()));
+            }
+            if touches.loose.len() > first_loose {
+                touches
+                    .loose_by_node
+                    .insert(node, (first_loose, touches.loose.len()));
             }
         }
         touches
@@ -73,6 +123,12 @@ impl Touches {
         first..end
     }
 
+    /// Those of a node of which the place is not known.
+    pub(super) fn loose_of(&self, node: u32) -> std::ops::Range<usize> {
+        let (first, end) = self.loose_by_node.get(&node).copied().unwrap_or_default();
+        first..end
+    }
+
     /// The number of orderings in a node.
     pub(super) fn orderings(&self, node: u32) -> u32 {
         self.orderings.get(&node).copied().unwrap_or(0)
@@ -81,7 +137,7 @@ impl Touches {
     fn node(
         &mut self,
         flow: &mut Flow<'_>,
-        symbols: &FxHashMap<u32, SymbolId>,
+        objects: &FxHashMap<u32, Object>,
         node: u32,
         asked: &mut Vec<(InstructionId, Value)>,
     ) {
@@ -116,16 +172,41 @@ impl Touches {
             let (Some(place), Some(content)) = (values.next(), values.next()) else {
                 break;
             };
+            let (lanes, may) = match instruction.guard {
+                None => (here, here),
+                Some(guard) => match (flow.truth(node, at, guard.register), guard.negated) {
+                    ((holds, fails), false) => (here & holds, here & !fails),
+                    ((holds, fails), true) => (here & fails, here & !holds),
+                },
+            };
             let vector = flow.pool.get(place);
-            let Base::Uniform(begin) = vector.base else {
-                continue;
+            let begin = match vector.base {
+                Base::Uniform(begin) if vector.exact & here == 0 && flow.pool.of_block.contains(&begin) => {
+                    begin
+                }
+                _ => {
+                    if self.looks_for_loose
+                        && let Some((object, own)) = root(flow, node, at, address)
+                    {
+                        self.loose.push(Loose {
+                            node,
+                            part,
+                            at,
+                            is_store: access.kind == AccessKind::Store,
+                            object,
+                            may,
+                            address: place,
+                            own,
+                        });
+                    }
+                    continue;
+                }
             };
-            let Some(&symbol) = symbols.get(&begin) else {
-                continue;
+            let object = objects.get(&begin).copied().unwrap_or(Object::Part(begin));
+            let is_shared = match object {
+                Object::Variable(symbol) => flow.module.module.symbol(symbol).space == Space::Shared,
+                Object::Parameter(_) | Object::Part(_) => access.space == Space::Shared,
             };
-            if vector.exact & here != 0 {
-                continue;
-            }
             let is_narrow = address
                 .register()
                 .is_some_and(|register| body.registers[register.index()].bits == 32);
@@ -137,13 +218,6 @@ impl Touches {
                 }
             };
             let places = vector.bits.map(|bits| offset(bits).wrapping_add(past));
-            let (lanes, may) = match instruction.guard {
-                None => (here, here),
-                Some(guard) => match (flow.truth(node, at, guard.register), guard.negated) {
-                    ((holds, fails), false) => (here & holds, here & !fails),
-                    ((holds, fails), true) => (here & fails, here & !holds),
-                },
-            };
             let is_one = stored(body, instruction).is_some();
             self.all.push(Touch {
                 node,
@@ -151,7 +225,9 @@ impl Touches {
                 at,
                 is_store: access.kind == AccessKind::Store,
                 is_volatile: access.volatile,
-                symbol,
+                object,
+                space: access.space,
+                is_shared,
                 places,
                 bytes: access.bytes() as u8,
                 lanes,
@@ -162,8 +238,67 @@ impl Touches {
     }
 }
 
-/// The variables in shared memory that the code names, by the number of the unknown value that the begin of each is.
-fn shared_symbols(flow: &mut Flow<'_>) -> FxHashMap<u32, SymbolId> {
+/// The variable in shared memory that an address is computed from, and the addresses in between that each lane has for itself.
+fn root(
+    flow: &mut Flow<'_>,
+    node: u32,
+    at: InstructionId,
+    address: Value,
+) -> Option<(Object, Vec<Register>)> {
+    let context = flow.graph.context(node);
+    let (body, function) = (context.body, context.function);
+    let module = flow.module;
+    let definitions = module.function(function).definitions();
+    let mut open = vec![address];
+    let (mut found, mut passed) = (None, Vec::new());
+    for _ in 0..MAX_ROOT_STEPS {
+        let Some(value) = open.pop() else { break };
+        let register = match value {
+            Value::Symbol(symbol, _) if module.module.symbol(symbol).space == Space::Shared => {
+                if found.is_some_and(|known| known != symbol) {
+                    return None;
+                }
+                found = Some(symbol);
+                continue;
+            }
+            Value::Register(register) => register,
+            _ => continue,
+        };
+        let Some(only) = definitions.only(body, register) else {
+            continue;
+        };
+        let instruction = body.instruction(only);
+        let from = match (instruction.op, body.uses(instruction)) {
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { .. }, &[from, ..]) => {
+                vec![from]
+            }
+            (Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or, _), &[one, other]) => vec![one, other],
+            (Op::MulAdd(..), &[_, _, last]) => vec![last],
+            _ => continue,
+        };
+        open.extend(from);
+        passed.push(register);
+    }
+    let symbol = found?;
+    let asked: Vec<(InstructionId, Value)> = passed
+        .iter()
+        .map(|&register| (at, Value::Register(register)))
+        .collect();
+    let values = flow.values_before(node, &asked);
+    let here = flow.may[node as usize];
+    let own = passed.into_iter().zip(values);
+    let own = own.filter(|&(_, value)| !flow.pool.get(value).is_splat(here));
+    Some((
+        Object::Variable(symbol),
+        own.map(|(register, _)| register).collect(),
+    ))
+}
+
+/// Most operations that are looked through for the variable of an address.
+const MAX_ROOT_STEPS: usize = 32;
+
+/// The variables and parameters that the code names, by the number of the unknown value that the address of each is.
+fn objects(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
     let graph = flow.graph;
     let module = flow.module.module;
     let mut functions: Vec<_> = graph.contexts.iter().map(|context| context.function).collect();
@@ -172,30 +307,37 @@ fn shared_symbols(flow: &mut Flow<'_>) -> FxHashMap<u32, SymbolId> {
     let bodies = functions
         .iter()
         .filter_map(|&function| module.function(function).body.as_ref());
-    let named = bodies
-        .flat_map(|body| &body.values)
+    let named = bodies.flat_map(|body| &body.values);
+    let mut symbols: Vec<SymbolId> = named
         .filter_map(|value| match value {
             Value::Symbol(symbol, _) => Some(*symbol),
             _ => None,
-        });
-    let mut symbols: Vec<SymbolId> = named
-        .filter(|&symbol| module.symbol(symbol).space == Space::Shared)
+        })
+        .filter(|&symbol| matches!(module.symbol(symbol).space, Space::Shared | Space::Global))
         .collect();
     symbols.sort_unstable();
     symbols.dedup();
-    symbols
+    let params = module.function(graph.contexts[0].function).params.len();
+    let params: Vec<u16> = (0..u16::try_from(params).unwrap_or(u16::MAX)).collect();
+    let variables = symbols
         .into_iter()
-        .map(|symbol| (flow.begin_of(symbol), symbol))
-        .collect()
+        .map(|symbol| (flow.begin_of(symbol), Object::Variable(symbol)));
+    let mut objects: FxHashMap<u32, Object> = variables.collect();
+    objects.extend(
+        params
+            .into_iter()
+            .map(|param| (flow.address_in(param), Object::Parameter(param))),
+    );
+    objects
 }
 
-/// The access of a load or store without an ordering of its own that may be to shared memory, its address, and the constant that is added to it.
+/// The access of a load or store without an ordering of its own that may be to memory that threads share, its address, and the constant that is added to it.
 pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
     let Op::Access(access) = instruction.op else {
         return None;
     };
     let may_be = matches!(access.kind, AccessKind::Load | AccessKind::Store)
-        && matches!(access.space, Space::Shared | Space::Generic)
+        && matches!(access.space, Space::Shared | Space::Global | Space::Generic)
         && (1..=64).contains(&access.bytes())
         && !access.orders;
     match body.uses(instruction) {

@@ -6,7 +6,7 @@ use super::super::transfer::{self, Application};
 use super::super::value::{Base, Known, ValueId, Vector, WARP, lanes};
 use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
-use ptxcheck_ir::{Op, Register, SymbolId, Value};
+use ptxcheck_ir::{Op, Register, Space, Special, SymbolId, Value};
 
 // Mark the keys of the unknown values that operands are ([`Application::key`]).
 const SPECIAL: u64 = 1 << 30;
@@ -43,6 +43,9 @@ impl Flow<'_> {
                 }
                 let site = u64::from(node) << 32 | SPECIAL;
                 let value = self.launch.special(&mut self.pool, special, site);
+                if matches!(special, Special::Ctaid(_) | Special::Nctaid(_) | Special::Ntid(_)) {
+                    self.pool.mark_of_block(value);
+                }
                 match &mut self.pool.meanings {
                     Some(meanings) => {
                         let name = meanings.special(special);
@@ -69,6 +72,12 @@ impl Flow<'_> {
     pub(in crate::lanes) fn begin_of(&mut self, symbol: SymbolId) -> u32 {
         let begin = self.pool.number((SYMBOL | symbol.index() as u64, 0));
         self.pool.begins.insert(begin);
+        if matches!(
+            self.module.module.symbol(symbol).space,
+            Space::Shared | Space::Global
+        ) {
+            self.pool.of_block.insert(begin);
+        }
         begin
     }
 

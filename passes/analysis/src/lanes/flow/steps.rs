@@ -285,6 +285,7 @@ impl Flow<'_> {
                         Some(fixed) => self.pool.splat(fixed),
                         None if is_kernel => {
                             let passed = self.pool.unknown_uniform(key, 0);
+                            self.pool.mark_of_block(passed);
                             let name = self.pool.meanings.as_mut().map(|meanings| meanings.lasting(key));
                             self.pool.named(passed, name.unwrap_or_default())
                         }
@@ -364,6 +365,11 @@ impl Flow<'_> {
         let quotient = transfer::apply(&mut self.pool, divide, &[number, divisor], part(QUOTIENT));
         let multiply = Op::Binary(BinaryOp::MulLow, bits);
         transfer::apply(&mut self.pool, multiply, &[quotient, divisor], site)
+    }
+
+    /// The number of the unknown value that the address in a parameter of the kernel is.
+    pub(in crate::lanes) fn address_in(&mut self, param: u16) -> u32 {
+        self.pool.number((PARAM | u64::from(param), 0))
     }
 
     /// An address after the begin of the window of a space has been added or taken away.

@@ -16,11 +16,12 @@ pub(super) fn apply(
     (open, number): (Lanes, u32),
     result: &mut Vector,
 ) -> bool {
+    let is_address = pool.follows_addresses;
     let (a, b) = (pool.get(a), pool.get(b));
     if let Some(logic) = op.logic().filter(|_| bits == 1) {
         return compare::connect(logic, (a, b), open, number, result);
     }
-    Arithmetic::new((op, bits), (a, b), (open, number)).apply(result)
+    Arithmetic::new((op, bits), (a, b), (open, number), is_address).apply(result)
 }
 
 /// An operation in the open lanes.
@@ -36,6 +37,8 @@ struct Arithmetic<'p> {
     is_rewritten: bool,
     open: Lanes,
     number: u32,
+    /// Addresses are followed: what is added to the unknown part is told wherever it can be.
+    is_address: bool,
 }
 
 impl<'p> Arithmetic<'p> {
@@ -43,6 +46,7 @@ impl<'p> Arithmetic<'p> {
         (mut op, bits): (BinaryOp, u8),
         (mut a, mut b): (&'p Vector, &'p Vector),
         (open, number): (Lanes, u32),
+        is_address: bool,
     ) -> Self {
         use BinaryOp as B;
         let is_commutative = matches!(
@@ -72,6 +76,7 @@ impl<'p> Arithmetic<'p> {
             is_rewritten: matches!(op, B::And | B::ShrUnsigned) && by != stated,
             open,
             number,
+            is_address,
         }
     }
 
@@ -179,12 +184,17 @@ impl<'p> Arithmetic<'p> {
             Some(by) if by < u64::from(self.bits) => 1 << by,
             _ => return false,
         };
-        let normal = self.a.normal(self.number, self.open);
+        let is_wide = matches!(self.op, B::MulWideUnsigned | B::MulWideSigned);
+        // In a wide product, the sum must not carry beyond its own width.
+        let normal = if self.is_address && !is_wide {
+            Some(self.a.clone())
+        } else {
+            self.a.normal(self.number, self.open)
+        };
         let (Some(from), true) = (normal, self.is_uniform(self.a)) else {
             return false;
         };
         // A wide product of a negative factor is a subtraction in the upper half; leave it.
-        let is_wide = matches!(self.op, B::MulWideUnsigned | B::MulWideSigned);
         if factor == 0 || is_wide && factor > ones(self.bits / 2 - 1) {
             return false;
         }
@@ -250,7 +260,10 @@ impl<'p> Arithmetic<'p> {
             _ => 0,
         };
         result.low = from.low.max(cleared);
-        result.base = Base::Uniform(self.number);
+        result.base = match self.op {
+            BinaryOp::Or | BinaryOp::Xor if self.is_address && first == Some(0) => from.base,
+            _ => Base::Uniform(self.number),
+        };
         true
     }
 

@@ -1,0 +1,316 @@
+//! Exchanges that may be: accesses of lanes of one warp to one variable in shared memory with nothing in between that orders them,
+//! which nobody knows to be of the same bytes, or to be made.
+//!
+//! ```text
+//! way(h)       the nodes that lanes may come to from a head h in the same round of the same loop, past no ordering
+//! possible     on one way, a write and another access of the same variable
+//!                to the same bytes by different lanes, which may make both, or
+//!                a read, where of one of them no relation between lanes is known, and the two count from no address that each lane
+//!                has for itself: a thread's own part of an array
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::clashes::clashes;
+use super::found::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
+use super::segments::{self, Ways};
+use super::touches::{Loose, Touches};
+use super::used::is_used;
+use crate::lanes::flow::Flow;
+use crate::lanes::kernel::layouts;
+use crate::lanes::launch::{Launch, launches_of};
+use crate::lanes::layout::LaneLayout;
+use crate::lanes::roots::Calls;
+use crate::lanes::scenario::Fixed;
+use crate::lanes::site::Site;
+use crate::lanes::slice::Slices;
+use crate::lanes::value::{Base, Lanes};
+use crate::lanes::verdict;
+use crate::launches::MAX_LAUNCHED_SHAPES;
+use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES};
+use crate::shared::Shared;
+use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, Value};
+
+/// All of a module, in the order of the input, in variables of which no exchange is definite.
+pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleExchange> {
+    let suspects = suspects(module);
+    if suspects.is_empty() {
+        return Vec::new();
+    }
+    let calls = Calls::new(module);
+    let visited = calls.visited(module, &suspects);
+    let slices = Slices::with_addresses(module, &visited);
+    let of_one = |&function: &FunctionId| {
+        let mut found = of_kernel(module, &slices, function).unwrap_or_default();
+        found.retain(|possible| {
+            let mut known = definite.iter();
+            !known
+                .any(|exchange| (exchange.function, exchange.object) == (possible.function, possible.object))
+        });
+        if module.deadline.is_over() {
+            Vec::new()
+        } else {
+            found
+        }
+    };
+    suspects.par_iter().map(of_one).flatten().collect()
+}
+
+/// The kernels that read and write variables in shared memory, themselves or in functions that they call.
+fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
+    let mut marked = vec![false; module.module.functions.len()];
+    for (id, function, body) in module.module.bodies() {
+        let is_small = body.instructions.len() <= MAX_EXCHANGE_INSTRUCTIONS;
+        marked[id.index()] = is_small && !function.is_damaged && exchanges(module, body);
+    }
+    if !marked.contains(&true) {
+        return Vec::new();
+    }
+    module.call_graph().mark_callers(&mut marked);
+    let kernels = module
+        .module
+        .bodies()
+        .filter(|(id, function, _)| marked[id.index()] && function.is_kernel() && !function.is_damaged);
+    kernels.map(|(id, ..)| id).collect()
+}
+
+fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
+    let has = |kind: AccessKind| {
+        body.instructions.iter().any(|instruction| {
+            matches!(instruction.op, Op::Access(access)
+                if access.kind == kind && matches!(access.space, Space::Shared | Space::Generic))
+        })
+    };
+    let mut named = body.values.iter();
+    let is_shared = |value: &Value| matches!(value, Value::Symbol(symbol, _) if module.module.symbol(*symbol).space == Space::Shared);
+    named.any(is_shared) && has(AccessKind::Store) && has(AccessKind::Load)
+}
+
+/// The pairs of a kernel, of those that it has with each of its launches and layouts; `None` if it is too much work.
+fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<PossibleExchange>> {
+    let layout = LaneLayout::new(module, slices, function)?;
+    let bounds = &module.module.function(function).launch;
+    let launches = launches_of(module, function, module.reads_other_dimensions(function));
+    if launches.len() > MAX_LAUNCHED_SHAPES {
+        return None;
+    }
+    let shown = match launches[..] {
+        [launch] => launch,
+        _ => Launch::several(bounds, &launches),
+    };
+    let each = match launches[..] {
+        [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
+        _ => launches,
+    };
+    let mut common: Option<BTreeMap<Key, (Object, PossiblePair)>> = None;
+    for launch in each {
+        let found = launched(&layout, launch)?;
+        let known = match common.take() {
+            None => found,
+            Some(mut known) => {
+                known.retain(|key, _| found.contains_key(key));
+                known
+            }
+        };
+        if known.is_empty() {
+            return Some(Vec::new());
+        }
+        common = Some(known);
+    }
+    let mut exchanges: Vec<PossibleExchange> = Vec::new();
+    let mut sites: BTreeSet<(Site, Site)> = BTreeSet::new();
+    for (object, pair) in common.into_iter().flat_map(BTreeMap::into_values) {
+        if !sites.insert((pair.write.clone(), pair.other.clone())) {
+            continue;
+        }
+        match exchanges.iter_mut().find(|known| known.object == object) {
+            Some(known) => known.pairs.push(pair),
+            None => exchanges.push(PossibleExchange {
+                function,
+                object,
+                pairs: vec![pair],
+                launch: shown,
+            }),
+        }
+    }
+    Some(exchanges)
+}
+
+/// The places of both accesses in the order of the graph, the later one first, and true if that is the write.
+type Key = ([(u32, u32); 2], bool);
+
+/// The pairs with one launch.
+fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<BTreeMap<Key, (Object, PossiblePair)>> {
+    let launch = Launch {
+        warp: Some(0),
+        ..launch
+    };
+    let fixed = Fixed::default();
+    let mut flow = Flow::new(layout, launch, &fixed, layout.pool())?;
+    let touches = Touches::with_loose(&mut flow);
+    let mut found = BTreeMap::new();
+    for possible in pairs(&flow, &touches) {
+        let (write, other) = (possible.write.at(&touches), possible.other.at(&touches));
+        if !possible.is_store && !is_used(&flow, other.0, other.1) {
+            continue;
+        }
+        let place = |(node, at): (u32, ptxcheck_ir::InstructionId)| {
+            (layout.order.rank[node as usize], at.index() as u32)
+        };
+        let is_write_last = place(write) > place(other);
+        let kind = match (possible.is_store, is_write_last) {
+            (true, _) => PairKind::TwoWrites,
+            (false, true) => PairKind::WriteAfterRead,
+            (false, false) => PairKind::ReadAfterWrite,
+        };
+        let mut both = [place(write), place(other)];
+        both.sort_unstable_by(|a, b| b.cmp(a));
+        let site = |(node, at)| Site {
+            instruction: at,
+            ..verdict::site(&layout.graph, node)
+        };
+        let pair = PossiblePair {
+            write: site(write),
+            other: site(other),
+            kind,
+        };
+        found.insert((both, is_write_last), (possible.object, pair));
+    }
+    layout.keep(flow.pool);
+    Some(found)
+}
+
+/// An access: of a known place, or of an unknown one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Access {
+    Known(usize),
+    Loose(usize),
+}
+
+impl Access {
+    /// Its node and instruction.
+    fn at(self, touches: &Touches) -> (u32, ptxcheck_ir::InstructionId) {
+        match self {
+            Self::Known(number) => (touches.all[number].node, touches.all[number].at),
+            Self::Loose(number) => (touches.loose[number].node, touches.loose[number].at),
+        }
+    }
+}
+
+/// A write and another access that may be to the same bytes.
+struct Possible {
+    object: Object,
+    write: Access,
+    other: Access,
+    /// The other one is a write, too.
+    is_store: bool,
+}
+
+/// The pairs of a solution, in the order of its heads.
+fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
+    let is_shared = |object: Object| match object {
+        Object::Variable(symbol) => flow.module.module.symbol(symbol).space == Space::Shared,
+        Object::Parameter(_) | Object::Part(_) => false,
+    };
+    let mut known: FxHashSet<(Access, Access)> = FxHashSet::default();
+    let mut found = Vec::new();
+    for head in segments::heads(flow, touches) {
+        if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
+            break;
+        }
+        let (mut exact, mut loose) = (Vec::new(), Vec::new());
+        for stretch in segments::way(flow, touches, head, Ways::Possible) {
+            let here = |part: u32, may: Lanes| match part == stretch.part {
+                true => may & stretch.lanes,
+                false => 0,
+            };
+            let all = touches
+                .of(stretch.node)
+                .map(|number| (number, &touches.all[number]));
+            let lanes = all.map(|(number, touch)| (number, here(touch.part, touch.may)));
+            exact
+                .extend(lanes.filter(|&(number, lanes)| lanes != 0 && is_shared(touches.all[number].object)));
+            let all = touches
+                .loose_of(stretch.node)
+                .map(|number| (number, &touches.loose[number]));
+            let lanes = all.map(|(number, access)| (number, here(access.part, access.may)));
+            loose.extend(lanes.filter(|&(_, lanes)| lanes != 0));
+        }
+        let mut add = |object, write, other, is_store| {
+            if known.insert((write, other)) {
+                found.push(Possible {
+                    object,
+                    write,
+                    other,
+                    is_store,
+                });
+            }
+        };
+        if exact.iter().any(|&(number, _)| touches.all[number].is_store) {
+            let certain = segments::way(flow, touches, head, Ways::Certain);
+            // What a lane certainly writes itself is a matter of the writes.
+            let own = |number: usize, _| {
+                let touch = &touches.all[number];
+                let mut certain = certain.iter();
+                let stretch =
+                    certain.find(|stretch| (stretch.node, stretch.part) == (touch.node, touch.part));
+                stretch.map_or(0, |stretch| stretch.lanes & touch.lanes)
+            };
+            let all = clashes(touches, &flow.pool, &exact, own, |_, _| true);
+            // That one instruction writes is for the one lane that its branch lets through, as a rule.
+            for clash in all.iter().filter(|clash| clash.write != clash.other) {
+                let (object, is_store) = (touches.all[clash.write].object, touches.all[clash.other].is_store);
+                add(
+                    object,
+                    Access::Known(clash.write),
+                    Access::Known(clash.other),
+                    is_store,
+                );
+            }
+        }
+        if exact.len() + loose.len() > MAX_LOOSE_ACCESSES {
+            continue;
+        }
+        for &(one, lanes) in &loose {
+            let access = &touches.loose[one];
+            for &(other, of) in &loose {
+                let second = &touches.loose[other];
+                let is_pair = access.is_store && !second.is_store && access.object == second.object;
+                if is_pair && are_two(lanes, of) && may_meet(flow, access, second) {
+                    add(access.object, Access::Loose(one), Access::Loose(other), false);
+                }
+            }
+            for &(other, of) in &exact {
+                let second = &touches.all[other];
+                let is_pair = access.is_store != second.is_store && access.object == second.object;
+                if is_pair && are_two(lanes, of) && is_unknown(flow, access) {
+                    let (loose, exact) = (Access::Loose(one), Access::Known(other));
+                    match access.is_store {
+                        true => add(access.object, loose, exact, false),
+                        false => add(access.object, exact, loose, false),
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// True if accesses of these lanes may be those of two.
+const fn are_two(one: Lanes, other: Lanes) -> bool {
+    (one | other).count_ones() > 1
+}
+
+/// True if nothing relates the places of an access in different lanes.
+fn is_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
+    !matches!(flow.pool.get(access.address).base, Base::Uniform(_))
+}
+
+/// True if two accesses may be of different lanes to the same bytes.
+fn may_meet(flow: &Flow<'_>, one: &Loose, other: &Loose) -> bool {
+    let mut parts = one.own.iter();
+    !parts.any(|part| other.own.contains(part)) && (is_unknown(flow, one) || is_unknown(flow, other))
+}
