@@ -157,7 +157,7 @@ fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64>
         match (constant(vector, open), vector.base) {
             (Some(known), _) => known.hash(&mut hasher),
             (None, Base::Uniform(number)) if open & vector.exact == 0 => {
-                // What is known above the bits that are added to the unknown part counts as a part of it, but where each is apart.
+                // Known bits above those that are added to the unknown part count as a part of it, but where the operation keeps both apart.
                 let above = vector.bits[first] & !ones(vector.low);
                 let past = if distributes { (0, 0) } else { (vector.low, above) };
                 (number, past).hash(&mut hasher);

@@ -86,7 +86,7 @@ pub(super) fn clashes(
                     if left == 0 {
                         return Vec::new();
                     }
-                    // Of what lanes write to other memory, any may do.
+                    // Any of the values that lanes write to other memory may do.
                     let is_left_out = touch.is_store && (write > number || !touch.is_shared);
                     let is_pair = writer != lane
                         && !is_left_out

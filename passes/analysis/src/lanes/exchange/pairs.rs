@@ -123,7 +123,7 @@ impl Search<'_, '_, '_> {
             });
             all.filter(|(_, lanes)| *lanes != 0).collect()
         };
-        // What a lane may have written itself is a matter of the writes.
+        // Bytes that a lane may have written itself are a matter of the writes.
         let own = |number: usize, set: Lanes| set | touches.all[number].may;
         let at_most = made(Lanes::MAX);
         let has_store = at_most.iter().any(|&(number, _)| touches.all[number].is_store);

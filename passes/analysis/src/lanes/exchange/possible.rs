@@ -251,7 +251,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
         };
         if exact.iter().any(|&(number, _)| touches.all[number].is_store) {
             let certain = segments::way(flow, touches, head, Ways::Certain);
-            // What a lane certainly writes itself is a matter of the writes.
+            // Bytes that a lane certainly writes itself are a matter of the writes.
             let own = |number: usize, _| {
                 let touch = &touches.all[number];
                 let mut certain = certain.iter();

@@ -171,7 +171,7 @@ fn cuts(body: &Body<'_>, instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Collective(..) | Op::Barrier(_)) || orders(body, instruction)
 }
 
-/// What lanes share of an address, and what is added to it by lane.
+/// The part of an address that lanes share, and the number that is added to it by lane.
 type Place = (u64, [i64; WARP]);
 
 /// The search in one function.

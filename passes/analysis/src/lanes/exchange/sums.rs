@@ -41,7 +41,7 @@ impl<const N: usize> Sum<N> {
         }
     }
 
-    /// What is added to the parts, of a sum that an operation of so many bits has.
+    /// The numbers that are added to the parts, of a sum that an operation of so many bits has.
     fn offsets(&self, bits: u8) -> [u64; N] {
         match bits {
             32 if self.parts == 0 => self.by.map(|by| i64::from(by as i32) as u64),
