@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 use super::clashes::clashes;
 use super::found::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
 use super::segments::{self, Ways};
-use super::touches::{Loose, Touches};
+use super::touches::{Loose, Touch, Touches};
 use super::used::is_used;
 use crate::lanes::flow::Flow;
 use crate::lanes::kernel::layouts;
@@ -27,7 +27,7 @@ use crate::lanes::roots::Calls;
 use crate::lanes::scenario::Fixed;
 use crate::lanes::site::Site;
 use crate::lanes::slice::Slices;
-use crate::lanes::value::{Base, Lanes};
+use crate::lanes::value::{Base, Lanes, lanes};
 use crate::lanes::verdict;
 use crate::launches::MAX_LAUNCHED_SHAPES;
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES};
@@ -261,7 +261,10 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             };
             let all = clashes(touches, &flow.pool, &exact, own, |_, _| true);
             // That one instruction writes is for the one lane that its branch lets through, as a rule.
-            for clash in all.iter().filter(|clash| clash.write != clash.other) {
+            for clash in all
+                .iter()
+                .filter(|clash| clash.write != clash.other && !is_alike(flow, &touches.all[clash.write]))
+            {
                 let (object, is_store) = (touches.all[clash.write].object, touches.all[clash.other].is_store);
                 add(
                     object,
@@ -286,7 +289,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             for &(other, of) in &exact {
                 let second = &touches.all[other];
                 let is_pair = access.is_store != second.is_store && access.object == second.object;
-                if is_pair && are_two(lanes, of) && is_unknown(flow, access) {
+                if is_pair && are_two(lanes, of) && is_unknown(flow, access) && !is_alike(flow, second) {
                     let (loose, exact) = (Access::Loose(one), Access::Known(other));
                     match access.is_store {
                         true => add(access.object, loose, exact, false),
@@ -302,6 +305,16 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
 /// True if accesses of these lanes may be those of two.
 const fn are_two(one: Lanes, other: Lanes) -> bool {
     (one | other).count_ones() > 1
+}
+
+/// True if all lanes that come to a write leave one value at one place, so that each has written itself what it reads there later.
+fn is_alike(flow: &Flow<'_>, touch: &Touch) -> bool {
+    let mut places = lanes(touch.may).map(|lane| touch.places[lane]);
+    let first = places.next();
+    let value = touch.stored.map(|stored| flow.pool.get(stored));
+    touch.is_store
+        && value.is_some_and(|value| value.is_splat(touch.may))
+        && places.all(|place| Some(place) == first)
 }
 
 /// True if nothing relates the places of an access in different lanes.
