@@ -122,11 +122,7 @@ impl CallGraph {
     /// function; a function alone is one if it calls itself. Calls for which `counts` is false are left out.
     #[must_use]
     pub fn cycles(&self, counts: impl Fn(&CallSite) -> bool) -> Vec<Vec<FunctionId>> {
-        let mut search = Tarjan::new(self.starts.len() - 1);
-        for function in 0..self.starts.len() - 1 {
-            search.visit(FunctionId::new(function), self, &counts);
-        }
-        let mut cycles = search.components;
+        let mut cycles = self.strongly_connected(&counts);
         cycles.retain(|members| {
             members.len() > 1
                 || self
@@ -139,6 +135,29 @@ impl CallGraph {
         }
         cycles.sort_unstable();
         cycles
+    }
+}
+
+impl CallGraph {
+    /// The functions that call each other, callees before callers; functions that call themselves are left out.
+    #[must_use]
+    pub(crate) fn components(&self) -> Vec<Vec<FunctionId>> {
+        let mut components = self.strongly_connected(&|_: &CallSite| true);
+        components.retain(|members| {
+            !self
+                .calls_of(members[0])
+                .iter()
+                .any(|site| site.callee == members[0])
+        });
+        components
+    }
+
+    fn strongly_connected(&self, counts: &impl Fn(&CallSite) -> bool) -> Vec<Vec<FunctionId>> {
+        let mut search = Tarjan::new(self.starts.len() - 1);
+        for function in 0..self.starts.len() - 1 {
+            search.visit(FunctionId::new(function), self, counts);
+        }
+        search.components
     }
 }
 

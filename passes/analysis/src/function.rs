@@ -1,6 +1,6 @@
 //! The analyses of one function, each made when it is first asked for.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::cfg::Cfg;
@@ -8,6 +8,7 @@ use ptxcheck_ir::{Body, Function, Instruction, InstructionId, Module, Register, 
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
+use crate::param_objects::ParamObjects;
 use crate::reached::{self, ConstantPrecision};
 use crate::slots::{self, Effect, SlotId, Slots};
 
@@ -16,6 +17,7 @@ pub struct Analyses<'a> {
     module: &'a Module<'a>,
     function: &'a Function<'a>,
     deadline: &'a Deadline,
+    objects: Arc<ParamObjects<'a>>,
     computed: OnceLock<Box<Computed>>,
 }
 
@@ -45,11 +47,13 @@ impl<'a> Analyses<'a> {
         module: &'a Module<'a>,
         function: &'a Function<'a>,
         deadline: &'a Deadline,
+        objects: Arc<ParamObjects<'a>>,
     ) -> Self {
         Self {
             module,
             function,
             deadline,
+            objects,
             computed: OnceLock::new(),
         }
     }
@@ -95,9 +99,17 @@ impl<'a> Analyses<'a> {
 
     /// The slots of `.local` memory that hold values.
     pub(crate) fn slots(&self) -> &Slots {
-        self.computed()
-            .slots
-            .get_or_init(|| Box::new(Slots::new(self.module, self.body(), self.definitions())))
+        self.computed().slots.get_or_init(|| {
+            let follows_params = !self.function.is_kernel();
+            let slots = Slots::new(
+                self.module,
+                self.body(),
+                self.definitions(),
+                &*self.objects,
+                follows_params,
+            );
+            Box::new(slots)
+        })
     }
 
     /// The slot that an instruction loads. Most instructions need no slots of the body for it.

@@ -5,7 +5,7 @@
 //! a kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are fixed for a
 //! solution, of which `queries` asks; `kernel` analyses the launches of one kernel and `launch` knows their
 //! warps; `live` finds the cells that are read again; `value`, with the bits of `known` and the `meaning` of values, and `transfer`
-//! are the lattice and its transfer functions, `rounding` one of two operations together, and `lasting` says which memory nobody writes; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
+//! are the lattice and its transfer functions, `objects` are what functions access in the frames of their callers, `rounding` one of two operations together, and `lasting` says which memory nobody writes; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
 //! definite finding. `counted` finds loops that lanes leave after a number of rounds of their own, `peeled` puts their rounds
 //! (`copies`) apart, and `rounds` has them looked at so.
@@ -26,6 +26,7 @@ mod loops;
 mod meaning;
 mod membership;
 mod numbers;
+mod objects;
 mod order;
 mod peeled;
 mod placement;
@@ -214,6 +215,8 @@ pub const fn is_full(set: Lanes) -> bool {
     set == ALL
 }
 
+#[cfg(test)]
+mod object_tests;
 #[cfg(test)]
 mod scenario_tests;
 #[cfg(test)]

@@ -32,6 +32,7 @@
 
 #![warn(unreachable_pub, unnameable_types)]
 
+mod addresses;
 pub mod call_graph;
 mod certainty;
 pub mod collectives;
@@ -50,6 +51,7 @@ pub mod misaligned;
 mod module;
 pub mod operand_origin;
 pub mod out_of_bounds;
+mod param_objects;
 mod place;
 mod predicates;
 pub mod provenance;

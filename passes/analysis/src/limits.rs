@@ -94,6 +94,10 @@ pub(crate) const MAX_ROUND_NODES: usize = 8_192;
 /// Most loops of one kernel whose rounds are looked at one by one, each by itself.
 pub(crate) const MAX_COUNTED_LOOPS: usize = 8;
 
+/// Most pieces of the objects behind its parameters that a function may touch, those of its callees included. Of one that touches more,
+/// nothing is known.
+pub(crate) const MAX_TOUCHED_PIECES: usize = 128;
+
 /// Deepest chain of calls that the lane analysis puts in place of calls, or looks for a witness through.
 pub(crate) const MAX_VIRTUAL_INLINE_DEPTH: usize = 12;
 

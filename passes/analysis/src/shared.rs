@@ -2,16 +2,17 @@
 //!
 //! Analyses of whole modules (`lanes`, `provenance`, `collectives`) take this, and not the results of each other.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{Call, Callee, FunctionId, Module, SymbolId};
+use ptxcheck_ir::{Body, Call, Callee, FunctionId, Module, SymbolId};
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
 use crate::function::Analyses;
 use crate::launches::{Launches, Shape};
+use crate::param_objects::{ParamObjects, ParamUse};
 
 /// Options of the analyses: they skip work that only findings nobody reports would need.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub struct Shared<'a> {
     /// The time at which analyses give up.
     pub deadline: &'a Deadline,
     functions: Vec<Analyses<'a>>,
+    objects: Arc<ParamObjects<'a>>,
+    has_passed: OnceLock<bool>,
     call_graph: OnceLock<CallGraph>,
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
     read_dimensions: OnceLock<[Vec<bool>; 2]>,
@@ -73,13 +76,16 @@ pub struct Shared<'a> {
 impl<'a> Shared<'a> {
     pub(crate) fn new(module: &'a Module<'a>, options: AnalysisOptions, deadline: &'a Deadline) -> Self {
         let functions = module.functions.iter();
+        let objects = Arc::new(ParamObjects::new(module, deadline));
         Self {
             module,
             options,
             deadline,
             functions: functions
-                .map(|function| Analyses::new(module, function, deadline))
+                .map(|function| Analyses::new(module, function, deadline, Arc::clone(&objects)))
                 .collect(),
+            objects,
+            has_passed: OnceLock::new(),
             call_graph: OnceLock::new(),
             call_cycles: OnceLock::new(),
             read_dimensions: OnceLock::new(),
@@ -121,6 +127,18 @@ impl<'a> Shared<'a> {
         } else {
             shapes
         }
+    }
+
+    /// What a function does with the objects that its callers pass the addresses of; `None` where no function is passed an address
+    /// in `.local` memory that is followed.
+    pub(crate) fn param_use(&self, function: FunctionId) -> Option<&ParamUse> {
+        let has_passed = || {
+            let calls = |body: &Body<'_>| !body.calls.is_empty();
+            let mut bodies = self.module.bodies();
+            bodies.any(|(id, _, body)| calls(body) && !self.function(id).slots().passed.is_empty())
+        };
+        let has_passed = self.module.has_local_memory && *self.has_passed.get_or_init(has_passed);
+        has_passed.then(|| self.objects.of(function))?
     }
 
     /// The direct calls.

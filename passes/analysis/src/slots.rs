@@ -10,17 +10,16 @@
 //! call, atomic, …   the same
 //! ```
 //!
-//! An address is `s+k` where it is computed by single, unguarded definitions: the symbol's own address, moves,
-//! conversions between local and generic, additions of constants. Any other use of an address lets it *escape*:
-//! through it, an instruction that does not name the symbol may write any of its slots.
+//! An address is `s+k` where `addresses` says so. Any other use of an address lets it *escape*: through it, an instruction that does
+//! not name the symbol may write any of its slots. An address that escapes to functions alone that are known not to keep it does not *leak*: they
+//! access what they are passed, and `passed` says where they are passed it; what they access of a symbol are slots, too.
 
 use rustc_hash::FxHashMap;
 
+use super::addresses::{Addresses, Base, Bytes, Callees, MAX_SLOT_BYTES, PassedAddress, step};
 use super::definitions::Definitions;
 use ptxcheck_common::groups::Groups;
-use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Instruction, InstructionId, Module, Op, Register, Space, SymbolId, Value,
-};
+use ptxcheck_ir::{AccessKind, Body, Instruction, InstructionId, Module, Op, Space, SymbolId, Value};
 
 /// A slot: its place among [`Slots::slots`].
 pub(crate) type SlotId = u32;
@@ -63,9 +62,13 @@ pub(crate) struct Slots {
     /// For each slot: true if it can be written through an address that is not followed.
     escaping: Vec<bool>,
     has_escaped: bool,
+    /// The addresses that calls pass to functions that do not let them leak, of symbols that do not leak elsewhere.
+    pub passed: Vec<PassedAddress>,
+    /// For each slot: true if code that does not name its symbol, and was not passed its address, may access it.
+    leaking: Vec<bool>,
+    /// For each slot: true if a function that is passed its address may write some of its bytes.
+    written_by_callees: Vec<bool>,
 }
-
-type Address = (SymbolId, i64);
 
 impl Slots {
     /// No slots.
@@ -75,63 +78,78 @@ impl Slots {
         writers: Groups::EMPTY,
         escaping: Vec::new(),
         has_escaped: false,
+        passed: Vec::new(),
+        leaking: Vec::new(),
+        written_by_callees: Vec::new(),
     };
 
-    /// Of `body`. Costs a pass over the body if the module has `.local` symbols, else nothing.
+    /// Of `body`. Costs a pass over the body if it names `.local` symbols, else nothing. `follows_params`: it is no kernel's, and
+    /// may keep addresses that it is passed in slots. `callees`: what functions do with addresses that they are passed.
     #[must_use]
-    pub(crate) fn new(module: &Module<'_>, body: &Body<'_>, definitions: &Definitions) -> Self {
+    pub(crate) fn new(
+        module: &Module<'_>,
+        body: &Body<'_>,
+        definitions: &Definitions,
+        callees: &dyn Callees,
+        follows_params: bool,
+    ) -> Self {
         let is_local = |symbol: SymbolId| module.symbol(symbol).space == Space::Local;
         let is_named = |value: &Value| matches!(value, Value::Symbol(symbol, _) if is_local(*symbol));
         let is_passed = || body.arguments.iter().any(|argument| is_named(&argument.value));
         if !module.has_local_memory || !(body.values.iter().any(is_named) || is_passed()) {
             return Self::EMPTY;
         }
-        let mut search = Search {
-            body,
-            definitions,
-            is_local: &is_local,
-            known: vec![RegisterAddress::Pending; body.registers.len()],
-            chain: Vec::new(),
-        };
+        let addresses = Addresses::new(module, body, definitions, callees, follows_params);
         let mut found = Found::default();
-        let mut escaped = Vec::new();
-        for (number, instruction) in body.instructions.iter().enumerate() {
-            let id = InstructionId::new(number);
-            let slot = search.accessed(instruction);
-            if let Some(slot) = slot {
-                found.note(id, slot);
-            }
-            let mut leads_on = false;
-            for (place, &value) in body.uses(instruction).iter().enumerate() {
-                if !search.may_be(value) {
-                    continue;
-                }
-                leads_on = true;
-                // The slot's own address is followed.
-                if slot.is_some() && place == 0 {
-                    continue;
-                }
-                if let Some((symbol, _)) = search.address(value)
-                    && !search.is_followed(instruction)
-                {
-                    escaped.push(symbol);
-                }
-            }
-            if !leads_on || moved(body, instruction).is_none() {
-                search.rule_out(instruction);
+        for &(id, bytes) in &addresses.accesses {
+            if let Some(slot) = slot_of(bytes) {
+                let number = found.number(slot);
+                found.accesses.push((id, number));
             }
         }
-        for call in &body.calls {
-            escaped.extend(
-                body.arguments(call)
-                    .iter()
-                    .filter_map(|argument| search.address(argument.value))
-                    .map(|a| a.0),
-            );
+        let mut written = Vec::new();
+        for passed in &addresses.passed {
+            if addresses.leaks(passed.base) {
+                continue;
+            }
+            for touched in callees.touched(passed.callee, passed.param).unwrap_or(&[]) {
+                let Some(offset) = passed.offset.checked_add(touched.offset) else {
+                    continue;
+                };
+                let (base, count) = (passed.base, touched.count);
+                if let Some(slot) = slot_of(Bytes { base, offset, count }) {
+                    found.number(slot);
+                    written.extend(touched.is_written.then_some(slot));
+                }
+            }
         }
-        escaped.sort_unstable();
-        escaped.dedup();
-        Self::of_accesses(body, found, &escaped)
+        let symbols = |bases: &[Base]| -> Vec<SymbolId> {
+            let symbols = bases.iter().filter_map(|base| match base {
+                Base::Symbol(symbol) => Some(*symbol),
+                Base::Param(_) => None,
+            });
+            symbols.collect()
+        };
+        let leaked = symbols(&addresses.leaked);
+        let mut slots = Self::of_accesses(body, found, &symbols(&addresses.escaped));
+        slots.leaking = slots
+            .slots
+            .iter()
+            .map(|slot| leaked.binary_search(&slot.symbol).is_ok())
+            .collect();
+        slots.written_by_callees = vec![false; slots.slots.len()];
+        for slot in written {
+            if let Some(slot) = slots.at(slot.symbol, slot.offset, slot.bytes) {
+                let all: Vec<SlotId> = std::iter::once(slot).chain(slots.overlapping(slot)).collect();
+                all.iter()
+                    .for_each(|&slot| slots.written_by_callees[slot as usize] = true);
+            }
+        }
+        slots.passed = addresses.passed;
+        slots.passed.retain(
+            |passed| matches!(passed.base, Base::Symbol(symbol) if leaked.binary_search(&symbol).is_err()),
+        );
+        slots
     }
 
     /// The slots of the accesses found, and of the symbols that escape, which are sorted.
@@ -169,6 +187,9 @@ impl Slots {
             writers,
             escaping,
             has_escaped: !escaped.is_empty(),
+            passed: Vec::new(),
+            leaking: Vec::new(),
+            written_by_callees: Vec::new(),
         }
     }
 
@@ -210,6 +231,27 @@ impl Slots {
     #[must_use]
     pub(crate) fn escapes(&self, slot: SlotId) -> bool {
         self.escaping[slot as usize]
+    }
+
+    /// True if code that does not name a slot's symbol may write it, other than functions that are passed its address.
+    #[must_use]
+    pub(crate) fn leaks(&self, slot: SlotId) -> bool {
+        self.leaking[slot as usize]
+    }
+
+    /// True if a function that is passed its address may write some bytes of a slot.
+    #[must_use]
+    pub(crate) fn is_written_by_callees(&self, slot: SlotId) -> bool {
+        self.written_by_callees[slot as usize]
+    }
+
+    /// The slots of a symbol.
+    pub(crate) fn of_symbol(&self, symbol: SymbolId) -> impl Iterator<Item = SlotId> + '_ {
+        let first = self.slots.partition_point(|slot| slot.symbol < symbol);
+        let of = self.slots[first..]
+            .iter()
+            .take_while(move |slot| slot.symbol == symbol);
+        of.zip(first as SlotId..).map(|(_, id)| id)
     }
 
     /// True if a slot may be written otherwise than by its own stores.
@@ -266,9 +308,6 @@ impl Slots {
 /// In [`Slots::accesses`]: none.
 const NO_SLOT: SlotId = SlotId::MAX;
 
-/// Longest access: a vector of eight 32-bit or four 64-bit elements.
-const MAX_SLOT_BYTES: u32 = 32;
-
 /// The slots that are accessed, numbered as they come.
 #[derive(Default)]
 struct Found {
@@ -280,34 +319,24 @@ struct Found {
 }
 
 impl Found {
-    fn note(&mut self, id: InstructionId, slot: Slot) {
-        let number = *self.numbers.entry(slot).or_insert_with(|| {
+    /// The number of a slot, a new one if it is not yet there.
+    fn number(&mut self, slot: Slot) -> SlotId {
+        *self.numbers.entry(slot).or_insert_with(|| {
             self.slots.push(slot);
             self.slots.len() as SlotId - 1
-        });
-        self.accesses.push((id, number));
+        })
     }
 }
 
-/// The operand that a register's address is computed from, and its distance from that in bytes.
-fn step(body: &Body<'_>, definitions: &Definitions, register: Register) -> Option<(Value, i64)> {
-    moved(body, body.instruction(definitions.only(body, register)?))
-}
-
-/// The operand that an instruction computes an address from, and the distance of the result from that in bytes.
-fn moved(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
-    if instruction.guard.is_some() {
-        return None;
-    }
-    match (instruction.op, body.uses(instruction)) {
-        (Op::Copy | Op::ToGeneric(Space::Local, _) | Op::FromGeneric(Space::Local, _), &[from]) => {
-            Some((from, 0))
-        }
-        (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
-            Some((from, by))
-        }
-        (Op::Binary(BinaryOp::Sub, _), &[from, Value::Integer(by)]) => Some((from, by.checked_neg()?)),
-        _ => None,
+/// The slot that bytes are, if they are in a symbol.
+fn slot_of(bytes: Bytes) -> Option<Slot> {
+    match bytes.base {
+        Base::Symbol(symbol) => Some(Slot {
+            symbol,
+            offset: bytes.offset,
+            bytes: bytes.count,
+        }),
+        Base::Param(_) => None,
     }
 }
 
@@ -332,123 +361,3 @@ pub(crate) fn may_access(body: &Body<'_>, definitions: &Definitions, instruction
 
 /// Steps to the base of an address before it is taken for one of a slot.
 const MAX_STEPS: usize = 8;
-
-struct Search<'a> {
-    body: &'a Body<'a>,
-    definitions: &'a Definitions,
-    is_local: &'a dyn Fn(SymbolId) -> bool,
-    /// For each register: its `.local` address.
-    known: Vec<RegisterAddress>,
-    /// The registers that one search has come by, and how many bytes further than the next each points; kept for the next.
-    chain: Vec<(Register, i64)>,
-}
-
-/// The `.local` address of a register, once it has been looked for.
-#[derive(Clone, Copy)]
-enum RegisterAddress {
-    /// Not yet looked for.
-    Pending,
-    /// The address that it holds, if it holds one.
-    Resolved(Option<Address>),
-}
-
-impl Search<'_> {
-    /// True if a value may be a `.local` address, as far as is known yet.
-    fn may_be(&self, value: Value) -> bool {
-        match value {
-            Value::Register(register) => {
-                !matches!(self.known[register.index()], RegisterAddress::Resolved(None))
-            }
-            Value::Symbol(symbol, _) => (self.is_local)(symbol),
-            _ => false,
-        }
-    }
-
-    /// Notes that what an instruction writes is no `.local` address, since it uses none or computes none from what it uses.
-    /// Most of what is used stands behind this, and needs no search.
-    fn rule_out(&mut self, instruction: &Instruction) {
-        for register in self.body.defined(instruction) {
-            self.known[register.index()] = RegisterAddress::Resolved(None);
-        }
-    }
-
-    /// The `.local` address that a value is.
-    fn address(&mut self, value: Value) -> Option<Address> {
-        match value {
-            Value::Symbol(symbol, offset) => (self.is_local)(symbol).then_some((symbol, i64::from(offset))),
-            Value::Register(register) => self.of_register(register),
-            _ => None,
-        }
-    }
-
-    /// Follows a chain of definitions down and adds its constants on the way back; no recursion, since chains are as
-    /// long as the input makes them.
-    fn of_register(&mut self, register: Register) -> Option<Address> {
-        if let RegisterAddress::Resolved(known) = self.known[register.index()] {
-            return known;
-        }
-        let mut chain = std::mem::take(&mut self.chain);
-        let mut current = Value::Register(register);
-        let mut found = loop {
-            let Value::Register(register) = current else {
-                break self.address(current);
-            };
-            if let RegisterAddress::Resolved(known) = self.known[register.index()] {
-                break known;
-            }
-            // A register in its own chain stays unknown.
-            self.known[register.index()] = RegisterAddress::Resolved(None);
-            let Some((from, by)) = self.step(register) else {
-                break None;
-            };
-            chain.push((register, by));
-            current = from;
-        };
-        for (register, by) in chain.drain(..).rev() {
-            found = found.and_then(|(symbol, offset)| Some((symbol, offset.checked_add(by)?)));
-            self.known[register.index()] = RegisterAddress::Resolved(found);
-        }
-        self.chain = chain;
-        found
-    }
-
-    fn step(&self, register: Register) -> Option<(Value, i64)> {
-        step(self.body, self.definitions, register)
-    }
-
-    fn accessed(&mut self, instruction: &Instruction) -> Option<Slot> {
-        let Op::Access(access) = instruction.op else {
-            return None;
-        };
-        // Nothing is known of what an atomic would do to local memory, where there are none.
-        let is_plain = matches!(access.kind, AccessKind::Load | AccessKind::Store);
-        if !is_plain || !matches!(access.space, Space::Local | Space::Generic) {
-            return None;
-        }
-        let &[base, Value::Integer(offset), ..] = self.body.uses(instruction) else {
-            return None;
-        };
-        let (symbol, at) = self.address(base)?;
-        let bytes = access.bytes();
-        (1..=MAX_SLOT_BYTES).contains(&bytes).then_some(Slot {
-            symbol,
-            offset: at.checked_add(offset)?,
-            bytes,
-        })
-    }
-
-    /// True if a use of an address, other than an access to its slot, does not let it escape.
-    fn is_followed(&self, instruction: &Instruction) -> bool {
-        match instruction.op {
-            Op::Access(_) => false,
-            Op::Compare(..) | Op::IsSpace(_) => true,
-            _ => match self.body.results(instruction) {
-                &[Value::Register(result)] => {
-                    matches!(self.known[result.index()], RegisterAddress::Resolved(Some(_)))
-                        || self.step(result).is_some() && instruction.guard.is_none()
-                }
-                _ => false,
-            },
-        }
-    }
-}

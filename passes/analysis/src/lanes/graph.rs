@@ -10,10 +10,12 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::copies::Rounds;
+use super::objects::{Frame, Objects};
 use super::slice::{Slice, Slices};
 use crate::call_graph::CallSite;
 use crate::limits::{MAX_INLINE_CONTEXTS, MAX_INLINE_NODES, MAX_VIRTUAL_INLINE_DEPTH};
 use crate::shared::Shared;
+use crate::slots::SlotId;
 use ptxcheck_common::externs;
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Value};
@@ -115,6 +117,8 @@ pub(super) struct Graph<'a> {
     pub exit: u32,
     /// By node: it does nothing but end threads.
     pub(super) ends: Vec<bool>,
+    /// The slots that contexts access in the frames of others.
+    pub objects: Objects,
     /// The rounds of a loop that are apart, if there are any.
     pub rounds: Option<Rounds>,
 }
@@ -173,7 +177,13 @@ impl<'a> Graph<'a> {
         let entered = callers
             .filter_map(|(callee, number)| Some((callee.caller?, number)))
             .collect();
+        let frame = |context: &Context<'_>| Frame {
+            function: context.function,
+            caller: context.caller,
+        };
+        let frames: Vec<Frame> = builder.contexts.iter().map(frame).collect();
         let mut graph = Self {
+            objects: Objects::new(module, &frames),
             contexts: builder.contexts,
             entered,
             nodes,
@@ -261,6 +271,13 @@ impl<'a> Graph<'a> {
             current = outer;
         }
         sites
+    }
+
+    /// The context and its slot that an instruction of a node accesses through a parameter.
+    #[must_use]
+    pub(super) fn object(&self, node: u32, id: InstructionId) -> Option<(&Context<'a>, SlotId)> {
+        let (owner, slot) = self.objects.accessed(self.context(node).home, id)?;
+        Some((&self.contexts[owner as usize], slot))
     }
 
     /// The instruction that a collective, barrier or call node is.

@@ -12,7 +12,7 @@ use super::order::Order;
 use super::slice::Cell;
 use crate::shared::Shared;
 use crate::slots::Effect;
-use ptxcheck_ir::{InstructionId, Op, Register, Value};
+use ptxcheck_ir::{AccessKind, InstructionId, Op, Register, Value};
 
 /// The cells that are alive, by node, and those that loops may write.
 pub(super) struct Live {
@@ -159,6 +159,18 @@ impl<'g> Scan<'_, 'g> {
         {
             self.reads(callee, callee.slice.result(offset));
         }
+        if let Op::Access(access) = instruction.op
+            && let Some((owner, slot)) = graph.object(self.node, id)
+        {
+            if access.kind == AccessKind::Load {
+                self.reads(owner, owner.slice.slot(slot));
+            } else {
+                let slots = self.module.function(owner.function).slots();
+                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                    self.writes(owner, owner.slice.slot(slot), is_guarded);
+                }
+            }
+        }
         match slots.effect(id, instruction) {
             Effect::Load(slot) => self.reads(context, slice.slot(slot)),
             Effect::Store(slot) | Effect::Spoil(slot) => {
@@ -167,14 +179,19 @@ impl<'g> Scan<'_, 'g> {
                 }
             }
             // A slot that is not spoiled keeps its value.
-            Effect::SpoilEscaped if slots.has_escaped() => {
-                for (slot, place) in slice.slots() {
-                    if slots.escapes(slot) {
-                        self.may_write(context, Some(place));
-                    }
+            Effect::SpoilEscaped => {
+                for &slot in &slice.escaping {
+                    self.may_write(context, slice.slot(slot));
                 }
             }
-            Effect::SpoilEscaped | Effect::None => {}
+            Effect::None => {}
+        }
+        for &(owner, symbol) in graph.objects.passed(context.home, id) {
+            let owner = &graph.contexts[owner as usize];
+            let slots = self.module.function(owner.function).slots();
+            for slot in slots.of_symbol(symbol) {
+                self.may_write(owner, owner.slice.slot(slot));
+            }
         }
         for register in body.defined(instruction) {
             self.writes(context, slice.register(register), is_guarded);

@@ -5,8 +5,9 @@
 //! with one unguarded definition holds one value wherever it is read; only the others are part of the states that
 //! flow along edges.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::addresses::{Base, ParamPiece, PassedAddress};
 use crate::limits::MAX_SLICE_REGISTERS;
 use crate::shared::Shared;
 use crate::slots::{Effect, SlotId, Slots};
@@ -37,6 +38,8 @@ pub(super) struct Slice {
     pub flowing: u32,
     /// The instructions that write cells, in the order of the input.
     pub steps: Vec<InstructionId>,
+    /// The slots with cells that can be written through addresses that are not followed, or by callees.
+    pub escaping: Vec<SlotId>,
 }
 
 impl Slice {
@@ -73,6 +76,7 @@ impl Slice {
             keys: self.keys.clone(),
             flowing: self.keys.len() as u32,
             steps: self.steps.clone(),
+            escaping: self.escaping.clone(),
             ..Self::default()
         };
         for (&key, number) in self.keys.iter().zip(0..) {
@@ -82,14 +86,6 @@ impl Slice {
             }
         }
         slice
-    }
-
-    /// The slots that have cells.
-    pub(super) fn slots(&self) -> impl Iterator<Item = (SlotId, Cell)> + '_ {
-        self.keys.iter().filter_map(|key| match key {
-            FrameVariable::Own(Variable::Slot(slot)) => Some((*slot, self.places[key])),
-            _ => None,
-        })
     }
 
     /// The pieces of parameters that have cells.
@@ -127,6 +123,8 @@ impl Slices {
             visited,
             of: visited.iter().map(|&is| is.then(Slice::default)).collect(),
             queue: Vec::new(),
+            behind: FxHashSet::default(),
+            open: Vec::new(),
             left: MAX_SLICE_REGISTERS * 64,
         };
         for (id, _, body) in module.module.bodies() {
@@ -141,11 +139,17 @@ impl Slices {
                 }
             }
         }
-        while let Some((function, key)) = search.queue.pop() {
+        loop {
             if module.deadline.is_over_at_step() {
                 break;
             }
-            search.follow(function, key);
+            if let Some((function, key)) = search.queue.pop() {
+                search.follow(function, key);
+            } else if let Some(behind) = search.open.pop() {
+                search.follow_object(behind);
+            } else {
+                break;
+            }
         }
         let mut of = search.of;
         for (id, _, body) in module.module.bodies() {
@@ -183,7 +187,21 @@ struct Search<'a, 'm> {
     visited: &'a [bool],
     of: Vec<Option<Slice>>,
     queue: Vec<(FunctionId, FrameVariable)>,
+    /// Bytes behind parameters that have been asked for.
+    behind: FxHashSet<Behind>,
+    open: Vec<Behind>,
     left: usize,
+}
+
+/// Bytes behind a parameter of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Behind {
+    function: FunctionId,
+    param: ParamPiece,
+    offset: i64,
+    count: u32,
+    /// They are asked for because somebody reads what the function may write there, and not because it reads them.
+    is_written: bool,
 }
 
 impl Search<'_, '_> {
@@ -284,6 +302,12 @@ impl Search<'_, '_> {
                         }
                     }
                 }
+                let own = slots.slots[slot as usize];
+                for passed in &slots.passed {
+                    if passed.base == Base::Symbol(own.symbol) {
+                        self.ask(passed, own.offset, own.bytes);
+                    }
+                }
             }
             FrameVariable::Param(number, offset) => {
                 for site in module.call_graph().calls_to(function) {
@@ -318,6 +342,95 @@ impl Search<'_, '_> {
         }
     }
 
+    fn add_behind(&mut self, behind: Behind) {
+        if self.left > 0 && self.of[behind.function.index()].is_some() && self.behind.insert(behind) {
+            self.left -= 1;
+            self.open.push(behind);
+        }
+    }
+
+    /// Asks for what a callee may write to so many bytes at an offset from the base of an address that it is passed.
+    fn ask(&mut self, passed: &PassedAddress, offset: i64, count: u32) {
+        if let Some(offset) = offset.checked_sub(passed.offset) {
+            self.add_behind(Behind {
+                function: passed.callee,
+                param: passed.param,
+                offset,
+                count,
+                is_written: true,
+            });
+        }
+    }
+
+    /// What a function reads behind a parameter is in slots of its callers; what it may write there, it stores, or its callees do.
+    fn follow_object(&mut self, behind: Behind) {
+        let module = self.module;
+        if behind.is_written {
+            self.follow_writers(behind);
+            return;
+        }
+        for site in module.call_graph().calls_to(behind.function) {
+            if !self.visited[site.caller.index()] {
+                continue;
+            }
+            let slots = module.function(site.caller).slots();
+            let handed_on = module
+                .param_use(site.caller)
+                .map_or(&[][..], |used| used.passed());
+            for passed in slots.passed.iter().chain(handed_on) {
+                if (passed.call, passed.param) != (site.instruction, behind.param) {
+                    continue;
+                }
+                let Some(offset) = behind.offset.checked_add(passed.offset) else {
+                    continue;
+                };
+                match passed.base {
+                    Base::Symbol(symbol) => {
+                        if let Some(slot) = slots.at(symbol, offset, behind.count) {
+                            self.add(site.caller, FrameVariable::slot(slot));
+                        }
+                    }
+                    Base::Param(param) => self.add_behind(Behind {
+                        function: site.caller,
+                        param,
+                        offset,
+                        ..behind
+                    }),
+                }
+            }
+        }
+    }
+
+    fn follow_writers(&mut self, behind: Behind) {
+        let module = self.module;
+        let (Some(body), Some(used)) = (
+            module.module.function(behind.function).body.as_ref(),
+            module.param_use(behind.function),
+        ) else {
+            return;
+        };
+        let end = behind.offset.saturating_add(i64::from(behind.count));
+        for (id, param, offset, count) in used.accesses() {
+            let instruction = body.instruction(id);
+            let overlaps = offset < end && offset.saturating_add(i64::from(count)) > behind.offset;
+            let is_store = matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store);
+            if param != behind.param || !overlaps || !is_store {
+                continue;
+            }
+            if let Some(guard) = instruction.guard {
+                self.add(behind.function, FrameVariable::register(guard.register));
+            }
+            if let Some(&value) = body.uses(instruction).get(2) {
+                self.value(behind.function, value);
+            }
+        }
+        for passed in used.passed() {
+            if passed.base == Base::Param(behind.param) {
+                self.ask(passed, behind.offset, behind.count);
+            }
+        }
+    }
+
     fn definition(
         &mut self,
         function: FunctionId,
@@ -337,6 +450,17 @@ impl Search<'_, '_> {
             Op::Access(access) if access.kind == AccessKind::Load => {
                 if let Effect::Load(slot) = slots.effect(definition, instruction) {
                     self.add(function, FrameVariable::slot(slot));
+                } else if let Some(used) = self.module.param_use(function)
+                    && let Some((param, offset, count)) = used.access(definition)
+                {
+                    self.add_behind(Behind {
+                        function,
+                        param,
+                        offset,
+                        count,
+                        is_written: false,
+                    });
+                    uses.iter().take(1).for_each(|&value| self.value(function, value));
                 } else if let Some((number, offset)) = body.loaded_param(instruction) {
                     if !self.module.module.function(function).is_kernel() {
                         self.add(function, FrameVariable::Param(u32::from(number), offset));
@@ -377,10 +501,19 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
     let analyses = module.function(function);
     let (definitions, slots) = (analyses.definitions(), analyses.slots());
     let mut returns: FxHashMap<i32, (u32, bool)> = FxHashMap::default();
-    let spoils_escaped = slice
-        .keys
-        .iter()
-        .any(|key| matches!(key, FrameVariable::Own(Variable::Slot(slot)) if slots.escapes(*slot)));
+    let escaping = slice.keys.iter().filter_map(|key| match key {
+        FrameVariable::Own(Variable::Slot(slot)) if slots.escapes(*slot) => Some(*slot),
+        _ => None,
+    });
+    slice.escaping = escaping.collect();
+    let used = module.param_use(function);
+    let writes_object = |id: InstructionId, op: Op| match op {
+        Op::Access(access) if access.kind == AccessKind::Store => {
+            used.is_some_and(|used| used.access(id).is_some())
+        }
+        Op::Call(_) => used.is_some_and(|used| used.passed().iter().any(|passed| passed.call == id)),
+        _ => false,
+    };
     for (number, instruction) in body.instructions.iter().enumerate() {
         let id = InstructionId::new(number);
         let mut writes = body
@@ -396,10 +529,10 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
         }
         match slots.effect(id, instruction) {
             Effect::Store(slot) | Effect::Spoil(slot) => writes |= touches(slice, slots, slot),
-            Effect::SpoilEscaped => writes |= spoils_escaped,
+            Effect::SpoilEscaped => writes |= !slice.escaping.is_empty(),
             Effect::Load(_) | Effect::None => {}
         }
-        if writes {
+        if writes || writes_object(id, instruction.op) {
             slice.steps.push(id);
         }
     }

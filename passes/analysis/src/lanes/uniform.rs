@@ -23,7 +23,7 @@ use super::flow::Flow;
 use super::graph::{Context, NONE, NodeKind, Test};
 use super::slice::Cell;
 use crate::limits::MAX_UNIFORM_STEPS;
-use crate::slots::Effect;
+use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{AccessKind, Instruction, InstructionId, Op, Space, Special, Value};
 
@@ -261,6 +261,22 @@ impl<'f, 'a> Search<'f, 'a> {
             let reasons = self.value(context, value) | kept;
             has_changed |= self.write(node, context, slice.result(offset), reasons);
         }
+        let graph = self.flow.graph;
+        if let Op::Access(access) = instruction.op
+            && access.kind != AccessKind::Load
+            && let Some((owner, slot)) = graph.object(node, step)
+        {
+            let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+            let is_one = access.kind == AccessKind::Store && access.count == 1;
+            let reasons = if is_one {
+                self.value(context, stored) | kept
+            } else {
+                OTHER
+            };
+            return has_changed | self.store(node, owner, slot, reasons);
+        }
+        let is_opaque_call = matches!(instruction.op, Op::Call(_))
+            && !matches!(graph.nodes[node as usize].kind, NodeKind::Enter(_));
         match slots.effect(step, instruction) {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
                 let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
@@ -268,18 +284,35 @@ impl<'f, 'a> Search<'f, 'a> {
                     Effect::Store(_) => self.value(context, stored) | kept,
                     _ => OTHER,
                 };
-                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    has_changed |= self.write(node, context, slice.slot(slot), reasons);
-                }
+                has_changed |= self.store(node, context, slot, reasons);
             }
             Effect::SpoilEscaped => {
-                for (slot, place) in slice.slots() {
-                    if slots.escapes(slot) {
-                        has_changed |= self.write(node, context, Some(place), OTHER);
+                for &slot in &slice.escaping {
+                    if slots.leaks(slot) || is_opaque_call {
+                        has_changed |= self.write(node, context, slice.slot(slot), OTHER);
                     }
                 }
             }
             Effect::Load(_) | Effect::None => {}
+        }
+        if is_opaque_call {
+            for &(owner, symbol) in graph.objects.passed(context.home, step) {
+                let owner = &graph.contexts[owner as usize];
+                let slots = self.flow.module.function(owner.function).slots();
+                for slot in slots.of_symbol(symbol) {
+                    has_changed |= self.write(node, owner, owner.slice.slot(slot), OTHER);
+                }
+            }
+        }
+        has_changed
+    }
+
+    /// A store to a slot of a context, which may be that of a caller.
+    fn store(&mut self, node: u32, owner: &Context<'_>, slot: SlotId, reasons: Reasons) -> bool {
+        let slots = self.flow.module.function(owner.function).slots();
+        let mut has_changed = false;
+        for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+            has_changed |= self.write(node, owner, owner.slice.slot(slot), reasons);
         }
         has_changed
     }
@@ -302,6 +335,9 @@ impl<'f, 'a> Search<'f, 'a> {
                 let slots = self.flow.module.function(context.function).slots();
                 if let Effect::Load(slot) = slots.effect(step, instruction) {
                     return self.place(context, context.slice.slot(slot));
+                }
+                if let Some((owner, slot)) = self.flow.graph.object(node, step) {
+                    return self.place(owner, owner.slice.slot(slot));
                 }
                 let is_kernel = self.flow.module.module.function(context.function).is_kernel();
                 match (access.space, uses) {

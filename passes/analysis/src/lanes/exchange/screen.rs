@@ -26,7 +26,7 @@ use crate::shared::Shared;
 use crate::slots::Effect;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, Op, Rare, Register, Space, Special, Value,
+    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Space, Special, Value,
 };
 
 /// The kernels that may have an exchange, in the order of the input.
@@ -357,6 +357,12 @@ impl Search<'_, '_> {
         false
     }
 
+    /// True if an instruction accesses an object that a caller passes the address of.
+    fn is_in_object(&self, id: InstructionId) -> bool {
+        let used = self.module.param_use(self.id);
+        used.is_some_and(|used| used.access(id).is_some())
+    }
+
     /// True if a value is computed from what the lane analysis may know alone; `depth`: of operations that are looked through.
     fn is_knowable(&mut self, value: Value, depth: usize) -> bool {
         let register = match value {
@@ -382,7 +388,9 @@ impl Search<'_, '_> {
                     Op::ToGeneric(..) | Op::FromGeneric(..) => true,
                     Op::Access(access) => match access.space {
                         Space::Param => true,
-                        _ if access.kind != AccessKind::Load || !self.has_slots => false,
+                        _ if access.kind != AccessKind::Load => false,
+                        _ if self.is_in_object(definition) => return true,
+                        _ if !self.has_slots => false,
                         _ => {
                             return matches!(
                                 self.analyses.slots().effect(definition, instruction),

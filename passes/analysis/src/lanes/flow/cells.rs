@@ -180,10 +180,24 @@ impl Flow<'_> {
         kept: Option<(ValueId, Application)>,
     ) {
         let context = self.graph.context(node);
+        let cells = (context.singles, context.flowing);
+        self.write_in(cells, node, state, place, value, kept);
+    }
+
+    /// A write to a cell of the context whose first cells have these numbers.
+    pub(super) fn write_in(
+        &mut self,
+        (singles, flowing): (u32, u32),
+        node: u32,
+        state: &mut State,
+        place: Cell,
+        value: ValueId,
+        kept: Option<(ValueId, Application)>,
+    ) {
         match place {
-            Cell::Single(cell) => self.set_single(context.singles + cell, value, node),
+            Cell::Single(cell) => self.set_single(singles + cell, value, node),
             Cell::Flowing(cell) => {
-                let cell = (context.flowing + cell) as usize;
+                let cell = (flowing + cell) as usize;
                 let value = match kept {
                     None => value,
                     // Under a guard, the lanes where it does not hold keep what they have.

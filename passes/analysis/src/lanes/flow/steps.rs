@@ -1,6 +1,6 @@
 //! Transfer of the instructions of a node: the values that they write into cells.
 
-use super::super::graph::{NONE, NodeKind, is_full_barrier};
+use super::super::graph::{Context, NONE, NodeKind, is_full_barrier};
 use super::super::meaning::{Around, Name};
 use super::super::rounding::rounded_down;
 use super::super::slice::Cell;
@@ -8,7 +8,7 @@ use super::super::transfer::{self, Application, MAX_USES};
 use super::super::value::{ALL, Base, Lanes, ValueId, Vector, lanes};
 use super::{Flow, State};
 use crate::limits::LANE_ROUNDS_TO_WIDEN;
-use crate::slots::{Effect, Slot};
+use crate::slots::{Effect, Slot, SlotId};
 use ptxcheck_ir::evaluate::{is_interpreted, ones};
 use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, Instruction, InstructionId, Logic, MemberMask, Op, Register, Space, Value,
@@ -175,48 +175,127 @@ impl Flow<'_> {
         guard: Option<(ValueId, Application)>,
         site: Application,
     ) {
-        let context = self.graph.context(node);
-        let (body, slice) = (context.body, context.slice);
+        let graph = self.graph;
+        let context = graph.context(node);
+        if let Op::Access(access) = instruction.op
+            && access.kind != AccessKind::Load
+            && let Some((owner, slot)) = graph.object(node, step)
+        {
+            // Nobody else's object is there.
+            if access.kind == AccessKind::Store && access.count == 1 {
+                let stored = context
+                    .body
+                    .uses(instruction)
+                    .get(2)
+                    .copied()
+                    .unwrap_or(Value::Unknown);
+                let value = self.value(node, state, stored);
+                self.store(node, state, (owner, slot), value, guard, site);
+            } else {
+                self.spoil(node, state, (owner, slot));
+            }
+            return;
+        }
+        let is_opaque_call = matches!(instruction.op, Op::Call(_))
+            && !matches!(graph.nodes[node as usize].kind, NodeKind::Enter(_));
         let slots = self.module.function(context.function).slots();
         match slots.effect(step, instruction) {
             Effect::Store(slot) => {
-                let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+                let stored = context
+                    .body
+                    .uses(instruction)
+                    .get(2)
+                    .copied()
+                    .unwrap_or(Value::Unknown);
                 let value = self.value(node, state, stored);
-                if let Some(place) = slice.slot(slot) {
-                    let bits = (slots.slots[slot as usize].bytes * 8).min(64) as u8;
-                    let value = if bits < 64 {
-                        self.cut(value, bits, site)
-                    } else {
-                        value
-                    };
-                    self.write(node, state, place, value, guard);
-                }
-                for other in slots.overlapping(slot) {
-                    let Some(place) = slice.slot(other) else { continue };
-                    let value = self.piece(
-                        &slots.slots[slot as usize],
-                        &slots.slots[other as usize],
-                        value,
-                        site,
-                    );
-                    self.write(node, state, place, value, guard);
-                }
+                self.store(node, state, (context, slot), value, guard, site);
             }
-            Effect::Spoil(slot) => {
-                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    if let Some(place) = slice.slot(slot) {
-                        self.write(node, state, place, ValueId::UNKNOWN, None);
-                    }
-                }
-            }
+            Effect::Spoil(slot) => self.spoil(node, state, (context, slot)),
             Effect::SpoilEscaped => {
-                for (slot, place) in slice.slots() {
-                    if slots.escapes(slot) {
-                        self.write(node, state, place, ValueId::UNKNOWN, None);
+                // What a callee does through addresses that it is passed is seen there, if its code follows.
+                for &slot in &context.slice.escaping {
+                    if let Some(place) = context.slice.slot(slot)
+                        && (slots.leaks(slot) || is_opaque_call)
+                    {
+                        self.write_in(
+                            (context.singles, context.flowing),
+                            node,
+                            state,
+                            place,
+                            ValueId::UNKNOWN,
+                            None,
+                        );
                     }
                 }
             }
             Effect::Load(_) | Effect::None => {}
+        }
+        if is_opaque_call {
+            for &(owner, symbol) in graph.objects.passed(context.home, step) {
+                let owner = &graph.contexts[owner as usize];
+                let slots = self.module.function(owner.function).slots();
+                for place in slots.of_symbol(symbol).filter_map(|slot| owner.slice.slot(slot)) {
+                    self.write_in(
+                        (owner.singles, owner.flowing),
+                        node,
+                        state,
+                        place,
+                        ValueId::UNKNOWN,
+                        None,
+                    );
+                }
+            }
+        }
+    }
+
+    /// A store of a value to a slot of a context, which may be that of a caller.
+    fn store(
+        &mut self,
+        node: u32,
+        state: &mut State,
+        (owner, slot): (&Context<'_>, SlotId),
+        value: ValueId,
+        guard: Option<(ValueId, Application)>,
+        site: Application,
+    ) {
+        let slots = self.module.function(owner.function).slots();
+        if let Some(place) = owner.slice.slot(slot) {
+            let bits = (slots.slots[slot as usize].bytes * 8).min(64) as u8;
+            let value = if bits < 64 {
+                self.cut(value, bits, site)
+            } else {
+                value
+            };
+            self.write_in((owner.singles, owner.flowing), node, state, place, value, guard);
+        }
+        for other in slots.overlapping(slot) {
+            let Some(place) = owner.slice.slot(other) else {
+                continue;
+            };
+            let value = self.piece(
+                &slots.slots[slot as usize],
+                &slots.slots[other as usize],
+                value,
+                site,
+            );
+            self.write_in((owner.singles, owner.flowing), node, state, place, value, guard);
+        }
+    }
+
+    /// A write of what is not followed to a slot of a context, which may be that of a caller.
+    fn spoil(&mut self, node: u32, state: &mut State, (owner, slot): (&Context<'_>, SlotId)) {
+        let slots = self.module.function(owner.function).slots();
+        for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+            if let Some(place) = owner.slice.slot(slot) {
+                self.write_in(
+                    (owner.singles, owner.flowing),
+                    node,
+                    state,
+                    place,
+                    ValueId::UNKNOWN,
+                    None,
+                );
+            }
         }
     }
 
@@ -266,6 +345,13 @@ impl Flow<'_> {
                         Some(place) => self.extended(node, state, place, context.body, instruction, site),
                         None => ValueId::UNKNOWN,
                     };
+                }
+                if let Some((owner, slot)) = self.graph.object(node, step) {
+                    let place = owner.slice.slot(slot).filter(|_| access.count == 1);
+                    let value = place.map_or(ValueId::UNKNOWN, |place| {
+                        self.read_in(node, state, place, owner.singles, owner.flowing)
+                    });
+                    return self.loaded_part(context.body, instruction, part, value, site);
                 }
                 if let (Space::Param, &[Value::Param(number, offset), Value::Integer(0), ..]) =
                     (access.space, uses)

@@ -12,6 +12,7 @@
 
 use crate::function::Analyses;
 use crate::limits::{MAX_SAME_DEPTH, MAX_SAME_STEPS};
+use crate::param_objects::ParamUse;
 use crate::slots::Effect;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, Register, Space, UnaryOp, Value};
@@ -23,6 +24,7 @@ pub(super) fn may_cancel(
     analyses: &Analyses<'_>,
     (op, uses): (Op, &[Value]),
     is_kernel: impl FnOnce() -> bool,
+    objects: Option<&ParamUse>,
 ) -> bool {
     let (Op::Binary(op, _), &[a, b]) = (op, uses) else {
         return false;
@@ -43,6 +45,7 @@ pub(super) fn may_cancel(
         body,
         analyses,
         is_kernel: is_kernel(),
+        objects,
         steps_left: MAX_SAME_STEPS,
     };
     let answer = match op {
@@ -85,6 +88,8 @@ struct Same<'s, 'm> {
     body: &'s Body<'m>,
     analyses: &'s Analyses<'m>,
     is_kernel: bool,
+    /// The accesses to objects that callers pass the addresses of.
+    objects: Option<&'s ParamUse>,
     steps_left: usize,
 }
 
@@ -241,7 +246,14 @@ impl Same<'_, '_> {
                             continue;
                         }
                         let slots = self.analyses.slots();
+                        let is_passed = |used: &ParamUse| used.access(definition).is_some();
+                        if self.objects.is_some_and(is_passed) {
+                            return None;
+                        }
                         if let Effect::Load(slot) = slots.effect(definition, instruction) {
+                            if slots.is_written_by_callees(slot) {
+                                return None;
+                            }
                             let all = std::iter::once(slot).chain(slots.overlapping(slot));
                             let stores = all.flat_map(|slot| slots.stores(slot));
                             let stored = |store| self.body.uses(self.body.instruction(store)).get(2).copied();

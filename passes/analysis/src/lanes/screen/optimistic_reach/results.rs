@@ -36,9 +36,15 @@ impl OptimisticReach<'_, '_> {
     /// True if the lane analysis may know that an operation gives 0, since its operands are one value. It names values where masks
     /// are computed, or the number of the thread may be.
     fn may_cancel(&self, op: Op, uses: &[Value]) -> bool {
-        let module = self.facts.module.module;
-        let is_kernel = || module.function(self.function).is_kernel();
-        may_cancel(self.body, self.analyses, (op, uses), is_kernel) && self.facts.names_values()
+        let module = self.facts.module;
+        let is_kernel = || module.module.function(self.function).is_kernel();
+        may_cancel(
+            self.body,
+            self.analyses,
+            (op, uses),
+            is_kernel,
+            module.param_use(self.function),
+        ) && self.facts.names_values()
     }
 
     /// Bound of the first result of an instruction.

@@ -402,10 +402,11 @@ impl OptimisticReach<'_, '_> {
     pub(super) fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Knowable {
         let slots = self.analyses.slots();
         if let Effect::Load(slot) = slots.effect(id, instruction) {
-            // A piece of what is stored there.
-            if slots
-                .overlapping(slot)
-                .any(|other| !slots.stores(other).is_empty())
+            // A piece of what is stored there, or what a callee stores.
+            if slots.is_written_by_callees(slot)
+                || slots
+                    .overlapping(slot)
+                    .any(|other| !slots.stores(other).is_empty())
             {
                 return Knowable::LANE;
             }
@@ -420,6 +421,12 @@ impl OptimisticReach<'_, '_> {
             && let Some((number, offset)) = self.body.loaded_param(instruction)
         {
             self.facts.passed(self.function, number, offset, self.cache.depth)
+        } else if !self.is_root
+            && let Some(used) = self.facts.module.param_use(self.function)
+            && used.access(id).is_some()
+        {
+            // What a caller, or a function that it calls, stores.
+            Knowable::LANE
         } else {
             Knowable::UNKNOWN
         }

@@ -1,0 +1,127 @@
+//! Objects in the frames of callers that functions access through their parameters.
+//!
+//! The graph has a copy of a function for each chain of calls, so each parameter there is one address: a `.local` symbol of some
+//! caller's frame and a distance. An access through it is one of that caller's slot, whichever parameters lead there.
+
+use rustc_hash::FxHashMap;
+
+use crate::addresses::{Base, ParamPiece, PassedAddress};
+use crate::shared::Shared;
+use crate::slots::SlotId;
+use ptxcheck_ir::{FunctionId, InstructionId, SymbolId};
+
+/// A context: the function, and the context and instruction that call it.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    /// The function.
+    pub function: FunctionId,
+    /// The context and the instruction that call it.
+    pub caller: Option<(u32, InstructionId)>,
+}
+
+/// An address in the frame of a context.
+#[derive(Clone, Copy)]
+struct Object {
+    /// The context.
+    context: u32,
+    /// The symbol.
+    symbol: SymbolId,
+    /// Distance from its begin in bytes.
+    offset: i64,
+}
+
+/// The slots of callers that contexts access. Contexts that are copies count as what they are copies of.
+#[derive(Default)]
+pub(super) struct Objects {
+    /// The context and its slot, by the context of the access and the instruction.
+    accessed: FxHashMap<(u32, InstructionId), (u32, SlotId)>,
+    /// The contexts and symbols whose addresses a call of a context passes on.
+    passed: FxHashMap<(u32, InstructionId), Vec<(u32, SymbolId)>>,
+}
+
+impl Objects {
+    /// Of contexts, callers before what they call.
+    pub(super) fn new(module: &Shared<'_>, contexts: &[Frame]) -> Self {
+        let mut found = Self::default();
+        let mut params: FxHashMap<(u32, ParamPiece), Object> = FxHashMap::default();
+        for (context, number) in contexts.iter().zip(0..) {
+            let Some((caller, call)) = context.caller else {
+                continue;
+            };
+            let outer = contexts[caller as usize].function;
+            let own = by_call(&module.function(outer).slots().passed, call);
+            let handed_on = module.param_use(outer).map_or(&[][..], |used| used.passed());
+            for passed in own.iter().chain(by_call(handed_on, call)) {
+                let object = match passed.base {
+                    Base::Symbol(symbol) => Some(Object {
+                        context: caller,
+                        symbol,
+                        offset: 0,
+                    }),
+                    Base::Param(param) => params.get(&(caller, param)).copied(),
+                };
+                let object = object.and_then(|object| {
+                    let offset = object.offset.checked_add(passed.offset)?;
+                    Some(Object { offset, ..object })
+                });
+                if let Some(object) = object {
+                    params.insert((number, passed.param), object);
+                }
+            }
+            found.of_context(module, contexts, number, &params);
+        }
+        found
+    }
+
+    fn of_context(
+        &mut self,
+        module: &Shared<'_>,
+        contexts: &[Frame],
+        number: u32,
+        params: &FxHashMap<(u32, ParamPiece), Object>,
+    ) {
+        let Some(used) = module.param_use(contexts[number as usize].function) else {
+            return;
+        };
+        for (id, param, offset, count) in used.accesses() {
+            let Some(object) = params.get(&(number, param)) else {
+                continue;
+            };
+            let slots = module
+                .function(contexts[object.context as usize].function)
+                .slots();
+            let slot = object.offset.checked_add(offset);
+            if let Some(slot) = slot.and_then(|offset| slots.at(object.symbol, offset, count)) {
+                self.accessed.insert((number, id), (object.context, slot));
+            }
+        }
+        for passed in used.passed() {
+            if let Base::Param(param) = passed.base
+                && let Some(object) = params.get(&(number, param))
+            {
+                let all = self.passed.entry((number, passed.call)).or_default();
+                all.push((object.context, object.symbol));
+            }
+        }
+    }
+
+    /// The context and its slot that an instruction of another context accesses through a parameter. `home`: the other context, or what it is a copy of.
+    pub(super) fn accessed(&self, home: u32, id: InstructionId) -> Option<(u32, SlotId)> {
+        if self.accessed.is_empty() {
+            return None;
+        }
+        self.accessed.get(&(home, id)).copied()
+    }
+
+    /// The objects of other contexts whose addresses a call passes on: contexts and symbols.
+    pub(super) fn passed(&self, home: u32, call: InstructionId) -> &[(u32, SymbolId)] {
+        self.passed.get(&(home, call)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The addresses that one call passes.
+fn by_call(passed: &[PassedAddress], call: InstructionId) -> &[PassedAddress] {
+    let first = passed.partition_point(|passed| passed.call < call);
+    let count = passed[first..].partition_point(|passed| passed.call == call);
+    &passed[first..first + count]
+}

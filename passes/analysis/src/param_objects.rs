@@ -1,0 +1,171 @@
+//! What functions do with the objects that their pointer parameters point to: constructors, helpers with out-parameters.
+//!
+//! Callees first, so that what a function passes on is known. Of functions that call each other in a cycle nothing is known.
+
+use std::sync::OnceLock;
+
+use crate::addresses::{Addresses, Base, Callees, ParamPiece, PassedAddress, ReturnedAddress, Touched};
+use crate::call_graph::CallGraph;
+use crate::definitions::Definitions;
+use crate::limits::MAX_TOUCHED_PIECES;
+use ptxcheck_common::deadline::Deadline;
+use ptxcheck_ir::{FunctionId, InstructionId, Module};
+
+/// The functions of a module, looked at when the first of them is asked for.
+pub(crate) struct ParamObjects<'a> {
+    module: &'a Module<'a>,
+    deadline: &'a Deadline,
+    of: OnceLock<Vec<Option<Box<ParamUse>>>>,
+}
+
+/// What one function does with the objects behind its parameters.
+pub(crate) struct ParamUse {
+    /// The accesses and uses of addresses that begin at a parameter.
+    addresses: Addresses,
+    /// The bytes that it may touch, itself or through calls; sorted.
+    touched: Vec<Touched>,
+}
+
+impl ParamUse {
+    fn new(mut addresses: Addresses, callees: &dyn Callees) -> Self {
+        let mut touched = Vec::new();
+        for &(id, bytes) in &addresses.accesses {
+            if let Base::Param(param) = bytes.base {
+                let is_written = addresses.stores.binary_search(&id).is_ok();
+                touched.push(Touched {
+                    param,
+                    offset: bytes.offset,
+                    count: bytes.count,
+                    is_written,
+                });
+            }
+        }
+        let mut far = Vec::new();
+        for passed in &addresses.passed {
+            let Base::Param(param) = passed.base else { continue };
+            for inner in callees.touched(passed.callee, passed.param).unwrap_or(&[]) {
+                match passed.offset.checked_add(inner.offset) {
+                    Some(offset) => touched.push(Touched {
+                        param,
+                        offset,
+                        ..*inner
+                    }),
+                    None => far.push(param.0),
+                }
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        if touched.len() > MAX_TOUCHED_PIECES {
+            far.extend(touched.drain(..).map(|touched| touched.param.0));
+        }
+        let opaque = &mut addresses.opaque_params;
+        opaque.extend(far);
+        opaque.sort_unstable();
+        opaque.dedup();
+        addresses
+            .accesses
+            .retain(|(_, bytes)| matches!(bytes.base, Base::Param(_)));
+        addresses
+            .passed
+            .retain(|passed| matches!(passed.base, Base::Param(_)));
+        Self { addresses, touched }
+    }
+
+    /// The access of an instruction behind a parameter, and its distance in bytes from what is passed.
+    pub(crate) fn access(&self, id: InstructionId) -> Option<(ParamPiece, i64, u32)> {
+        let accesses = &self.addresses.accesses;
+        let place = accesses.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        let bytes = accesses[place].1;
+        match bytes.base {
+            Base::Param(param) => Some((param, bytes.offset, bytes.count)),
+            Base::Symbol(_) => None,
+        }
+    }
+
+    /// The accesses behind parameters, in the order of the input: instruction, parameter, offset and number of bytes.
+    pub(crate) fn accesses(&self) -> impl Iterator<Item = (InstructionId, ParamPiece, i64, u32)> + '_ {
+        self.addresses
+            .accesses
+            .iter()
+            .filter_map(|(id, bytes)| match bytes.base {
+                Base::Param(param) => Some((*id, param, bytes.offset, bytes.count)),
+                Base::Symbol(_) => None,
+            })
+    }
+
+    /// The addresses behind parameters that calls pass on, in the order of the input.
+    pub(crate) fn passed(&self) -> &[PassedAddress] {
+        &self.addresses.passed
+    }
+
+    fn touched(&self, param: ParamPiece) -> Option<&[Touched]> {
+        if self.addresses.leaks(Base::Param(param)) {
+            return None;
+        }
+        let first = self.touched.partition_point(|touched| touched.param < param);
+        let count = self.touched[first..].partition_point(|touched| touched.param == param);
+        Some(&self.touched[first..first + count])
+    }
+}
+
+impl<'a> ParamObjects<'a> {
+    pub(crate) const fn new(module: &'a Module<'a>, deadline: &'a Deadline) -> Self {
+        Self {
+            module,
+            deadline,
+            of: OnceLock::new(),
+        }
+    }
+
+    /// What a function does; `None` for kernels, and where nothing is known.
+    pub(crate) fn of(&self, function: FunctionId) -> Option<&ParamUse> {
+        let all = self.of.get_or_init(|| {
+            let mut known = Known((0..self.module.functions.len()).map(|_| None).collect());
+            for component in CallGraph::new(self.module).components() {
+                if let &[function] = &component[..]
+                    && !self.deadline.is_over_at_step()
+                {
+                    known.0[function.index()] = self.found(function, &known);
+                }
+            }
+            known.0
+        });
+        all.get(function.index())?.as_deref()
+    }
+
+    fn found(&self, id: FunctionId, known: &Known) -> Option<Box<ParamUse>> {
+        let function = self.module.function(id);
+        let body = function
+            .body
+            .as_ref()
+            .filter(|_| !function.is_kernel() && !function.is_damaged)?;
+        let definitions = Definitions::new(body);
+        let addresses = Addresses::new(self.module, body, &definitions, known, true);
+        Some(Box::new(ParamUse::new(addresses, known)))
+    }
+}
+
+impl Callees for ParamObjects<'_> {
+    fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
+        self.of(callee)?.touched(param)
+    }
+
+    fn returned(&self, callee: FunctionId) -> &[ReturnedAddress] {
+        self.of(callee).map_or(&[], |used| &used.addresses.returned)
+    }
+}
+
+/// The functions that have been looked at.
+struct Known(Vec<Option<Box<ParamUse>>>);
+
+impl Callees for Known {
+    fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
+        self.0.get(callee.index())?.as_deref()?.touched(param)
+    }
+
+    fn returned(&self, callee: FunctionId) -> &[ReturnedAddress] {
+        let used = self.0.get(callee.index()).and_then(Option::as_deref);
+        used.map_or(&[], |used| &used.addresses.returned)
+    }
+}
