@@ -7,7 +7,7 @@ namespace cg = cooperative_groups;
 __global__ void sync_in_a_branch(float *out, const float *in) {
     auto tile = cg::tiled_partition<32>(cg::this_thread_block());
     if (threadIdx.x % 32 < 16) {
-        tile.sync(); //~[!clang-G] PTX401
+        tile.sync(); //~[!ir-G] PTX401
     }
     out[threadIdx.x] = in[threadIdx.x];
 }
@@ -17,7 +17,7 @@ __global__ void sync_in_a_loop(float *out, const float *in) {
     if (threadIdx.x % 32 < 16) {
         for (int i = 0; i < 4; ++i) {
             out[i] = in[i];
-            tile.sync(); //~[!clang-G] PTX401
+            tile.sync(); //~[!ir-G] PTX401
         }
     }
     out[threadIdx.x] = in[threadIdx.x];
@@ -27,7 +27,7 @@ __global__ void ballot_in_a_branch(unsigned *out) {
     auto tile = cg::tiled_partition<32>(cg::this_thread_block());
     unsigned ballot = 0;
     if (threadIdx.x % 32 < 8)
-        ballot = tile.ballot(true); //~[!clang-G] PTX401
+        ballot = tile.ballot(true); //~[!ir-G] PTX401
     out[threadIdx.x] = ballot;
 }
 
@@ -35,7 +35,7 @@ __global__ void reduce_in_a_branch(int *out, const int *in) {
     auto tile = cg::tiled_partition<32>(cg::this_thread_block());
     int value = in[threadIdx.x];
     if (threadIdx.x % 32 != 31) {
-        value = cg::reduce(tile, value, cg::plus<int>()); //~[!clang-G] PTX401
+        value = cg::reduce(tile, value, cg::plus<int>()); //~[!ir-G] PTX401
     }
     out[threadIdx.x] = value;
 }
@@ -61,6 +61,6 @@ __global__ void helper_in_a_branch(float *out, const float *in) {
 __global__ void block_sync_in_a_branch(float *out, const float *in) {
     cg::thread_block block = cg::this_thread_block();
     if (threadIdx.x == 0)
-        block.sync(); //~[!clang-G] PTX411
+        block.sync(); //~[!ir-G] PTX411
     out[threadIdx.x] = in[threadIdx.x];
 }

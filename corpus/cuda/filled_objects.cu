@@ -37,8 +37,7 @@ __global__ void wrong(int *out, const int *in) {
   Info info;
   fill(&info);
   int v = in[threadIdx.x];
-  if (info.lane < 4) v += __shfl_xor_sync(info.mask, v, 1); //~[!clang-G] PTX401
-  //~^[clang-G] PTX402?
+  if (info.lane < 4) v += __shfl_xor_sync(info.mask, v, 1); //~ PTX401
   out[threadIdx.x] = v;
 }
 

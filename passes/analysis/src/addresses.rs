@@ -62,6 +62,13 @@ pub(crate) struct PassedAddress {
     pub offset: i64,
 }
 
+/// Of addresses in the order of their calls, those that one call passes.
+pub(crate) fn passed_by(passed: &[PassedAddress], call: InstructionId) -> &[PassedAddress] {
+    let first = passed.partition_point(|passed| passed.call < call);
+    let count = passed[first..].partition_point(|passed| passed.call == call);
+    &passed[first..first + count]
+}
+
 /// What a function does with an object behind a parameter, itself or through calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Touched {

@@ -51,6 +51,7 @@ pub mod misaligned;
 mod module;
 pub mod operand_origin;
 pub mod out_of_bounds;
+mod own_memory;
 mod param_objects;
 mod place;
 mod predicates;

@@ -5,13 +5,14 @@
 use std::sync::{Arc, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{Body, Call, Callee, FunctionId, Module, SymbolId};
+use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Module, SymbolId, Value};
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
 use crate::function::Analyses;
 use crate::launches::{Launches, Shape};
+use crate::own_memory::{self, OwnParams};
 use crate::param_objects::{ParamObjects, ParamUse};
 
 /// Options of the analyses: they skip work that only findings nobody reports would need.
@@ -67,6 +68,7 @@ pub struct Shared<'a> {
     functions: Vec<Analyses<'a>>,
     objects: Arc<ParamObjects<'a>>,
     has_passed: OnceLock<bool>,
+    own_params: OnceLock<OwnParams>,
     call_graph: OnceLock<CallGraph>,
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
     read_dimensions: OnceLock<[Vec<bool>; 2]>,
@@ -86,6 +88,7 @@ impl<'a> Shared<'a> {
                 .collect(),
             objects,
             has_passed: OnceLock::new(),
+            own_params: OnceLock::new(),
             call_graph: OnceLock::new(),
             call_cycles: OnceLock::new(),
             read_dimensions: OnceLock::new(),
@@ -139,6 +142,19 @@ impl<'a> Shared<'a> {
         };
         let has_passed = self.module.has_local_memory && *self.has_passed.get_or_init(has_passed);
         has_passed.then(|| self.objects.of(function))?
+    }
+
+    /// True if an instruction of a function that accesses an address may access the thread's own memory: its frame, or that of a caller.
+    #[must_use]
+    pub(crate) fn may_be_own(&self, function: FunctionId, id: InstructionId, address: Value) -> bool {
+        let passed = || {
+            let made = || OwnParams::new(self.module, |id| self.function(id), |id| self.param_use(id));
+            self.own_params.get_or_init(made)
+        };
+        if let Some(((number, _), ..)) = self.param_use(function).and_then(|used| used.access(id)) {
+            return passed().contains(function, number);
+        }
+        own_memory::may_be_own(self.module, function, self.function(function), address, passed)
     }
 
     /// The direct calls.

@@ -61,7 +61,7 @@ pub(crate) struct Slots {
     writers: Groups<InstructionId>,
     /// For each slot: true if it can be written through an address that is not followed.
     escaping: Vec<bool>,
-    has_escaped: bool,
+    has_leaked: bool,
     /// The addresses that calls pass to functions that do not let them leak, of symbols that do not leak elsewhere.
     pub passed: Vec<PassedAddress>,
     /// For each slot: true if code that does not name its symbol, and was not passed its address, may access it.
@@ -77,7 +77,7 @@ impl Slots {
         accesses: Vec::new(),
         writers: Groups::EMPTY,
         escaping: Vec::new(),
-        has_escaped: false,
+        has_leaked: false,
         passed: Vec::new(),
         leaking: Vec::new(),
         written_by_callees: Vec::new(),
@@ -132,6 +132,7 @@ impl Slots {
         };
         let leaked = symbols(&addresses.leaked);
         let mut slots = Self::of_accesses(body, found, &symbols(&addresses.escaped));
+        slots.has_leaked = !leaked.is_empty();
         slots.leaking = slots
             .slots
             .iter()
@@ -186,7 +187,7 @@ impl Slots {
             accesses,
             writers,
             escaping,
-            has_escaped: !escaped.is_empty(),
+            has_leaked: false,
             passed: Vec::new(),
             leaking: Vec::new(),
             written_by_callees: Vec::new(),
@@ -221,10 +222,10 @@ impl Slots {
         }
     }
 
-    /// True if the address of some `.local` symbol is used in a way that is not followed.
+    /// True if the address of some `.local` symbol is used in a way that is not followed, other than passed to functions that do not keep it.
     #[must_use]
-    pub(crate) fn has_escaped(&self) -> bool {
-        self.has_escaped
+    pub(crate) const fn has_leaked(&self) -> bool {
+        self.has_leaked
     }
 
     /// True if a slot can be written through an address that is not followed.

@@ -5,6 +5,7 @@ mod coordinates;
 mod exchanges;
 mod loops;
 mod masks;
+mod objects;
 
 use std::fmt::Write as _;
 
@@ -27,6 +28,9 @@ pub const TILES: u64 = 1 << 44;
 
 /// Seeds with this bit make kernels whose lanes hand values to each other through shared memory.
 pub const EXCHANGES: u64 = 1 << 45;
+
+/// Seeds with this bit make kernels with objects on the stack that functions fill through pointers.
+pub const OBJECTS: u64 = 1 << 46;
 
 /// Blocks with a multiple of 32 threads, for kernels that read `%tid.y` or `%tid.z` and do not say theirs.
 const FOLDED: [[u32; 3]; 14] = [
@@ -130,6 +134,8 @@ struct Generator {
     has_tiles: bool,
     /// See [`EXCHANGES`].
     has_exchanges: bool,
+    /// See [`OBJECTS`].
+    has_objects: bool,
     /// Registers with generic addresses.
     addresses: usize,
     /// Lanes may be in different arms of a branch.
@@ -192,6 +198,7 @@ pub fn kernel(seed: u64) -> Kernel {
         has_rounds: seed & ROUNDS != 0,
         has_tiles: seed & TILES != 0,
         has_exchanges: seed & EXCHANGES != 0,
+        has_objects: seed & OBJECTS != 0,
         addresses: 0,
         is_apart: false,
         has_barriers: random.chance(3),
@@ -204,12 +211,17 @@ pub fn kernel(seed: u64) -> Kernel {
         left,
         masks: Vec::new(),
     };
+    let helpers = if generator.has_objects {
+        objects::functions(&mut generator.random)
+    } else {
+        String::new()
+    };
     generator.prologue();
     generator.block(0);
     generator.line("ret;");
     let bounds = block.map_or(String::new(), |[x, y, z]| format!(" .reqntid {x}, {y}, {z}"));
     let mut text = format!(
-        ".version 8.0\n.target {target}\n.address_size 64\n{FUNCTIONS}\
+        ".version 8.0\n.target {target}\n.address_size 64\n{FUNCTIONS}{helpers}\
          .visible .entry kernel(.param .u64 out, .param .u32 n, .param .u32 m){bounds}\n{{\n\
          .local .align 4 .b8 depot[16];\n"
     );
@@ -217,6 +229,10 @@ pub fn kernel(seed: u64) -> Kernel {
         text.push_str(exchanges::ARRAYS);
         let count = generator.addresses + 1;
         let _ = writeln!(text, ".reg .b64 %g<{count}>, %gb<{count}>, %gr<{count}>;");
+    }
+    if seed & OBJECTS != 0 {
+        text.push_str(objects::OBJECTS);
+        let _ = writeln!(text, ".reg .b64 %o<{}>;", generator.addresses + 1);
     }
     let _ = writeln!(text, ".reg .pred %p<{}>;", generator.predicates + 1);
     let _ = writeln!(text, ".reg .b32 %t<{}>;", generator.temporaries + 1);
@@ -254,6 +270,9 @@ impl Generator {
 
     fn prologue(&mut self) {
         self.line("ld.param.u64 %a0, [out];");
+        if self.has_objects {
+            self.begin_objects();
+        }
         for variable in 0..VARIABLES {
             let value = self.value();
             self.line(&format!("mov.b32 %v{variable}, {value};"));
@@ -264,6 +283,9 @@ impl Generator {
     fn value(&mut self) -> String {
         if self.is_folded && self.random.chance(3) {
             return self.coordinate();
+        }
+        if self.has_objects && self.random.chance(4) {
+            return self.field();
         }
         let result = self.temporary();
         match self.random.below(12) {
@@ -431,6 +453,11 @@ impl Generator {
         ];
         if self.has_masks && self.random.chance(2) {
             return self.partial_mask();
+        }
+        if self.has_objects && self.random.chance(2) {
+            let mask = self.field();
+            self.masks.push(mask.clone());
+            return mask;
         }
         let result = self.temporary();
         match self.random.below(15) {
@@ -649,6 +676,9 @@ impl Generator {
                 0 if self.random.chance(3) => self.gathered(),
                 _ => self.related(),
             };
+        }
+        if self.has_objects && self.random.chance(3) {
+            return self.objects();
         }
         if self.has_rounds && nested && self.random.chance(4) {
             return self.rounds(depth);

@@ -20,7 +20,8 @@
 //! are entered at two places, those with [`generator::ROWS`] blocks of two and three dimensions or below a warp, those with
 //! [`generator::MASKS`] masks that are known in part, those with [`generator::ROUNDS`] loops that each lane goes round as often as
 //! its number says, those with [`generator::TILES`] loops that all threads go round together, with barriers in them, those with
-//! [`generator::EXCHANGES`] lanes that hand values to each other through shared memory.
+//! [`generator::EXCHANGES`] lanes that hand values to each other through shared memory, those with [`generator::OBJECTS`] objects on
+//! the stack that functions fill through pointers.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -81,8 +82,8 @@ const NOT_TOLD: [u64; 8] = [
 
 /// One kernel in so many new ones, and as many beside the fixed range, has cycles that are entered at two places; as many have
 /// blocks of more dimensions, masks that are known in part, loops with rounds by lane, loops that all threads go round together,
-/// and exchanges through shared memory.
-const CYCLES_IN: u64 = 7;
+/// exchanges through shared memory, and objects that functions fill.
+const CYCLES_IN: u64 = 8;
 
 /// One kernel in so many beside the fixed range has exchanges.
 const EXCHANGES_IN: u64 = 5;
@@ -152,6 +153,7 @@ fn the_analysis_agrees_with_the_machine() {
             generator::MASKS,
             generator::ROUNDS,
             generator::TILES,
+            generator::OBJECTS,
         ] {
             seeds.extend((0..kernels / CYCLES_IN).map(|seed| (first + seed) | kind));
         }
@@ -166,6 +168,7 @@ fn the_analysis_agrees_with_the_machine() {
                 3 => (new + number) | generator::ROUNDS,
                 4 => (new + number) | generator::TILES,
                 5 => (new + number) | generator::EXCHANGES,
+                6 => (new + number) | generator::OBJECTS,
                 _ => new + number,
             }));
         }

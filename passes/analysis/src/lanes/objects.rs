@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::addresses::{Base, ParamPiece, PassedAddress};
+use crate::addresses::{Base, ParamPiece, passed_by};
 use crate::shared::Shared;
 use crate::slots::SlotId;
 use ptxcheck_ir::{FunctionId, InstructionId, SymbolId};
@@ -49,9 +49,9 @@ impl Objects {
                 continue;
             };
             let outer = contexts[caller as usize].function;
-            let own = by_call(&module.function(outer).slots().passed, call);
+            let own = passed_by(&module.function(outer).slots().passed, call);
             let handed_on = module.param_use(outer).map_or(&[][..], |used| used.passed());
-            for passed in own.iter().chain(by_call(handed_on, call)) {
+            for passed in own.iter().chain(passed_by(handed_on, call)) {
                 let object = match passed.base {
                     Base::Symbol(symbol) => Some(Object {
                         context: caller,
@@ -117,11 +117,4 @@ impl Objects {
     pub(super) fn passed(&self, home: u32, call: InstructionId) -> &[(u32, SymbolId)] {
         self.passed.get(&(home, call)).map_or(&[], Vec::as_slice)
     }
-}
-
-/// The addresses that one call passes.
-fn by_call(passed: &[PassedAddress], call: InstructionId) -> &[PassedAddress] {
-    let first = passed.partition_point(|passed| passed.call < call);
-    let count = passed[first..].partition_point(|passed| passed.call == call);
-    &passed[first..first + count]
 }

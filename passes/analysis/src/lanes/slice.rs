@@ -7,7 +7,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::addresses::{Base, ParamPiece, PassedAddress};
+use crate::addresses::{Base, ParamPiece, PassedAddress, passed_by};
 use crate::limits::MAX_SLICE_REGISTERS;
 use crate::shared::Shared;
 use crate::slots::{Effect, SlotId, Slots};
@@ -377,8 +377,9 @@ impl Search<'_, '_> {
             let handed_on = module
                 .param_use(site.caller)
                 .map_or(&[][..], |used| used.passed());
-            for passed in slots.passed.iter().chain(handed_on) {
-                if (passed.call, passed.param) != (site.instruction, behind.param) {
+            let own = passed_by(&slots.passed, site.instruction);
+            for passed in own.iter().chain(passed_by(handed_on, site.instruction)) {
+                if passed.param != behind.param {
                     continue;
                 }
                 let Some(offset) = behind.offset.checked_add(passed.offset) else {
@@ -511,7 +512,7 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
         Op::Access(access) if access.kind == AccessKind::Store => {
             used.is_some_and(|used| used.access(id).is_some())
         }
-        Op::Call(_) => used.is_some_and(|used| used.passed().iter().any(|passed| passed.call == id)),
+        Op::Call(_) => used.is_some_and(|used| !passed_by(used.passed(), id).is_empty()),
         _ => false,
     };
     for (number, instruction) in body.instructions.iter().enumerate() {

@@ -6,12 +6,9 @@
 
 use super::flow::Flow;
 use super::graph::NodeKind;
-use crate::definitions::Definitions;
 use crate::shared::Shared;
-use crate::slots::{Effect, Slots};
-use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, FunctionId, Instruction, InstructionId, Op, Space, SymbolId, Value,
-};
+use crate::slots::Effect;
+use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Space, Value};
 
 /// Visible effects of a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,46 +92,8 @@ pub(super) fn of_instruction(
 #[must_use]
 pub(super) fn is_seen(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, id: InstructionId) -> bool {
     let store = body.instruction(id);
-    let analyses = module.function(function);
-    let slots = analyses.slots();
-    let is_local = |symbol| module.module.symbol(symbol).space == Space::Local;
+    let slots = module.function(function).slots();
     let is_slot = matches!(slots.effect(id, store), Effect::Store(_) | Effect::Spoil(_));
-    !is_slot && !may_be_own(body, analyses.definitions(), slots, store, &is_local)
-}
-
-/// Longest chain of definitions that an address is followed through.
-const MAX_CHAIN: usize = 64;
-
-/// True if the address of a generic store may point into the thread's own memory.
-fn may_be_own(
-    body: &Body<'_>,
-    definitions: &Definitions,
-    slots: &Slots,
-    store: &Instruction,
-    is_local: &dyn Fn(SymbolId) -> bool,
-) -> bool {
-    let mut current = body.uses(store).first().copied().unwrap_or(Value::Unknown);
-    for _ in 0..MAX_CHAIN {
-        let register = match current {
-            Value::Register(register) => register,
-            Value::Symbol(symbol, _) => return is_local(symbol),
-            _ => return true,
-        };
-        let &[definition] = definitions.of(register) else {
-            return slots.has_escaped();
-        };
-        let instruction = body.instruction(definition);
-        let uses = body.uses(instruction);
-        current = match (instruction.op, uses) {
-            (Op::ToGeneric(Space::Local, _), _) => return true,
-            (Op::ToGeneric(..), _) => return false,
-            (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[from, ..]) => {
-                from
-            }
-            (Op::MulAdd(..), &[_, _, from]) => from,
-            (Op::Access(access), _) if access.space == Space::Param => return false,
-            _ => return slots.has_escaped(),
-        };
-    }
-    true
+    let address = body.uses(store).first().copied().unwrap_or(Value::Unknown);
+    !is_slot && !module.may_be_own(function, id, address)
 }

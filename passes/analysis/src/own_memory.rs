@@ -1,0 +1,207 @@
+//! Addresses that may lead into the thread's own memory: its frame, or that of a caller.
+//!
+//! Such an address is one of a `.local` symbol, or what a caller passes, if some caller may pass one. Any other way to such an address lets
+//! the symbol leak (`addresses`): what is computed or loaded in another way may be one only where something leaks. What a function that
+//! nobody in the module calls is passed, is taken for other memory.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::addresses::Base;
+use crate::definitions::Definitions;
+use crate::function::Analyses;
+use crate::param_objects::ParamUse;
+use ptxcheck_ir::{BinaryOp, Body, Callee, FunctionId, Module, Op, Rare, Space, Value};
+
+/// The memory that an address leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    /// A `.local` symbol.
+    Own,
+    /// Memory that is not the thread's own.
+    Other,
+    /// What is passed in the parameter with this number.
+    Param(u32),
+    /// Not known.
+    Unknown,
+}
+
+/// The parameters of functions that are passed addresses of their callers' own memory.
+#[derive(Default)]
+pub(crate) struct OwnParams {
+    /// By function and number.
+    params: FxHashSet<(FunctionId, u32)>,
+    /// Calls through pointers pass some, to any function.
+    is_passed_to_all: bool,
+    /// An address of some frame is somewhere where it is not followed.
+    leaks: bool,
+}
+
+/// A parameter of a function, or, as `None`, those of all functions.
+type Target = Option<(FunctionId, u32)>;
+
+/// Longest chain of definitions that an address is followed through.
+const MAX_CHAIN: usize = 64;
+
+/// The memory that an address leads to, and that where it leads if what is added to it is the address.
+fn leads(
+    module: &Module<'_>,
+    body: &Body<'_>,
+    definitions: &Definitions,
+    address: Value,
+) -> (Lead, Vec<Lead>) {
+    let mut added = Vec::new();
+    let first = follow(module, body, definitions, address, &mut added);
+    let others = added
+        .iter()
+        .map(|&value| follow(module, body, definitions, value, &mut Vec::new()));
+    let others = others.filter(|lead| matches!(lead, Lead::Own | Lead::Param(_)));
+    (first, others.collect())
+}
+
+fn follow(
+    module: &Module<'_>,
+    body: &Body<'_>,
+    definitions: &Definitions,
+    address: Value,
+    added: &mut Vec<Value>,
+) -> Lead {
+    let mut current = address;
+    for _ in 0..MAX_CHAIN {
+        let register = match current {
+            Value::Register(register) => register,
+            Value::Symbol(symbol, _) if module.symbol(symbol).space == Space::Local => return Lead::Own,
+            Value::Symbol(..) => return Lead::Other,
+            Value::Param(number, _) => return Lead::Param(u32::from(number)),
+            _ => return Lead::Unknown,
+        };
+        let &[definition] = definitions.of(register) else {
+            return Lead::Unknown;
+        };
+        let instruction = body.instruction(definition);
+        current = match (instruction.op, body.uses(instruction)) {
+            (Op::ToGeneric(Space::Local, _), _) => return Lead::Own,
+            (Op::ToGeneric(..), _) => return Lead::Other,
+            (Op::Binary(BinaryOp::Add, _), &[from, by]) => {
+                added.extend(by.register().map(|_| by));
+                from
+            }
+            (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Sub, _), &[from, ..]) => from,
+            (Op::MulAdd(..), &[_, _, from]) => from,
+            (Op::Access(access), &[Value::Param(number, _), ..]) if access.space == Space::Param => {
+                return Lead::Param(u32::from(number));
+            }
+            _ => return Lead::Unknown,
+        };
+    }
+    Lead::Unknown
+}
+
+/// True if an address of a function's frame is somewhere where it is not followed.
+fn leaks(body: &Body<'_>, analyses: &Analyses<'_>) -> bool {
+    body.has(Rare::STACK_ALLOC) || analyses.slots().has_leaked()
+}
+
+/// True if an address in a function, none of an access behind a parameter that `addresses` follows, may lead into the thread's own memory.
+/// `passed`: the parameters of the module's functions.
+pub(crate) fn may_be_own<'p>(
+    module: &Module<'_>,
+    id: FunctionId,
+    analyses: &Analyses<'_>,
+    address: Value,
+    passed: impl Fn() -> &'p OwnParams,
+) -> bool {
+    let function = module.function(id);
+    let Some(body) = &function.body else { return true };
+    let may_be = |lead: Lead| match lead {
+        Lead::Own => true,
+        Lead::Other => false,
+        Lead::Param(_) if function.is_kernel() => false,
+        Lead::Param(number) => passed().contains(id, number),
+        Lead::Unknown if function.is_kernel() => leaks(body, analyses),
+        Lead::Unknown => passed().leaks,
+    };
+    if !matches!(address, Value::Register(_) | Value::Symbol(..)) {
+        return true;
+    }
+    let (first, others) = leads(module, body, analyses.definitions(), address);
+    may_be(first) || others.into_iter().any(may_be)
+}
+
+impl OwnParams {
+    /// True if a parameter of a function may be passed an address of the caller's own memory.
+    pub(crate) fn contains(&self, function: FunctionId, number: u32) -> bool {
+        self.is_passed_to_all || self.params.contains(&(function, number))
+    }
+
+    /// Of the functions of a module.
+    pub(crate) fn new<'f, 'a: 'f>(
+        module: &Module<'_>,
+        function: impl Fn(FunctionId) -> &'f Analyses<'a>,
+        param_use: impl Fn(FunctionId) -> Option<&'f ParamUse>,
+    ) -> Self {
+        let mut found = Self {
+            leaks: module.bodies().any(|(id, _, body)| leaks(body, function(id))),
+            ..Self::default()
+        };
+        if !module.has_local_memory && !found.leaks {
+            return found;
+        }
+        let mut passed_on: FxHashMap<(FunctionId, u32), Vec<Target>> = FxHashMap::default();
+        let mut open: Vec<Target> = Vec::new();
+        for (id, caller, body) in module.bodies().filter(|(_, _, body)| !body.calls.is_empty()) {
+            let analyses = function(id);
+            let handed_on = param_use(id).map_or(&[][..], |used| used.passed());
+            for passed in analyses.slots().passed.iter().chain(handed_on) {
+                let target = Some((passed.callee, passed.param.0));
+                match passed.base {
+                    Base::Symbol(_) => open.push(target),
+                    Base::Param((number, _)) => passed_on.entry((id, number)).or_default().push(target),
+                }
+            }
+            let leaks = if caller.is_kernel() {
+                leaks(body, analyses)
+            } else {
+                found.leaks
+            };
+            for call in &body.calls {
+                let callee = match call.callee {
+                    Callee::Direct(symbol) => module.called(symbol),
+                    Callee::Indirect(_) => None,
+                };
+                if callee.is_some_and(|callee| module.function(callee).body.is_none()) {
+                    continue;
+                }
+                for argument in body.arguments(call) {
+                    let target = callee.map(|callee| (callee, argument.param));
+                    if !matches!(
+                        argument.value,
+                        Value::Register(_) | Value::Symbol(..) | Value::Param(..)
+                    ) {
+                        continue;
+                    }
+                    let (first, others) = leads(module, body, analyses.definitions(), argument.value);
+                    for lead in std::iter::once(first).chain(others) {
+                        match lead {
+                            Lead::Own => open.push(target),
+                            Lead::Unknown if leaks => open.push(target),
+                            Lead::Param(number) if !caller.is_kernel() => {
+                                passed_on.entry((id, number)).or_default().push(target);
+                            }
+                            Lead::Param(_) | Lead::Other | Lead::Unknown => {}
+                        }
+                    }
+                }
+            }
+        }
+        while let Some(target) = open.pop() {
+            match target {
+                Some(param) if found.params.insert(param) => {
+                    open.extend(passed_on.remove(&param).into_iter().flatten());
+                }
+                Some(_) => {}
+                None => found.is_passed_to_all = true,
+            }
+        }
+        found
+    }
+}
