@@ -116,6 +116,14 @@ pub fn tags(compiler: &str, target: &str, mode: &str) -> Vec<String> {
     ]
 }
 
+/// The tags of a configuration of clang of which IR is analysed, not PTX.
+#[must_use]
+pub fn tags_of_ir(target: &str, mode: &str) -> Vec<String> {
+    let mut all = tags("clang", target, mode);
+    all.extend(["ir".to_owned(), format!("ir-{mode}")]);
+    all
+}
+
 /// The differences between expected and actual findings, as sentences.
 #[must_use]
 pub fn difference(expected: &[Expected], found: &[Expected]) -> Vec<String> {

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ptxcheck_tests::cases::{Case, files};
-use ptxcheck_tests::expectation::{difference, expected, tags};
+use ptxcheck_tests::expectation::{difference, expected, tags_of_ir};
 use ptxcheck_tests::{binary, missing, report, root};
 
 /// The ways that sources are compiled: flags, and the mode whose markers hold.
@@ -192,13 +192,6 @@ fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Faile
         })?;
     }
     Ok(Completion::Completed)
-}
-
-/// The tags of a configuration of clang of which IR is analysed, not PTX.
-fn tags_of_ir(target: &str, mode: &str) -> Vec<String> {
-    let mut all = tags("clang", target, mode);
-    all.extend(["ir".to_owned(), format!("ir-{mode}")]);
-    all
 }
 
 /// Holds the findings of one program in a compiled case against the case's markers.

@@ -69,7 +69,7 @@ pub(crate) fn passed_by(passed: &[PassedAddress], call: InstructionId) -> &[Pass
     &passed[first..first + count]
 }
 
-/// What a function does with an object behind a parameter, itself or through calls.
+/// Bytes behind a parameter that a function accesses, itself or through calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Touched {
     /// The parameter.
@@ -93,7 +93,7 @@ pub(crate) struct ReturnedAddress {
     pub offset: i64,
 }
 
-/// What callees do with objects whose addresses they are passed.
+/// The uses that callees make of addresses that they are passed.
 pub(crate) trait Callees {
     /// The bytes that a function may touch behind a parameter; `None` if it may do more with the address than that and return it.
     fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]>;

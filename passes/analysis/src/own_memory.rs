@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::addresses::Base;
 use crate::definitions::Definitions;
-use crate::function::Analyses;
 use crate::param_objects::ParamUse;
+use crate::slots::Slots;
 use ptxcheck_ir::{BinaryOp, Body, Callee, FunctionId, Module, Op, Rare, Space, Value};
 
 /// The memory that an address leads to.
@@ -19,7 +19,7 @@ enum Lead {
     Own,
     /// Memory that is not the thread's own.
     Other,
-    /// What is passed in the parameter with this number.
+    /// The address that is passed in the parameter with this number.
     Param(u32),
     /// Not known.
     Unknown,
@@ -34,6 +34,16 @@ pub(crate) struct OwnParams {
     is_passed_to_all: bool,
     /// An address of some frame is somewhere where it is not followed.
     leaks: bool,
+}
+
+/// The analyses of a function that are needed.
+pub(crate) struct Known<'f> {
+    /// Definitions of its registers.
+    pub definitions: &'f Definitions,
+    /// Its slots.
+    pub slots: &'f Slots,
+    /// Its uses of addresses that it is passed.
+    pub param_use: Option<&'f ParamUse>,
 }
 
 /// A parameter of a function, or, as `None`, those of all functions.
@@ -97,8 +107,8 @@ fn follow(
 }
 
 /// True if an address of a function's frame is somewhere where it is not followed.
-fn leaks(body: &Body<'_>, analyses: &Analyses<'_>) -> bool {
-    body.has(Rare::STACK_ALLOC) || analyses.slots().has_leaked()
+fn leaks(body: &Body<'_>, slots: &Slots) -> bool {
+    body.has(Rare::STACK_ALLOC) || slots.has_leaked()
 }
 
 /// True if an address in a function, none of an access behind a parameter that `addresses` follows, may lead into the thread's own memory.
@@ -106,7 +116,7 @@ fn leaks(body: &Body<'_>, analyses: &Analyses<'_>) -> bool {
 pub(crate) fn may_be_own<'p>(
     module: &Module<'_>,
     id: FunctionId,
-    analyses: &Analyses<'_>,
+    known: &Known<'_>,
     address: Value,
     passed: impl Fn() -> &'p OwnParams,
 ) -> bool {
@@ -117,13 +127,13 @@ pub(crate) fn may_be_own<'p>(
         Lead::Other => false,
         Lead::Param(_) if function.is_kernel() => false,
         Lead::Param(number) => passed().contains(id, number),
-        Lead::Unknown if function.is_kernel() => leaks(body, analyses),
+        Lead::Unknown if function.is_kernel() => leaks(body, known.slots),
         Lead::Unknown => passed().leaks,
     };
     if !matches!(address, Value::Register(_) | Value::Symbol(..)) {
         return true;
     }
-    let (first, others) = leads(module, body, analyses.definitions(), address);
+    let (first, others) = leads(module, body, known.definitions, address);
     may_be(first) || others.into_iter().any(may_be)
 }
 
@@ -134,13 +144,9 @@ impl OwnParams {
     }
 
     /// Of the functions of a module.
-    pub(crate) fn new<'f, 'a: 'f>(
-        module: &Module<'_>,
-        function: impl Fn(FunctionId) -> &'f Analyses<'a>,
-        param_use: impl Fn(FunctionId) -> Option<&'f ParamUse>,
-    ) -> Self {
+    pub(crate) fn new<'f>(module: &Module<'_>, known: impl Fn(FunctionId) -> Known<'f>) -> Self {
         let mut found = Self {
-            leaks: module.bodies().any(|(id, _, body)| leaks(body, function(id))),
+            leaks: module.bodies().any(|(id, _, body)| leaks(body, known(id).slots)),
             ..Self::default()
         };
         if !module.has_local_memory && !found.leaks {
@@ -149,9 +155,9 @@ impl OwnParams {
         let mut passed_on: FxHashMap<(FunctionId, u32), Vec<Target>> = FxHashMap::default();
         let mut open: Vec<Target> = Vec::new();
         for (id, caller, body) in module.bodies().filter(|(_, _, body)| !body.calls.is_empty()) {
-            let analyses = function(id);
-            let handed_on = param_use(id).map_or(&[][..], |used| used.passed());
-            for passed in analyses.slots().passed.iter().chain(handed_on) {
+            let known = known(id);
+            let handed_on = known.param_use.map_or(&[][..], |used| used.passed());
+            for passed in known.slots.passed.iter().chain(handed_on) {
                 let target = Some((passed.callee, passed.param.0));
                 match passed.base {
                     Base::Symbol(_) => open.push(target),
@@ -159,7 +165,7 @@ impl OwnParams {
                 }
             }
             let leaks = if caller.is_kernel() {
-                leaks(body, analyses)
+                leaks(body, known.slots)
             } else {
                 found.leaks
             };
@@ -179,7 +185,7 @@ impl OwnParams {
                     ) {
                         continue;
                     }
-                    let (first, others) = leads(module, body, analyses.definitions(), argument.value);
+                    let (first, others) = leads(module, body, known.definitions, argument.value);
                     for lead in std::iter::once(first).chain(others) {
                         match lead {
                             Lead::Own => open.push(target),

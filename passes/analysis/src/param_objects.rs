@@ -1,4 +1,4 @@
-//! What functions do with the objects that their pointer parameters point to: constructors, helpers with out-parameters.
+//! The uses that functions make of the objects behind their pointer parameters: constructors, helpers with out-parameters.
 //!
 //! Callees first, so that what a function passes on is known. Of functions that call each other in a cycle nothing is known.
 
@@ -18,7 +18,7 @@ pub(crate) struct ParamObjects<'a> {
     of: OnceLock<Vec<Option<Box<ParamUse>>>>,
 }
 
-/// What one function does with the objects behind its parameters.
+/// The uses that one function makes of the objects behind its parameters.
 pub(crate) struct ParamUse {
     /// The accesses and uses of addresses that begin at a parameter.
     addresses: Addresses,
@@ -118,7 +118,7 @@ impl<'a> ParamObjects<'a> {
         }
     }
 
-    /// What a function does; `None` for kernels, and where nothing is known.
+    /// The uses that a function makes; `None` for kernels, and where nothing is known.
     pub(crate) fn of(&self, function: FunctionId) -> Option<&ParamUse> {
         let all = self.of.get_or_init(|| {
             let mut known = Known((0..self.module.functions.len()).map(|_| None).collect());

@@ -12,7 +12,7 @@ use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
 use crate::function::Analyses;
 use crate::launches::{Launches, Shape};
-use crate::own_memory::{self, OwnParams};
+use crate::own_memory::{self, Known, OwnParams};
 use crate::param_objects::{ParamObjects, ParamUse};
 
 /// Options of the analyses: they skip work that only findings nobody reports would need.
@@ -132,7 +132,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// What a function does with the objects that its callers pass the addresses of; `None` where no function is passed an address
+    /// The uses that a function makes of the objects that its callers pass the addresses of; `None` where no function is passed an address
     /// in `.local` memory that is followed.
     pub(crate) fn param_use(&self, function: FunctionId) -> Option<&ParamUse> {
         let has_passed = || {
@@ -147,14 +147,16 @@ impl<'a> Shared<'a> {
     /// True if an instruction of a function that accesses an address may access the thread's own memory: its frame, or that of a caller.
     #[must_use]
     pub(crate) fn may_be_own(&self, function: FunctionId, id: InstructionId, address: Value) -> bool {
-        let passed = || {
-            let made = || OwnParams::new(self.module, |id| self.function(id), |id| self.param_use(id));
-            self.own_params.get_or_init(made)
+        let known = |id: FunctionId| Known {
+            definitions: self.function(id).definitions(),
+            slots: self.function(id).slots(),
+            param_use: self.param_use(id),
         };
+        let passed = || self.own_params.get_or_init(|| OwnParams::new(self.module, known));
         if let Some(((number, _), ..)) = self.param_use(function).and_then(|used| used.access(id)) {
             return passed().contains(function, number);
         }
-        own_memory::may_be_own(self.module, function, self.function(function), address, passed)
+        own_memory::may_be_own(self.module, function, &known(function), address, passed)
     }
 
     /// The direct calls.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use libtest_mimic::{Completion, Failed, Trial};
 use ptxcheck_tests::cases::{Case, files};
-use ptxcheck_tests::expectation::{Expected, difference, expected, tags};
+use ptxcheck_tests::expectation::{Expected, difference, expected, tags_of_ir};
 use ptxcheck_tests::{binary, missing, root};
 
 use super::compilers::{Project, Said};
@@ -82,11 +82,11 @@ fn hold(case: &Case, target: &str, mode: &str, source: &str, said: &Said) -> Res
         return Err(format!("exit code {:?}\n{}", said.code, said.text));
     }
     let mut found = reported(&said.text, source);
-    let mut wanted = expected(&case.text, &tags("clang", target, mode))?;
+    let mut wanted = expected(&case.text, &tags_of_ir(target, mode))?;
     wanted.dedup();
     // As in `llvm.rs`: IR may have what a code generator loses.
     for (other, _) in MODES {
-        let allowed = expected(&case.text, &tags("clang", target, other))?;
+        let allowed = expected(&case.text, &tags_of_ir(target, other))?;
         wanted.extend(allowed.into_iter().filter(|one| found.contains(one)));
     }
     let has_cast = |line| found.iter().any(|one| one.line == line && one.code == "PTX202");

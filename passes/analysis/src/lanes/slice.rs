@@ -362,7 +362,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What a function reads behind a parameter is in slots of its callers; what it may write there, it stores, or its callees do.
+    /// Bytes that a function reads behind a parameter are in slots of its callers; those that it may write there, it stores, or its callees do.
     fn follow_object(&mut self, behind: Behind) {
         let module = self.module;
         if behind.is_written {

@@ -212,7 +212,7 @@ impl Flow<'_> {
             }
             Effect::Spoil(slot) => self.spoil(node, state, (context, slot)),
             Effect::SpoilEscaped => {
-                // What a callee does through addresses that it is passed is seen there, if its code follows.
+                // Accesses of a callee through addresses that it is passed are seen there, if its code follows.
                 for &slot in &context.slice.escaping {
                     if let Some(place) = context.slice.slot(slot)
                         && (slots.leaks(slot) || is_opaque_call)

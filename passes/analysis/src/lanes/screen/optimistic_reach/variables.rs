@@ -425,7 +425,7 @@ impl OptimisticReach<'_, '_> {
             && let Some(used) = self.facts.module.param_use(self.function)
             && used.access(id).is_some()
         {
-            // What a caller, or a function that it calls, stores.
+            // A caller, or a function that it calls, stores it.
             Knowable::LANE
         } else {
             Knowable::UNKNOWN
