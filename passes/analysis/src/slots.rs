@@ -66,8 +66,8 @@ pub(crate) struct Slots {
     pub passed: Vec<PassedAddress>,
     /// For each slot: true if code that does not name its symbol, and was not passed its address, may access it.
     leaking: Vec<bool>,
-    /// For each slot: true if a function that is passed its address may write some of its bytes.
-    written_by_callees: Vec<bool>,
+    /// By slot, the passed addresses through which functions may write some of its bytes: numbers in `passed`.
+    callee_writers: Groups<u32>,
 }
 
 impl Slots {
@@ -80,7 +80,7 @@ impl Slots {
         has_leaked: false,
         passed: Vec::new(),
         leaking: Vec::new(),
-        written_by_callees: Vec::new(),
+        callee_writers: Groups::EMPTY,
     };
 
     /// Of `body`. Costs a pass over the body if it names `.local` symbols, else nothing. `follows_params`: it is no kernel's, and
@@ -107,22 +107,6 @@ impl Slots {
                 found.accesses.push((id, number));
             }
         }
-        let mut written = Vec::new();
-        for passed in &addresses.passed {
-            if addresses.leaks(passed.base) {
-                continue;
-            }
-            for touched in callees.touched(passed.callee, passed.param).unwrap_or(&[]) {
-                let Some(offset) = passed.offset.checked_add(touched.offset) else {
-                    continue;
-                };
-                let (base, count) = (passed.base, touched.count);
-                if let Some(slot) = slot_of(Bytes { base, offset, count }) {
-                    found.number(slot);
-                    written.extend(touched.is_written.then_some(slot));
-                }
-            }
-        }
         let symbols = |bases: &[Base]| -> Vec<SymbolId> {
             let symbols = bases.iter().filter_map(|base| match base {
                 Base::Symbol(symbol) => Some(*symbol),
@@ -131,6 +115,23 @@ impl Slots {
             symbols.collect()
         };
         let leaked = symbols(&addresses.leaked);
+        let mut all_passed = addresses.passed;
+        all_passed.retain(
+            |passed| matches!(passed.base, Base::Symbol(symbol) if leaked.binary_search(&symbol).is_err()),
+        );
+        let mut written = Vec::new();
+        for (passed, number) in all_passed.iter().zip(0..) {
+            for touched in callees.touched(passed.callee, passed.param).unwrap_or(&[]) {
+                let Some(offset) = passed.offset.checked_add(touched.offset) else {
+                    continue;
+                };
+                let (base, count) = (passed.base, touched.count);
+                if let Some(slot) = slot_of(Bytes { base, offset, count }) {
+                    found.number(slot);
+                    written.extend(touched.is_written.then_some((slot, number)));
+                }
+            }
+        }
         let mut slots = Self::of_accesses(body, found, &symbols(&addresses.escaped));
         slots.has_leaked = !leaked.is_empty();
         slots.leaking = slots
@@ -138,18 +139,15 @@ impl Slots {
             .iter()
             .map(|slot| leaked.binary_search(&slot.symbol).is_ok())
             .collect();
-        slots.written_by_callees = vec![false; slots.slots.len()];
-        for slot in written {
+        let mut writers = Vec::new();
+        for (slot, number) in written {
             if let Some(slot) = slots.at(slot.symbol, slot.offset, slot.bytes) {
-                let all: Vec<SlotId> = std::iter::once(slot).chain(slots.overlapping(slot)).collect();
-                all.iter()
-                    .for_each(|&slot| slots.written_by_callees[slot as usize] = true);
+                let all = std::iter::once(slot).chain(slots.overlapping(slot));
+                writers.extend(all.map(|slot| (slot as usize, number)));
             }
         }
-        slots.passed = addresses.passed;
-        slots.passed.retain(
-            |passed| matches!(passed.base, Base::Symbol(symbol) if leaked.binary_search(&symbol).is_err()),
-        );
+        slots.callee_writers = Groups::new(slots.slots.len(), writers.iter().copied());
+        slots.passed = all_passed;
         slots
     }
 
@@ -190,7 +188,7 @@ impl Slots {
             has_leaked: false,
             passed: Vec::new(),
             leaking: Vec::new(),
-            written_by_callees: Vec::new(),
+            callee_writers: Groups::EMPTY,
         }
     }
 
@@ -243,7 +241,13 @@ impl Slots {
     /// True if a function that is passed its address may write some bytes of a slot.
     #[must_use]
     pub(crate) fn is_written_by_callees(&self, slot: SlotId) -> bool {
-        self.written_by_callees[slot as usize]
+        !self.callee_writers.of(slot as usize).is_empty()
+    }
+
+    /// The passed addresses through which functions may write some bytes of a slot.
+    pub(crate) fn writing_calls(&self, slot: SlotId) -> impl Iterator<Item = &PassedAddress> {
+        let numbers = self.callee_writers.of(slot as usize);
+        numbers.iter().map(|&number| &self.passed[number as usize])
     }
 
     /// The slots of a symbol.

@@ -303,10 +303,8 @@ impl Search<'_, '_> {
                     }
                 }
                 let own = slots.slots[slot as usize];
-                for passed in &slots.passed {
-                    if passed.base == Base::Symbol(own.symbol) {
-                        self.ask(passed, own.offset, own.bytes);
-                    }
+                for passed in slots.writing_calls(slot) {
+                    self.ask(passed, own.offset, own.bytes);
                 }
             }
             FrameVariable::Param(number, offset) => {
