@@ -26,7 +26,8 @@ use crate::shared::Shared;
 use crate::slots::Effect;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Space, Special, Value,
+    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Space,
+    Special, Value,
 };
 
 /// The kernels that may have an exchange, in the order of the input.
