@@ -317,3 +317,70 @@ pub(super) const LANES: [u32; WARP] = {
     }
     lanes
 };
+
+#[cfg(test)]
+mod tests {
+    use ptxcheck_ir::{AccessKind, Op, Space};
+
+    use super::{LANES, Sum, Sums};
+    use crate::testing::with_ptx;
+
+    /// Sums of the addresses of all loads and stores in global memory, in the order of the code.
+    fn sums(code: &str) -> Vec<Option<Sum<32>>> {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {{\n\
+             .reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n{code}\nret;\n}}\n"
+        );
+        let mut found = Vec::new();
+        with_ptx(&text, |module| {
+            let function = ptxcheck_ir::FunctionId::new(0);
+            let body = module.module.functions[0].body.as_ref().unwrap();
+            let mut sums = Sums::new(body, module.function(function), (true, false), LANES);
+            for instruction in &body.instructions {
+                if let Op::Access(access) = instruction.op
+                    && access.space == Space::Global
+                    && matches!(access.kind, AccessKind::Load | AccessKind::Store)
+                {
+                    found.push(sums.of(body.uses(instruction)[0]));
+                }
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn one_begin_has_one_number_wherever_it_is_computed() {
+        let found = sums(
+            "ld.param.u64 %rd1, [p];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, %ntid.x;\n\
+             mad.lo.s32 %r4, %r1, %r3, %r2;\nmul.wide.s32 %rd2, %r4, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r2;\n\
+             mul.lo.s32 %r5, %r1, %r3;\nadd.s32 %r6, %r5, 1;\nadd.s32 %r7, %r6, %r2;\ncvt.s64.s32 %rd4, %r7;\nshl.b64 %rd5, %rd4, 2;\n\
+             add.s64 %rd6, %rd5, %rd1;\nld.global.u32 %r8, [%rd6];\n\
+             ld.param.u64 %rd7, [q];\nadd.s64 %rd8, %rd7, %rd2;\nld.global.u32 %r9, [%rd8];\n\
+             mul.wide.s32 %rd9, %r4, 8;\nadd.s64 %rd10, %rd1, %rd9;\nld.global.u32 %r10, [%rd10];",
+        );
+        let [Some(written), Some(read), Some(other), Some(wider)] = found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(written.parts, read.parts);
+        let by = |sum: Sum<32>, factor: u64, past: u64| {
+            (0..32).all(|lane| sum.by[lane as usize] == lane * factor + past)
+        };
+        assert!(by(written, 4, 0) && by(read, 4, 4) && by(wider, 8, 0));
+        assert_ne!(written.parts, other.parts);
+        assert_ne!(written.parts, wider.parts);
+    }
+
+    #[test]
+    fn what_threads_do_not_share_is_no_part() {
+        let found = sums(
+            "ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nld.param.u32 %r2, [n];\nmul.lo.s32 %r3, %r1, %r2;\n\
+             mul.wide.s32 %rd2, %r3, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r1;\n\
+             ld.global.u64 %rd4, [%rd1];\nld.global.u32 %r4, [%rd4];",
+        );
+        let [by_thread, Some(begin), loaded] = found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!((by_thread, loaded), (None, None));
+        assert_eq!(begin.by, [0; 32]);
+    }
+}
