@@ -2,7 +2,7 @@
 // defect: a lane with a long list writes its list's place to shared memory, and the others read it with nothing in between
 // class: B
 // when: a warp in which a lane has a list of 32 elements or more
-// found: missed
+// found: potential
 
 constexpr int THREADS = 256;
 
