@@ -378,8 +378,8 @@ fn check_and_audit(project: &Project) -> Result<(), String> {
 fn adoption(project: &Project) -> Result<(), String> {
     let kernel = |number: usize| {
         format!(
-            "__global__ void kernel_{number}(int *out) {{\n    if (threadIdx.x % 32 < {number})\n        \
-             out[{number}] = __shfl_xor_sync(0xffffffff, out[{number}], {number});\n    out[threadIdx.x] = 1;\n}}\n"
+            "__global__ void kernel_{number}(int *out, const int *in) {{\n    if (threadIdx.x % 32 < {number})\n        \
+             out[{number}] = __shfl_xor_sync(0xffffffff, in[{number}], {number});\n    out[threadIdx.x] = 1;\n}}\n"
         )
     };
     let all = |numbers: &[usize]| numbers.iter().map(|&number| kernel(number)).collect::<String>();
