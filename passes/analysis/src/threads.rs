@@ -3,7 +3,7 @@
 use crate::definitions::Definitions;
 use crate::function::Analyses;
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones};
-use ptxcheck_ir::{BinaryOp, Body, Op, Register, Special, SymbolId, Value};
+use ptxcheck_ir::{BinaryOp, Body, InstructionId, Op, Register, Special, SymbolId, Value};
 
 /// The threads of a warp of a CTA of one dimension, or of the part of a warp that lies in the first row of a CTA.
 pub(crate) struct Threads<'a, 'm> {
@@ -17,7 +17,8 @@ pub(crate) struct Threads<'a, 'm> {
 /// Lanes of a warp.
 const WARP: usize = 32;
 
-const LANES: [u32; WARP] = {
+/// All lanes of a warp.
+pub(crate) const LANES: [u32; WARP] = {
     let mut lanes = [0; WARP];
     let mut lane = 0;
     while lane < WARP {
@@ -126,21 +127,8 @@ impl Threads<'_, '_> {
 
     /// The value that a register is loaded with from a variable in local memory that is written once, before, and how the load extends it.
     fn stored(&self, register: Register) -> Option<(Value, Op)> {
-        let analyses = self.memory?;
         let load = self.definitions.only(self.body, register)?;
-        let store = self.body.instruction(analyses.store_for(load)?);
-        let (Op::Access(stored), Op::Access(loaded)) = (store.op, self.body.instruction(load).op) else {
-            return None;
-        };
-        let value = self.body.uses(store).get(2).copied();
-        let extension = loaded.extension(self.body.registers[register.index()].bits);
-        let is_whole = |value: &Value| {
-            let register = value
-                .register()
-                .map(|register| self.body.registers[register.index()].bits);
-            stored.bits == loaded.bits && register.is_none_or(|bits| bits == stored.bits)
-        };
-        value.filter(is_whole).map(|value| (value, extension))
+        stored(self.memory?, self.body, load, register)
     }
 
     fn values<const N: usize>(&self, value: Value, lanes: &[u32; N], left: &mut usize) -> Option<[u64; N]> {
@@ -187,6 +175,26 @@ impl Threads<'_, '_> {
         }
         Some(known)
     }
+}
+
+/// The value that a load into a register reads from a variable in local memory that is written once, before, and how the load extends it.
+pub(crate) fn stored(
+    analyses: &Analyses<'_>,
+    body: &Body<'_>,
+    load: InstructionId,
+    register: Register,
+) -> Option<(Value, Op)> {
+    let store = body.instruction(analyses.store_for(load)?);
+    let (Op::Access(stored), Op::Access(loaded)) = (store.op, body.instruction(load).op) else {
+        return None;
+    };
+    let bits = |register: Register| body.registers[register.index()].bits;
+    let is_whole = |value: &Value| {
+        let register = value.register();
+        stored.bits == loaded.bits && register.is_none_or(|register| bits(register) == stored.bits)
+    };
+    let value = body.uses(store).get(2).copied().filter(is_whole)?;
+    Some((value, loaded.extension(bits(register))))
 }
 
 /// Offsets of 32 or 64 bits; `None` for other widths.

@@ -12,6 +12,7 @@
 
 mod clashes;
 mod found;
+mod kernels;
 mod pairs;
 mod possible;
 mod screen;
@@ -22,25 +23,19 @@ mod used;
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-use rustc_hash::FxHashSet;
-
 use self::clashes::{ByLane, Clash};
 pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
+use self::kernels::{Launches, by_object, launches, placed, search};
 use self::pairs::definite;
 pub(crate) use self::possible::find as find_possible;
 use self::touches::Touches;
 use super::flow::Flow;
 use super::graph::NodeKind;
-use super::kernel::layouts;
-use super::launch::{INDEPENDENT_LANES, Launch, launches_of};
+use super::launch::{INDEPENDENT_LANES, Launch};
 use super::layout::LaneLayout;
-use super::roots::Calls;
 use super::scenario::Fixed;
 use super::site::Site;
 use super::slice::Slices;
-use super::verdict;
-use crate::launches::MAX_LAUNCHED_SHAPES;
 use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Space};
@@ -50,63 +45,41 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
     if module.module.target.sm < INDEPENDENT_LANES {
         return Vec::new();
     }
-    let suspects = screen::suspects(module);
-    if suspects.is_empty() {
-        return Vec::new();
-    }
-    let calls = Calls::new(module);
-    let visited = calls.visited(module, &suspects);
-    let slices = Slices::with_addresses(module, &visited);
-    let of_one = |&function: &FunctionId| {
-        let found = of_kernel(module, &slices, function).unwrap_or_default();
-        // A search that the deadline cut short proves nothing.
-        if module.deadline.is_over() {
-            Vec::new()
-        } else {
-            found
-        }
-    };
-    suspects.par_iter().map(of_one).flatten().collect()
+    search(module, &screen::suspects(module), |slices, function| {
+        of_kernel(module, slices, function)
+    })
 }
 
 /// The pairs of a kernel; `None` if it is too much work.
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<Exchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
-    let mut pairs = in_layout(&layout)?;
+    let Launches { each, shown: launch } = launches(&layout)?;
+    let mut pairs = in_layout(&layout, &each)?;
     let loops = loops_of_accesses(&layout);
     if !loops.is_empty() {
         let functions = layout.graph.contexts.iter().map(|context| context.function);
         let in_states = slices.in_states(functions);
         for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
             let peeled = layout.peeled(&in_states, of, FEW_ROUNDS);
-            pairs.extend(peeled.and_then(|peeled| in_layout(&peeled)).unwrap_or_default());
+            pairs.extend(
+                peeled
+                    .and_then(|peeled| in_layout(&peeled, &each))
+                    .unwrap_or_default(),
+            );
         }
     }
-    let bounds = &module.module.function(function).launch;
-    let launches = launches_of(module, function, module.reads_other_dimensions(function));
-    let launch = match launches[..] {
-        [launch] => launch,
-        _ => Launch::several(bounds, &launches),
-    };
-    let mut known: FxHashSet<(Site, Site)> = FxHashSet::default();
-    let mut exchanges: Vec<Exchange> = Vec::new();
-    for found in pairs {
-        let (object, space, pair) = (found.object, found.space, found.pair());
-        if !known.insert((pair.write.clone(), pair.other.clone())) {
-            continue;
-        }
-        match exchanges.iter_mut().find(|known| known.object == object) {
-            Some(known) => known.pairs.push(pair),
-            None => exchanges.push(Exchange {
-                function,
-                object,
-                space,
-                pairs: vec![pair],
-                launch,
-            }),
-        }
-    }
-    Some(exchanges)
+    let pairs = pairs
+        .into_iter()
+        .map(|found| (found.object, (found.space, found.pair())));
+    let groups = by_object(pairs, |(_, pair)| (pair.write.clone(), pair.other.clone()));
+    let exchanges = groups.into_iter().map(|(object, pairs)| Exchange {
+        function,
+        object,
+        space: pairs[0].0,
+        pairs: pairs.into_iter().map(|(_, pair)| pair).collect(),
+        launch,
+    });
+    Some(exchanges.collect())
 }
 
 /// The loops with a write to memory that threads share and another access to it, of which the rounds are looked at one by one: lanes may
@@ -148,19 +121,10 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
 }
 
 /// The pairs of a layout: those that are definite with each launch, in the order of the code; `None` if it is too much work.
-fn in_layout(layout: &LaneLayout<'_>) -> Option<Vec<Known>> {
-    let (module, function) = (layout.module, layout.function);
-    let launches = launches_of(module, function, module.reads_other_dimensions(function));
-    if launches.len() > MAX_LAUNCHED_SHAPES {
-        return None;
-    }
+fn in_layout(layout: &LaneLayout<'_>, each: &[Launch]) -> Option<Vec<Known>> {
     let kernel = Kernel { layout };
-    let each = match launches[..] {
-        [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
-        _ => launches,
-    };
     let mut common: Option<BTreeMap<Key, Known>> = None;
-    for launch in each {
+    for &launch in each {
         let found = kernel.launched(launch)?;
         let known = match common.take() {
             None => found.pairs,
@@ -249,30 +213,18 @@ impl Kernel<'_> {
     }
 
     fn pair(&self, touches: &Touches, clash: &Clash) -> (Key, Known) {
-        let (graph, order) = (&self.layout.graph, &self.layout.order);
         let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
-        let place = |touch: &touches::Touch| (order.rank[touch.node as usize], touch.at.index() as u32);
-        let site = |touch: &touches::Touch| Site {
-            instruction: touch.at,
-            ..verdict::site(graph, touch.node)
-        };
-        let is_behind = place(other) > place(write);
-        let kind = match other.is_store {
-            true => PairKind::TwoWrites,
-            false if is_behind => PairKind::ReadAfterWrite,
-            false => PairKind::WriteAfterRead,
-        };
-        let mut both = [place(write), place(other)];
-        both.sort_unstable_by(|a, b| b.cmp(a));
+        let place = |touch: &touches::Touch| (touch.node, touch.at);
+        let placed = placed(self.layout, place(write), place(other), other.is_store);
         let known = Known {
             object: write.object,
             space: write.space,
-            write: site(write),
-            other: site(other),
-            kind,
+            write: placed.write,
+            other: placed.other,
+            kind: placed.kind,
             lanes: clash.lanes,
             is_volatile: write.is_volatile && other.is_volatile,
         };
-        ((both, is_behind, other.node), known)
+        ((placed.both, placed.is_behind, other.node), known)
     }
 }

@@ -22,6 +22,7 @@ use rustc_hash::FxHashSet;
 use super::flow::Flow;
 use super::graph::{Context, NONE, NodeKind, Test};
 use super::slice::Cell;
+use crate::addresses::stored;
 use crate::limits::MAX_UNIFORM_STEPS;
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::evaluate::is_interpreted;
@@ -266,7 +267,7 @@ impl<'f, 'a> Search<'f, 'a> {
             && access.kind != AccessKind::Load
             && let Some((owner, slot)) = graph.object(node, step)
         {
-            let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+            let stored = stored(body, instruction);
             let is_one = access.kind == AccessKind::Store && access.count == 1;
             let reasons = if is_one {
                 self.value(context, stored) | kept
@@ -279,7 +280,7 @@ impl<'f, 'a> Search<'f, 'a> {
             && !matches!(graph.nodes[node as usize].kind, NodeKind::Enter(_));
         match slots.effect(step, instruction) {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
-                let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+                let stored = stored(body, instruction);
                 let reasons = match effect {
                     Effect::Store(_) => self.value(context, stored) | kept,
                     _ => OTHER,

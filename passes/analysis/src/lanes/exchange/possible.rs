@@ -9,54 +9,37 @@
 //!                has for itself: a thread's own part of an array
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::clashes::clashes;
-use super::found::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
+use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
+use super::kernels::{Place, by_object, launches, leading_to, placed, search};
 use super::segments::{self, Ways};
 use super::touches::{Loose, Touch, Touches};
 use super::used::is_used;
 use crate::lanes::flow::Flow;
-use crate::lanes::kernel::layouts;
-use crate::lanes::launch::{Launch, launches_of};
+use crate::lanes::launch::Launch;
 use crate::lanes::layout::LaneLayout;
-use crate::lanes::roots::Calls;
 use crate::lanes::scenario::Fixed;
-use crate::lanes::site::Site;
 use crate::lanes::slice::Slices;
 use crate::lanes::value::{Base, Lanes, lanes};
-use crate::lanes::verdict;
-use crate::launches::MAX_LAUNCHED_SHAPES;
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, Value};
 
 /// All of a module, in the order of the input, in variables of which no exchange is definite.
 pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleExchange> {
-    let suspects = suspects(module);
-    if suspects.is_empty() {
-        return Vec::new();
-    }
-    let calls = Calls::new(module);
-    let visited = calls.visited(module, &suspects);
-    let slices = Slices::with_addresses(module, &visited);
-    let of_one = |&function: &FunctionId| {
-        let mut found = of_kernel(module, &slices, function).unwrap_or_default();
+    search(module, &suspects(module), |slices, function| {
+        let mut found = of_kernel(module, slices, function)?;
         found.retain(|possible| {
             let mut known = definite.iter();
             !known
                 .any(|exchange| (exchange.function, exchange.object) == (possible.function, possible.object))
         });
-        if module.deadline.is_over() {
-            Vec::new()
-        } else {
-            found
-        }
-    };
-    suspects.par_iter().map(of_one).flatten().collect()
+        Some(found)
+    })
 }
 
 /// The kernels that read and write variables in shared memory, themselves or in functions that they call.
@@ -66,15 +49,7 @@ fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
         let is_small = body.instructions.len() <= MAX_EXCHANGE_INSTRUCTIONS;
         marked[id.index()] = is_small && !function.is_damaged && exchanges(module, body);
     }
-    if !marked.contains(&true) {
-        return Vec::new();
-    }
-    module.call_graph().mark_callers(&mut marked);
-    let kernels = module
-        .module
-        .bodies()
-        .filter(|(id, function, _)| marked[id.index()] && function.is_kernel() && !function.is_damaged);
-    kernels.map(|(id, ..)| id).collect()
+    leading_to(module, marked)
 }
 
 fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
@@ -92,21 +67,9 @@ fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
 /// The pairs of a kernel, of those that it has with each of its launches and layouts; `None` if it is too much work.
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<PossibleExchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
-    let bounds = &module.module.function(function).launch;
-    let launches = launches_of(module, function, module.reads_other_dimensions(function));
-    if launches.len() > MAX_LAUNCHED_SHAPES {
-        return None;
-    }
-    let shown = match launches[..] {
-        [launch] => launch,
-        _ => Launch::several(bounds, &launches),
-    };
-    let each = match launches[..] {
-        [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
-        _ => launches,
-    };
+    let launches = launches(&layout)?;
     let mut common: Option<BTreeMap<Key, (Object, PossiblePair)>> = None;
-    for launch in each {
+    for launch in launches.each {
         let found = launched(&layout, launch)?;
         let known = match common.take() {
             None => found,
@@ -120,26 +83,20 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
         }
         common = Some(known);
     }
-    let mut exchanges: Vec<PossibleExchange> = Vec::new();
-    let mut sites: BTreeSet<(Site, Site)> = BTreeSet::new();
-    for (object, pair) in common.into_iter().flat_map(BTreeMap::into_values) {
-        if !sites.insert((pair.write.clone(), pair.other.clone())) {
-            continue;
-        }
-        match exchanges.iter_mut().find(|known| known.object == object) {
-            Some(known) => known.pairs.push(pair),
-            None => exchanges.push(PossibleExchange {
-                function,
-                object,
-                pairs: vec![pair],
-                launch: shown,
-            }),
-        }
-    }
-    Some(exchanges)
+    let pairs = common.into_iter().flat_map(BTreeMap::into_values);
+    let groups = by_object(pairs, |pair: &PossiblePair| {
+        (pair.write.clone(), pair.other.clone())
+    });
+    let exchanges = groups.into_iter().map(|(object, pairs)| PossibleExchange {
+        function,
+        object,
+        pairs,
+        launch: launches.shown,
+    });
+    Some(exchanges.collect())
 }
 
-/// The places of both accesses in the order of the graph, the later one first, and true if that is the write.
+/// The places of both accesses in the order of the graph, the later one first, and true if the first is the write.
 type Key = ([(u32, u32); 2], bool);
 
 /// The pairs with one launch.
@@ -157,27 +114,13 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<BTreeMap<Key, (Ob
         if !possible.is_store && !is_used(&flow, other.0, other.1) {
             continue;
         }
-        let place = |(node, at): (u32, ptxcheck_ir::InstructionId)| {
-            (layout.order.rank[node as usize], at.index() as u32)
-        };
-        let is_write_last = place(write) > place(other);
-        let kind = match (possible.is_store, is_write_last) {
-            (true, _) => PairKind::TwoWrites,
-            (false, true) => PairKind::WriteAfterRead,
-            (false, false) => PairKind::ReadAfterWrite,
-        };
-        let mut both = [place(write), place(other)];
-        both.sort_unstable_by(|a, b| b.cmp(a));
-        let site = |(node, at)| Site {
-            instruction: at,
-            ..verdict::site(&layout.graph, node)
-        };
+        let placed = placed(layout, write, other, possible.is_store);
         let pair = PossiblePair {
-            write: site(write),
-            other: site(other),
-            kind,
+            write: placed.write,
+            other: placed.other,
+            kind: placed.kind,
         };
-        found.insert((both, is_write_last), (possible.object, pair));
+        found.insert((placed.both, placed.is_behind), (possible.object, pair));
     }
     layout.keep(flow.pool);
     Some(found)
@@ -192,7 +135,7 @@ enum Access {
 
 impl Access {
     /// Its node and instruction.
-    fn at(self, touches: &Touches) -> (u32, ptxcheck_ir::InstructionId) {
+    fn at(self, touches: &Touches) -> Place {
         match self {
             Self::Known(number) => (touches.all[number].node, touches.all[number].at),
             Self::Loose(number) => (touches.loose[number].node, touches.loose[number].at),

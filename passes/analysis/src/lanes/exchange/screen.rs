@@ -16,7 +16,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::sums::{LANES, Sums};
+use super::kernels::leading_to;
+use super::sums::Sums;
 use super::touches::{orders, stored, touched};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
@@ -24,6 +25,7 @@ use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_STEPS};
 use crate::shared::Shared;
 use crate::slots::Effect;
+use crate::threads::LANES;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
     AccessKind, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Space,
@@ -39,15 +41,7 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
         }
         marked[id.index()] = !function.is_damaged && may_exchange(module, id, body);
     }
-    if !marked.contains(&true) {
-        return Vec::new();
-    }
-    module.call_graph().mark_callers(&mut marked);
-    let kernels = module
-        .module
-        .bodies()
-        .filter(|(id, function, _)| marked[id.index()] && function.is_kernel() && !function.is_damaged);
-    kernels.map(|(id, ..)| id).collect()
+    leading_to(module, marked)
 }
 
 /// True if the ways of two lanes through a function may lead to such accesses.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::definitions::Definitions;
 use crate::function::Analyses;
-use crate::lanes::value::WARP;
+use crate::threads::stored;
 use ptxcheck_ir::evaluate::{evaluate_result, is_interpreted, ones};
 use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, Instruction, InstructionId, Op, Register, Space, Special, Value,
@@ -178,8 +178,8 @@ impl<'a, 'm, const N: usize> Sums<'a, 'm, N> {
                     ))
                 }
                 _ => {
-                    let stored = self.stored(definition, register)?;
-                    self.sum(stored, depth)
+                    let (value, extension) = stored(self.memory?, body, definition, register)?;
+                    (extension == Op::Copy).then(|| self.sum(value, depth))?
                 }
             },
             Op::ToGeneric(..) | Op::FromGeneric(..) => self.sum(*uses.first()?, depth),
@@ -202,22 +202,6 @@ impl<'a, 'm, const N: usize> Sums<'a, 'm, N> {
             }
             _ => None,
         }
-    }
-
-    /// The value that a load reads from a variable on the stack that is written once, before, and as wide.
-    fn stored(&self, load: InstructionId, register: Register) -> Option<Value> {
-        let analyses = self.memory?;
-        let store = self.body.instruction(analyses.store_for(load)?);
-        let (Op::Access(stored), Op::Access(loaded)) = (store.op, self.body.instruction(load).op) else {
-            return None;
-        };
-        let value = self.body.uses(store).get(2).copied()?;
-        let bits = |register: Register| self.body.registers[register.index()].bits;
-        let is_whole = stored.bits == loaded.bits && bits(register) == loaded.bits;
-        let is_as_wide = value
-            .register()
-            .is_none_or(|register| bits(register) == stored.bits);
-        (is_whole && is_as_wide).then_some(value)
     }
 
     fn evaluated(
@@ -307,23 +291,13 @@ const MAX_USES: usize = 4;
 /// Odd, so that different atoms rarely have one number.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// All lanes of a warp.
-pub(super) const LANES: [u32; WARP] = {
-    let mut lanes = [0; WARP];
-    let mut lane = 0;
-    while lane < WARP {
-        lanes[lane] = lane as u32;
-        lane += 1;
-    }
-    lanes
-};
-
 #[cfg(test)]
 mod tests {
     use ptxcheck_ir::{AccessKind, Op, Space};
 
-    use super::{LANES, Sum, Sums};
+    use super::{Sum, Sums};
     use crate::testing::with_ptx;
+    use crate::threads::LANES;
 
     /// Sums of the addresses of all loads and stores in global memory, in the order of the code.
     fn sums(code: &str) -> Vec<Option<Sum<32>>> {

@@ -7,6 +7,7 @@ use super::super::slice::Cell;
 use super::super::transfer::{self, Application, MAX_USES};
 use super::super::value::{ALL, Base, Lanes, ValueId, Vector, lanes};
 use super::{Flow, State};
+use crate::addresses::stored;
 use crate::limits::LANE_ROUNDS_TO_WIDEN;
 use crate::slots::{Effect, Slot, SlotId};
 use ptxcheck_ir::evaluate::{is_interpreted, ones};
@@ -183,12 +184,7 @@ impl Flow<'_> {
         {
             // Nobody else's object is there.
             if access.kind == AccessKind::Store && access.count == 1 {
-                let stored = context
-                    .body
-                    .uses(instruction)
-                    .get(2)
-                    .copied()
-                    .unwrap_or(Value::Unknown);
+                let stored = stored(context.body, instruction);
                 let value = self.value(node, state, stored);
                 self.store(node, state, (owner, slot), value, guard, site);
             } else {
@@ -201,12 +197,7 @@ impl Flow<'_> {
         let slots = self.module.function(context.function).slots();
         match slots.effect(step, instruction) {
             Effect::Store(slot) => {
-                let stored = context
-                    .body
-                    .uses(instruction)
-                    .get(2)
-                    .copied()
-                    .unwrap_or(Value::Unknown);
+                let stored = stored(context.body, instruction);
                 let value = self.value(node, state, stored);
                 self.store(node, state, (context, slot), value, guard, site);
             }

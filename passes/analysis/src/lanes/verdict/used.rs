@@ -27,6 +27,7 @@ use super::super::value::{Lanes, WARP, lanes, set_of};
 use super::super::visible;
 use super::format::argument_places;
 use super::meet::Call;
+use crate::addresses::stored;
 use crate::function::Analyses;
 use crate::slots::{Effect, Slot, SlotId};
 use crate::variable::{FrameVariable, Variable};
@@ -444,7 +445,7 @@ impl Point<'_, '_> {
         let slots = self.flow.module.function(function).slots();
         match slots.effect(id, instruction) {
             Effect::Store(slot) => {
-                let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+                let stored = stored(body, instruction);
                 self.write(FrameVariable::slot(slot), self.of(stored), truth);
                 for other in slots.overlapping(slot) {
                     self.set(self.context, FrameVariable::slot(other), 0);

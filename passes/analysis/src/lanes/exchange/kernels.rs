@@ -1,0 +1,139 @@
+//! The parts that the searches for definite exchanges and for possible ones share.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::found::{Object, PairKind};
+use crate::lanes::kernel::layouts;
+use crate::lanes::launch::{Launch, launches_of};
+use crate::lanes::layout::LaneLayout;
+use crate::lanes::roots::Calls;
+use crate::lanes::site::Site;
+use crate::lanes::slice::Slices;
+use crate::lanes::verdict;
+use crate::launches::MAX_LAUNCHED_SHAPES;
+use crate::shared::Shared;
+use ptxcheck_ir::{FunctionId, InstructionId};
+
+/// The kernels among marked functions and those that lead to one, in the order of the input.
+pub(super) fn leading_to(module: &Shared<'_>, mut marked: Vec<bool>) -> Vec<FunctionId> {
+    if !marked.contains(&true) {
+        return Vec::new();
+    }
+    module.call_graph().mark_callers(&mut marked);
+    let kernels = module
+        .module
+        .bodies()
+        .filter(|(id, function, _)| marked[id.index()] && function.is_kernel() && !function.is_damaged);
+    kernels.map(|(id, ..)| id).collect()
+}
+
+/// All that is found in kernels, in their order. `of_kernel`: a search of one, with slices that hold addresses; `None` if it is too
+/// much work.
+pub(super) fn search<T: Send>(
+    module: &Shared<'_>,
+    kernels: &[FunctionId],
+    of_kernel: impl Fn(&Slices, FunctionId) -> Option<Vec<T>> + Sync,
+) -> Vec<T> {
+    if kernels.is_empty() {
+        return Vec::new();
+    }
+    let visited = Calls::new(module).visited(module, kernels);
+    let slices = Slices::with_addresses(module, &visited);
+    let of_one = |&function: &FunctionId| {
+        let found = of_kernel(&slices, function).unwrap_or_default();
+        // A search that the deadline cut short proves nothing.
+        if module.deadline.is_over() {
+            Vec::new()
+        } else {
+            found
+        }
+    };
+    kernels.par_iter().map(of_one).flatten().collect()
+}
+
+/// The launches of a kernel.
+pub(super) struct Launches {
+    /// Those that are looked at, each by itself.
+    pub each: Vec<Launch>,
+    /// The one that a finding tells.
+    pub shown: Launch,
+}
+
+/// The launches of a kernel, in each of the layouts that its blocks may have; `None` if they are too many.
+pub(super) fn launches(layout: &LaneLayout<'_>) -> Option<Launches> {
+    let (module, function) = (layout.module, layout.function);
+    let launches = launches_of(module, function, module.reads_other_dimensions(function));
+    if launches.len() > MAX_LAUNCHED_SHAPES {
+        return None;
+    }
+    let shown = match launches[..] {
+        [launch] => launch,
+        _ => Launch::several(&module.module.function(function).launch, &launches),
+    };
+    let each = match launches[..] {
+        [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
+        _ => launches,
+    };
+    Some(Launches { each, shown })
+}
+
+/// An access: its node, and its instruction.
+pub(super) type Place = (u32, InstructionId);
+
+/// A write and another access in the code.
+pub(super) struct Placed {
+    /// Both by the places of their nodes in the order of the graph and their instructions, the later one first.
+    pub both: [(u32, u32); 2],
+    /// The other one is behind the write.
+    pub is_behind: bool,
+    /// The kind of the other one.
+    pub kind: PairKind,
+    /// The write.
+    pub write: Site,
+    /// The other one.
+    pub other: Site,
+}
+
+/// The place of a pair. `is_store`: the other access writes, too.
+pub(super) fn placed(layout: &LaneLayout<'_>, write: Place, other: Place, is_store: bool) -> Placed {
+    let place = |(node, at): Place| (layout.order.rank[node as usize], at.index() as u32);
+    let site = |(node, at): Place| Site {
+        instruction: at,
+        ..verdict::site(&layout.graph, node)
+    };
+    let is_behind = place(other) > place(write);
+    let kind = match is_store {
+        true => PairKind::TwoWrites,
+        false if is_behind => PairKind::ReadAfterWrite,
+        false => PairKind::WriteAfterRead,
+    };
+    let mut both = [place(write), place(other)];
+    both.sort_unstable_by(|a, b| b.cmp(a));
+    Placed {
+        both,
+        is_behind,
+        kind,
+        write: site(write),
+        other: site(other),
+    }
+}
+
+/// Pairs by their object, each pair of sites once. `sites`: the write and the other access of a pair.
+pub(super) fn by_object<P>(
+    pairs: impl Iterator<Item = (Object, P)>,
+    sites: impl Fn(&P) -> (Site, Site),
+) -> Vec<(Object, Vec<P>)> {
+    let mut known: FxHashSet<(Site, Site)> = FxHashSet::default();
+    let mut groups: Vec<(Object, Vec<P>)> = Vec::new();
+    for (object, pair) in pairs {
+        if !known.insert(sites(&pair)) {
+            continue;
+        }
+        match groups.iter_mut().find(|(known, _)| *known == object) {
+            Some((_, group)) => group.push(pair),
+            None => groups.push((object, vec![pair])),
+        }
+    }
+    groups
+}
