@@ -20,7 +20,7 @@ use super::segments::{self, Ways};
 use super::touches::{Loose, Touch, Touches};
 use super::used::is_used;
 use crate::lanes::flow::Flow;
-use crate::lanes::launch::Launch;
+use crate::lanes::launch::{INDEPENDENT_LANES, Launch};
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::scenario::Fixed;
 use crate::lanes::slice::Slices;
@@ -31,6 +31,9 @@ use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, Value};
 
 /// All of a module, in the order of the input, in variables of which no exchange is definite.
 pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleExchange> {
+    if module.module.target.sm < INDEPENDENT_LANES {
+        return Vec::new();
+    }
     search(module, &suspects(module), |slices, function| {
         let mut found = of_kernel(module, slices, function)?;
         found.retain(|possible| {
