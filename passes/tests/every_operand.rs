@@ -112,6 +112,7 @@ const FORMS: &[&str] = &[
     "trap",
     "vote.sync.ballot.b32 %r1, %p1, -1",
     "vote.any.pred %p1, %p2",
+    "wgmma.fence.sync.aligned",
     "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d1], %r9",
     "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%d1], {%r1, %r2}, %r9",
     "xor.b64 %d1, %d2, -1",

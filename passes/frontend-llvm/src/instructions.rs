@@ -7,8 +7,8 @@ use super::callees::Called;
 use super::raw::{Opcode, Predicate, User, Value as LlvmValue, ValueKind, is_pointer_to_address};
 use crate::limits::MAX_SWITCH_COMPARISONS;
 use ptxcheck_ir::{
-    Access, AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Logic, Op,
-    Register, Slots, Space, Value,
+    Access, AccessKind, Argument, AsyncAddresses, AsyncOp, AsyncValues, Asynchronous, BinaryOp, Call, CallId,
+    Callee, Condition, Guard, InstructionId, Logic, Op, Register, Scope, Slots, Space, Value,
 };
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -141,7 +141,14 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMStore => self.store(instruction),
             Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => self.atomic(instruction),
             Opcode::LLVMFence => {
-                self.emit(Op::Opaque, &[], &[]);
+                let instruction = self.emit(Op::Opaque, &[], &[]);
+                // The widest scope that it may have.
+                self.body.note_asynchronous(Asynchronous {
+                    op: AsyncOp::ThreadFence(Scope::System),
+                    instruction,
+                    addresses: AsyncAddresses::default(),
+                    values: AsyncValues::default(),
+                });
             }
             Opcode::LLVMICmp if self.scratch.callees.has_answers && self.compares_numbers(instruction) => {}
             Opcode::LLVMExtractValue | Opcode::LLVMExtractElement => self.extract(instruction),

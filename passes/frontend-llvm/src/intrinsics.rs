@@ -3,13 +3,14 @@
 //!
 //! Order of operands: the member mask comes first in all collectives but `redux`, where it comes last.
 
+use super::asynchronous::{Decoded, decoded};
 use super::body::Lowering;
 use super::callees::Intrinsic;
 use super::raw::User;
 use super::types::Shape;
 use ptxcheck_ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Match, MemberMask, Op, Shuffle, Space, UnaryOp, Value,
-    Vote,
+    Access, AccessKind, Asynchronous, Barrier, BinaryOp, Collective, InstructionId, Match, MemberMask, Op,
+    Shuffle, Space, UnaryOp, Value, Vote,
 };
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -181,6 +182,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 self.collective(call, Collective::Elect, true, &[mask]);
             }
             "barrier0" | "bar" | "barrier" => self.barrier(call, name),
+            "cp" | "fence" | "mbarrier" | "membar" | "tcgen05" | "wgmma" => self.asynchronous(call, name),
             "isspacep" => self.is_space(call, name),
             "mapa" => {
                 let space = if name.contains("shared") {
@@ -329,7 +331,33 @@ impl<'m> Lowering<'_, '_, 'm> {
         });
         uses.extend(predicate);
         let results = self.all_results(call);
-        self.emit_lists(op, &results, &uses);
+        let instruction = self.emit_lists(op, &results, &uses);
+        if cluster && let Some(decoded) = decoded(name, &uses) {
+            self.list_asynchronous(instruction, &decoded);
+        }
+    }
+
+    fn list_asynchronous(&mut self, instruction: InstructionId, decoded: &Decoded) {
+        self.body.note_asynchronous(Asynchronous {
+            op: decoded.op,
+            instruction,
+            addresses: decoded.addresses,
+            values: decoded.values,
+        });
+    }
+
+    /// An asynchronous operation, or one of its kind that is not listed.
+    fn asynchronous(&mut self, call: User<'m>, name: &str) {
+        let mut uses = self.all(call);
+        let decoded = decoded(name, &uses);
+        let named = decoded.as_ref().and_then(|decoded| decoded.named);
+        uses.extend(named.map(Value::Integer));
+        let results = self.all_results(call);
+        let instruction = self.emit_lists(Op::Opaque, &results, &uses);
+        self.touch_pointers(call);
+        if let Some(decoded) = decoded {
+            self.list_asynchronous(instruction, &decoded);
+        }
     }
 
     fn is_space(&mut self, call: User<'m>, name: &str) {
@@ -388,6 +416,11 @@ impl<'m> Lowering<'_, '_, 'm> {
     /// An intrinsic that is not interpreted. Its pointers are used in the spaces that their types name.
     fn other(&mut self, call: User<'m>) {
         self.compute(call, Op::Opaque, usize::MAX);
+        self.touch_pointers(call);
+    }
+
+    /// An access for each pointer that is passed, in the space that its type names.
+    fn touch_pointers(&mut self, call: User<'m>) {
         for number in 0..call.arguments() {
             let Some(pointer) = call.operand(number) else {
                 continue;

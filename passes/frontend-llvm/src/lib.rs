@@ -53,6 +53,9 @@ use llvm_sys_22 as llvm_sys;
 mod aggregates;
 mod annotations;
 mod assembly;
+mod asynchronous;
+#[cfg(test)]
+mod asynchronous_tests;
 mod bitcode;
 mod body;
 mod callees;

@@ -8,6 +8,7 @@ use ptxcheck_ptx_parser::ast::{self, Indices, StateSpace, Statement, StatementKi
 
 use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
+use super::asynchronous::{async_op, operands};
 use super::calls::Slot;
 use super::malformed::Malformed;
 use super::opcode::{Decoded, Shape};
@@ -17,8 +18,8 @@ use super::symbols::{Symbols, register_bits};
 use crate::limits::MAX_COPIED_TARGETS;
 use ptxcheck_ir::limits::MAX_UNDECLARED;
 use ptxcheck_ir::{
-    Access, AccessKind, Block, BlockId, Body, DebugId, Guard, InstructionId, Op, Slots, Space, Unresolved,
-    Value, fitting,
+    Access, AccessKind, Asynchronous, Block, BlockId, Body, DebugId, Guard, InstructionId, Op, Slots, Space,
+    Unresolved, Value, fitting,
 };
 
 /// A label, in the scope that declares it.
@@ -290,7 +291,16 @@ impl<'a, 's> Lowering<'a, 's> {
 
     fn instruction(&mut self, statement: &Statement) {
         let tree = self.tree;
-        let (Decoded { op, shape }, least) = self.opcodes.decode(tree.source(), statement.name());
+        let decoded = self.opcodes.decode(tree.source(), statement.name());
+        let (
+            Decoded {
+                op,
+                shape,
+                is_asynchronous,
+            },
+            least,
+        ) = decoded;
+        let first = self.body.instructions.len();
         let span = statement.span();
         let guard = self.guard(statement);
         let operands = tree.operands(statement);
@@ -312,9 +322,30 @@ impl<'a, 's> Lowering<'a, 's> {
             Shape::Branch => self.branch(op, guard, span, operands),
             Shape::BranchTable => self.branch_table(op, guard, span, operands),
         }
-        if matches!(op, Op::Return | Op::Exit | Op::Trap) {
+        if is_asynchronous {
+            self.note_asynchronous(statement, first);
+        } else if matches!(op, Op::Return | Op::Exit | Op::Trap) {
             self.end_block(guard.map(|_| Edge::Next));
         }
+    }
+
+    /// Lists a statement among the asynchronous operations, whose instructions have been added from `first` on.
+    #[cold]
+    fn note_asynchronous(&mut self, statement: &Statement, first: usize) {
+        let opcode = self.tree.name(statement);
+        // Only an opcode without a row gets here if nothing else is known of it.
+        let Some(op) = async_op(opcode, false) else { return };
+        let Some(instruction) = self.body.instructions.get(first) else {
+            return;
+        };
+        let uses = self.body.uses(instruction).len();
+        let (addresses, values) = operands(op, opcode, uses);
+        self.body.note_asynchronous(Asynchronous {
+            op,
+            instruction: InstructionId::new(first),
+            addresses,
+            values,
+        });
     }
 
     fn branch(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {

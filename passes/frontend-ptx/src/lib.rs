@@ -35,6 +35,7 @@
 
 #![warn(unreachable_pub, unnameable_types)]
 
+mod asynchronous;
 mod body;
 mod calls;
 mod facts;

@@ -42,6 +42,11 @@ impl<'a> Modifiers<'a> {
         self.iter().any(|known| known == part.as_bytes())
     }
 
+    /// True if a part begins so.
+    pub(super) fn has_prefixed(&self, start: &str) -> bool {
+        self.iter().any(|known| known.starts_with(start.as_bytes()))
+    }
+
     /// The last part that is an integer type.
     pub(super) fn int(&self) -> Option<IntType> {
         self.iter().rev().find_map(int_type)

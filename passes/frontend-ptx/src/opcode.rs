@@ -3,6 +3,7 @@
 //! An opcode without a row, or with modifiers a row does not interpret, is [`Op::Opaque`]: it defines its first
 //! operand and reads the others. Source: PTX ISA, Instruction Set.
 
+use super::asynchronous::async_op;
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Shuffle,
@@ -40,21 +41,26 @@ pub(super) enum Shape {
 pub(super) struct Decoded {
     pub(super) op: Op,
     pub(super) shape: Shape,
+    /// It is listed among the asynchronous operations of its body.
+    pub(super) is_asynchronous: bool,
 }
 
 const OPAQUE: Decoded = Decoded {
     op: Op::Opaque,
     shape: Shape::Guess,
+    is_asynchronous: false,
 };
 const EFFECT: Decoded = Decoded {
     op: Op::Opaque,
     shape: Shape::Plain(0),
+    is_asynchronous: false,
 };
 
 const fn plain(op: Op) -> Decoded {
     Decoded {
         op,
         shape: Shape::Plain(1),
+        is_asynchronous: false,
     }
 }
 
@@ -62,13 +68,18 @@ const fn effect(op: Op) -> Decoded {
     Decoded {
         op,
         shape: Shape::Plain(0),
+        is_asynchronous: false,
     }
 }
 
 /// The operation of an opcode, and the fewest operands at the top level that any form of it has; 0 for one that is not known.
 pub(super) fn decode_with_least(opcode: &[u8]) -> (Decoded, u8) {
     let (name, modifiers) = Modifiers::split(opcode);
-    (decode(opcode), least_operands(name, &modifiers))
+    let decoded = Decoded {
+        is_asynchronous: async_op(opcode, row(name).is_some()).is_some(),
+        ..decode(opcode)
+    };
+    (decoded, least_operands(name, &modifiers))
 }
 
 /// The opcode, the fewest operands at the top level that any form of it has, and what it does.
@@ -100,15 +111,18 @@ static ROWS: &[Row] = &[
     ("bra", 1, |_| Decoded {
         op: Op::Branch,
         shape: Shape::Branch,
+        is_asynchronous: false,
     }),
     ("brev", 2, |m| bits_unary(m, UnaryOp::ReverseBits)),
     ("brx", 2, |_| Decoded {
         op: Op::BranchTable,
         shape: Shape::BranchTable,
+        is_asynchronous: false,
     }),
     ("call", 1, |_| Decoded {
         op: Op::Opaque,
         shape: Shape::Call,
+        is_asynchronous: false,
     }),
     ("clusterlaunchcontrol", 2, launch_control),
     ("clz", 2, |m| bits_unary(m, UnaryOp::LeadingZeros)),
@@ -218,6 +232,7 @@ static ROWS: &[Row] = &[
         Some(mode) => collective(m, Collective::Vote(mode)),
         None => OPAQUE,
     }),
+    ("wgmma", 0, |_| OPAQUE),
     ("wmma", 2, |m| match (m.has("load"), m.has("store")) {
         (true, _) => matrix(m, AccessKind::Load, 1),
         (_, true) => matrix(m, AccessKind::Store, 0),
@@ -372,6 +387,7 @@ fn memory(op: Access, results: u8, others: [Space; 2]) -> Decoded {
     Decoded {
         op: Op::Access(op),
         shape: Shape::Memory { results, others },
+        is_asynchronous: false,
     }
 }
 
@@ -486,6 +502,7 @@ fn collective(m: &Modifiers<'_>, kind: Collective) -> Decoded {
     Decoded {
         op: Op::Collective(kind, MemberMask::of_sync(sync)),
         shape: if sync { Shape::MaskLast } else { Shape::MaskAbsent },
+        is_asynchronous: false,
     }
 }
 
@@ -526,6 +543,7 @@ fn barrier(m: &Modifiers<'_>, aligned: bool) -> Decoded {
     Decoded {
         op,
         shape: Shape::Plain(u8::from(m.has("red"))),
+        is_asynchronous: false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use ptxcheck_ptx_parser::Span;
 
+use super::asynchronous::{AsyncKinds, Asynchronous};
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 use super::instruction::{Guard, Instruction, Value, registers};
 use super::op::{Access, AccessKind, Op, Rare, Space};
@@ -181,6 +182,10 @@ pub struct Body<'s> {
     pub in_assembly: Vec<InstructionId>,
     /// Rare operations that some instruction is; see [`Self::has`].
     pub rare: Rare,
+    /// Asynchronous copies, and what orders and completes them, in the order of the input.
+    pub asynchronous: Vec<Asynchronous>,
+    /// The kinds of those; see [`Self::has_async`].
+    pub async_kinds: AsyncKinds,
     /// Operands, of which instructions have stretches: see [`super::Instruction::values`].
     pub values: Vec<Value>,
     /// Successors of blocks, of which blocks have stretches.
@@ -201,6 +206,8 @@ impl Body<'_> {
         collectives: Vec::new(),
         in_assembly: Vec::new(),
         rare: Rare::empty(),
+        asynchronous: Vec::new(),
+        async_kinds: AsyncKinds::empty(),
         values: Vec::new(),
         edges: Vec::new(),
         arguments: Vec::new(),
@@ -225,6 +232,8 @@ impl Body<'_> {
         self.collectives.clear();
         self.in_assembly.clear();
         self.rare = Rare::empty();
+        self.asynchronous.clear();
+        self.async_kinds = AsyncKinds::empty();
         self.values.clear();
         self.edges.clear();
         self.arguments.clear();
@@ -240,6 +249,7 @@ impl Body<'_> {
         self.undeclared.shrink_to_fit();
         self.collectives.shrink_to_fit();
         self.in_assembly.shrink_to_fit();
+        self.asynchronous.shrink_to_fit();
         self.values.shrink_to_fit();
         self.edges.shrink_to_fit();
         self.arguments.shrink_to_fit();

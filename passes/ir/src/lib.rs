@@ -40,6 +40,7 @@
 
 #![warn(unreachable_pub, unnameable_types)]
 
+mod asynchronous;
 pub mod cfg;
 pub mod evaluate;
 pub mod facts;
@@ -49,6 +50,7 @@ mod index;
 mod instruction;
 pub mod limits;
 pub mod linked;
+mod listed;
 mod module;
 mod op;
 pub mod params;
@@ -57,6 +59,10 @@ mod settle;
 mod symbol;
 mod verify;
 
+pub use asynchronous::{
+    AsyncAddresses, AsyncCopy, AsyncGroup, AsyncKinds, AsyncOp, AsyncValues, Asynchronous, Completion,
+    CopyKind, CopyWay, FenceDirection, MatrixAsync, MbarrierOp, ProxyFence, Scope, TensorMemory,
+};
 pub use fitting::fitting;
 pub use function::{
     Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference,

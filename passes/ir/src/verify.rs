@@ -4,7 +4,8 @@
 //! * Edges lead to blocks. A branch has its target, an unguarded one nothing else; a branch by table at least one; what ends
 //!   lanes has none; each with a guard has the next block behind these. Another block has at most one.
 //! * Operands are those that [`super::fitting`] lets pass; guards are predicates.
-//! * Registers, symbols, calls and arguments exist. The collectives are listed, and the calls, in their order.
+//! * Registers, symbols, calls and arguments exist. The collectives are listed, and the calls and asynchronous
+//!   operations, in their order.
 
 use super::fitting::fitting;
 use super::function::{Body, Function};
@@ -158,6 +159,11 @@ impl Verifier<'_, '_> {
         }
         if !of(|op| matches!(op, Op::Call(_))).eq(body.calls.iter().map(|call| call.instruction)) {
             return Err("the list of calls is another".to_owned());
+        }
+        if !body.asynchronous.is_sorted_by_key(|one| one.instruction)
+            || !body.asynchronous.iter().all(|one| body.is_sound(one))
+        {
+            return Err("an asynchronous operation has operands that are not there".to_owned());
         }
         let arguments = body.calls.iter().map(|call| call.arguments.range());
         if arguments

@@ -6,7 +6,9 @@ use ptxcheck_ptx_parser::ast::Tree;
 use rustc_hash::FxHashMap;
 
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
-use ptxcheck_ir::{Block, Body, Instruction, InstructionId, Register, RegisterInfo, SymbolId, Value};
+use ptxcheck_ir::{
+    Asynchronous, Block, Body, Instruction, InstructionId, Register, RegisterInfo, SymbolId, Value,
+};
 
 /// The operand in place of `$n`: a register of this many bits, or a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +39,7 @@ pub(super) struct Template {
     pub(super) blocks: Vec<Block>,
     pub(super) edges: Vec<u32>,
     pub(super) instructions: Vec<Instruction>,
+    pub(super) asynchronous: Vec<Asynchronous>,
     pub(super) values: Vec<Value>,
     pub(super) registers: Vec<RegisterInfo>,
     /// All of it is executed, in its order.
@@ -157,6 +160,7 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
         is_straight,
         blocks: body.blocks,
         instructions: body.instructions,
+        asynchronous: body.asynchronous,
         values: body.values,
         registers: body.registers,
         operands: registers,
