@@ -175,3 +175,49 @@ extern "C" __global__ void phase_sum(const double *x, double *out, const int *co
     out[threadIdx.x] = sum;
   }
 }
+// Lanes of a warp with a long row claim the warp for it, one after the other.
+extern "C" __global__ void claimed_warp(const int *degrees, int *out, int n) {
+  __shared__ int owner[32];
+  int warp = threadIdx.x / 32, degree = threadIdx.x < n ? degrees[threadIdx.x] : 0;
+  if (threadIdx.x % 32 == 0) owner[warp] = -1;
+  __syncwarp();
+  if (degree >= 32) owner[warp] = threadIdx.x;
+#ifdef FIXED
+  __syncwarp();
+#endif
+  out[threadIdx.x] = owner[warp];
+}
+// The last steps of a sum over a number of values that the host passes.
+extern "C" __global__ void counted_tail(int *out, int count) {
+  __shared__ int sums[64];
+  int lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) {
+    sums[lane] = out[lane];
+    sums[lane + 32] = 0;
+#ifdef FIXED
+    __syncwarp();
+    int other = sums[lane + (count & 31)];
+    __syncwarp();
+    sums[lane] += other;
+    __syncwarp();
+#else
+    sums[lane] += sums[lane + (count & 31)];
+#endif
+    if (lane == 0) out[0] = sums[0];
+  }
+}
+// A lock: each lane has the place for itself while it holds it.
+extern "C" __global__ void locked(int *out, int n) {
+  __shared__ int lock, sum;
+  if (threadIdx.x == 0) lock = sum = 0;
+  __syncthreads();
+  if (threadIdx.x < n) {
+    while (atomicCAS(&lock, 0, 1) != 0) {}
+    __threadfence_block();
+    sum = sum + out[threadIdx.x];
+    __threadfence_block();
+    atomicExch(&lock, 0);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = sum;
+}

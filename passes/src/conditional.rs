@@ -13,15 +13,18 @@
 //! finding that depends on it is not definite under the scenario, and so stays potential.
 
 mod blocks;
+mod exchanges;
 mod finding;
 mod general;
 mod inputs;
 mod replay;
 mod scenarios;
 mod search;
+mod shorten;
 mod shown;
 mod witness;
 
+pub use exchanges::{ConditionalExchange, SearchedExchanges, search_exchanges};
 pub use finding::{Conditional, General, Searched};
 pub(crate) use search::merged;
 pub use search::{find, find_assuming, search_module};

@@ -1,6 +1,7 @@
 //! The input of a check, and the report that it writes its findings to.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -10,7 +11,7 @@ pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
-use crate::conditional::{self, Conditional, Searched};
+use crate::conditional::{self, Conditional, ConditionalExchange, Searched, SearchedExchanges};
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
@@ -22,6 +23,9 @@ use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 use crate::support::variants::VariantWheel;
+
+/// The rule about exchanges, of which witnesses are searched for by themselves.
+const EXCHANGES: &str = "PTX415";
 
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
 ///
@@ -43,6 +47,7 @@ use crate::support::variants::VariantWheel;
 pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
     conditional: OnceLock<Searched>,
+    conditional_exchanges: OnceLock<SearchedExchanges>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
@@ -61,15 +66,16 @@ impl<'a> ModuleContext<'a> {
         Self {
             analyses: ModuleAnalyses::with_deadline(module, settings.analysis_options(), deadline),
             conditional: OnceLock::new(),
+            conditional_exchanges: OnceLock::new(),
             lane_roots: OnceLock::new(),
             settings,
         }
     }
 
-    /// The conditional findings about lanes, if the settings ask for any.
+    /// The conditional findings about collectives and barriers, if the settings ask for any.
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
-            if self.settings.wants_conditional() {
+            if self.settings.wants_conditional(|rule| rule.code != EXCHANGES) {
                 conditional::search_module(self, &self.settings.assumptions)
             } else {
                 Searched::default()
@@ -78,10 +84,24 @@ impl<'a> ModuleContext<'a> {
         &searched.findings
     }
 
+    /// The exchanges of lanes through memory that a witness makes, if the settings ask for them.
+    pub fn conditional_exchanges(&self) -> &[ConditionalExchange] {
+        let searched = self.conditional_exchanges.get_or_init(|| {
+            if self.settings.wants_conditional(|rule| rule.code == EXCHANGES) {
+                conditional::search_exchanges(self, &self.settings.assumptions)
+            } else {
+                SearchedExchanges::default()
+            }
+        });
+        &searched.findings
+    }
+
     /// Number of kernels in which the search for witnesses ended at a limit.
     pub(crate) fn unsearched(&self) -> u32 {
-        let searched = self.conditional.get();
-        searched.map_or(0, |searched| searched.cut.len() as u32)
+        let lanes = self.conditional.get().map(|searched| &searched.cut);
+        let exchanges = self.conditional_exchanges.get().map(|searched| &searched.cut);
+        let kernels: BTreeSet<FunctionId> = lanes.into_iter().chain(exchanges).flatten().copied().collect();
+        kernels.len() as u32
     }
 
     /// The results of the lane analysis by kernel, with the conditional findings in place of the potential ones at their sites.

@@ -144,6 +144,12 @@ pub(crate) const GENERAL_SAMPLE: u64 = 8;
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 600_000;
 
+/// Most instructions of all runs in the search for exchanges of a kernel with the blocks of one group; these runs execute all of it.
+pub(crate) const MAX_EXCHANGE_STEPS: u64 = 1_200_000;
+
+/// Runs in a row that show nothing new of the exchanges of a kernel, after which no more are made with a block.
+pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
+
 /// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;
 

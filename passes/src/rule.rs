@@ -127,7 +127,9 @@ impl std::fmt::Debug for Rule {
 }
 
 /// The rules that a run of a machine can show to be broken.
-const CONDITIONAL: [&str; 6] = ["PTX401", "PTX403", "PTX404", "PTX406", "PTX407", "PTX411"];
+const CONDITIONAL: [&str; 7] = [
+    "PTX401", "PTX403", "PTX404", "PTX406", "PTX407", "PTX411", "PTX415",
+];
 
 impl Rule {
     /// True if it can make conditional findings (off unless the settings switch them on).

@@ -460,18 +460,19 @@ impl Settings {
         });
         if shows_potential {
             Certainty::Potential
-        } else if self.wants_conditional() && family == Family::Warp {
+        } else if self.wants_conditional(|_| true) && family == Family::Warp {
             Certainty::Conditional
         } else {
             Certainty::Definite
         }
     }
 
-    /// True if a conditional finding of some rule can be reported.
+    /// True if a conditional finding of one of these rules can be reported.
     #[must_use]
-    pub fn wants_conditional(&self) -> bool {
+    pub fn wants_conditional(&self, is_one: impl Fn(&Rule) -> bool) -> bool {
         self.registry.rules().any(|rule| {
-            rule.can_be_conditional()
+            is_one(rule)
+                && rule.can_be_conditional()
                 && self.level(rule, Certainty::Conditional, rule.definite) > Level::Allow
         })
     }

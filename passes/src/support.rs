@@ -8,5 +8,5 @@ mod lane_words;
 pub(crate) mod lanes;
 pub(crate) mod symbols;
 pub(crate) mod variants;
-mod witness;
+pub(crate) mod witness;
 pub(crate) mod wording;

@@ -9,7 +9,9 @@ use ptxcheck_tests::{binary, report, root};
 use serde_json::Value;
 
 /// The rule that finds what is wrong with each kernel.
-const WRONG: [(&str, &str); 11] = [
+const WRONG: [(&str, &str); 13] = [
+    ("claimed_warp", "PTX415"),
+    ("counted_tail", "PTX415"),
     ("early_break", "PTX401"),
     ("early_return", "PTX401"),
     ("flag_barrier", "PTX411"),
@@ -41,7 +43,9 @@ fn what_is_wrong_for_some_launch_is_found_with_a_run() {
         assert_eq!(finding["certainty"], "conditional", "{finding}");
         let steps = finding["steps"].as_array().unwrap();
         let last = steps.last().unwrap()["message"].as_str().unwrap();
-        assert!(last.contains("wrong here"), "{finding}");
+        let is_exchange = finding["code"] == "PTX415";
+        let end = if is_exchange { "read here" } else { "wrong here" };
+        assert!(last.contains(end), "{finding}");
         let kernel = finding["kernel"].as_str().unwrap().to_owned();
         found.insert(kernel, finding["code"].as_str().unwrap().to_owned());
     }

@@ -27,6 +27,8 @@ pub(crate) struct Effects {
     pub(crate) outside: Vec<SymbolId>,
     /// A function that may have been called ends the grid in some case.
     pub(crate) may_trap: bool,
+    /// Something of it may wait for other threads, or order what the thread does with what they do.
+    pub(crate) may_order: bool,
 }
 
 /// Others would see that a thread executes an instruction, or it may not come back: nobody can be taken past it.
@@ -48,6 +50,7 @@ impl Effects {
         instruction: &Instruction,
     ) -> Result<(), Decisive> {
         self.registers.extend(body.defined(instruction));
+        self.may_order |= may_order(instruction);
         match instruction.op {
             Op::Access(access) if is_returned(body, instruction) => {
                 self.returns |= access.kind != AccessKind::Load;
@@ -90,6 +93,7 @@ impl Effects {
         let body = function.and_then(|function| module.function(function).body.as_ref());
         let (Some(function), Some(body)) = (function, body.filter(|body| !body.blocks.is_empty())) else {
             self.outside.push(symbol);
+            self.may_order = true;
             return Ok(());
         };
         if module.function(function).is_damaged {
@@ -106,6 +110,7 @@ impl Effects {
             insert(&mut self.outside, symbol);
         }
         self.may_trap |= of_callee.may_trap;
+        self.may_order |= of_callee.may_order;
         Ok(())
     }
 }
@@ -139,6 +144,7 @@ impl Callees {
         }
         let mut effects = Effects::default();
         for instruction in &body.instructions {
+            effects.may_order |= may_order(instruction);
             match instruction.op {
                 Op::Access(_) if is_returned(body, instruction) => {}
                 Op::Access(access) => effects.add_access(access),
@@ -159,6 +165,19 @@ impl Callees {
 /// True for an access of the value that the function returns.
 pub(crate) fn is_returned(body: &Body<'_>, instruction: &Instruction) -> bool {
     matches!(body.uses(instruction), [Value::ReturnSlot(..), ..])
+}
+
+/// Results that a matrix operation has at least, and arithmetic has not.
+const MATRIX_RESULTS: usize = 2;
+
+/// True for an instruction that may wait for other threads, or order what the thread does with what they do: an atomic access, or
+/// one that the IR does not know with no result, or those of an operation on matrices.
+pub(crate) fn may_order(instruction: &Instruction) -> bool {
+    match instruction.op {
+        Op::Access(access) => access.orders || !matches!(access.kind, AccessKind::Load | AccessKind::Store),
+        Op::Opaque => !(1..MATRIX_RESULTS).contains(&usize::from(instruction.results)),
+        _ => false,
+    }
 }
 
 /// True for what has no effect but its results.

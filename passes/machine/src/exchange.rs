@@ -68,6 +68,8 @@ struct Kept {
     epoch: u32,
     /// See [`Clocks::passed`].
     passed: u32,
+    /// See [`Clocks::since`].
+    since: u32,
     point: Point,
     /// The byte that is written, if it is known; for a read, what the lane itself wrote last.
     value: Option<u8>,
@@ -81,6 +83,8 @@ struct Clocks {
     of: [[u32; WARP]; WARP],
     /// By lane, the instructions passed of which it is not known what they order; after a meeting, the most of those who met.
     passed: [u32; WARP],
+    /// By lane, the instructions that may order it with others which it has executed since it met others last.
+    since: [u32; WARP],
     ended: u32,
 }
 
@@ -93,6 +97,7 @@ impl Default for Clocks {
         Self {
             of,
             passed: [0; WARP],
+            since: [0; WARP],
             ended: 0,
         }
     }
@@ -118,6 +123,7 @@ impl Clocks {
             self.of[member] = joined;
             self.of[member][member] += 1;
             self.passed[member] = passed;
+            self.since[member] = 0;
         }
     }
 
@@ -135,7 +141,7 @@ impl Clocks {
 /// No pair are different values that lanes write to global memory, where any of them may do, atomics, loads that acquire and stores that release, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
 /// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with the other write. Lanes
 /// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
-/// taken to be ordered by them. Flags in memory and atomics order nothing here. After lanes
+/// taken to be ordered by them. Flags in memory and atomics order nothing here, but see [`Self::without_atomics`]. After lanes
 /// have waited in vain, or at places that they have to execute together, nothing is looked at any more.
 ///
 /// ```no_run
@@ -161,9 +167,20 @@ pub struct Exchanges {
     accessed: FxHashSet<(u32, Site)>,
     is_over: bool,
     is_cut: bool,
+    minds_atomics: bool,
 }
 
 impl Exchanges {
+    /// Only those of lanes that have executed nothing since they met others last that might order them by a way of its own: no
+    /// atomic, no fence, no load that acquires. So no turns that lanes take by flags and locks are an exchange.
+    #[must_use]
+    pub fn without_atomics() -> Self {
+        Self {
+            minds_atomics: true,
+            ..Self::default()
+        }
+    }
+
     /// The exchanges, each pair of sites once for each warp and kind, in the order of the run.
     #[must_use]
     pub fn found(&self) -> &[Exchange] {
@@ -176,10 +193,23 @@ impl Exchanges {
         self.accessed.contains(&(warp, site.clone()))
     }
 
+    /// True if a lane of some warp did.
+    #[must_use]
+    pub fn is_accessed(&self, site: &Site) -> bool {
+        self.accessed.iter().any(|(_, other)| other == site)
+    }
+
     /// True if there were more than the limits allow to keep, so that some may not have been found.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// Takes a lane to be ordered by what it executes.
+    fn may_order(&mut self, thread: usize) {
+        let clocks = self.warps.entry((thread / WARP) as u32).or_default();
+        clocks.passed[thread % WARP] += 1;
+        clocks.since[thread % WARP] += 1;
     }
 
     fn meet(&mut self, threads: &[usize]) {
@@ -195,6 +225,9 @@ impl Exchanges {
             AccessKind::Load => false,
             AccessKind::Store => true,
             AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite | AccessKind::Other => {
+                if self.minds_atomics {
+                    self.may_order(at.thread);
+                }
                 return;
             }
         };
@@ -219,6 +252,7 @@ impl Exchanges {
                 is_volatile: access.is_volatile,
                 epoch: 0,
                 passed: 0,
+                since: 0,
                 point: at.point,
                 value: word.map(|word| (word >> (8 * (number % size))) as u8),
                 own: None,
@@ -235,8 +269,10 @@ impl Exchanges {
         let mut new = Kept {
             epoch: clocks.of[usize::from(new.lane)][usize::from(new.lane)],
             passed: clocks.passed[usize::from(new.lane)],
+            since: clocks.since[usize::from(new.lane)],
             ..new
         };
+        let minds_atomics = self.minds_atomics;
         if !new.is_store {
             let own = known.iter().filter(|kept| kept.is_store && kept.lane == new.lane);
             if let Some(last) = own.max_by_key(|kept| kept.epoch) {
@@ -246,12 +282,14 @@ impl Exchanges {
         let pairs: Vec<(Kept, ExchangeKind)> = known
             .iter()
             .filter(|kept| kept.lane != new.lane && kept.passed == new.passed)
+            .filter(|kept| !minds_atomics || (kept.since, new.since) == (0, 0))
             .filter(|kept| !clocks.is_before((kept.lane, kept.epoch), new.lane))
             .filter_map(|kept| Some((*kept, kind_of(clocks, kept, &new)?)))
             .filter(|(_, kind)| !(byte.0 && *kind == ExchangeKind::TwoWrites))
             .collect();
         let same = |kept: &Kept| {
-            let is_one = (kept.lane, kept.point, kept.passed) == (new.lane, new.point, new.passed);
+            let of = |kept: &Kept| (kept.lane, kept.point, kept.passed, kept.since);
+            let is_one = of(kept) == of(&new);
             is_one && (kept.epoch == new.epoch || !kept.is_store)
         };
         let before = known.len();
@@ -328,7 +366,7 @@ impl Observer for Exchanges {
         match *event {
             Event::Access(access, stored) => self.access(at, access, stored),
             Event::Met(threads) | Event::Passed(threads) => self.meet(threads),
-            Event::MayOrder => self.warps.entry(warp).or_default().passed[at.thread % WARP] += 1,
+            Event::MayOrder => self.may_order(at.thread),
             Event::Ended => self.warps.entry(warp).or_default().ended |= lane_bit(at.thread),
             Event::LetGo
             | Event::Wrong(Wrong::Missing | Wrong::Deadlock | Wrong::OtherWarp | Wrong::Unaligned) => {

@@ -28,7 +28,9 @@ impl Machine<'_> {
 
     /// Forgets what code with these effects may have changed.
     pub(crate) fn suffer(&mut self, thread: usize, effects: &Effects) -> Step {
-        self.tell(thread, &Event::MayOrder);
+        if effects.may_order {
+            self.tell(thread, &Event::MayOrder);
+        }
         for &symbol in &effects.outside {
             match self.outside(thread, symbol) {
                 Outside::Returns | Outside::Ends => {}

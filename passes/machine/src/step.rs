@@ -3,7 +3,7 @@
 use ptxcheck_ir::{Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
 
 use crate::address;
-use crate::effects::{Effects, is_computation};
+use crate::effects::{Effects, is_computation, may_order};
 use crate::evaluate::{self, Word};
 use crate::launch::{WARP, lane_bit, warp_of};
 use crate::machine::{Machine, Step};
@@ -12,9 +12,6 @@ use crate::outcome::{End, Unknown, Wrong};
 use crate::site::Point;
 use crate::thread::{Act, Numbered, State};
 use crate::world::Unmodelled;
-
-/// Results that a matrix operation has at least, and arithmetic has not.
-const MATRIX_RESULTS: usize = 2;
 
 impl Machine<'_> {
     /// Executes one instruction of a thread, if others do not see it; else the thread waits, or is poised before it.
@@ -92,6 +89,9 @@ impl Machine<'_> {
                 return Ok(());
             }
             op if is_computation(op) => {
+                if may_order(instruction) {
+                    self.tell(thread, &Event::MayOrder);
+                }
                 for number in 0..usize::from(instruction.results) {
                     self.define(thread, number, None);
                 }
@@ -183,7 +183,7 @@ impl Machine<'_> {
                 self.resume(thread, &[mapped]);
             }
             Op::CompareOther | Op::Opaque => {
-                if instruction.op == Op::Opaque && !(1..MATRIX_RESULTS).contains(&results) {
+                if may_order(instruction) {
                     self.tell(thread, &Event::MayOrder);
                 }
                 self.ask_results(thread);

@@ -32,6 +32,10 @@ pub enum Doing {
     Fails(Wrong),
     /// They wait in vain, and are let go.
     LetGo,
+    /// They read what other lanes write; no trace says so, but who knows the [exchanges](crate::Exchanges) of the run.
+    Reads,
+    /// They write where other lanes read or write, likewise.
+    Writes,
     /// They end.
     Ends,
 }

@@ -95,6 +95,19 @@ impl<'m> InputSearch<'m> {
         self.follow();
     }
 
+    /// Adds what the place of an access to memory depends on.
+    pub(super) fn add_address(&mut self, site: &Site) {
+        let Some(body) = self.module.module.function(site.function).body.as_ref() else {
+            return;
+        };
+        // The address and the offset.
+        let uses = body.uses(body.instruction(site.instruction));
+        for &value in uses.iter().take(2) {
+            self.ask(site.function, &site.callers, value);
+        }
+        self.follow();
+    }
+
     /// Adds what decides whether, and how often, threads come to an instruction: the branches that lead there or elsewhere, in its
     /// function and in those that call it.
     pub(super) fn add_controls(&mut self, site: &Site) {

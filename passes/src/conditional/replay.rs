@@ -17,8 +17,8 @@ use crate::limits::{
 };
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
-    At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule,
-    Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
+    At, Doing, End, Event, Exchanges, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside,
+    Read, Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
 };
 
 /// A world with the values of a witness.
@@ -68,9 +68,19 @@ pub(super) struct Replay<'m> {
 }
 
 impl<'m> Replay<'m> {
-    /// `None` if the machine refuses the kernel.
+    /// For what decides where lanes meet, and nothing else; `None` if the machine refuses the kernel.
     pub(super) fn new(module: &'m ModuleAnalyses<'m>, function: FunctionId) -> Option<Self> {
         let kernel = Kernel::new(module.module, function).ok()?.sliced();
+        Self::of(module, function, kernel)
+    }
+
+    /// For all that the kernel does, accesses to memory among it; `None` if the machine refuses it.
+    pub(super) fn of_whole(module: &'m ModuleAnalyses<'m>, function: FunctionId) -> Option<Self> {
+        let kernel = Kernel::new(module.module, function).ok()?;
+        Self::of(module, function, kernel)
+    }
+
+    fn of(module: &'m ModuleAnalyses<'m>, function: FunctionId, kernel: Kernel<'m>) -> Option<Self> {
         let body = module.module.function(function).body.as_ref()?;
         let (mut pointers, mut scalars) = (FxHashMap::default(), FxHashMap::default());
         for instruction in &body.instructions {
@@ -123,7 +133,26 @@ impl<'m> Replay<'m> {
 
     /// Allows all instructions of a search anew.
     pub(super) fn refill(&self) {
-        self.steps_left.set(MAX_SEARCH_STEPS);
+        self.allow_search(MAX_SEARCH_STEPS);
+    }
+
+    /// Sets the instructions that may be run to find something.
+    pub(super) fn allow_search(&self, steps: u64) {
+        self.steps_left.set(steps);
+    }
+
+    /// The exchanges in a run of the search, and its outcome; `None` if the machine refuses the launch.
+    pub(super) fn exchanges(&self, witness: &Witness) -> Option<(Outcome, Exchanges)> {
+        let mut exchanges = Exchanges::without_atomics();
+        let limits = (&self.steps_left, MAX_THREAD_STEPS);
+        let outcome = self.run(limits, witness, Schedule::First, Stop::WhenBroken, &mut exchanges)?;
+        Some((outcome, exchanges))
+    }
+
+    /// The outcome of the same run, for an observer.
+    pub(super) fn observed(&self, witness: &Witness, observer: &mut dyn Observer) -> Option<Outcome> {
+        let limits = (&self.checks_left, MAX_THREAD_STEPS);
+        self.run(limits, witness, Schedule::First, Stop::WhenBroken, observer)
     }
 
     /// Sets the instructions that may be run with witnesses.
@@ -510,7 +539,7 @@ pub(super) struct ReplayedFailure {
 }
 
 /// A site as the machine names it: the calls outermost first.
-fn machine_site(site: &Site) -> ptxcheck_machine::Site {
+pub(super) fn machine_site(site: &Site) -> ptxcheck_machine::Site {
     let callers = site.callers.iter().rev();
     ptxcheck_machine::Site {
         calls: callers.map(|call| (call.caller, call.instruction)).collect(),
@@ -520,7 +549,7 @@ fn machine_site(site: &Site) -> ptxcheck_machine::Site {
 }
 
 /// A site of the machine, as the analyses name it: the calls innermost first.
-fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
+pub(super) fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
     let mut callee = site.function;
     let calls = site.calls.iter().rev();
     let callers = calls.map(|&(caller, instruction)| {

@@ -11,6 +11,7 @@ use super::general::generalise;
 use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
+use super::shorten::smallest;
 use super::shown::{all_but_definite, is_shown_otherwise, shown};
 use super::witness::{Memory, Witness};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Problem, Root, Site};
@@ -250,7 +251,7 @@ impl KernelSearch<'_, '_> {
     /// Searches with the blocks that are stated or required, or with those that compiled host code at hand shows and the usual ones.
     fn run(&mut self, open: BTreeSet<Site>) {
         let stated = self.layout.blocks();
-        let shown = shown(self.module, self.root);
+        let shown = shown(self.module, self.root.function, &self.root.launch);
         // The sites that are of interest with usual blocks, too, where more are tried with those that are shown.
         let is_more = is_shown_otherwise(self.module, self.root) && !self.root.has_unknown;
         let usual = is_more.then(|| open_sites(self.root));
@@ -469,7 +470,9 @@ impl KernelSearch<'_, '_> {
 
     /// The finding of what goes wrong in a run of a witness.
     fn finding(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
-        let witness = self.smallest(witness, &failure);
+        let witness = smallest(&self.replay, witness, |witness| {
+            self.goes_wrong(witness, &failure)
+        });
         let Some(run) = self.replay.steps(&witness, &failure) else {
             self.is_cut.set(true);
             return None;
@@ -501,31 +504,5 @@ impl KernelSearch<'_, '_> {
             witness,
             run,
         })
-    }
-
-    /// The witness without the values that the failure does not depend on.
-    fn smallest(&self, witness: Witness, failure: &ReplayedFailure) -> Witness {
-        let witness = self.without_idle(witness, failure, |witness| &mut witness.params);
-        self.without_idle(witness, failure, |witness| &mut witness.loads)
-    }
-
-    /// The witness without those elements of one of its lists that the failure does not depend on.
-    fn without_idle<T>(
-        &self,
-        mut witness: Witness,
-        failure: &ReplayedFailure,
-        list: fn(&mut Witness) -> &mut Vec<T>,
-    ) -> Witness {
-        let mut number = 0;
-        while number < list(&mut witness).len() && self.replay.may_shorten() {
-            let mut without = witness.clone();
-            list(&mut without).remove(number);
-            if self.goes_wrong(&without, failure) {
-                witness = without;
-            } else {
-                number += 1;
-            }
-        }
-        witness
     }
 }

@@ -2,19 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::lanes::{LaneLayout, Root, ShapeSource, Site};
+use crate::analysis::lanes::{LaneLayout, Launch, Root, ShapeSource, Site};
 use crate::analysis::launches::Shape;
 use crate::analysis::{Certainty, ModuleAnalyses};
+use crate::ir::FunctionId;
 use crate::launches::ShownKernel;
 
 /// Threads of a warp.
 const WARP: u32 = ptxcheck_machine::WARP as u32;
 
 /// The launches of a kernel that compiled host code at hand shows, unless its blocks are stated.
-pub(super) fn shown<'m>(module: &'m ModuleAnalyses<'_>, root: &Root) -> Option<&'m ShownKernel> {
-    let name = module.module.function_name(root.function);
+pub(super) fn shown<'m>(
+    module: &'m ModuleAnalyses<'_>,
+    kernel: FunctionId,
+    launch: &Launch,
+) -> Option<&'m ShownKernel> {
+    let name = module.module.function_name(kernel);
     let shown = module.options.launches.shown(name);
-    shown.filter(|_| root.launch.shape.is_none() && root.launch.source == ShapeSource::Assumed)
+    shown.filter(|_| launch.shape.is_none() && launch.source == ShapeSource::Assumed)
 }
 
 /// True if one of these launches has another layout than what is potential was looked for in: a last warp that lacks lanes, or rows that
@@ -24,7 +29,7 @@ pub(super) fn is_shown_otherwise(module: &ModuleAnalyses<'_>, root: &Root) -> bo
         let rows = if root.launch.is_multidimensional { 1 } else { WARP };
         !x.is_multiple_of(rows) || !(x * y * z).is_multiple_of(WARP)
     };
-    shown(module, root).is_some_and(|shown| shown.shapes.iter().any(is_other))
+    shown(module, root.function, &root.launch).is_some_and(|shown| shown.shapes.iter().any(is_other))
 }
 
 /// The collectives and barriers of a kernel with no definite finding.

@@ -58,14 +58,18 @@
 //! make on ways that are not decided: places that are read from memory, or taken from a counter. A thread's own part of an array is
 //! left out, as far as the code computes its begin once.
 //!
+//! `-W conditional` searches for launches and values with which lanes make a potential one, and those that only the value of a parameter keeps
+//! apart (`sums[lane + count]`), and reports the ones that a run shows. Places that are loaded from memory are left out of it.
+//!
 //! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor are functions of more than 2,048
 //! instructions.
 
 use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange};
+use crate::conditional::ConditionalExchange;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::{addresses, lanes as text, wording};
+use crate::support::{addresses, lanes as text, witness, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -89,16 +93,24 @@ const MAX_SHOWN: usize = 6;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for exchange in module.exchanges() {
-        one(module, exchange, report);
+        one(module, exchange, None, report);
+    }
+    let conditional = module.conditional_exchanges();
+    for one_of in conditional {
+        one(module, &one_of.found, Some(one_of), report);
     }
     for exchange in module.possible_exchanges() {
-        possible(module, exchange, report);
+        let mut known = conditional.iter().map(|conditional| &conditional.found);
+        if !known.any(|found| (found.function, found.object) == (exchange.function, exchange.object)) {
+            possible(module, exchange, report);
+        }
     }
 }
 
 /// Reports accesses that may be to the same bytes.
 fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mut Report<'_>) {
-    let Some((first, further)) = exchange.pairs.split_first() else {
+    let mut likely = exchange.pairs.iter().filter(|pair| pair.is_likely);
+    let Some(first) = likely.next() else {
         return;
     };
     let Object::Variable(symbol) = exchange.object else {
@@ -124,7 +136,7 @@ fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mu
         draft.related(text::place_of(&first.write), "they may be written here");
     }
     let mut shown = vec![&first.other, &first.write];
-    for pair in further {
+    for pair in likely {
         if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
             draft.related(text::place_of(&pair.other), further_words(pair.kind));
             shown.push(&pair.other);
@@ -135,7 +147,13 @@ fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mu
     draft.help(HELP);
 }
 
-fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>) {
+/// Reports an exchange that lanes certainly make, or make with a witness.
+fn one(
+    module: &ModuleContext<'_>,
+    exchange: &Exchange,
+    conditional: Option<&ConditionalExchange>,
+    report: &mut Report<'_>,
+) {
     let Some((first, further)) = exchange.pairs.split_first() else {
         return;
     };
@@ -160,7 +178,11 @@ fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>)
             text::named(first.others)
         ),
     };
-    let draft = report.definite(text::place_of(&first.other), message);
+    let place = text::place_of(&first.other);
+    let draft = match conditional {
+        Some(_) => report.conditional(place, message),
+        None => report.definite(place, message),
+    };
     draft.finished();
     if first.write != first.other {
         draft.related(
@@ -177,7 +199,15 @@ fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>)
     draft.note(format!(
         "lane {other} {access} what lane {writer} writes, for example"
     ));
-    draft.note("this is so in warp 0 of each block");
+    match conditional {
+        Some(conditional) => {
+            witness::tell(module, draft, exchange.function, &conditional.witness, None);
+            witness::tell_run(module, draft, &conditional.run);
+        }
+        None => {
+            draft.note("this is so in warp 0 of each block");
+        }
+    }
     let mut shown = vec![&first.other, &first.write];
     for pair in further {
         if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
@@ -188,7 +218,9 @@ fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>)
     if first.is_volatile {
         draft.note("`volatile` orders no lanes: it only makes the compiler access memory each time");
     }
-    text::assumption(draft, module, exchange.function, &exchange.launch);
+    if conditional.is_none() {
+        text::assumption(draft, module, exchange.function, &exchange.launch);
+    }
     draft
         .help(HELP)
         .data(

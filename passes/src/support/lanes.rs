@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use crate::analysis::lanes::{Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full};
+use crate::conditional::Conditional;
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, Value};
@@ -135,12 +136,15 @@ pub(crate) fn begin<'r>(
         draft.related(passed, "the mask is passed here");
     }
     if let Some(conditional) = module.conditional_of(issue) {
-        witness::tell(module, draft, conditional);
-        let shown = module.shown_launches(conditional.function);
-        if let Some(place) = shown.and_then(|shown| shown.place(conditional.witness.block)) {
-            draft.note(format!("launched so by {place}"));
-        }
-        witness::tell_run(module, draft, &conditional.run);
+        let Conditional {
+            function,
+            witness,
+            general,
+            run,
+            ..
+        } = conditional;
+        witness::tell(module, draft, *function, witness, general.as_ref());
+        witness::tell_run(module, draft, run);
         return draft;
     }
     match found.warps.as_slice() {

@@ -2,13 +2,19 @@
 
 use super::lane_words::{named, place_of, sides, subject};
 use crate::analysis::lanes::FixedParam;
-use crate::conditional::{Conditional, Doing, General, Memory, Witness, WitnessRun, WitnessStep};
+use crate::conditional::{Doing, General, Memory, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext};
+use crate::ir::FunctionId;
 use crate::launches::Shape;
 
-/// Adds the launch and the values with which something goes wrong.
-pub(super) fn tell(module: &ModuleContext<'_>, draft: &mut Draft, conditional: &Conditional) {
-    let witness = &conditional.witness;
+/// Adds the launch and the values with which something goes wrong in a kernel.
+pub(crate) fn tell(
+    module: &ModuleContext<'_>,
+    draft: &mut Draft,
+    kernel: FunctionId,
+    witness: &Witness,
+    general: Option<&General>,
+) {
     let Witness {
         block,
         grid,
@@ -22,7 +28,7 @@ pub(super) fn tell(module: &ModuleContext<'_>, draft: &mut Draft, conditional: &
     }
     let names = match witness.params[..] {
         [] => Vec::new(),
-        _ => module.module.parameter_names(conditional.function),
+        _ => module.module.parameter_names(kernel),
     };
     let mut params = Vec::new();
     for param in &witness.params {
@@ -65,7 +71,7 @@ pub(super) fn tell(module: &ModuleContext<'_>, draft: &mut Draft, conditional: &
         "when: {}: warp {warp} of the first block",
         given.join(", ")
     ));
-    if let (Some(general), [param]) = (&conditional.general, &witness.params[..]) {
+    if let (Some(general), [param]) = (general, &witness.params[..]) {
         write_general(draft, general, param, &names);
     }
     draft.note(
@@ -93,7 +99,11 @@ pub(super) fn tell(module: &ModuleContext<'_>, draft: &mut Draft, conditional: &
     if let Some(memory) = memory {
         draft.data("memory", memory);
     }
-    if let Some(assumption) = ruling_out(module, conditional, &names) {
+    let shown = module.shown_launches(kernel);
+    if let Some(place) = shown.and_then(|shown| shown.place(witness.block)) {
+        draft.note(format!("launched so by {place}"));
+    }
+    if let Some(assumption) = ruling_out(module, kernel, witness, &names) {
         draft.help(format!(
             "if it is never called so, say it: `{assumption}` in ptxcheck.toml"
         ));
@@ -127,11 +137,12 @@ fn write_general(draft: &mut Draft, general: &General, param: &FixedParam, names
 /// the value with which something goes wrong. `None` if that depends on no parameter.
 fn ruling_out(
     module: &ModuleContext<'_>,
-    conditional: &Conditional,
+    kernel: FunctionId,
+    witness: &Witness,
     names: &[Option<String>],
 ) -> Option<String> {
-    let Witness { params, .. } = &conditional.witness;
-    let threads = conditional.witness.threads();
+    let Witness { params, .. } = witness;
+    let threads = witness.threads();
     let is_tail = |param: &&FixedParam| !param.value.is_multiple_of(threads.max(1));
     let param = params.iter().find(is_tail).or(params.first())?;
     let condition = if is_tail(&param) {
@@ -140,7 +151,7 @@ fn ruling_out(
         format!("!= {}", signed(param))
     };
     let (number, offset) = (param.number, param.offset);
-    let function = module.module.function(conditional.function);
+    let function = module.module.function(kernel);
     let is_whole = function.params.get(usize::from(number))?.size == u64::from(param.bytes);
     let name = names.get(usize::from(number)).and_then(Option::as_deref);
     let parameter = match name {
@@ -154,7 +165,7 @@ fn ruling_out(
         }
         _ => number.to_string(),
     };
-    let spellings = ptxcheck_common::names::spellings(module.module.function_name(conditional.function));
+    let spellings = ptxcheck_common::names::spellings(module.module.function_name(kernel));
     let kernel = spellings.iter().min_by_key(|name| name.len())?;
     Some(format!("[assume.{kernel:?}] {parameter} = \"{condition}\""))
 }
@@ -169,7 +180,7 @@ const fn signed(param: &FixedParam) -> i64 {
 }
 
 /// Adds the steps of a run that goes wrong.
-pub(super) fn tell_run(module: &ModuleContext<'_>, draft: &mut Draft, run: &WitnessRun) {
+pub(crate) fn tell_run(module: &ModuleContext<'_>, draft: &mut Draft, run: &WitnessRun) {
     for (number, step) in run.steps.iter().enumerate() {
         let before = match run.left_out {
             more if more > 0 && number == run.first => format!("{more} steps later, "),
@@ -211,6 +222,8 @@ fn act(module: &ModuleContext<'_>, step: &WitnessStep) -> String {
         Doing::Meets => by("meets its like and goes on", "meet and go on"),
         Doing::Passes => by("passes the barrier", "pass the barrier"),
         Doing::Fails(_) => by("goes wrong here", "go wrong here"),
+        Doing::Reads => by("reads here", "read here"),
+        Doing::Writes => by("writes here", "write here"),
         Doing::LetGo => by("waits in vain", "wait in vain"),
         Doing::Ends => by("ends here", "end here"),
     }

@@ -27,6 +27,16 @@ impl<'a> LaneLayouts<'a> {
     pub fn new(module: &'a Shared<'a>) -> Self {
         let calls = Calls::new(module);
         let roots = calls.roots(module);
+        Self::with_roots(module, &calls, roots)
+    }
+
+    /// Those of some kernels alone, whether they have collectives or not.
+    #[must_use]
+    pub fn of_kernels(module: &'a Shared<'a>, kernels: Vec<FunctionId>) -> Self {
+        Self::with_roots(module, &Calls::new(module), kernels)
+    }
+
+    fn with_roots(module: &'a Shared<'a>, calls: &Calls, roots: Vec<FunctionId>) -> Self {
         let slices = Slices::new(module, &calls.visited(module, &roots));
         Self {
             module,
@@ -35,7 +45,8 @@ impl<'a> LaneLayouts<'a> {
         }
     }
 
-    /// The kernels with collectives or barriers, and the functions with them that no kernel reaches, in the order of the input.
+    /// The kernels with collectives or barriers, and the functions with them that no kernel reaches, in the order of the input, or the
+    /// kernels that were given.
     #[must_use]
     pub fn roots(&self) -> &[FunctionId] {
         &self.roots

@@ -32,10 +32,15 @@ fn overwritten(between: &str) -> String {
 type Look<'l> = &'l dyn Fn(&Exchanges, &dyn Fn(usize) -> Site);
 
 fn observed(code: &str, threads: u32, schedule: Schedule, look: Look<'_>) {
+    observed_by(Exchanges::default, code, threads, schedule, look);
+}
+
+/// The same with an observer that is made so.
+fn observed_by(observer: fn() -> Exchanges, code: &str, threads: u32, schedule: Schedule, look: Look<'_>) {
     with_kernel(&module(WORDS, &format!("{BEGIN}{code}")), |module, function| {
         let kernel = Kernel::new(module, function).expect("it runs");
         let setup = Setup::new(Launch::of_block([threads, 1, 1]), schedule);
-        let mut exchanges = Exchanges::default();
+        let mut exchanges = observer();
         let mut world: Given = world(5);
         kernel.run(&setup, &mut world, &mut exchanges).expect("it runs");
         let unobserved = kernel.run(&setup, &mut world, &mut Unobserved);
@@ -327,4 +332,28 @@ fn memory_is_bounded() {
     observed(code, 32, Schedule::First, &|exchanges, _| {
         assert!(exchanges.is_cut());
     });
+}
+
+/// Number of pairs in a run, with atomics that order nothing, and with those that may.
+fn counts(code: &str) -> [usize; 2] {
+    [Exchanges::default, Exchanges::without_atomics].map(|observer: fn() -> Exchanges| {
+        let count = std::cell::Cell::new(0);
+        observed_by(observer, code, 32, Schedule::First, &|exchanges, _| {
+            count.set(exchanges.found().len());
+        });
+        count.get()
+    })
+}
+
+#[test]
+fn lanes_that_take_turns_by_atomics_may_be_ordered() {
+    assert_eq!(counts(&handed_over("")), [1, 1]);
+    let atomic = "atom.shared.add.u32 %r4, [words+64], 1;\n";
+    // The lane that writes has executed one before, as it would to take a lock.
+    assert_eq!(counts(&format!("{atomic}{}", handed_over(""))), [1, 0]);
+    // So has the lane that reads, as it would to ask for a flag.
+    assert_eq!(counts(&handed_over(atomic)), [1, 0]);
+    // They have met since.
+    let met = "bar.warp.sync -1;\n";
+    assert_eq!(counts(&format!("{atomic}{met}{}", handed_over(""))), [1, 1]);
 }

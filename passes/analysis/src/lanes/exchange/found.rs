@@ -70,6 +70,9 @@ pub struct PossiblePair {
     pub other: Site,
     /// Its kind.
     pub kind: PairKind,
+    /// Nothing is known that may keep the accesses apart; else their places differ by a number that is the same in all lanes, and only
+    /// a value of it tells.
+    pub is_likely: bool,
 }
 
 /// The possible pairs of one kernel in one variable.

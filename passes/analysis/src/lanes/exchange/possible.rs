@@ -122,6 +122,7 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<BTreeMap<Key, (Ob
             write: placed.write,
             other: placed.other,
             kind: placed.kind,
+            is_likely: possible.is_likely,
         };
         found.insert((placed.both, placed.is_behind), (possible.object, pair));
     }
@@ -153,6 +154,8 @@ struct Possible {
     other: Access,
     /// The other one is a write, too.
     is_store: bool,
+    /// See [`PossiblePair::is_likely`].
+    is_likely: bool,
 }
 
 /// The pairs of a solution, in the order of its heads.
@@ -185,13 +188,14 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             let lanes = all.map(|(number, access)| (number, here(access.part, access.may)));
             loose.extend(lanes.filter(|&(_, lanes)| lanes != 0));
         }
-        let mut add = |object, write, other, is_store| {
+        let mut add = |object, write, other, is_store, is_likely| {
             if known.insert((write, other)) {
                 found.push(Possible {
                     object,
                     write,
                     other,
                     is_store,
+                    is_likely,
                 });
             }
         };
@@ -217,6 +221,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                     Access::Known(clash.write),
                     Access::Known(clash.other),
                     is_store,
+                    true,
                 );
             }
         }
@@ -228,18 +233,26 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             for &(other, of) in &loose {
                 let second = &touches.loose[other];
                 let is_pair = access.is_store && !second.is_store && access.object == second.object;
-                if is_pair && are_two(lanes, of) && may_meet(flow, access, second) {
-                    add(access.object, Access::Loose(one), Access::Loose(other), false);
+                if is_pair && are_two(lanes, of) && !have_own_part(access, second) {
+                    let is_likely = is_unknown(flow, access) || is_unknown(flow, second);
+                    add(
+                        access.object,
+                        Access::Loose(one),
+                        Access::Loose(other),
+                        false,
+                        is_likely,
+                    );
                 }
             }
             for &(other, of) in &exact {
                 let second = &touches.all[other];
                 let is_pair = access.is_store != second.is_store && access.object == second.object;
-                if is_pair && are_two(lanes, of) && is_unknown(flow, access) && !is_alike(flow, second) {
+                if is_pair && are_two(lanes, of) && !is_alike(flow, second) {
                     let (loose, exact) = (Access::Loose(one), Access::Known(other));
+                    let is_likely = is_unknown(flow, access);
                     match access.is_store {
-                        true => add(access.object, loose, exact, false),
-                        false => add(access.object, exact, loose, false),
+                        true => add(access.object, loose, exact, false, is_likely),
+                        false => add(access.object, exact, loose, false, is_likely),
                     }
                 }
             }
@@ -268,8 +281,7 @@ fn is_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
     !matches!(flow.pool.get(access.address).base, Base::Uniform(_))
 }
 
-/// True if two accesses may be of different lanes to the same bytes.
-fn may_meet(flow: &Flow<'_>, one: &Loose, other: &Loose) -> bool {
-    let mut parts = one.own.iter();
-    !parts.any(|part| other.own.contains(part)) && (is_unknown(flow, one) || is_unknown(flow, other))
+/// True if each thread has the part of an array that two accesses are to for itself.
+fn have_own_part(one: &Loose, other: &Loose) -> bool {
+    one.own.iter().any(|part| other.own.contains(part))
 }

@@ -179,26 +179,29 @@ impl Touches {
                     ((holds, fails), true) => (here & fails, here & !holds),
                 },
             };
+            let loose = |touches: &mut Self, flow: &mut Flow<'_>| {
+                if touches.looks_for_loose
+                    && let Some((object, own)) = root(flow, node, at, address)
+                {
+                    touches.loose.push(Loose {
+                        node,
+                        part,
+                        at,
+                        is_store: access.kind == AccessKind::Store,
+                        object,
+                        may,
+                        address: place,
+                        own,
+                    });
+                }
+            };
             let vector = flow.pool.get(place);
             let begin = match vector.base {
                 Base::Uniform(begin) if vector.exact & here == 0 && flow.pool.of_block.contains(&begin) => {
                     begin
                 }
                 _ => {
-                    if self.looks_for_loose
-                        && let Some((object, own)) = root(flow, node, at, address)
-                    {
-                        self.loose.push(Loose {
-                            node,
-                            part,
-                            at,
-                            is_store: access.kind == AccessKind::Store,
-                            object,
-                            may,
-                            address: place,
-                            own,
-                        });
-                    }
+                    loose(self, flow);
                     continue;
                 }
             };
@@ -234,6 +237,10 @@ impl Touches {
                 may,
                 stored: is_one.then_some(content),
             });
+            if matches!(object, Object::Part(_)) {
+                // How far it lies from other accesses to the variable is not known.
+                loose(self, flow);
+            }
         }
     }
 }
