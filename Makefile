@@ -178,8 +178,9 @@ mutants: fuzzer ## Has the same mutants checked each time: what the tests do of 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus --test defects
 
-oracle: ## Holds the analyses of lanes and of pointers against machines, over 100,000 kernels and 20,000 modules
+oracle: ## Holds the analyses of lanes, copies and pointers against machines, over 100,000 kernels twice and 20,000 modules
 	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test lane_oracle -- --nocapture
+	ASYNC_KERNELS=$${ASYNC_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test async_oracle -- --nocapture
 	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test provenance_oracle -- --nocapture
 
 # 1 means findings, and the demo has some.

@@ -72,6 +72,7 @@ impl Machine<'_> {
             AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => {
                 self.update_elements(thread, access)?;
             }
+            AccessKind::Other if self.execute_asynchronous(thread) => {}
             AccessKind::Other => {
                 self.tell(thread, &Event::MayOrder);
                 // It may write anything there.

@@ -35,12 +35,17 @@
 //! * Loads are executed as early as control flow allows, stores and atomics in the order of the schedule.
 //! * Accesses of which the IR has no value (bulk copies, prefetches, barriers in memory) may write anything in their space: what is
 //!   there is not known any more.
+//!   [`Setup::asynchronous`] has copies, their groups, barriers in memory and fences between proxies followed: threads wait at those
+//!   barriers then, and what the rules of the PTX ISA forbid is a failure ([`Asynchronous`]). What copies bring is not known even so.
+//!   States of phases instead of parities, tensor copies, multicast, and the shared memory of other CTAs are passed.
 //! * One block runs, by itself. Barriers of a cluster count as passed by its other blocks.
 
 #![warn(unreachable_pub, unnameable_types)]
 
 mod access;
 mod address;
+mod agent;
+mod asynchronous;
 mod calls;
 mod collective;
 mod detour;
@@ -75,7 +80,9 @@ pub use given::Given;
 pub use kernel::Kernel;
 pub use launch::{Launch, WARP, Warps};
 pub use observe::{Accessed, Event, Observer, Unobserved, View};
-pub use outcome::{End, Failure, Group, Outcome, Refused, Standing, Unknown, Wrong};
+pub use outcome::{
+    AsyncWrong, Asynchronous, End, Failure, Group, Outcome, Refused, Standing, Unknown, Wrong,
+};
 pub use run::Setup;
 pub use schedule::Schedule;
 pub use site::Site;

@@ -47,6 +47,14 @@ pub const MAX_KEPT_OF_BYTE: usize = 64;
 /// Most exchanges that are kept of a run.
 pub const MAX_EXCHANGES: usize = 4_096;
 
+/// Most asynchronous copies that a run follows.
+pub const MAX_ASYNC_COPIES: u32 = 1 << 14;
+/// Most failures of asynchronous operations that a run keeps.
+pub const MAX_ASYNC_WRONGS: usize = 1_024;
+
+/// Most fences that are kept of a word of shared memory since it was stored.
+pub const MAX_FENCES_OF_WORD: usize = 128;
+
 /// Most blocks, and edges from them, between a branch and the block at which all its ways meet.
 pub const MAX_DETOUR_BLOCKS: usize = 4_096;
 

@@ -6,6 +6,7 @@ use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId};
 use rustc_hash::FxHashMap;
 
+use crate::agent::Agent;
 use crate::evaluate::Word;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP};
@@ -84,6 +85,8 @@ pub(crate) struct Machine<'r> {
     pub(crate) operands: Vec<Word>,
     /// The shuffles whose first result some instruction reads, and those of which none does.
     pub(crate) read_results: FxHashMap<(FunctionId, InstructionId), bool>,
+    /// Performs asynchronous copies, where the run follows them.
+    pub(crate) agent: Option<Agent>,
 }
 
 impl<'r> Machine<'r> {
@@ -139,6 +142,9 @@ impl<'r> Machine<'r> {
     /// Tells the observer of an event at the instruction of a thread.
     pub(crate) fn tell(&mut self, thread: usize, event: &Event<'_>) {
         let point = self.point(thread);
+        if let Some(agent) = &mut self.agent {
+            agent.on(thread, point, event);
+        }
         let view = View {
             threads: &self.threads,
             contexts: &self.contexts,

@@ -126,6 +126,38 @@ pub enum End {
     Unknown(Unknown),
 }
 
+/// A failure of asynchronous operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AsyncWrong {
+    /// A copy reads what an ordinary store has written, and no fence between the proxies comes between.
+    Unfenced,
+    /// A copy reads what nothing has written.
+    Unwritten,
+    /// The destination of a copy is read, and the copy may be under way.
+    ReadEarly,
+    /// The source of a copy is written, and the copy may be under way.
+    SourceOverwritten,
+    /// A wait for groups waits for no copy, though there are some, in no group or of another kind.
+    IdleWait,
+    /// An operation on a barrier in memory that nothing has initialised.
+    Uninitialised,
+    /// The bytes that have arrived at a barrier in memory are others than those that are expected.
+    OtherBytes,
+    /// The thread waits for a phase that never completes.
+    NeverComplete,
+}
+
+/// The asynchronous operations of a run, and accesses of shared memory, up to where threads waited in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asynchronous {
+    /// The instructions that some thread executed.
+    pub reached: BTreeSet<Site>,
+    /// The failures.
+    pub failures: BTreeSet<(Site, AsyncWrong)>,
+    /// There were more than the limits allow to keep, so that some may not have been found.
+    pub is_cut: bool,
+}
+
 /// The outcome of a run. What went wrong before the run ended did so in the launch, the world and the schedule of the run,
 /// whatever ended it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +176,8 @@ pub struct Outcome {
     /// Some shift was executed with a computed amount, and each time with one of at least as many bits as the number has: PTX
     /// defines it, C++ does not, so that the code is hardly meant for such values.
     pub has_shifted_beyond: bool,
+    /// The asynchronous operations of the run; `None` where it did not follow them.
+    pub asynchronous: Option<Asynchronous>,
     /// The end.
     pub end: End,
     /// Instructions that were executed, by all threads.

@@ -6,6 +6,7 @@
 use ptxcheck_common::deadline::Deadline;
 use rustc_hash::FxHashMap;
 
+use crate::agent::Agent;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP, Warps};
 use crate::limits::{MAX_REGISTERS, MAX_STEPS, MAX_TURN, PAIRS_PER_STEP};
@@ -35,6 +36,9 @@ pub struct Setup<'a> {
     pub counts_later_rounds: bool,
     /// When the run ends early.
     pub stop: Stop<'a>,
+    /// Asynchronous copies, barriers in memory and fences between proxies are followed, and what goes wrong with them is in
+    /// [`Outcome::asynchronous`]; else the run passes them.
+    pub asynchronous: bool,
 }
 
 impl Setup<'_> {
@@ -48,6 +52,7 @@ impl Setup<'_> {
             deadline: Deadline::NEVER,
             counts_later_rounds: false,
             stop: Stop::Never,
+            asynchronous: false,
         }
     }
 }
@@ -120,6 +125,9 @@ impl Kernel<'_> {
             converges: self.module.0.target.sm >= 70,
             operands: Vec::new(),
             read_results: FxHashMap::default(),
+            agent: setup
+                .asynchronous
+                .then(|| Agent::new(count.next_multiple_of(WARP))),
         };
         let end = if registers > MAX_REGISTERS {
             End::Unknown(Unknown::Memory)
@@ -138,6 +146,7 @@ impl Machine<'_> {
                 return Err(End::Stopped);
             }
             let is_running = self.run_silently()?;
+            self.perform_some();
             let meeting = self.order.meeting(count);
             if meeting.is_first && (self.meet(meeting, true)? || self.pass_barrier()?) {
                 continue;
@@ -153,6 +162,8 @@ impl Machine<'_> {
                 Some(point) => self.visible_step(point)?,
                 None if self.meet(meeting, false)? || self.pass_barrier()? || is_running => {}
                 None if self.threads.iter().all(|thread| thread.state == State::Ended) => return Ok(()),
+                None if self.agent.as_mut().is_some_and(Agent::perform) => {}
+                None if self.agent.as_mut().is_some_and(Agent::is_hung) => return Err(End::Stopped),
                 None => self.deadlock()?,
             }
         }
@@ -191,7 +202,7 @@ impl Machine<'_> {
     fn poised(&self, is_held: bool) -> Vec<Point> {
         let is_poised = |thread: &usize| {
             let is_at = matches!(self.threads[*thread].state, State::Poised(_));
-            is_at && self.order.is_held(*thread) == is_held
+            is_at && self.order.is_held(*thread) == is_held && !self.is_stalled(*thread)
         };
         let poised = (0..self.threads.len()).filter(is_poised);
         let mut points: Vec<Point> = poised.map(|thread| self.point(thread)).collect();
@@ -200,7 +211,11 @@ impl Machine<'_> {
         points
     }
 
-    fn outcome(self, end: End) -> Outcome {
+    fn outcome(mut self, end: End) -> Outcome {
+        let mut asynchronous = self.agent.take();
+        if let Some(agent) = asynchronous.as_mut().filter(|_| end == End::Complete) {
+            agent.finish();
+        }
         let site = |point: Point| self.contexts.site(point);
         let is_uneven = |warp: &[Thread]| warp.iter().any(|thread| thread.barriers != warp[0].barriers);
         let warps = (0_u32..).zip(self.threads[..self.count].chunks(WARP));
@@ -224,6 +239,7 @@ impl Machine<'_> {
             has_passed_counted: self.record.has_passed_counted,
             uneven_warps,
             has_shifted_beyond: self.record.shifts.values().any(|all| *all),
+            asynchronous: asynchronous.map(|agent| agent.outcome(&self.contexts)),
             end,
             steps: self.steps,
         }

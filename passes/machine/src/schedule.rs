@@ -67,6 +67,15 @@ impl Order {
         }
     }
 
+    /// True if the next asynchronous thing is done now.
+    pub(crate) const fn performs(&mut self) -> bool {
+        match self.schedule {
+            Schedule::First | Schedule::Ranked(_) | Schedule::Holding(_) => true,
+            Schedule::Last => false,
+            Schedule::Random(_) | Schedule::Split(_) => self.random.below(3) == 0,
+        }
+    }
+
     /// True if a thread does nothing visible as long as others can go on.
     pub(crate) const fn is_held(&self, thread: usize) -> bool {
         matches!(self.schedule, Schedule::Holding(lanes) if lanes & lane_bit(thread) != 0)

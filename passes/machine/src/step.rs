@@ -182,6 +182,7 @@ impl Machine<'_> {
                 let mapped = self.mapped(thread, space);
                 self.resume(thread, &[mapped]);
             }
+            Op::Opaque if self.execute_asynchronous(thread) => self.advance(thread),
             Op::CompareOther | Op::Opaque => {
                 if may_order(instruction) {
                     self.tell(thread, &Event::MayOrder);

@@ -1,0 +1,701 @@
+//! The agent that performs the asynchronous copies of a run, and what has to hold of them.
+//!
+//! ```text
+//! View of a thread  clock, done, free   what comes before the next thing that it does: epochs of other threads, copies whose results
+//!                                       are there, copies that have read their sources
+//! meeting of G      all Views in G become one, and then each thread begins an epoch of its own
+//! word of memory    stored by (t, e), with the fences (f, e') since; filled by copies; read by copies
+//! ```
+//!
+//! An ordinary store enters the view of the async proxy at a fence between the proxies that comes after it, whoever executes it,
+//! and a copy that comes after that fence sees it. A copy is under way until a thread has waited for it, or comes after one that
+//! has: until then, its destination may not be read and its source may not be written. Copies that complete at a barrier in memory
+//! are performed when the schedule wants that, at the latest when nothing else can go on. Source: PTX ISA, Asynchronous copy;
+//! Async Proxy; Completion Mechanisms; mbarrier. A copy by `cp.async` is performed in the generic proxy, and owes no fence here.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ptxcheck_ir::{AccessKind, AsyncGroup, Space};
+use rustc_hash::FxHashMap;
+
+use crate::launch::WARP;
+use crate::limits::{MAX_ASYNC_COPIES, MAX_ASYNC_WRONGS, MAX_FENCES_OF_WORD};
+use crate::observe::Event;
+use crate::outcome::{AsyncWrong, Asynchronous, Wrong};
+use crate::site::{Contexts, Point};
+
+/// Bytes of a word: memory is looked at in such pieces.
+pub(crate) const WORD: u64 = 4;
+
+/// All that comes before the next thing that a thread does.
+#[derive(Clone, Debug, Default)]
+struct View {
+    clock: Vec<u32>,
+    /// Copies whose results are there.
+    done: BTreeSet<u32>,
+    /// Copies that have read their sources.
+    free: BTreeSet<u32>,
+}
+
+impl View {
+    fn join(&mut self, other: &Self) {
+        if self.clock.len() < other.clock.len() {
+            self.clock.resize(other.clock.len(), 0);
+        }
+        for (mine, &its) in self.clock.iter_mut().zip(&other.clock) {
+            *mine = (*mine).max(its);
+        }
+        self.done.extend(&other.done);
+        self.free.extend(&other.free);
+    }
+
+    fn has(&self, (thread, epoch): (usize, u32)) -> bool {
+        self.clock.get(thread).is_some_and(|&known| known >= epoch)
+    }
+}
+
+/// An ordinary store that no later one has overwritten.
+#[derive(Clone, Debug)]
+struct Stored {
+    by: (usize, u32),
+    /// Fences between the proxies that come after it.
+    fences: Vec<(usize, u32)>,
+}
+
+/// A word of shared memory.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    stored: Vec<Stored>,
+    is_written: bool,
+    filled_by: Vec<u32>,
+    read_by: Vec<u32>,
+}
+
+/// A copy that some thread started.
+#[derive(Clone, Copy, Debug)]
+struct Started {
+    id: u32,
+    group: AsyncGroup,
+    /// Groups that the thread had committed, with that of the copy; `None` for one that is in no group yet.
+    in_group: Option<u32>,
+    /// A barrier in memory tracks it.
+    is_tracked: bool,
+}
+
+/// A barrier in memory.
+#[derive(Clone, Debug, Default)]
+struct Mbarrier {
+    arrivals: i64,
+    pending: i64,
+    bytes: i64,
+    /// Phases that are complete.
+    phase: u64,
+    /// All that its arrivals release.
+    gathered: View,
+    /// The same, when the last phase was completed.
+    complete: View,
+    point: Option<Point>,
+}
+
+impl Mbarrier {
+    fn settle(&mut self) {
+        if self.pending <= 0 && self.bytes == 0 {
+            self.phase += 1;
+            self.pending = self.arrivals;
+            self.complete = self.gathered.clone();
+        }
+    }
+}
+
+/// A thing that the agent does later.
+#[derive(Clone, Debug)]
+enum Later {
+    /// The bytes of a copy arrive at a barrier.
+    Arrive { barrier: u64, copy: u32, bytes: i64 },
+    /// The copies of a thread so far are complete, and it arrives at a barrier.
+    Track { barrier: u64, view: View },
+}
+
+/// The state of all asynchronous operations of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Agent {
+    views: Vec<View>,
+    words: FxHashMap<u64, Held>,
+    barriers: BTreeMap<u64, Mbarrier>,
+    /// By thread.
+    started: BTreeMap<usize, Vec<Started>>,
+    /// Groups that threads have committed, by thread and kind.
+    committed: FxHashMap<(usize, AsyncGroup), u32>,
+    later: VecDeque<Later>,
+    copies: u32,
+    /// Threads that have found a phase incomplete: where, and the phase.
+    stalled: BTreeMap<usize, (Point, u64, u64)>,
+    wrongs: BTreeSet<(Point, AsyncWrong)>,
+    reached: BTreeSet<Point>,
+    /// Threads have waited for others in vain: what follows is no run of the kernel.
+    is_over: bool,
+    is_cut: bool,
+}
+
+impl Agent {
+    /// Of a block with so many threads.
+    pub(crate) fn new(threads: usize) -> Self {
+        let view = |thread: usize| {
+            let mut clock = vec![0; threads];
+            clock[thread] = 1;
+            View {
+                clock,
+                ..View::default()
+            }
+        };
+        Self {
+            views: (0..threads).map(view).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The failures, and the places that were reached.
+    pub(crate) fn outcome(&self, contexts: &Contexts) -> Asynchronous {
+        let failures = self.wrongs.iter();
+        Asynchronous {
+            reached: self.reached.iter().map(|&point| contexts.site(point)).collect(),
+            failures: failures
+                .map(|&(point, wrong)| (contexts.site(point), wrong))
+                .collect(),
+            is_cut: self.is_cut,
+        }
+    }
+
+    /// An event of the run at the instruction of a thread.
+    pub(crate) fn on(&mut self, thread: usize, point: Point, event: &Event<'_>) {
+        match *event {
+            Event::Met(threads) | Event::Passed(threads) => self.meet(threads),
+            Event::Access(access, _) if access.space == Space::Shared => {
+                let words = words(access.address, access.bytes);
+                match access.kind {
+                    AccessKind::Load => self.load(thread, point, &words),
+                    AccessKind::Other => {}
+                    AccessKind::Store
+                    | AccessKind::Atomic
+                    | AccessKind::Reduction
+                    | AccessKind::ReadModifyWrite => self.store(thread, point, &words),
+                }
+            }
+            Event::LetGo
+            | Event::Wrong(Wrong::Missing | Wrong::Deadlock | Wrong::OtherWarp | Wrong::Unaligned) => {
+                self.is_over = true;
+            }
+            Event::Access(..)
+            | Event::Wrong(_)
+            | Event::Visible(_)
+            | Event::Branch(_)
+            | Event::MayOrder
+            | Event::Arrived(..)
+            | Event::AtBarrier
+            | Event::Ended => {}
+        }
+    }
+
+    fn wrong(&mut self, point: Point, wrong: AsyncWrong) {
+        if self.is_over {
+            return;
+        }
+        if self.wrongs.len() >= MAX_ASYNC_WRONGS {
+            self.is_cut = true;
+            return;
+        }
+        self.wrongs.insert((point, wrong));
+    }
+
+    pub(crate) fn reach(&mut self, point: Point) {
+        if !self.is_over {
+            self.reached.insert(point);
+        }
+    }
+
+    fn now(&self, thread: usize) -> (usize, u32) {
+        let epoch = self
+            .views
+            .get(thread)
+            .and_then(|view| view.clock.get(thread))
+            .copied();
+        (thread, epoch.unwrap_or(0))
+    }
+
+    /// Begins a new epoch: what the thread has released before is apart from what it does then.
+    fn next_epoch(&mut self, thread: usize) {
+        if let Some(epoch) = self
+            .views
+            .get_mut(thread)
+            .and_then(|view| view.clock.get_mut(thread))
+        {
+            *epoch += 1;
+        }
+    }
+
+    /// Threads have met.
+    pub(crate) fn meet(&mut self, threads: &[usize]) {
+        let mut all = View::default();
+        for &thread in threads {
+            if let Some(view) = self.views.get(thread) {
+                all.join(view);
+            }
+        }
+        for &thread in threads {
+            if let Some(view) = self.views.get_mut(thread) {
+                *view = all.clone();
+            }
+            self.next_epoch(thread);
+        }
+    }
+
+    /// An ordinary load of shared memory.
+    pub(crate) fn load(&mut self, thread: usize, point: Point, words: &[u64]) {
+        self.reach(point);
+        if self.fills(thread, words) {
+            self.wrong(point, AsyncWrong::ReadEarly);
+        }
+    }
+
+    /// True if a copy that may be under way fills one of the words.
+    fn fills(&self, thread: usize, words: &[u64]) -> bool {
+        let Some(view) = self.views.get(thread) else {
+            return false;
+        };
+        let mut held = words.iter().filter_map(|word| self.words.get(word));
+        held.any(|held| held.filled_by.iter().any(|copy| !view.done.contains(copy)))
+    }
+
+    /// An ordinary store to shared memory, or an atomic.
+    pub(crate) fn store(&mut self, thread: usize, point: Point, words: &[u64]) {
+        self.reach(point);
+        self.overwrite(thread, point, words);
+        let by = self.now(thread);
+        let Some(view) = self.views.get(thread) else {
+            return;
+        };
+        for &word in words {
+            let held = self.words.entry(word).or_default();
+            held.is_written = true;
+            held.stored.retain(|stored| !view.has(stored.by));
+            held.stored.push(Stored {
+                by,
+                fences: Vec::new(),
+            });
+        }
+    }
+
+    /// Something is written over what copies may still read.
+    fn overwrite(&mut self, thread: usize, point: Point, words: &[u64]) {
+        let Some(view) = self.views.get(thread) else {
+            return;
+        };
+        let mut held = words.iter().filter_map(|word| self.words.get(word));
+        if held.any(|held| held.read_by.iter().any(|copy| !view.free.contains(copy))) {
+            self.wrong(point, AsyncWrong::SourceOverwritten);
+        }
+    }
+
+    /// A fence between the proxies that covers shared memory.
+    pub(crate) fn fence(&mut self, thread: usize) {
+        let now = self.now(thread);
+        let Some(view) = self.views.get(thread) else {
+            return;
+        };
+        for held in self.words.values_mut() {
+            for stored in &mut held.stored {
+                if view.has(stored.by) && stored.fences.len() < MAX_FENCES_OF_WORD {
+                    stored.fences.push(now);
+                }
+            }
+        }
+    }
+
+    fn new_copy(&mut self) -> u32 {
+        self.copies += 1;
+        self.is_cut |= self.copies > MAX_ASYNC_COPIES;
+        self.copies
+    }
+
+    /// A copy begins that reads these words of shared memory.
+    pub(crate) fn reads(&mut self, thread: usize, point: Point, group: AsyncGroup, words: &[u64]) {
+        self.reach(point);
+        if self.fills(thread, words) {
+            self.wrong(point, AsyncWrong::ReadEarly);
+        }
+        let mut found = Vec::new();
+        if let Some(view) = self.views.get(thread) {
+            for word in words {
+                let Some(held) = self.words.get(word).filter(|held| held.is_written) else {
+                    found.push(AsyncWrong::Unwritten);
+                    continue;
+                };
+                let is_seen = |stored: &Stored| {
+                    let mut fences = stored.fences.iter();
+                    fences.any(|&fence| fence.0 == thread || view.has(fence))
+                };
+                // A store that does not come before the copy is another failure.
+                let mut before = held.stored.iter().filter(|stored| view.has(stored.by));
+                if before.any(|stored| !is_seen(stored)) {
+                    found.push(AsyncWrong::Unfenced);
+                }
+            }
+        }
+        for wrong in found {
+            self.wrong(point, wrong);
+        }
+        let id = self.new_copy();
+        for &word in words {
+            self.words.entry(word).or_default().read_by.push(id);
+        }
+        self.started.entry(thread).or_default().push(Started {
+            id,
+            group,
+            in_group: None,
+            is_tracked: false,
+        });
+    }
+
+    /// A copy begins that writes these words of shared memory. `at`: the barrier at which it completes, and the bytes.
+    pub(crate) fn fills_words(&mut self, thread: usize, point: Point, words: &[u64], at: Option<(u64, i64)>) {
+        self.reach(point);
+        self.overwrite(thread, point, words);
+        let id = self.new_copy();
+        if let Some(view) = self.views.get(thread) {
+            for &word in words {
+                let held = self.words.entry(word).or_default();
+                held.is_written = true;
+                held.stored.retain(|stored| !view.has(stored.by));
+                held.filled_by.push(id);
+            }
+        }
+        match at {
+            Some((barrier, bytes)) => {
+                if self.barriers.contains_key(&barrier) {
+                    self.later.push_back(Later::Arrive {
+                        barrier,
+                        copy: id,
+                        bytes,
+                    });
+                } else {
+                    self.wrong(point, AsyncWrong::Uninitialised);
+                }
+            }
+            None => self.started.entry(thread).or_default().push(Started {
+                id,
+                group: AsyncGroup::Element,
+                in_group: None,
+                is_tracked: false,
+            }),
+        }
+    }
+
+    /// The end of a group.
+    pub(crate) fn commit(&mut self, thread: usize, group: AsyncGroup) {
+        let committed = self.committed.entry((thread, group)).or_default();
+        *committed += 1;
+        for one in self.started.entry(thread).or_default() {
+            if one.group == group && one.in_group.is_none() {
+                one.in_group = Some(*committed);
+            }
+        }
+    }
+
+    /// A wait until at most so many groups are under way; `None`: for all copies of the kind.
+    pub(crate) fn wait(
+        &mut self,
+        thread: usize,
+        point: Point,
+        group: AsyncGroup,
+        under_way: Option<u32>,
+        read_only: bool,
+    ) {
+        self.reach(point);
+        let committed = self.committed.get(&(thread, group)).copied().unwrap_or(0);
+        let started = self.started.get(&thread).map_or(&[][..], Vec::as_slice);
+        let view = self.views.get(thread);
+        let is_under_way =
+            |one: &&Started| !one.is_tracked && view.is_some_and(|view| !view.done.contains(&one.id));
+        let of_kind = || started.iter().filter(|one| one.group == group);
+        let is_idle = match of_kind().next() {
+            None => started.iter().any(|one| is_under_way(&one)),
+            Some(_) => of_kind().all(|one| one.in_group.is_none()) && of_kind().any(|one| is_under_way(&one)),
+        };
+        let complete: Vec<u32> = of_kind()
+            .filter(|one| match (under_way, one.in_group) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(under_way), Some(number)) => number + under_way <= committed,
+            })
+            .map(|one| one.id)
+            .collect();
+        if is_idle && under_way.is_some() {
+            self.wrong(point, AsyncWrong::IdleWait);
+        }
+        if let Some(view) = self.views.get_mut(thread) {
+            view.free.extend(&complete);
+            if !read_only {
+                view.done.extend(&complete);
+            }
+        }
+    }
+
+    /// Initialises a barrier.
+    pub(crate) fn init(&mut self, point: Point, barrier: u64, arrivals: i64) {
+        self.reach(point);
+        self.barriers.insert(
+            barrier,
+            Mbarrier {
+                arrivals,
+                pending: arrivals,
+                point: Some(point),
+                ..Mbarrier::default()
+            },
+        );
+    }
+
+    /// Arrives so many times at a barrier, and lets it expect bytes.
+    pub(crate) fn arrive(&mut self, thread: usize, point: Point, barrier: u64, times: i64, bytes: i64) {
+        self.reach(point);
+        let Some(known) = self.barriers.get_mut(&barrier) else {
+            self.wrong(point, AsyncWrong::Uninitialised);
+            return;
+        };
+        if times > 0
+            && let Some(view) = self.views.get(thread)
+        {
+            known.gathered.join(view);
+        }
+        known.bytes += bytes;
+        known.pending -= times;
+        known.settle();
+        if times > 0 {
+            self.next_epoch(thread);
+        }
+    }
+
+    /// `cp.async.mbarrier.arrive`.
+    pub(crate) fn track(&mut self, thread: usize, point: Point, barrier: u64, increments: bool) {
+        self.reach(point);
+        let Some(known) = self.barriers.get_mut(&barrier) else {
+            self.wrong(point, AsyncWrong::Uninitialised);
+            return;
+        };
+        if increments {
+            known.pending += 1;
+        }
+        let mut view = View::default();
+        for one in self.started.entry(thread).or_default() {
+            if one.group == AsyncGroup::Element {
+                one.is_tracked = true;
+                view.done.insert(one.id);
+            }
+        }
+        self.later.push_back(Later::Track { barrier, view });
+    }
+
+    /// True if the phase with this parity is complete; then what came before it comes before what the thread does next.
+    pub(crate) fn test(&mut self, thread: usize, point: Point, barrier: u64, parity: u64) -> bool {
+        self.reach(point);
+        self.stalled.remove(&thread);
+        let Some(known) = self.barriers.get(&barrier) else {
+            self.wrong(point, AsyncWrong::Uninitialised);
+            return true;
+        };
+        if known.phase & 1 == parity & 1 {
+            self.stalled.insert(thread, (point, barrier, parity));
+            return false;
+        }
+        if let Some(view) = self.views.get_mut(thread) {
+            view.join(&known.complete);
+        }
+        true
+    }
+
+    /// True for a thread that has tested a phase at this point, which is still incomplete.
+    pub(crate) fn is_stalled(&self, thread: usize, at: Point) -> bool {
+        let stalled = self.stalled.get(&thread);
+        stalled.is_some_and(|&(point, barrier, parity)| {
+            let known = self.barriers.get(&barrier);
+            point == at && known.is_some_and(|known| known.phase & 1 == parity & 1)
+        })
+    }
+
+    /// Does the next thing that is left to be done; false if there is none.
+    pub(crate) fn perform(&mut self) -> bool {
+        let Some(next) = self.later.pop_front() else {
+            return false;
+        };
+        match next {
+            Later::Arrive { barrier, copy, bytes } => {
+                if let Some(known) = self.barriers.get_mut(&barrier) {
+                    known.gathered.done.insert(copy);
+                    known.gathered.free.insert(copy);
+                    known.bytes -= bytes;
+                    known.settle();
+                }
+            }
+            Later::Track { barrier, view } => {
+                if let Some(known) = self.barriers.get_mut(&barrier) {
+                    known.gathered.join(&view);
+                    known.pending -= 1;
+                    known.settle();
+                }
+            }
+        }
+        true
+    }
+
+    /// True if something is left to be done.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.later.is_empty()
+    }
+
+    /// Nothing goes on any more but threads that wait for phases, if there are such; true if there are.
+    pub(crate) fn is_hung(&mut self) -> bool {
+        let stalled: Vec<Point> = self.stalled.values().map(|&(point, ..)| point).collect();
+        for &point in &stalled {
+            self.wrong(point, AsyncWrong::NeverComplete);
+        }
+        !stalled.is_empty()
+    }
+
+    /// The run is over: what is left is performed, and barriers are looked at.
+    pub(crate) fn finish(&mut self) {
+        while self.perform() {}
+        let unequal = self.barriers.values().filter(|barrier| barrier.bytes != 0);
+        let points: Vec<Point> = unequal.filter_map(|barrier| barrier.point).collect();
+        for point in points {
+            self.wrong(point, AsyncWrong::OtherBytes);
+        }
+    }
+}
+
+/// The words of so many bytes from an address on.
+pub(crate) fn words(start: u64, bytes: u64) -> Vec<u64> {
+    let most = (WARP as u64) << 10;
+    let last = start.saturating_add(bytes.clamp(1, most) - 1);
+    (start / WORD..=last / WORD).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxcheck_ir::{AsyncGroup, FunctionId, InstructionId};
+
+    use super::{Agent, words};
+    use crate::outcome::AsyncWrong;
+    use crate::site::{Context, Point};
+
+    const BULK: AsyncGroup = AsyncGroup::Bulk;
+
+    fn at(number: usize) -> Point {
+        Point {
+            context: Context::default(),
+            function: FunctionId::new(0),
+            instruction: InstructionId::new(number),
+        }
+    }
+
+    fn wrongs(agent: &Agent) -> Vec<(usize, AsyncWrong)> {
+        let found = agent.wrongs.iter();
+        found
+            .map(|(point, wrong)| (point.instruction.index(), *wrong))
+            .collect()
+    }
+
+    #[test]
+    fn a_store_is_seen_behind_a_fence_of_the_writer_or_the_sender() {
+        let tile = words(0, 64);
+        for (fences, wrong) in [
+            ([true, false], false),
+            ([false, true], false),
+            ([false, false], true),
+        ] {
+            let mut agent = Agent::new(32);
+            agent.store(1, at(0), &tile);
+            if fences[0] {
+                agent.fence(1);
+            }
+            agent.meet(&[0, 1]);
+            if fences[1] {
+                agent.fence(0);
+            }
+            agent.reads(0, at(1), BULK, &tile);
+            assert_eq!(
+                wrongs(&agent).contains(&(1, AsyncWrong::Unfenced)),
+                wrong,
+                "{fences:?}"
+            );
+        }
+        // A fence of a thread that has not met the writer orders nothing of it.
+        let mut agent = Agent::new(32);
+        agent.store(1, at(0), &tile);
+        agent.fence(0);
+        agent.meet(&[0, 1]);
+        agent.reads(0, at(1), BULK, &tile);
+        assert_eq!(wrongs(&agent), [(1, AsyncWrong::Unfenced)]);
+    }
+
+    #[test]
+    fn groups_are_counted_by_thread_and_kind() {
+        let mut agent = Agent::new(32);
+        let tiles = [words(0, 16), words(64, 16)];
+        for (number, tile) in tiles.iter().enumerate() {
+            agent.store(0, at(number), tile);
+            agent.fence(0);
+            agent.reads(0, at(2), BULK, tile);
+            agent.commit(0, BULK);
+        }
+        agent.wait(0, at(3), AsyncGroup::Element, Some(0), false);
+        assert_eq!(wrongs(&agent), [(3, AsyncWrong::IdleWait)]);
+        agent.wait(0, at(4), BULK, Some(1), true);
+        agent.store(0, at(5), &tiles[0]);
+        agent.store(0, at(6), &tiles[1]);
+        // Others do not know of the wait before they meet.
+        agent.store(1, at(7), &tiles[0]);
+        agent.meet(&[0, 1]);
+        agent.store(1, at(8), &tiles[0]);
+        let later = &wrongs(&agent)[1..];
+        assert_eq!(
+            later,
+            [
+                (6, AsyncWrong::SourceOverwritten),
+                (7, AsyncWrong::SourceOverwritten)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_phase_is_complete_with_all_arrivals_and_bytes() {
+        let mut agent = Agent::new(32);
+        let tile = words(0, 16);
+        agent.arrive(0, at(0), 96, 1, 0);
+        agent.init(at(1), 96, 1);
+        agent.fills_words(0, at(2), &tile, Some((96, 16)));
+        agent.load(0, at(3), &tile);
+        agent.arrive(0, at(4), 96, 1, 16);
+        assert!(!agent.test(1, at(5), 96, 0) && agent.is_stalled(1, at(5)));
+        assert!(agent.perform() && !agent.perform());
+        assert!(!agent.is_stalled(1, at(5)) && agent.test(1, at(5), 96, 0));
+        agent.load(1, at(6), &tile);
+        assert!(!agent.test(1, at(5), 96, 1) && agent.is_hung());
+        assert_eq!(
+            wrongs(&agent),
+            [
+                (0, AsyncWrong::Uninitialised),
+                (3, AsyncWrong::ReadEarly),
+                (5, AsyncWrong::NeverComplete)
+            ]
+        );
+    }
+
+    #[test]
+    fn other_bytes_are_told_at_the_end() {
+        let mut agent = Agent::new(32);
+        agent.init(at(1), 96, 1);
+        agent.arrive(0, at(2), 96, 1, 32);
+        agent.fills_words(0, at(3), &words(0, 16), Some((96, 16)));
+        agent.finish();
+        assert_eq!(wrongs(&agent), [(1, AsyncWrong::OtherBytes)]);
+    }
+}

@@ -1,0 +1,478 @@
+//! Small kernels with asynchronous copies, as PTX text: pieces of right code in which something is left out, twice, or in another
+//! order, for all threads or for one. Equal seeds make equal kernels.
+
+use std::fmt::Write as _;
+
+#[path = "../lane_oracle/random.rs"]
+mod random;
+
+pub use random::Random;
+
+/// Threads of a block.
+pub const THREADS: u32 = 64;
+
+/// Tiles in shared memory, of a word for each thread.
+const TILES: usize = 2;
+
+/// Barriers in shared memory.
+const BARRIERS: usize = 2;
+
+/// Bytes that bulk copies have; the first is a whole tile.
+const SIZES: [u32; 4] = [256, 256, 128, 16];
+
+/// The threads that execute a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    All,
+    /// One thread, by its number.
+    One(u32),
+    /// The warp with this number.
+    Warp(u32),
+}
+
+/// A word of a tile.
+#[derive(Clone, Copy, Debug)]
+enum Word {
+    /// With the number of the thread.
+    Own,
+    /// Of the next thread.
+    Neighbour,
+    /// The first.
+    First,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Store(usize, Word),
+    Load(usize, Word),
+    /// True if it covers shared memory.
+    Fence(bool),
+    Barrier,
+    /// The element of the thread, to this tile.
+    Copy(usize),
+    Commit {
+        is_bulk: bool,
+    },
+    Wait {
+        is_bulk: bool,
+        under_way: u32,
+        read_only: bool,
+    },
+    WaitAll,
+    BulkOut(usize, u32),
+    BulkIn {
+        tile: usize,
+        bytes: u32,
+        barrier: usize,
+    },
+    Init(usize, u32),
+    Expect(usize, u32),
+    Arrive(usize),
+    Track(usize),
+    Phase(usize, u32),
+    /// Until [`What::Join`], unless the parameter is 0.
+    Unless,
+    Join,
+    /// Until [`What::Again`], so many times; 0: as often as the parameter says.
+    Rounds(u32),
+    Again,
+}
+
+type Piece = (Role, What);
+
+/// A kernel.
+pub struct Kernel {
+    /// Its text.
+    pub text: String,
+    /// Nothing of it was changed.
+    pub is_right: bool,
+}
+
+/// The kernel of a seed.
+pub fn kernel(seed: u64) -> Kernel {
+    let mut random = Random::new(seed);
+    let mut pieces = Vec::new();
+    let parts = 1 + random.below(2);
+    let mut used = [0; BARRIERS];
+    for part in 0..parts {
+        pieces.extend(right(&mut random, part, &mut used));
+    }
+    let changes = random.below(4);
+    for _ in 0..changes {
+        change(&mut random, &mut pieces);
+    }
+    Kernel {
+        text: text(&pieces),
+        is_right: changes == 0,
+    }
+}
+
+/// Right code. `used`: the phases of each barrier that are waited for so far.
+fn right(random: &mut Random, part: usize, used: &mut [u32; BARRIERS]) -> Vec<Piece> {
+    use Role::{All, One};
+    let tile = if random.chance(4) {
+        random.below(TILES)
+    } else {
+        part % TILES
+    };
+    let one = One(*random.pick(&[0, 0, 0, 32, 5]));
+    let bytes = *random.pick(&SIZES);
+    let read_only = random.chance(2);
+    let out = [
+        (one, What::BulkOut(tile, bytes)),
+        (one, What::Commit { is_bulk: true }),
+        (
+            one,
+            What::Wait {
+                is_bulk: true,
+                under_way: 0,
+                read_only,
+            },
+        ),
+    ];
+    let element = |tile| [(All, What::Copy(tile)), (All, What::Commit { is_bulk: false })];
+    let wait = |under_way| {
+        let what = What::Wait {
+            is_bulk: false,
+            under_way,
+            read_only: false,
+        };
+        (All, what)
+    };
+    let word = *random.pick(&[Word::Own, Word::Neighbour, Word::First]);
+    let sent = |random: &mut Random| {
+        let fence = if random.chance(3) {
+            vec![(All, What::Barrier), (one, What::Fence(true))]
+        } else {
+            vec![(All, What::Fence(true)), (All, What::Barrier)]
+        };
+        let mut pieces = vec![(All, What::Store(tile, Word::Own))];
+        pieces.extend(fence);
+        pieces.extend(out);
+        pieces
+    };
+    let barrier = part % BARRIERS;
+    let brought = |random: &mut Random, pieces: &mut Vec<Piece>, used: &mut [u32; BARRIERS]| {
+        let parity = used[barrier] & 1;
+        used[barrier] += 1;
+        let expect = (one, What::Expect(barrier, bytes));
+        let copy = (one, What::BulkIn { tile, bytes, barrier });
+        pieces.extend([expect, copy]);
+        let who = if random.chance(4) { one } else { All };
+        pieces.push((who, What::Phase(barrier, parity)));
+        if who != All {
+            pieces.push((All, What::Barrier));
+        }
+    };
+    let mut pieces = Vec::new();
+    match random.below(9) {
+        0 | 1 => pieces = sent(random),
+        2 => {
+            pieces.extend(element(tile));
+            pieces.push(if random.chance(3) {
+                (All, What::WaitAll)
+            } else {
+                wait(0)
+            });
+            pieces.push((All, What::Barrier));
+            pieces.push((All, What::Load(tile, word)));
+        }
+        3 => {
+            let other = (tile + 1) % TILES;
+            pieces.extend(element(tile));
+            pieces.extend(element(other));
+            pieces.push(wait(1));
+            pieces.push((All, What::Load(tile, Word::Own)));
+            pieces.push(wait(0));
+            pieces.push((All, What::Load(other, Word::Own)));
+        }
+        4 => {
+            let threads = THREADS;
+            pieces.push((One(0), What::Init(barrier, threads)));
+            pieces.push((All, What::Barrier));
+            let parity = used[barrier] & 1;
+            used[barrier] += 1;
+            pieces.extend([
+                (All, What::Copy(tile)),
+                (All, What::Track(barrier)),
+                (All, What::Phase(barrier, parity)),
+                (All, What::Load(tile, word)),
+            ]);
+        }
+        5 | 6 => {
+            used[barrier] = 0;
+            pieces.push((one, What::Init(barrier, 1)));
+            pieces.push((All, What::Barrier));
+            brought(random, &mut pieces, used);
+            pieces.push((All, What::Load(tile, word)));
+            if random.chance(2) {
+                pieces.push((All, What::Barrier));
+                pieces.extend(sent(random));
+            } else if random.chance(2) {
+                pieces.push((All, What::Barrier));
+                brought(random, &mut pieces, used);
+                pieces.push((Role::Warp(1), What::Load(tile, word)));
+            }
+        }
+        7 => {
+            let rounds = *random.pick(&[2, 3, 0]);
+            pieces.push((All, What::Rounds(rounds)));
+            pieces.extend(sent(random));
+            pieces.push((All, What::Barrier));
+            pieces.push((All, What::Again));
+        }
+        _ => {
+            pieces.extend(sent(random));
+            pieces.push((All, What::Barrier));
+            pieces.extend(sent(random));
+        }
+    }
+    pieces.push((All, What::Barrier));
+    if random.chance(6) {
+        pieces.insert(0, (All, What::Unless));
+        pieces.push((All, What::Join));
+    }
+    pieces
+}
+
+/// Makes the code another, which may be wrong.
+fn change(random: &mut Random, pieces: &mut Vec<Piece>) {
+    let at = random.below(pieces.len());
+    // Begins and ends stay together.
+    let is_frame =
+        |piece: &Piece| matches!(piece.1, What::Unless | What::Join | What::Rounds(_) | What::Again);
+    if is_frame(&pieces[at]) {
+        return;
+    }
+    match random.below(8) {
+        0..=2 => {
+            pieces.remove(at);
+        }
+        3 | 4 if at + 1 < pieces.len() && !is_frame(&pieces[at + 1]) => pieces.swap(at, at + 1),
+        5 => {
+            let more = pieces[at];
+            if !matches!(more.1, What::Phase(..)) {
+                pieces.insert(at, more);
+            }
+        }
+        6 => {
+            let tile = random.below(TILES);
+            let more = match random.below(4) {
+                0 => (Role::All, What::Store(tile, Word::Own)),
+                1 => (Role::One(0), What::Store(tile, Word::First)),
+                2 => (Role::All, What::Load(tile, Word::Own)),
+                _ => (Role::All, What::Fence(random.chance(2))),
+            };
+            pieces.insert(at, more);
+        }
+        _ => match &mut pieces[at].1 {
+            What::Fence(covers) => *covers = false,
+            What::Wait { under_way, .. } if *under_way == 0 => *under_way = 1,
+            What::Wait { is_bulk, .. } => *is_bulk = !*is_bulk,
+            What::Expect(barrier, bytes) if *bytes > 16 => {
+                pieces[at].1 = if random.chance(2) {
+                    What::Arrive(*barrier)
+                } else {
+                    What::Expect(*barrier, *bytes / 2)
+                }
+            }
+            What::Store(tile, _) | What::Load(tile, _) => *tile = (*tile + 1) % TILES,
+            What::Phase(barrier, _) | What::Init(barrier, _) => *barrier = (*barrier + 1) % BARRIERS,
+            _ => {}
+        },
+    }
+}
+
+struct Writer {
+    text: String,
+    numbers: usize,
+    /// Labels of what is open: the begin of a loop, or the end of an alternative.
+    open: Vec<String>,
+    closed: Vec<String>,
+}
+
+fn text(pieces: &[Piece]) -> String {
+    let mut writer = Writer {
+        text: String::from(
+            ".version 8.6\n.target sm_90\n.address_size 64\n\
+             .visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n.reqntid 64\n{\n",
+        ),
+        numbers: 0,
+        open: Vec::new(),
+        closed: Vec::new(),
+    };
+    for tile in 0..TILES {
+        writer.line(&format!(".shared .align 128 .b8 tile{tile}[256];"));
+    }
+    for barrier in 0..BARRIERS {
+        writer.line(&format!(".shared .align 8 .b64 full{barrier};"));
+    }
+    for line in [
+        ".reg .b32 %t, %n, %v, %x, %l, %a<4>, %r<999>;",
+        ".reg .b64 %g, %h, %w;",
+        ".reg .pred %p<999>;",
+        "ld.param.u64 %h, [k_param_0];",
+        "ld.param.u32 %n, [k_param_1];",
+        "cvta.to.global.u64 %g, %h;",
+        "mov.u32 %t, %tid.x;",
+        "mul.wide.u32 %w, %t, 4;",
+        "add.s64 %w, %w, %g;",
+        "mov.u32 %v, 7;",
+        "mov.u32 %l, 0;",
+    ] {
+        writer.line(line);
+    }
+    for tile in 0..TILES {
+        writer.line(&format!("mov.u32 %a{}, tile{tile};", 2 + tile));
+        writer.line(&format!("shl.b32 %a{tile}, %t, 2;"));
+        writer.line(&format!("add.s32 %a{tile}, %a{tile}, %a{};", 2 + tile));
+    }
+    let mut role = Role::All;
+    let mut end = String::new();
+    for &(by, what) in pieces {
+        if by != role {
+            writer.leave(&end);
+            end = writer.enter(by);
+            role = by;
+        }
+        writer.piece(what);
+    }
+    writer.leave(&end);
+    writer.line("ret;\n}");
+    writer.text
+}
+
+impl Writer {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn number(&mut self) -> usize {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// A branch around what one thread or a warp executes; the label at its end.
+    fn enter(&mut self, role: Role) -> String {
+        let number = self.number();
+        let end = format!("L{number}");
+        match role {
+            Role::All => return String::new(),
+            Role::One(thread) => self.line(&format!("setp.ne.u32 %p{number}, %t, {thread};")),
+            Role::Warp(warp) => {
+                self.line(&format!("shr.u32 %r{number}, %t, 5;"));
+                self.line(&format!("setp.ne.u32 %p{number}, %r{number}, {warp};"));
+            }
+        }
+        self.line(&format!("@%p{number} bra {end};"));
+        end
+    }
+
+    fn leave(&mut self, end: &str) {
+        if !end.is_empty() {
+            self.line(&format!("{end}:"));
+        }
+    }
+
+    /// The operand of a word of a tile.
+    fn word(&mut self, tile: usize, word: Word) -> String {
+        match word {
+            Word::Own => format!("[%a{tile}]"),
+            Word::First => format!("[%a{}]", 2 + tile),
+            Word::Neighbour => {
+                let number = self.number();
+                self.line(&format!("xor.b32 %r{number}, %a{tile}, 4;"));
+                format!("[%r{number}]")
+            }
+        }
+    }
+
+    fn piece(&mut self, what: What) {
+        let kind = |is_bulk: bool| if is_bulk { "cp.async.bulk" } else { "cp.async" };
+        match what {
+            What::Store(tile, word) => {
+                let word = self.word(tile, word);
+                self.line(&format!("st.shared.u32 {word}, %v;"));
+            }
+            What::Load(tile, word) => {
+                let word = self.word(tile, word);
+                self.line(&format!("ld.shared.u32 %x, {word};"));
+                self.line("st.global.u32 [%w], %x;");
+            }
+            What::Fence(true) => self.line("fence.proxy.async.shared::cta;"),
+            What::Fence(false) => self.line("fence.proxy.async.global;"),
+            What::Barrier => self.line("bar.sync 0;"),
+            What::Copy(tile) => self.line(&format!("cp.async.ca.shared.global [%a{tile}], [%w], 4;")),
+            What::Commit { is_bulk } => self.line(&format!("{}.commit_group;", kind(is_bulk))),
+            What::Wait {
+                is_bulk,
+                under_way,
+                read_only,
+            } => {
+                let read = if is_bulk && read_only { ".read" } else { "" };
+                self.line(&format!("{}.wait_group{read} {under_way};", kind(is_bulk)));
+            }
+            What::WaitAll => self.line("cp.async.wait_all;"),
+            What::BulkOut(tile, bytes) => self.line(&format!(
+                "cp.async.bulk.global.shared::cta.bulk_group [%g], [%a{}], {bytes};",
+                2 + tile
+            )),
+            What::BulkIn {
+                tile,
+                bytes,
+                barrier,
+            } => self.line(&format!(
+                "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a{}], [%g], {bytes}, [full{barrier}];",
+                2 + tile
+            )),
+            What::Init(barrier, count) => {
+                self.line(&format!("mbarrier.init.shared::cta.b64 [full{barrier}], {count};"));
+            }
+            What::Expect(barrier, bytes) => self.line(&format!(
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [full{barrier}], {bytes};"
+            )),
+            What::Arrive(barrier) => {
+                self.line(&format!("mbarrier.arrive.shared::cta.b64 _, [full{barrier}];"));
+            }
+            What::Track(barrier) => self.line(&format!(
+                "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [full{barrier}];"
+            )),
+            What::Phase(barrier, parity) => {
+                let number = self.number();
+                self.line(&format!("L{number}:"));
+                self.line(&format!(
+                    "mbarrier.try_wait.parity.shared::cta.b64 %p{number}, [full{barrier}], {parity};"
+                ));
+                self.line(&format!("@!%p{number} bra L{number};"));
+            }
+            What::Unless => {
+                let number = self.number();
+                self.line(&format!("setp.eq.u32 %p{number}, %n, 0;"));
+                self.line(&format!("@%p{number} bra L{number};"));
+                self.open.push(format!("L{number}"));
+            }
+            What::Join => {
+                if let Some(end) = self.open.pop() {
+                    self.line(&format!("{end}:"));
+                }
+            }
+            What::Rounds(rounds) => {
+                let number = self.number();
+                let most = if rounds == 0 { "%n".to_owned() } else { rounds.to_string() };
+                self.line("mov.u32 %l, 0;");
+                self.line(&format!("L{number}:"));
+                self.open.push(format!("L{number}"));
+                self.closed.push(most);
+            }
+            What::Again => {
+                let number = self.number();
+                if let (Some(begin), Some(most)) = (self.open.pop(), self.closed.pop()) {
+                    self.line("add.s32 %l, %l, 1;");
+                    let _ = writeln!(self.text, "setp.lt.u32 %p{number}, %l, {most};");
+                    self.line(&format!("@%p{number} bra {begin};"));
+                }
+            }
+        }
+    }
+}
