@@ -31,6 +31,9 @@ share=$package/ptxcheck.data/data/share
 install -D -m 644 -t "$share/cmake/ptxcheck" "$root"/tools/cmake/*.cmake
 install -D -m 644 -t "$share/ptxcheck" "$root/tools/make/ptxcheck.mk"
 cp "$here/README.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT" "$package"
+mkdir "$package/src"
+cp -r "$here/src/ptxcheck" "$package/src"
+find "$package/src" -name __pycache__ -prune -exec rm -r {} +
 "$here/notices.py" >"$package/LICENSES-OF-OTHERS"
 sed "s|^manifest-path = .*|manifest-path = \"$root/tools/ptxcheck/Cargo.toml\"|" "$here/pyproject.toml" >"$package/pyproject.toml"
 

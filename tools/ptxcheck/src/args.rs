@@ -140,6 +140,8 @@ pub enum Command {
     Launch(LaunchArgs),
     /// Show the runs in which conditional findings go wrong, step by step
     Replay(ReplayArgs),
+    /// Answer requests to check bytes, for programs that make many
+    Serve(ServeArgs),
     /// List the rules
     Rules(RulesArgs),
     /// Show the documentation of a rule
@@ -256,6 +258,14 @@ pub struct CheckArgs {
     /// without it, LLVM IR has 30 s and 1 s more for each MiB, and a compilation 600 s
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
+}
+
+/// Arguments of `serve`.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Read requests from standard input and write replies to standard output, until the former ends
+    #[arg(long)]
+    pub stdio: bool,
 }
 
 /// Arguments of `audit`.

@@ -14,4 +14,5 @@ mod launched;
 pub mod merge;
 pub mod replay;
 pub mod rules;
+pub mod serve;
 pub mod worker;

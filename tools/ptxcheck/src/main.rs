@@ -42,6 +42,9 @@ fn run() -> ExitCode {
     if let Some(exit) = commands::worker::run(&args) {
         return exit.into();
     }
+    if let Some(exit) = commands::serve::checker(&args) {
+        return exit.into();
+    }
     // Its words are a compiler's: `@FILE` is, too.
     match commands::launch::run(&args) {
         Some(code) => code,
@@ -84,6 +87,7 @@ fn command(args: Vec<OsString>) -> Exit {
         Some(Command::Extract(args)) => commands::extract::run(args),
         Some(Command::Rules(args)) => commands::rules::run(args),
         Some(Command::Replay(args)) => commands::replay::run(args),
+        Some(Command::Serve(args)) => commands::serve::run(args),
         Some(Command::Explain(args)) => commands::explain::run(args),
         Some(Command::Config(args)) => commands::config::run(args),
         Some(Command::Init(args)) => commands::init::run(args),

@@ -1,8 +1,9 @@
 //! `ptxcheck audit`: the images of files, held against a policy.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use ptxcheck_passes::Input;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::release::Contents;
@@ -10,11 +11,13 @@ use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
+use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{escape, known, summary};
 
 use crate::args::{AuditArgs, GpuList};
-use crate::baseline::Prepared;
+use crate::baseline::{Prepared, Settled};
 use crate::exit::Exit;
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
@@ -23,87 +26,116 @@ use crate::{config, file_list, inputs, output, ratchet, shards};
 /// Prints tables of what the files hold, then what is wrong with it.
 #[must_use]
 pub fn run(args: &AuditArgs) -> Exit {
-    let started = Instant::now();
-    let settings = match config::read(args.config.as_deref()) {
-        Ok(config) => {
-            let settings = config.settings();
-            Settings {
-                policy: policy(args, settings.policy),
-                ..settings
-            }
-        }
+    let audited = match Audited::of(args, Vec::new()) {
+        Ok(audited) => audited,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let baseline = match Prepared::of(&args.baseline) {
-        Ok(baseline) => baseline,
-        Err(problem) => return output::complain(&escape::line(&problem)),
-    };
-    let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
-        Ok(paths) => paths,
-        Err(problem) => return output::complain(&escape::line(&problem)),
-    };
-    let (inputs, left_out) = inputs::collect(&paths, &settings);
-    let progress = Arc::new(Progress::default());
-    let settings = Settings {
-        base_levels: levels(&settings.base_levels),
-        levels: args.levels.0.clone(),
-        threads: args.jobs,
-        timeout: args.timeout,
-        images_only: true,
-        path_maps: args.path_map.clone(),
-        is_strict: args.strict_config,
-        worker: super::worker::command(),
-        mlir_worker: super::worker::mlir_command(),
-        progress: Some(Arc::clone(&progress)),
-        left_out,
-        ..settings
-    };
-    let display = Display::of(progress, args.quiet);
-    let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
-    drop(display);
-    let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
-    args.report.places.apply(&mut outcome);
-    let columns = args.forecast.columns(&settings.policy);
+    let outcome = &audited.outcome;
     let contents = args
         .ratchet
         .ratchet
         .as_ref()
-        .map(|_| Contents::of(&outcome.inputs, &columns.gpus));
+        .map(|_| Contents::of(&outcome.inputs, &audited.columns.gpus));
     let ratchet = ratchet::settle(&args.ratchet, &contents.unwrap_or_default());
-    let elapsed = started.elapsed();
-    let report = Report {
-        outcome: &outcome,
-        elapsed,
-        kind: Kind::Audit {
-            policy: &settings.policy,
-            forecast: &columns,
-            has_tables: !args.quiet,
-            has_resources: args.resources,
-        },
-        root: &settings.root,
-        args: &args.report,
-        fail_on: args.fail_on,
-        shard: shard.as_ref(),
-        has_baseline: args.baseline.is_given(),
-    };
-    let exit = report.write(args.format, &args.output, args.color.into());
+    let exit = audited
+        .report(args)
+        .write(args.format, &args.output, args.color.into());
     if args.verbose {
-        output::write_stderr(&known::render(&outcome), args.color.into());
+        output::write_stderr(&known::render(outcome), args.color.into());
     }
     if !ratchet.said.is_empty() {
         output::write_stderr(&ratchet.said, args.color.into());
     }
+    let baseline = &audited.baseline;
     if !baseline.said.is_empty() {
         output::write_stderr(&baseline.said, args.color.into());
     }
     if !args.quiet && args.format.has_summary() {
         // An audit analyses no code, of whatever kind.
-        let summary = summary::render(&outcome, &Coverage::of(&outcome), "", elapsed);
+        let summary = summary::render(outcome, &Coverage::of(outcome), "", audited.elapsed);
         output::write_stderr(&summary, args.color.into());
     }
     exit.worst(baseline.exit)
         .worst(ratchet.exit)
-        .worst(judge(&outcome, args))
+        .worst(judge(outcome, args))
+}
+
+/// The outcome of an audit.
+pub(super) struct Audited {
+    outcome: Outcome,
+    shard: Option<Shard>,
+    settings: Settings,
+    columns: Columns,
+    /// Lines about the baseline, and its exit code.
+    baseline: Settled,
+    elapsed: Duration,
+}
+
+impl Audited {
+    /// Audits the inputs that the arguments name, and more of them.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an error in the configuration or in a list of inputs.
+    pub(super) fn of(args: &AuditArgs, more: Vec<Input>) -> Result<Self, String> {
+        let started = Instant::now();
+        let settings = config::read(args.config.as_deref())?.settings();
+        let settings = Settings {
+            policy: policy(args, settings.policy),
+            ..settings
+        };
+        let baseline = Prepared::of(&args.baseline)?;
+        let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
+        let (mut inputs, left_out) = inputs::collect(&paths, &settings);
+        inputs.extend(more);
+        let progress = Arc::new(Progress::default());
+        let settings = Settings {
+            base_levels: levels(&settings.base_levels),
+            levels: args.levels.0.clone(),
+            threads: args.jobs,
+            timeout: args.timeout,
+            images_only: true,
+            path_maps: args.path_map.clone(),
+            is_strict: args.strict_config,
+            worker: super::worker::command(),
+            mlir_worker: super::worker::mlir_command(),
+            progress: Some(Arc::clone(&progress)),
+            left_out,
+            ..settings
+        };
+        let display = Display::of(progress, args.quiet);
+        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
+        drop(display);
+        let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
+        args.report.places.apply(&mut outcome);
+        Ok(Self {
+            outcome,
+            shard,
+            columns: args.forecast.columns(&settings.policy),
+            settings,
+            baseline,
+            elapsed: started.elapsed(),
+        })
+    }
+
+    /// The run, to be written.
+    pub(super) fn report<'a>(&'a self, args: &'a AuditArgs) -> Report<'a> {
+        Report {
+            outcome: &self.outcome,
+            elapsed: self.elapsed,
+            kind: Kind::Audit {
+                policy: &self.settings.policy,
+                forecast: &self.columns,
+                has_tables: !args.quiet,
+                has_resources: args.resources,
+            },
+            root: &self.settings.root,
+            args: &args.report,
+            fail_on: args.fail_on,
+            shard: self.shard.as_ref(),
+            has_baseline: args.baseline.is_given(),
+        }
+    }
 }
 
 /// The policy of the configuration file, with the options of the command line over it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ptxcheck_passes::Input;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
@@ -30,7 +31,7 @@ pub fn run(args: &CheckArgs) -> Exit {
         Ok(database) => database.map(|database| Recompiler::by_database(database, args.timeout)),
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let checked = match Checked::of(args, recompiler) {
+    let checked = match Checked::of(args, recompiler, Vec::new()) {
         Ok(checked) => checked,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
@@ -68,19 +69,24 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// Checks the inputs that the arguments name.
+    /// Checks the inputs that the arguments name, and more of them.
     ///
     /// # Errors
     ///
     /// A sentence about an error in the configuration or in a list of inputs.
-    pub(super) fn of(args: &CheckArgs, recompiler: Option<Recompiler>) -> Result<Self, String> {
+    pub(super) fn of(
+        args: &CheckArgs,
+        recompiler: Option<Recompiler>,
+        more: Vec<Input>,
+    ) -> Result<Self, String> {
         let started = Instant::now();
         let baseline = Prepared::of(&args.baseline)?;
         let settings = settings(args)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
         let recompiler = recompiler.map(Arc::new);
         let progress = Arc::new(Progress::default());
-        let (inputs, left_out) = inputs::collect(&paths, &settings);
+        let (mut inputs, left_out) = inputs::collect(&paths, &settings);
+        inputs.extend(more);
         let settings = Settings {
             worker: super::worker::command(),
             mlir_worker: super::worker::mlir_command(),

@@ -18,39 +18,17 @@ use crate::{config, inputs, output};
 /// Prints the differences.
 #[must_use]
 pub fn run(args: &DiffArgs) -> Exit {
-    let settings = match config::read(args.config.as_deref()) {
-        Ok(config) => config.settings(),
-        Err(problem) => return output::complain(&escape::line(&problem)),
-    };
-    let gpus = if args.gpu.is_empty() {
-        settings.policy.gpus.clone()
-    } else {
-        GpuList::all(&args.gpu)
-    };
-    let settings = Settings {
-        threads: args.jobs,
-        timeout: args.timeout,
-        images_only: true,
-        digest_kernels: true,
-        policy: ptxcheck_passes::policy::Policy::default(),
-        worker: super::worker::command(),
-        mlir_worker: super::worker::mlir_command(),
-        ..settings
-    };
-    let old = match Side::read(&args.old, &gpus, &settings) {
-        Ok(side) => side,
+    let compared = match Compared::of(args) {
+        Ok(compared) => compared,
         Err(problem) => return output::complain(&problem),
     };
-    let new = match Side::read(&args.new, &gpus, &settings) {
-        Ok(side) => side,
-        Err(problem) => return output::complain(&problem),
-    };
-    let diff = Diff::new(&old.contents, &new.contents);
-    let releases = Releases {
-        old: &old.name,
-        new: &new.name,
-        diff: &diff,
-    };
+    for side in [&compared.old, &compared.new] {
+        if !side.problems.is_empty() {
+            output::write_stderr(&side.problems, ColorChoice::Auto);
+        }
+    }
+    let diff = compared.diff();
+    let releases = compared.releases(&diff);
     let printed = match args.format {
         DiffFormat::Text => output::print(&diff::text(&releases), args.color.into()),
         DiffFormat::Markdown => output::print(&diff::markdown(&releases), ColorChoice::AlwaysAnsi),
@@ -65,7 +43,70 @@ pub fn run(args: &DiffArgs) -> Exit {
     } else {
         Exit::Clean
     };
-    printed.worst(judged).worst(old.exit).worst(new.exit)
+    printed
+        .worst(judged)
+        .worst(compared.old.exit)
+        .worst(compared.new.exit)
+}
+
+/// Two releases that were read.
+pub(super) struct Compared {
+    old: Side,
+    new: Side,
+}
+
+impl Compared {
+    /// Reads the releases that the arguments name.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the terminal: about the configuration, or a release without device code.
+    pub(super) fn of(args: &DiffArgs) -> Result<Self, String> {
+        let config =
+            config::read(args.config.as_deref()).map_err(|problem| escape::line(&problem).into_owned())?;
+        let settings = config.settings();
+        let gpus = if args.gpu.is_empty() {
+            settings.policy.gpus.clone()
+        } else {
+            GpuList::all(&args.gpu)
+        };
+        let settings = Settings {
+            threads: args.jobs,
+            timeout: args.timeout,
+            images_only: true,
+            digest_kernels: true,
+            policy: ptxcheck_passes::policy::Policy::default(),
+            worker: super::worker::command(),
+            mlir_worker: super::worker::mlir_command(),
+            ..settings
+        };
+        Ok(Self {
+            old: Side::read(&args.old, &gpus, &settings)?,
+            new: Side::read(&args.new, &gpus, &settings)?,
+        })
+    }
+
+    /// A sentence about what could not be read, if that is so.
+    pub(super) fn problem(&self) -> Option<&str> {
+        let mut problems = [&self.old, &self.new]
+            .into_iter()
+            .map(|side| side.problems.trim_end());
+        problems.find(|problem| !problem.is_empty())
+    }
+
+    /// The differences.
+    pub(super) fn diff(&self) -> Diff<'_> {
+        Diff::new(&self.old.contents, &self.new.contents)
+    }
+
+    /// Both, with their differences, to be written.
+    pub(super) fn releases<'a>(&'a self, diff: &'a Diff<'a>) -> Releases<'a> {
+        Releases {
+            old: &self.old.name,
+            new: &self.new.name,
+            diff,
+        }
+    }
 }
 
 /// True if a change of these kinds is there. A target that a whole release gained or lost is one of all its kernels.
@@ -84,6 +125,8 @@ fn is_denied(diff: &Diff<'_>, denied: &[ChangeKind]) -> bool {
 struct Side {
     name: String,
     contents: Contents,
+    /// What could not be read, a line each.
+    problems: String,
     exit: Exit,
 }
 
@@ -93,9 +136,6 @@ impl Side {
         let (inputs, _) = inputs::collect(&[path.to_owned()], settings);
         let outcome = check(inputs, settings);
         let problems = problems(&outcome);
-        if !problems.is_empty() {
-            output::write_stderr(&problems, ColorChoice::Auto);
-        }
         if outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
             return Err(format!("no device code in `{}`", escape::line(&name)));
         }
@@ -107,6 +147,7 @@ impl Side {
         Ok(Self {
             name,
             contents: Contents::of(&outcome.inputs, gpus),
+            problems,
             exit,
         })
     }

@@ -121,7 +121,7 @@ fn check_file(call: &Invocation, object: &Path) -> Exit {
         Err(problem) => return output::complain(&problem),
     };
     let recompiler = Recompiler::by_call(call.clone(), args.timeout);
-    let checked = match Checked::of(&args, Some(recompiler)) {
+    let checked = match Checked::of(&args, Some(recompiler), Vec::new()) {
         Ok(checked) => checked,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };

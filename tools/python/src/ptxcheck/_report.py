@@ -1,0 +1,395 @@
+"""Reports as data: the documents of `--format json`, field by field (schemas check-v2, audit-v2 and diff-v1).
+
+Fields have the names, units and meanings of the schemas. Keys of a document that this version does not know are left out here, and stay
+in `document`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+Level = Literal["warning", "error"]
+Certainty = Literal["definite", "conditional", "potential"]
+Value = Union[str, int, "tuple[int, ...]", "tuple[str, ...]"]
+
+
+@dataclass(frozen=True)
+class Location:
+    """A stretch of an input. Lines and columns count from 1; columns are bytes."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A call in a source that the compiler put in line."""
+
+    file: str
+    line: int
+    column: int | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A place in the source that the input was compiled from, as its debug information has it."""
+
+    file: str
+    line: int
+    column: int | None
+    inlined_at: tuple[Frame, ...]
+
+
+@dataclass(frozen=True)
+class Related:
+    """Another place of a finding, and its part in it."""
+
+    message: str
+    location: Location | None
+    source: Source | None
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """The reason for which a finding does not count."""
+
+    by: Literal["comment", "config", "baseline"]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A further place with the same cause as a finding."""
+
+    message: str | None
+    input: str
+    image: int | None
+    function: str | None
+    kernel: str | None
+    location: Location | None
+    source: Source | None
+    lanes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding. Its text is that of `--format concise`."""
+
+    code: str
+    name: str
+    level: Level
+    certainty: Certainty
+    message: str
+    message_here: str | None
+    notes: tuple[str, ...]
+    help: tuple[str, ...]
+    input: str
+    image: int | None
+    function: str | None
+    function_demangled: str | None
+    kernel: str | None
+    location: Location | None
+    source: Source | None
+    related: tuple[Related, ...]
+    data: dict[str, Value]
+    fingerprint: str
+    suppressed: Suppression | None
+    places: tuple[Place, ...]
+    places_left_out: int
+    steps: tuple[Related, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """`FILE:LINE:COLUMN` in the source, or else in the input."""
+        if self.source is not None:
+            column = "" if self.source.column is None else f":{self.source.column}"
+            return f"{self.source.file}:{self.source.line}{column}"
+        if self.location is not None:
+            return f"{self.location.file}:{self.location.line}:{self.location.column}"
+        return self.input
+
+    def __str__(self) -> str:
+        kernel = f" (kernel {self.kernel})" if self.kernel else ""
+        return f"{self.place}: {self.level}: {self.message}{kernel} [{self.code}]"
+
+
+@dataclass(frozen=True)
+class Image:
+    """Device code of one kind for one target in an input."""
+
+    index: int
+    kind: str
+    target: str | None
+    isa: str | None
+    bytes: int
+    kernels: int
+    functions: int
+    compression: str | None
+    section: str | None
+    member: str | None
+    container: int | None
+    offset: int
+    packed_bytes: int
+    role: str
+    debug: bool
+    producer: str | None
+    compiled_for: str | None
+    code_class: str | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that could not be done with an input."""
+
+    code: str
+    message: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input, and what became of it."""
+
+    path: str
+    status: Literal["checked", "partly", "failed", "skipped"]
+    images: tuple[Image, ...]
+    errors: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What machine code of a kernel needs, as far as it says so: registers a thread, bytes, threads, warps of a multiprocessor."""
+
+    registers: int | None
+    stack: int | None
+    shared: int | None
+    constant: int | None
+    max_block: int | None
+    resident_warps: int | None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A kernel in one image."""
+
+    image: int
+    stub: str | None
+    code_bytes: int | None
+    resources: Resources | None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of an input, over all its images."""
+
+    name: str
+    demangled: str | None
+    images: tuple[int, ...]
+    sm: tuple[str, ...]
+    ptx: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+
+
+@dataclass(frozen=True)
+class Host:
+    """Kernels and variables that host code of an input registers."""
+
+    kernels: tuple[str, ...]
+    variables: tuple[str, ...]
+    linked: bool
+    stripped: bool
+
+
+@dataclass(frozen=True)
+class AuditInput(Input):
+    """An input of an audit."""
+
+    kernels: tuple[Kernel, ...]
+    host: Host | None
+
+
+@dataclass(frozen=True)
+class LoadedImage:
+    """The image that a GPU loads."""
+
+    kind: Literal["ptx", "cubin"]
+    target: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A kernel on a GPU."""
+
+    input: str
+    gpu: str
+    kernel: str
+    state: Literal["exact", "older", "jit", "jit-link", "partly", "unsure", "none"]
+    image: LoadedImage | None
+    built_for: str | None
+    stub: str | None
+    driver: str | None
+    jit_bytes: int
+    legal: bool | None
+    by_library: bool
+    max_block: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a check."""
+
+    inputs: tuple[Input, ...]
+    findings: tuple[Finding, ...]
+    document: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings at error level that are not suppressed."""
+        return tuple(one for one in self.findings if one.level == "error" and not one.suppressed)
+
+    @property
+    def counted(self) -> tuple[Finding, ...]:
+        """The findings that are not suppressed."""
+        return tuple(one for one in self.findings if not one.suppressed)
+
+    @property
+    def is_clean(self) -> bool:
+        """True if nothing counts as an error."""
+        return not self.errors
+
+
+@dataclass(frozen=True)
+class Audit(Report):
+    """The result of an audit."""
+
+    inputs: tuple[AuditInput, ...]
+    forecast: tuple[Cell, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """One of the two releases of a comparison."""
+
+    path: str
+    kernels: int
+    unread_images: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference of a kernel; sizes are in bytes, in words."""
+
+    kind: str
+    target: str | None
+    is_ptx: bool
+    gpu: str | None
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True)
+class ChangedKernel:
+    """A kernel that is not the same."""
+
+    name: str
+    demangled: str | None
+    old_name: str | None
+    fate: Literal["added", "removed", "renamed", "kept"]
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class ChangedTarget:
+    """Code for a target in both releases; bytes and images are `None` or 0 where there is none."""
+
+    target: str
+    kind: Literal["ptx", "cubin"]
+    old_bytes: int | None
+    new_bytes: int | None
+    old_images: int
+    new_images: int
+
+
+@dataclass(frozen=True)
+class JitBytes:
+    """Bytes of PTX that the driver compiles on a GPU."""
+
+    gpu: str
+    old_bytes: int
+    new_bytes: int
+
+
+@dataclass(frozen=True)
+class Diff:
+    """The differences of two releases."""
+
+    old: Release
+    new: Release
+    targets: tuple[ChangedTarget, ...]
+    jit: tuple[JitBytes, ...]
+    kernels: tuple[ChangedKernel, ...]
+    document: dict[str, Any] = dataclasses.field(repr=False, compare=False)
+
+
+Made = TypeVar("Made")
+
+
+def from_document(kind: type[Made], text: str | bytes | dict[str, Any]) -> Made:
+    """Makes a `Report`, `Audit` or `Diff` of a JSON document, as `--format json` prints it.
+
+    Raises:
+        ValueError: the text is no JSON, or misses a field.
+    """
+    document = json.loads(text) if isinstance(text, (str, bytes)) else text
+    if not isinstance(document, dict):
+        raise ValueError("a report is an object")
+    made: Made = _of_class(kind, {**document, "document": document})
+    return made
+
+
+@lru_cache(maxsize=None)
+def _fields(kind: type) -> tuple[tuple[str, Any, bool], ...]:
+    """The fields of a class: their names, types, and whether a document has to have them."""
+    hints = get_type_hints(kind)
+    missing = dataclasses.MISSING
+    return tuple(
+        (one.name, hints[one.name], one.default is missing and one.default_factory is missing)
+        for one in dataclasses.fields(kind)
+    )
+
+
+def _of_class(kind: Any, value: dict[str, Any]) -> Any:
+    given = {}
+    for name, hint, is_needed in _fields(kind):
+        if name in value:
+            given[name] = value[name] if name == "document" else _made(hint, value[name])
+        elif is_needed:
+            raise ValueError(f"`{name}` of {kind.__name__} is missing")
+    return kind(**given)
+
+
+def _made(hint: Any, value: Any) -> Any:
+    """A value of a document as a field's type has it."""
+    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        return _of_class(hint, value)
+    origin = get_origin(hint)
+    if isinstance(value, list):
+        of_list = [part for part in (hint, *get_args(hint)) if get_origin(part) is tuple]
+        element = get_args(of_list[0])[0] if of_list and origin is not dict else Any
+        return tuple(_made(element, part) for part in value)
+    if origin in (Union, types.UnionType) and isinstance(value, dict):
+        for part in get_args(hint):
+            if dataclasses.is_dataclass(part):
+                return _of_class(part, value)
+    if isinstance(value, dict):
+        return {key: _made(Any, part) for key, part in value.items()}
+    return value
