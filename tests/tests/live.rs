@@ -2,7 +2,7 @@
 //! the markers in the sources. Where a compiler is missing, its tests are counted as ignored.
 //!
 //! Each source is compiled by each compiler in each mode for one target, in turn from source to source, or for all targets if its
-//! text names one. With `LIVE_TARGETS=all` (`make live`), every source is compiled for all targets.
+//! text names one. `sm_90a` and `sm_100a` are among them for sources that list them. With `LIVE_TARGETS=all` (`make live`), every source is compiled for all targets.
 
 use std::process::Command;
 
@@ -13,6 +13,8 @@ use ptxcheck_tests::{missing, report, root};
 
 const COMPILERS: [&str; 2] = ["nvcc", "clang"];
 const TARGETS: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
+/// Targets with instructions of their own, for the sources that name them.
+const OF_ONE_ARCHITECTURE: [&str; 2] = ["sm_90a", "sm_100a"];
 const MODES: [&str; 2] = ["O3", "G"];
 
 /// Exit code of `compile.sh` where the compiler is not installed.
@@ -34,10 +36,16 @@ fn main() {
                 continue;
             }
         };
-        let targets: Vec<&str> = TARGETS
+        let mut targets: Vec<&str> = TARGETS
             .into_iter()
             .filter(|target| case.wants("targets", target))
             .collect();
+        let named = case.directive("targets").unwrap_or_default();
+        targets.extend(
+            OF_ONE_ARCHITECTURE
+                .into_iter()
+                .filter(|target| named.iter().any(|name| name == target)),
+        );
         let mut turn = number;
         for compiler in COMPILERS
             .into_iter()

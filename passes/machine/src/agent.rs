@@ -334,9 +334,8 @@ impl Agent {
                     let mut fences = stored.fences.iter();
                     fences.any(|&fence| fence.0 == thread || view.has(fence))
                 };
-                // A store that does not come before the copy is another failure.
-                let mut before = held.stored.iter().filter(|stored| view.has(stored.by));
-                if before.any(|stored| !is_seen(stored)) {
+                // Of a store that does not come before the copy at all, the fence does not either.
+                if held.stored.iter().any(|stored| !is_seen(stored)) {
                     found.push(AsyncWrong::Unfenced);
                 }
             }
@@ -417,10 +416,6 @@ impl Agent {
         let is_under_way =
             |one: &&Started| !one.is_tracked && view.is_some_and(|view| !view.done.contains(&one.id));
         let of_kind = || started.iter().filter(|one| one.group == group);
-        let is_idle = match of_kind().next() {
-            None => started.iter().any(|one| is_under_way(&one)),
-            Some(_) => of_kind().all(|one| one.in_group.is_none()) && of_kind().any(|one| is_under_way(&one)),
-        };
         let complete: Vec<u32> = of_kind()
             .filter(|one| match (under_way, one.in_group) {
                 (None, _) => true,
@@ -429,6 +424,16 @@ impl Agent {
             })
             .map(|one| one.id)
             .collect();
+        let is_idle = match of_kind().next() {
+            None => started.iter().any(|one| is_under_way(&one)),
+            Some(_) => {
+                let known = view.map(|view| if read_only { &view.free } else { &view.done });
+                let mut new = complete.iter();
+                let completes = new.any(|copy| known.is_some_and(|known| !known.contains(copy)));
+                let mut open = of_kind().filter(|one| one.in_group.is_none());
+                !completes && open.any(|one| is_under_way(&one))
+            }
+        };
         if is_idle && under_way.is_some() {
             self.wrong(point, AsyncWrong::IdleWait);
         }
