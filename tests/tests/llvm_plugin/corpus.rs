@@ -44,7 +44,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn try_case(case: &Case, mode: &str, level: &str) -> Result<Completion, Failed> {
-    let target = ["sm_90", "sm_75", "sm_120"]
+    let target = ["sm_90", "sm_75", "sm_120", "sm_90a", "sm_100a"]
         .into_iter()
         .find(|target| case.wants("targets", target))
         .ok_or("no target is wanted")?;
