@@ -1,0 +1,14 @@
+"""Checks and audits of many files, by several processes or machines: one row for each finding, image, kernel and forecast.
+
+Each file is a task of its own, so that no task needs another. `local` runs them on this machine, `dask` on a cluster of
+dask.distributed. Results are cached by content, so that a run over files that were seen before reads them and no more.
+"""
+
+from __future__ import annotations
+
+from ._engines import Engine, engine
+from ._inputs import FleetInput, find
+from ._tasks import Job, Result, run_one
+from ._run import Run, run
+
+__all__ = ["Engine", "FleetInput", "Job", "Result", "Run", "engine", "find", "run", "run_one"]

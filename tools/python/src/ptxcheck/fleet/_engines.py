@@ -1,0 +1,89 @@
+"""Engines that run the tasks of a fleet."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, Protocol
+
+from .._errors import CheckFailed, PtxcheckError
+from ._inputs import FleetInput
+from ._tasks import Job, Result, failed, run_one
+
+
+class Engine(Protocol):
+    """An engine: the results of files, as they come."""
+
+    def results(self, files: Sequence[FleetInput], job: Job) -> Iterator[Result]:
+        """Runs the tasks; each file has one result, whatever goes wrong with it."""
+        ...
+
+
+def with_retries(file: FleetInput, job: Job, tries: int) -> Result:
+    """Runs a task, again where the process that checks has gone, up to so many times."""
+    for left in range(tries - 1, -1, -1):
+        try:
+            return run_one(file, job)
+        except CheckFailed as error:
+            if left == 0:
+                return failed(file, f"given up after {tries} tries: {error}")
+    raise AssertionError("a try ends with a result")
+
+
+class Local:
+    """Processes of this machine."""
+
+    def __init__(self, workers: int, retries: int) -> None:
+        self._workers, self._tries = workers, retries + 1
+
+    def results(self, files: Sequence[FleetInput], job: Job) -> Iterator[Result]:
+        """See `Engine`. The work is done by processes of the program, one for each thread."""
+        with ThreadPoolExecutor(self._workers) as pool:
+            running = [pool.submit(with_retries, file, job, self._tries) for file in files]
+            for one in as_completed(running):
+                yield one.result()
+
+
+class Dask:
+    """Workers of dask.distributed: a cluster of this machine, or the one of a scheduler."""
+
+    def __init__(self, workers: int, retries: int, scheduler: str | None) -> None:
+        self._workers, self._tries, self._scheduler = workers, retries + 1, scheduler
+
+    def results(self, files: Sequence[FleetInput], job: Job) -> Iterator[Result]:
+        """See `Engine`. A worker that dies costs its tasks a retry."""
+        try:
+            module = importlib.import_module("distributed")
+        except ImportError as error:
+            raise PtxcheckError("the engine `dask` needs dask.distributed: pip install ptxcheck[fleet]") from error
+        with self._client(module) as client:
+            tasks = client.map(with_retries, files, job=job, tries=self._tries, key="ptxcheck", pure=False)
+            names = {task.key: file for task, file in zip(tasks, files, strict=True)}
+            for task in module.as_completed(tasks):
+                file = names[task.key]
+                if task.status == "finished":
+                    yield task.result()
+                else:
+                    yield failed(file, f"given up: {task.exception()!r}")
+
+    def _client(self, distributed: Any) -> Any:
+        if self._scheduler is not None:
+            return distributed.Client(self._scheduler)
+        # A task is a process of its own: threads of a worker would have one between them.
+        return distributed.Client(
+            n_workers=self._workers, threads_per_worker=1, processes=True, dashboard_address=None
+        )
+
+
+def engine(name: str, *, workers: int, retries: int, scheduler: str | None) -> Engine:
+    """The engine of a name: `local` or `dask`.
+
+    Raises:
+        PtxcheckError: there is none of this name.
+    """
+    if name == "local":
+        return Local(workers, retries)
+    if name == "dask":
+        return Dask(workers, retries, scheduler)
+    raise PtxcheckError(f"`{name}` is no engine; the engines are local and dask")

@@ -1,0 +1,91 @@
+"""Rows of the table: one for each input, image, kernel, cell of the forecast and finding."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from .._report import Audit, AuditInput, Finding, Report
+
+Row = dict[str, Any]
+
+COLUMNS: dict[str, str] = {
+    "file": "string", "kind": "string", "number": "int64", "input": "string", "digest": "string", "status": "string",
+    "image": "int64", "image_kind": "string", "target": "string", "isa": "string", "bytes": "int64", "packed_bytes": "int64",
+    "role": "string", "kernel": "string", "sm": "string", "ptx": "string", "registers": "int64", "stub": "string",
+    "gpu": "string", "state": "string", "driver": "string", "jit_bytes": "int64", "code": "string", "level": "string",
+    "certainty": "string", "message": "string", "source": "string", "line": "int64", "places": "int64",
+    "fingerprint": "string", "suppressed": "string", "data": "string",
+}  # fmt: skip
+"""Columns of the table, with Arrow's types; a row has those that its kind knows.
+
+`file` is the input of the fleet, `input` a member of it, or itself; `kind` is `input`, `image`, `kernel`, `forecast` or `finding`, and
+`number` counts the rows of one kind of a file.
+"""
+
+
+def row_of_failure(name: str, why: str) -> Row:
+    """The row of a file that could not be checked."""
+    return {"file": name, "kind": "input", "number": 0, "input": name, "status": "failed", "message": why}
+
+
+def rows_of(name: str, digest: str, report: Report) -> list[Row]:
+    """The rows of a file."""
+    rows: list[Row] = []
+
+    def add(kind: str, **values: Any) -> None:
+        number = sum(1 for row in rows if row["kind"] == kind) if kind != counted[0] else counted[1]
+        counted[0], counted[1] = kind, number + 1
+        rows.append({"file": name, "kind": kind, "number": number, "digest": digest, **values})
+
+    counted: list[Any] = ["", 0]
+    for one in report.inputs:
+        problems = "; ".join(f"{problem.code}: {problem.message}" for problem in one.errors)
+        add("input", input=one.path, status=one.status, message=problems or None)
+    for one in report.inputs:
+        for image in one.images:
+            add(
+                "image", input=one.path, image=image.index, image_kind=image.kind, target=image.target, isa=image.isa,
+                bytes=image.bytes, packed_bytes=image.packed_bytes, role=image.role,
+            )  # fmt: skip
+    for one in report.inputs:
+        for kernel in one.kernels if isinstance(one, AuditInput) else ():
+            resources = [made.resources.registers or 0 for made in kernel.definitions if made.resources]
+            stubs = sorted({made.stub for made in kernel.definitions if made.stub})
+            add(
+                "kernel", input=one.path, kernel=kernel.name, sm=",".join(kernel.sm), ptx=",".join(kernel.ptx),
+                registers=max(resources, default=None), stub=",".join(stubs) or None,
+            )  # fmt: skip
+    for cell in (report.forecast or ()) if isinstance(report, Audit) else ():
+        add(
+            "forecast", input=cell.input, kernel=cell.kernel, gpu=cell.gpu, state=cell.state, driver=cell.driver,
+            jit_bytes=cell.jit_bytes, stub=cell.stub, target=cell.image.target if cell.image else None,
+        )  # fmt: skip
+    for finding in report.findings:
+        add("finding", **_finding(finding))
+    return rows
+
+
+def _finding(finding: Finding) -> Row:
+    place = finding.source or finding.location
+    return {
+        "input": finding.input,
+        "image": finding.image,
+        "kernel": finding.kernel,
+        "code": finding.code,
+        "level": finding.level,
+        "certainty": finding.certainty,
+        "message": finding.message,
+        "source": place.file if place else None,
+        "line": place.line if place else None,
+        "places": 1 + len(finding.places) + finding.places_left_out,
+        "fingerprint": finding.fingerprint,
+        "suppressed": json.dumps(dataclasses.asdict(finding.suppressed)) if finding.suppressed else None,
+        "data": json.dumps(finding.data, sort_keys=True),
+    }
+
+
+def sort_key(row: Row) -> tuple[str, str, int]:
+    """The order of the table."""
+    return (row["file"], row["kind"], row["number"])

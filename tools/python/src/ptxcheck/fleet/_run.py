@@ -1,0 +1,89 @@
+"""A run over a fleet: its table and its summary."""
+
+from __future__ import annotations
+
+import collections
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .._errors import PtxcheckError
+from ._engines import Engine
+from ._inputs import FleetInput
+from ._rows import COLUMNS, Row, sort_key
+from ._tasks import Job, Result
+
+MAX_LISTED = 20
+"""Failed inputs that the summary lists."""
+
+
+@dataclass
+class Run:
+    """The rows of all files, sorted, and counts."""
+
+    rows: list[Row] = field(default_factory=list)
+    files: int = 0
+    cached: int = 0
+    failed: int = 0
+
+    def of(self, kind: str) -> list[Row]:
+        """The rows of one kind."""
+        return [row for row in self.rows if row["kind"] == kind]
+
+    def write(self, path: str) -> None:
+        """Writes the table as Parquet, whole or not at all.
+
+        Raises:
+            PtxcheckError: pyarrow is not installed, or the file cannot be written.
+        """
+        try:
+            import pyarrow  # type: ignore[import-untyped]
+            import pyarrow.parquet  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise PtxcheckError("a table needs pyarrow: pip install ptxcheck[fleet]") from error
+        schema = pyarrow.schema([(name, kind) for name, kind in COLUMNS.items()])
+        columns = {name: [row.get(name) for row in self.rows] for name in COLUMNS}
+        table = pyarrow.table(columns, schema=schema)
+        try:
+            folder = Path(path).resolve().parent
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                pyarrow.parquet.write_table(table, file)
+            os.replace(file.name, path)
+        except OSError as error:
+            raise PtxcheckError(f"`{path}` cannot be written: {error}") from error
+
+    def summary(self) -> str:
+        """Counts, and what deviates: files that failed, findings, kernels that do not load."""
+        lines = [f"{self.files} files, {self.cached} of them from the cache, {self.failed} failed"]
+        failed = [row for row in self.of("input") if row["status"] == "failed"]
+        lines += [f"failed: {row['input']}: {row.get('message')}" for row in failed[:MAX_LISTED]]
+        if len(failed) > MAX_LISTED:
+            lines.append(f"and {len(failed) - MAX_LISTED} more that failed")
+        codes = collections.Counter((row["code"], row["level"]) for row in self.of("finding") if not row["suppressed"])
+        lines += [f"{count:7}  {code} ({level})" for (code, level), count in sorted(codes.items())]
+        states = collections.Counter((row["gpu"], row["state"]) for row in self.of("forecast"))
+        lines += [f"{count:7}  kernels on {gpu}: {state}" for (gpu, state), count in sorted(states.items())]
+        return "\n".join(lines)
+
+
+def run(
+    files: Sequence[FleetInput], job: Job, engine: Engine, progress: Callable[[int, int], None] | None = None
+) -> Run:
+    """Runs a job over files. `progress` is called with the number of files that are done, and that of all.
+
+    Raises:
+        UsageError: the options make no sense.
+    """
+    done = Run(files=len(files))
+    results: list[Result] = []
+    # Large files first: the last ones to end are short.
+    for result in engine.results(sorted(files, key=lambda file: -(file.size or 0)), job):
+        results.append(result)
+        done.cached += result.is_cached
+        done.failed += result.has_failed
+        if progress is not None:
+            progress(len(results), len(files))
+    done.rows = sorted((row for result in results for row in result.rows), key=sort_key)
+    return done

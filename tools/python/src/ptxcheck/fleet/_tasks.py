@@ -1,0 +1,191 @@
+"""One file of a fleet: from its bytes, or from the cache, to rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import zlib
+from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .._checker import Checker
+from .._errors import CheckFailed, PtxcheckError, UsageError
+from .._program import find_program
+from .._report import Audit, Report, from_document
+from .._settings import Settings
+from ._inputs import FleetInput, file_system
+from ._rows import Row, rows_of, row_of_failure
+
+FORMAT = 1
+"""Version of the entries of the cache."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is done with each file."""
+
+    method: str
+    """`check` or `audit`."""
+    options: tuple[str, ...] = ()
+    """Options of the command."""
+    cache: str | None = None
+    """A folder with results of before; several runs may use it at once."""
+    timeout: float = 600.0
+    """Seconds that a file may take."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The rows of a file, and whether they came out of the cache."""
+
+    name: str
+    rows: list[Row]
+    is_cached: bool = False
+    has_failed: bool = False
+
+
+_checkers: dict[int, Checker] = {}
+_lock = threading.Lock()
+
+
+def _checker() -> Checker:
+    """A checker of this process."""
+    with _lock:
+        return _checkers.setdefault(os.getpid(), Checker())
+
+
+@lru_cache(maxsize=1)
+def version() -> str:
+    """The version of the program, as it says it: with those of what it reads LLVM IR with."""
+    said = subprocess.run([find_program(), "--version"], capture_output=True, text=True, check=False)
+    return said.stdout.strip()
+
+
+def run_one(file: FleetInput, job: Job) -> Result:
+    """Checks or audits a file.
+
+    Raises:
+        CheckFailed: the process that checks has gone; another try may do.
+        UsageError: the options make no sense.
+    """
+    try:
+        with _local_copy(file) as path:
+            digest = _digest(path)
+            entry = None if job.cache is None else Path(job.cache) / _key(file.name, digest, job)
+            document = None if entry is None else _cached(entry)
+            is_cached = document is not None
+            if document is None:
+                document = _asked(path, job)
+                if entry is not None:
+                    _keep(entry, document)
+    except OSError as error:
+        return failed(file, f"cannot read it: {error}")
+    except (CheckFailed, UsageError):
+        raise
+    except PtxcheckError as error:
+        return failed(file, str(error))
+    report = from_document(Audit if job.method == "audit" else Report, _renamed(document, path, file.name))
+    return Result(file.name, rows_of(file.name, digest, report), is_cached)
+
+
+def failed(file: FleetInput, why: str) -> Result:
+    """The result of a file that could not be checked: one row that says so."""
+    return Result(file.name, [row_of_failure(file.name, why)], has_failed=True)
+
+
+def _asked(path: str, job: Job) -> dict[str, Any]:
+    checker = _checker()
+    settings = Settings(options=job.options)
+    report = (checker.audit if job.method == "audit" else checker.check)(path, settings, timeout=job.timeout)
+    return report.document
+
+
+@contextmanager
+def _local_copy(file: FleetInput) -> Iterator[str]:
+    """A path with the file's bytes."""
+    if not file.is_remote:
+        yield file.name
+        return
+    system, path = file_system(file.name)
+    with tempfile.TemporaryDirectory(prefix="ptxcheck-") as folder:
+        # The name tells what kind of package it is.
+        copy = os.path.join(folder, os.path.basename(path))
+        system.get_file(path, copy)
+        yield copy
+
+
+def _renamed(document: dict[str, Any], path: str, name: str) -> dict[str, Any]:
+    """The document with the name of the file in place of that of its copy."""
+    if path == name:
+        return document
+    text = json.dumps(document)
+    renamed: dict[str, Any] = json.loads(text.replace(json.dumps(path)[1:-1], json.dumps(name)[1:-1]))
+    return renamed
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _key(name: str, digest: str, job: Job) -> str:
+    """The name of a cache entry: of the content, the name, which reports have, the settings, and the program."""
+    configuration = [_digest(path) for path in _configurations(job) if os.path.isfile(path)]
+    parts = [FORMAT, version(), job.method, job.options, configuration, os.path.basename(name), digest]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _configurations(job: Job) -> list[str]:
+    """Files that the options name, and the configuration above the working directory."""
+    named = [option for option in job.options if os.path.isfile(option)]
+    folders = [Path.cwd(), *Path.cwd().parents]
+    return named + [str(folder / "ptxcheck.toml") for folder in folders if (folder / "ptxcheck.toml").is_file()][:1]
+
+
+def _sources(document: dict[str, Any]) -> dict[str, str | None]:
+    """The sources that findings are in, which may hold exceptions, with their digests; `None` for those that are not there."""
+    files = set()
+    for finding in document.get("findings", []):
+        for place in [finding, *finding.get("places", [])]:
+            source = place.get("source")
+            if source:
+                files.add(source["file"])
+    return {file: _digest(file) if os.path.isfile(file) else None for file in sorted(files)}
+
+
+def _cached(entry: Path) -> dict[str, Any] | None:
+    try:
+        kept = json.loads(zlib.decompress(entry.read_bytes()))
+        document = kept["document"]
+        is_current = kept["sources"] == _sources(document)
+    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+        # An entry that is not there, or not whole, is made anew.
+        return None
+    return document if is_current and isinstance(document, dict) else None
+
+
+def _keep(entry: Path, document: dict[str, Any]) -> None:
+    """Writes an entry; another process may write or read it at the same time."""
+    if any(finding["code"] in ("PTX903", "PTX904") for finding in document.get("findings", [])):
+        # Another run may have more time, or luck.
+        return
+    kept = zlib.compress(json.dumps({"document": document, "sources": _sources(document)}).encode(), 1)
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=entry.parent, delete=False) as file:
+            file.write(kept)
+        os.replace(file.name, entry)
+    except OSError:
+        # Without a cache, the next run takes longer.
+        pass

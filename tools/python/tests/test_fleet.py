@@ -1,0 +1,137 @@
+"""Checks of many files."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import ptxcheck
+from ptxcheck import fleet
+from ptxcheck.fleet import _rows, _tasks
+from ptxcheck.fleet.__main__ import main
+
+HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
+WRONG = f"{HEAD}.visible .entry k() {{ bar.warp.sync 0; ret; }}\n"
+RIGHT = f"{HEAD}.visible .entry k() {{ bar.warp.sync -1; ret; }}\n"
+
+HAS_TABLES = importlib.util.find_spec("pyarrow") is not None
+HAS_DASK = importlib.util.find_spec("distributed") is not None
+
+
+class Fleets(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.files = self.folder / "files"
+        (self.files / "more").mkdir(parents=True)
+        for number in range(6):
+            text = (WRONG if number % 2 else RIGHT).replace("k()", f"k{number}()")
+            (self.files / f"{number}.ptx").write_text(text)
+        (self.files / "more" / "broken.ptx").write_text(f"{HEAD}.entry k() {{ mov }}")
+        (self.files / "more" / "notes.txt").write_text("no input")
+
+    def run_over(self, workers: int, job: fleet.Job, engine: str = "local") -> fleet.Run:
+        by = fleet.engine(engine, workers=workers, retries=2, scheduler=None)
+        return fleet.run(fleet.find([str(self.files)]), job, by)
+
+    def test_rows_are_the_same_for_any_number_of_workers(self) -> None:
+        for method in ("check", "audit"):
+            job = fleet.Job(method, ("--gpu=9.0",) if method == "audit" else ())
+            one, two = self.run_over(1, job), self.run_over(3, job)
+            self.assertEqual(one.rows, two.rows)
+            self.assertEqual((one.files, one.failed), (7, 0))
+            self.assertEqual(one.rows, sorted(one.rows, key=lambda row: (row["file"], row["kind"], row["number"])))
+        self.assertEqual([row["kernel"] for row in one.of("kernel")], [f"k{number}" for number in range(6)] + ["k"])
+        self.assertEqual({row["state"] for row in one.of("forecast")}, {"jit"})
+        codes = [row["code"] for row in self.run_over(2, fleet.Job("check")).of("finding")]
+        self.assertEqual(sorted(codes), ["PTX407", "PTX407", "PTX407", "PTX902"])
+
+    def test_results_are_kept_by_content_and_settings(self) -> None:
+        job = fleet.Job("check", cache=str(self.folder / "cache"))
+        first = self.run_over(2, job)
+        again = self.run_over(2, job)
+        self.assertEqual((first.cached, again.cached), (0, 7))
+        self.assertEqual(first.rows, again.rows)
+        other = self.run_over(2, fleet.Job("check", ("-APTX407",), job.cache))
+        self.assertEqual(other.cached, 0)
+        (self.files / "0.ptx").write_text(WRONG)
+        self.assertEqual(self.run_over(2, job).cached, 6)
+        for entry in (self.folder / "cache").iterdir():
+            entry.write_bytes(b"not whole")
+        mended = self.run_over(2, job)
+        self.assertEqual(mended.cached, 0)
+
+    def test_sources_that_change_are_read_again(self) -> None:
+        source = self.folder / "k.cu"
+        source.write_text("bar")
+        place = {"source": {"file": str(source)}}
+        document = {"findings": [{"code": "PTX407", "places": [], **place}]}
+        entry = self.folder / "entry"
+        _tasks._keep(entry, document)
+        self.assertEqual(_tasks._cached(entry), document)
+        source.write_text("bar // ptxcheck-allow PTX407")
+        self.assertIsNone(_tasks._cached(entry))
+
+    def test_a_poisoned_file_is_a_row(self) -> None:
+        unreadable = fleet.FleetInput(str(self.files / "gone.ptx"))
+        done = fleet.run([unreadable], fleet.Job("check"), fleet.engine("local", workers=1, retries=0, scheduler=None))
+        self.assertEqual([(row["kind"], row["status"]) for row in done.rows], [("input", "failed")])
+        # A program that ends at once: no try has an answer.
+        with mock.patch.object(_tasks, "_checker", lambda: ptxcheck.Checker(program="/bin/false")):
+            done = self.run_over(2, fleet.Job("check"))
+        self.assertEqual(done.failed, 7)
+        self.assertTrue(all("3 tries" in row["message"] for row in done.rows))
+        self.assertIn("7 failed", done.summary())
+
+    def test_options_that_make_no_sense_end_the_run(self) -> None:
+        with self.assertRaises(ptxcheck.UsageError):
+            self.run_over(2, fleet.Job("check", ("--frobnicate",)))
+
+    def test_inputs_are_files_folders_and_lists(self) -> None:
+        listed = self.folder / "list"
+        listed.write_text(f"{self.files}\n\n{self.files / '1.ptx'}\n")
+        found = [Path(one.name).name for one in fleet.find([f"@{listed}"])]
+        self.assertEqual(found, [f"{number}.ptx" for number in range(6)] + ["broken.ptx"])
+        for wrong in ("/nowhere", "@/nowhere"):
+            with self.assertRaises(ptxcheck.PtxcheckError):
+                fleet.find([wrong])
+
+    @unittest.skipUnless(HAS_TABLES, "pyarrow is not installed")
+    def test_the_command_writes_a_table(self) -> None:
+        import pyarrow.parquet  # type: ignore[import-untyped]
+
+        table = self.folder / "table.parquet"
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = main(["check", str(self.files), "--out", str(table), "--workers", "2", "--quiet"])
+        self.assertEqual(code, 1)
+        self.assertIn("3  PTX407 (error)", said.getvalue())
+        read = pyarrow.parquet.read_table(table)
+        self.assertEqual(read.column_names, list(_rows.COLUMNS))
+        self.assertEqual(read["code"].to_pylist().count("PTX407"), 3)
+
+    @unittest.skipUnless(HAS_DASK, "dask.distributed is not installed")
+    def test_dask_gives_the_same_rows(self) -> None:
+        job = fleet.Job("check")
+        self.assertEqual(self.run_over(2, job, "dask").rows, self.run_over(1, job).rows)
+
+    @unittest.skipUnless(importlib.util.find_spec("fsspec"), "fsspec is not installed")
+    def test_addresses_are_read_by_fsspec(self) -> None:
+        files = fleet.find([f"file://{self.files}"])
+        self.assertEqual(len(files), 7)
+        done = fleet.run(files, fleet.Job("check"), fleet.engine("local", workers=1, retries=0, scheduler=None))
+        self.assertTrue(all(row["file"].startswith("file://") for row in done.rows))
+        self.assertEqual(len(done.of("finding")), 4)
+        self.assertTrue(all(row["input"].startswith("file://") for row in done.of("finding")))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PTXCHECK_BIN", "ptxcheck")
+    unittest.main()
