@@ -102,7 +102,7 @@ pub(super) fn run(command: &mut Command) -> Result<CommandOutput, String> {
     Ok(CommandOutput::of(&output))
 }
 
-/// The program of the wheel checks PTX and LLVM IR, as text and as bitcode, and knows its CMake package.
+/// The program of the wheel checks PTX and LLVM IR, as text and as bitcode, from Python, too, and knows its CMake package.
 pub(super) fn program() -> Result<(), String> {
     let environment = Environment::new()?;
     let version = run(environment.program().arg("--version"))?.must_succeed()?;
@@ -118,6 +118,12 @@ pub(super) fn program() -> Result<(), String> {
     run(environment.program().arg(demo))?.must_fail()?.has("PTX401")?;
     let text = environment.path("k.ll");
     fs::write(&text, IR).map_err(|error| error.to_string())?;
+    // The Python package checks with it.
+    let code = "import sys, ptxcheck; print(ptxcheck.find_program(), [f.code for f in ptxcheck.check(sys.argv[1]).findings])";
+    let mut python = Command::new(environment.bin().join("python"));
+    run(python.args(["-c", code]).arg(&text))?
+        .must_succeed()?
+        .has("bin/ptxcheck ['PTX407']")?;
     run(environment.program().arg(&text))?
         .must_fail()?
         .has("PTX407")?;

@@ -316,8 +316,13 @@ class Plugin:
             terminalreporter.write_line(f"compiled outside of tests: {text}")
         for text in tally.warnings:
             terminalreporter.write_line(text)
-        counts = f"{tally.errors} {'error' if tally.errors == 1 else 'errors'}, {len(tally.warnings)} warnings"
-        terminalreporter.write_line(f"{tally.kernels} modules of device code checked: {counts}")
+        counts = f"{counted(tally.errors, 'error')}, {counted(len(tally.warnings), 'warning')}"
+        terminalreporter.write_line(f"{counted(tally.kernels, 'module')} of device code checked: {counts}")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def shown(finding: Finding) -> str:

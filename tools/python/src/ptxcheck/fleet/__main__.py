@@ -9,7 +9,7 @@ import sys
 from .._errors import PtxcheckError
 from ._engines import engine
 from ._inputs import find
-from ._run import Run, run
+from ._run import Run, require_tables, run
 from ._tasks import Job
 
 
@@ -46,6 +46,8 @@ def main(words: list[str] | None = None) -> int:
     given = arguments().parse_args(words)
     job = Job(given.method, tuple(given.option), given.cache, given.timeout)
     try:
+        # Said before the work and not after it.
+        require_tables()
         files = find(given.inputs)
         by = engine(given.engine, workers=max(1, given.workers), retries=max(0, given.retries), scheduler=given.scheduler)
         shows = not given.quiet and sys.stderr.isatty()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import importlib.util
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -17,6 +18,16 @@ from ._tasks import Job, Result
 
 MAX_LISTED = 20
 """Failed inputs that the summary lists."""
+
+
+def require_tables() -> None:
+    """Makes sure that tables can be written.
+
+    Raises:
+        PtxcheckError: pyarrow is not installed.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise PtxcheckError("a table needs pyarrow: pip install 'ptxcheck[fleet]'")
 
 
 @dataclass
@@ -38,11 +49,10 @@ class Run:
         Raises:
             PtxcheckError: pyarrow is not installed, or the file cannot be written.
         """
-        try:
-            import pyarrow  # type: ignore[import-untyped]
-            import pyarrow.parquet  # type: ignore[import-untyped]
-        except ImportError as error:
-            raise PtxcheckError("a table needs pyarrow: pip install ptxcheck[fleet]") from error
+        require_tables()
+        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow.parquet  # type: ignore[import-untyped]
+
         schema = pyarrow.schema([(name, kind) for name, kind in COLUMNS.items()])
         columns = {name: [row.get(name) for row in self.rows] for name in COLUMNS}
         table = pyarrow.table(columns, schema=schema)
