@@ -51,6 +51,7 @@ const fn heading(family: Family) -> &'static str {
         Family::Warp => "Warp collectives and barriers",
         Family::Image => "Images of fat binaries and linked files",
         Family::Device => "Other device code",
+        Family::Async => "Asynchronous copies and barriers in memory",
         _ => "The run itself",
     }
 }

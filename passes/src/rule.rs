@@ -43,23 +43,26 @@ pub enum Family {
     Image,
     /// 6xx: what device code may not do.
     Device,
+    /// 7xx: asynchronous copies, barriers in memory, tensor memory.
+    Async,
     /// 9xx: about the run itself.
     Run,
 }
 
 impl Family {
     /// All families, in code order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Host,
         Self::Space,
         Self::Params,
         Self::Warp,
         Self::Image,
         Self::Device,
+        Self::Async,
         Self::Run,
     ];
 
-    /// The word a user writes: `host`, `space`, `params`, `warp`, `image`, `device`, `run`.
+    /// The word a user writes: `host`, `space`, `params`, `warp`, `image`, `device`, `async`, `run`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -69,6 +72,7 @@ impl Family {
             Self::Warp => "warp",
             Self::Image => "image",
             Self::Device => "device",
+            Self::Async => "async",
             Self::Run => "run",
         }
     }

@@ -1,6 +1,7 @@
 //! The words and places of findings that several rules share.
 
 pub(crate) mod addresses;
+pub(crate) mod asynchronous;
 pub(crate) mod calls;
 pub(crate) mod forecast;
 pub(crate) mod host_constants;

@@ -4,7 +4,7 @@
 //! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, what is reached
 //!        ─► shared::Shared       of all functions, with the call graph and what is asked for
 //!        ─► lanes, provenance, collectives      of the module; they take Shared, and not each other's results
-//!        ─► out_of_bounds, misaligned           of the module, each on its own
+//!        ─► out_of_bounds, misaligned, asynchronous  of the module, each on its own
 //!        ─► module::ModuleAnalyses              keeps all of that for the rules
 //! ```
 //!
@@ -33,10 +33,12 @@
 #![warn(unreachable_pub, unnameable_types)]
 
 mod addresses;
+pub mod asynchronous;
 pub mod call_graph;
 mod certainty;
 pub mod collectives;
 pub mod constants;
+mod contexts;
 pub mod dataflow;
 pub mod definitions;
 pub mod dominators;

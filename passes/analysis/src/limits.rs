@@ -258,3 +258,12 @@ pub(crate) const MAX_SAME_STEPS: usize = 128;
 
 /// Most operations, one in another, that are compared for it. Beyond, they may be the same.
 pub(crate) const MAX_SAME_DEPTH: usize = 6;
+
+/// Most instructions that an address is followed through to the memories that it may point into. Beyond, it may point anywhere.
+pub(crate) const MAX_POINTED_STEPS: usize = 256;
+
+/// Most copies of one body that are followed until they are complete. Beyond, nothing is known of any.
+pub(crate) const MAX_PENDING_COPIES: usize = 1_024;
+
+/// Most blocks that the states of a body's copies are carried through. Beyond, nothing is known of any.
+pub(crate) const MAX_PENDING_STEPS: usize = 100_000;

@@ -19,8 +19,8 @@ use crate::reached;
 use crate::shared::Shared;
 use crate::slots::Effect;
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, BlockId, Body, Function, FunctionId, InstructionId, Op, Register, Space,
-    SymbolId, SymbolKind, Value,
+    Access, AccessKind, Asynchronous, BinaryOp, BlockId, Body, Function, FunctionId, InstructionId, Op,
+    Register, Space, SymbolId, SymbolKind, Value,
 };
 
 /// An access at an address that is not aligned to its size, whatever is not known of the address.
@@ -34,6 +34,8 @@ pub struct Misaligned {
     pub symbol: Option<SymbolId>,
     /// Bytes that the address has to be a multiple of.
     pub unit: u32,
+    /// Bytes of which the address is known to be `past` more than a multiple: `unit`, or fewer where fewer bits are known.
+    pub of: u32,
     /// Bytes by which it is more than such a multiple.
     pub past: u32,
     /// It is wrong whenever it is executed, and nothing keeps it from being executed.
@@ -60,13 +62,51 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
             }
         }
     }
+    doubt_uncalled(module, &mut found);
+    found
+}
+
+/// Accesses of functions that nothing leads to are not definite.
+fn doubt_uncalled(module: &Shared<'_>, found: &mut [Misaligned]) {
     if found.iter().any(|one| one.is_definite) {
         let is_reached = reached::functions(module);
-        for one in &mut found {
+        for one in found {
             one.is_uncalled = !is_reached[one.function.index()];
             one.is_definite &= !one.is_uncalled;
         }
     }
+}
+
+/// The same for the addresses of asynchronous operations, which the hardware has aligned by other numbers than their sizes: those for
+/// which `unit` has one, in the order of the input.
+pub fn of_asynchronous(
+    module: &Shared<'_>,
+    unit: impl Fn(&Asynchronous, InstructionId) -> Option<u32>,
+) -> Vec<Misaligned> {
+    let mut found = Vec::new();
+    for (id, function, body) in module.module.bodies() {
+        let is_source = |value: &Value| is_source(module, *value);
+        if body.asynchronous.is_empty()
+            || function.is_damaged
+            || !body.values.iter().any(is_source)
+            || module.deadline.is_over_at_step()
+        {
+            continue;
+        }
+        let mut search = Search::new(module, id, function, body);
+        for one in &body.asynchronous {
+            let addresses = [one.destination(), one.source(), one.barrier()];
+            for at in addresses.into_iter().flatten() {
+                let &[address, Value::Integer(past), ..] = body.uses(body.instruction(at)) else {
+                    continue;
+                };
+                if let Some(unit) = unit(one, at) {
+                    found.extend(search.judge_unit(at, unit, (address, past)));
+                }
+            }
+        }
+    }
+    doubt_uncalled(module, &mut found);
     found
 }
 
@@ -116,13 +156,27 @@ impl<'a, 'm> Search<'a, 'm> {
         {
             return None;
         }
-        let (unit, address) = (access.unit(), Value::Register(address));
-        let low = self.low_bits.of(address);
-        // A constant is an address that the program means, or none.
-        if low.known >= u64::BITS as u8 || u32::from(low.known) < unit.trailing_zeros() {
+        let address = Value::Register(address);
+        if u32::from(self.low_bits.of(address).known) < access.unit().trailing_zeros() {
             return None;
         }
-        let past = low.bits.wrapping_add(past as u64) & u64::from(unit - 1);
+        self.judge_unit(at, access.unit(), (address, past))
+    }
+
+    /// Judges an address that has to be a multiple of `unit` bytes.
+    fn judge_unit(
+        &mut self,
+        at: InstructionId,
+        unit: u32,
+        (address, past): (Value, i64),
+    ) -> Option<Misaligned> {
+        let low = self.low_bits.of(address);
+        // A constant is an address that the program means, or none.
+        if low.known >= u64::BITS as u8 {
+            return None;
+        }
+        let of = unit.min(1 << low.known.min(16));
+        let past = low.bits.wrapping_add(past as u64) & u64::from(of - 1);
         if past == 0 || !self.may_be_executed(at) {
             return None;
         }
@@ -131,6 +185,7 @@ impl<'a, 'm> Search<'a, 'm> {
             instruction: at,
             symbol: self.object(address),
             unit,
+            of,
             past: past as u32,
             is_definite: !self.may_be_tested(at),
             is_uncalled: false,

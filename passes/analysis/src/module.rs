@@ -9,6 +9,7 @@ use ptxcheck_common::names;
 use ptxcheck_ir::{FunctionId, Module};
 use rayon::prelude::*;
 
+use crate::asynchronous::{self, AsyncKernel};
 use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
 use crate::lanes::{self, Exchange, LaneLayouts, PossibleExchange, Root, Scenario};
@@ -30,6 +31,7 @@ pub struct ModuleAnalyses<'a> {
     misaligned: OnceLock<Vec<Misaligned>>,
     exchanges: OnceLock<Vec<Exchange>>,
     possible_exchanges: OnceLock<Vec<PossibleExchange>>,
+    asynchronous: OnceLock<Vec<AsyncKernel>>,
 }
 
 impl<'a> Deref for ModuleAnalyses<'a> {
@@ -60,6 +62,7 @@ impl<'a> ModuleAnalyses<'a> {
             misaligned: OnceLock::new(),
             exchanges: OnceLock::new(),
             possible_exchanges: OnceLock::new(),
+            asynchronous: OnceLock::new(),
         }
     }
 
@@ -156,6 +159,12 @@ impl<'a> ModuleAnalyses<'a> {
             Certainty::Potential => lanes::possible_exchanges(self, self.exchanges()),
             Certainty::Definite | Certainty::Conditional => Vec::new(),
         })
+    }
+
+    /// The kernels with asynchronous copies, barriers in memory, products of tensor cores or tensor memory, in them or in what they
+    /// call, in the order of the input.
+    pub fn asynchronous(&self) -> &[AsyncKernel] {
+        self.asynchronous.get_or_init(|| asynchronous::kernels(self))
     }
 
     /// The uses of addresses that are wrong for them, in the order of the input.

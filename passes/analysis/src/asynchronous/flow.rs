@@ -1,0 +1,106 @@
+//! The order in which a kernel may execute instructions, through calls.
+//!
+//! ```text
+//! holds(f)   functions that an instruction of a set stands in, and those that call them, directly or through others
+//! places(f)  in f: the instructions of the set, and the calls of functions that hold one
+//! a → b      in some function, a way of at least one step leads from a place of a to one of b
+//! ```
+
+use ptxcheck_ir::{BlockId, Body, FunctionId, InstructionId};
+use rustc_hash::FxHashSet;
+
+use super::kernel::AsyncKernel;
+use crate::shared::Shared;
+
+/// The order of instructions in one kernel.
+pub struct Flow<'a, 'm> {
+    module: &'a Shared<'m>,
+    functions: &'a [FunctionId],
+}
+
+impl<'a, 'm> Flow<'a, 'm> {
+    /// Of a kernel with all that it calls.
+    #[must_use]
+    pub fn new(module: &'a Shared<'m>, kernel: &'a AsyncKernel) -> Self {
+        Self {
+            module,
+            functions: &kernel.functions,
+        }
+    }
+
+    /// The first instruction of `from` behind which one of `to` may be executed.
+    #[must_use]
+    pub fn leads(
+        &self,
+        from: &[(FunctionId, InstructionId)],
+        to: (FunctionId, InstructionId),
+    ) -> Option<(FunctionId, InstructionId)> {
+        let holds_to = self.holders(to.0);
+        from.iter().copied().find(|&from| {
+            let holds_from = self.holders(from.0);
+            self.functions.iter().any(|&id| {
+                if !(holds_from.contains(&id) && holds_to.contains(&id)) {
+                    return false;
+                }
+                let Some(body) = &self.module.module.function(id).body else {
+                    return false;
+                };
+                let starts = self.places(id, from, &holds_from);
+                let ends = self.places(id, to, &holds_to);
+                starts
+                    .iter()
+                    .any(|&start| ends.iter().any(|&end| leads_in(body, start, end)))
+            })
+        })
+    }
+
+    /// The functions of the kernel that an instruction of a function is executed in, or in what they call.
+    fn holders(&self, function: FunctionId) -> FxHashSet<FunctionId> {
+        let mut holders: FxHashSet<FunctionId> = std::iter::once(function).collect();
+        let mut open = vec![function];
+        while let Some(id) = open.pop() {
+            for call in self.module.call_graph().calls_to(id) {
+                if self.functions.contains(&call.caller) && holders.insert(call.caller) {
+                    open.push(call.caller);
+                }
+            }
+        }
+        holders
+    }
+
+    fn places(
+        &self,
+        id: FunctionId,
+        (function, instruction): (FunctionId, InstructionId),
+        holders: &FxHashSet<FunctionId>,
+    ) -> Vec<InstructionId> {
+        let calls = self.module.call_graph().calls_of(id).iter();
+        let mut places: Vec<InstructionId> = calls
+            .filter(|call| holders.contains(&call.callee))
+            .map(|call| call.instruction)
+            .collect();
+        if id == function {
+            places.push(instruction);
+        }
+        places
+    }
+}
+
+/// True if a way leads from behind one instruction of a body to another, or to itself again.
+fn leads_in(body: &Body<'_>, from: InstructionId, to: InstructionId) -> bool {
+    let (start, end) = (body.block_of(from), body.block_of(to));
+    if start == end && from < to {
+        return true;
+    }
+    let mut seen = FxHashSet::default();
+    let mut open: Vec<BlockId> = body.successors(start).to_vec();
+    while let Some(block) = open.pop() {
+        if block == end {
+            return true;
+        }
+        if seen.insert(block) {
+            open.extend(body.successors(block));
+        }
+    }
+    false
+}

@@ -1,0 +1,146 @@
+//! The constants among the operands of asynchronous operations, in the calling contexts that decide them.
+
+use ptxcheck_ir::{AsyncValues, Asynchronous, Body, FunctionId, Value};
+
+use crate::call_graph::CallSite;
+use crate::constants::{Arguments, Constants};
+use crate::contexts::{Budget, contexts, solve};
+use crate::limits::{MAX_CALL_CHAINS, MAX_CONTEXT_INSTRUCTIONS};
+use crate::place::Place;
+use crate::shared::Shared;
+
+/// An operation with its constants, in a context.
+#[derive(Debug)]
+pub struct AsyncOperands {
+    /// The function that holds it.
+    pub function: FunctionId,
+    /// The operation.
+    pub operation: Asynchronous,
+    /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
+    pub callers: Vec<CallSite>,
+    /// Bytes that a copy writes, or that are expected at or arrive at a barrier.
+    pub bytes: Option<u64>,
+    /// Bytes that a `cp.async` reads.
+    pub source_bytes: Option<u64>,
+    /// Arrivals, groups, or columns.
+    pub count: Option<u64>,
+}
+
+impl AsyncOperands {
+    /// Its location, with the calls that lead to it.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place::Instruction(self.function, self.operation.instruction, self.callers.clone())
+    }
+
+    /// True if it may be executed in this context.
+    #[must_use]
+    pub fn is_reached(&self, module: &Shared<'_>) -> bool {
+        module
+            .function(self.function)
+            .is_reached(self.operation.instruction)
+            && self.callers.iter().all(|call| module.may_call(call))
+    }
+
+    const fn has_any(&self) -> bool {
+        self.bytes.is_some() || self.source_bytes.is_some() || self.count.is_some()
+    }
+}
+
+/// The operations of a module of which operands are constants, by function and in the order of the input.
+#[must_use]
+pub fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
+    let mut found = Vec::new();
+    let mut budget = Budget {
+        chains: 0,
+        instructions: MAX_CONTEXT_INSTRUCTIONS,
+        deadline: module.deadline,
+    };
+    for (function, known, body) in module.module.bodies() {
+        let is_over = || module.deadline.is_over_after(body.instructions.len());
+        if body.asynchronous.is_empty() || known.is_damaged || is_over() {
+            continue;
+        }
+        budget.chains = MAX_CALL_CHAINS;
+        of_function(module, function, body, &mut budget, &mut found);
+    }
+    found
+}
+
+fn of_function(
+    module: &Shared<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    budget: &mut Budget<'_>,
+    found: &mut Vec<AsyncOperands>,
+) {
+    let seeds = || {
+        let all = body.asynchronous.iter();
+        all.flat_map(|one| {
+            values(one)
+                .into_iter()
+                .filter_map(|number| body.async_value(one, number))
+        })
+    };
+    let alone = Arguments::default();
+    let constants = solve(module, function, body, seeds(), &alone);
+    let own = of_context(function, body, &constants, &[]);
+    let is_decided = |one: &AsyncOperands| {
+        own.iter()
+            .any(|own| own.operation == one.operation && own.has_any())
+    };
+    let mut others = Vec::new();
+    if !constants.params.is_empty() {
+        for context in contexts(module, function, &constants.params, 0, budget) {
+            if !budget.pay(body) {
+                break;
+            }
+            let constants = solve(module, function, body, seeds(), &context.arguments);
+            let all = of_context(function, body, &constants, &context.callers);
+            others.extend(all.into_iter().filter(|one| one.has_any() && !is_decided(one)));
+        }
+    }
+    found.extend(own.into_iter().filter(AsyncOperands::has_any));
+    found.extend(others);
+}
+
+fn values(one: &Asynchronous) -> [Option<u8>; 3] {
+    let AsyncValues {
+        bytes,
+        source_bytes,
+        count,
+        ..
+    } = one.values;
+    [bytes, source_bytes, count]
+}
+
+fn of_context(
+    function: FunctionId,
+    body: &Body<'_>,
+    constants: &Constants<'_>,
+    callers: &[CallSite],
+) -> Vec<AsyncOperands> {
+    let ids = body.asynchronous.iter().map(|one| one.instruction);
+    let mut operations = body.asynchronous.iter();
+    constants
+        .before(ids, |_, value_of| {
+            let operation = operations.next();
+            operation.map(|operation| {
+                let mut known = values(operation).map(|number| {
+                    let value: Value = body.async_value(operation, number)?;
+                    value_of(value).known()
+                });
+                AsyncOperands {
+                    function,
+                    operation: *operation,
+                    callers: callers.to_vec(),
+                    bytes: known[0].take(),
+                    source_bytes: known[1].take(),
+                    count: known[2].take(),
+                }
+            })
+        })
+        .into_iter()
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,272 @@
+//! Copies under way: of each copy of a body, how far the last one that its thread has started may have come.
+//!
+//! ```text
+//! state      none | open | committed(k), 1 ≤ k ≤ 8 | lost         a set of them for each copy: all that some path leads to
+//! entry      {none}
+//! copy c     c: {open}                                           joined with what was, under a guard, as everything below
+//! commit     of its group: open → committed(1), committed(k) → committed(k + 1); beyond 8 it is lost
+//! wait n     of its group: committed(k) → none, where k > n; all → none, where it is for all copies
+//!            of unknown n: each state, or none
+//! arrival at an mbarrier that tracks `cp.async`, wait at an mbarrier, barrier, collective, access that others may signal by
+//!            lost, for the copies that complete so
+//! call       lost
+//! ```
+//!
+//! Groups are counted by thread, so that one walk over the graph is enough: lanes do not matter.
+
+use ptxcheck_ir::{
+    Access, AccessKind, AsyncGroup, AsyncOp, Asynchronous, BlockId, Body, Completion, Instruction,
+    InstructionId, MbarrierOp, Op, Value,
+};
+
+use crate::limits::{MAX_PENDING_COPIES, MAX_PENDING_STEPS};
+
+/// Most commits that are counted.
+const MAX_COMMITS: u32 = 8;
+
+/// The states that a copy may be in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct States(u16);
+
+impl States {
+    const NONE: Self = Self(1);
+    const OPEN: Self = Self(1 << 1);
+    const LOST: Self = Self(1 << (2 + MAX_COMMITS));
+    const ALL_COMMITTED: Self = Self(((1 << MAX_COMMITS) - 1) << 2);
+
+    const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// True if the copy was certainly started, and has certainly not been waited for.
+    #[must_use]
+    pub const fn is_under_way(self) -> bool {
+        self.0 != 0 && !self.has(Self::NONE) && !self.has(Self::LOST)
+    }
+
+    /// True if it may have been started, and nothing can have completed it.
+    #[must_use]
+    pub const fn may_be_open(self) -> bool {
+        self.has(Self::OPEN)
+    }
+
+    /// True if it is in no group that a wait could be for.
+    #[must_use]
+    pub const fn is_in_no_group(self) -> bool {
+        !self.has(Self::ALL_COMMITTED) && !self.has(Self::LOST)
+    }
+
+    /// True if nothing is known of it.
+    #[must_use]
+    pub const fn is_lost(self) -> bool {
+        self.has(Self::LOST)
+    }
+
+    fn lost(self) -> Self {
+        if self == Self::NONE {
+            self
+        } else {
+            self.union(Self::LOST)
+        }
+    }
+
+    fn committed(self) -> Self {
+        let kept = self.0 & (Self::NONE.0 | Self::LOST.0);
+        let counted = self.0 & (Self::OPEN.0 | Self::ALL_COMMITTED.0);
+        // The one behind the last commit that is counted is the bit of those that are lost.
+        Self(kept | counted << 1)
+    }
+
+    fn waited(self, left: Option<u64>) -> Self {
+        let Some(left) = left else {
+            return self.union(Self::NONE);
+        };
+        let left = u32::try_from(left).unwrap_or(MAX_COMMITS).min(MAX_COMMITS);
+        let passed = (Self::ALL_COMMITTED.0 >> (2 + left) << (2 + left)) & self.0;
+        let rest = Self(self.0 & !passed);
+        if passed == 0 { rest } else { rest.union(Self::NONE) }
+    }
+}
+
+/// A copy that is followed.
+#[derive(Clone, Copy, Debug)]
+pub struct PendingCopy {
+    /// The copy.
+    pub operation: Asynchronous,
+    completion: Completion,
+}
+
+/// The copies of a body, and their states.
+pub struct Pending<'a> {
+    body: &'a Body<'a>,
+    copies: Vec<PendingCopy>,
+    /// By block, at its begin; empty for one that nothing leads to.
+    entries: Vec<Vec<States>>,
+}
+
+impl<'a> Pending<'a> {
+    /// Of a body with copies; `None` if it has none that complete by groups or barriers, or too many.
+    #[must_use]
+    pub fn new(body: &'a Body<'a>) -> Option<Self> {
+        let copies: Vec<PendingCopy> = body
+            .asynchronous
+            .iter()
+            .filter_map(|one| match one.op {
+                AsyncOp::Copy(copy) if copy.completion != Completion::None => Some(PendingCopy {
+                    operation: *one,
+                    completion: copy.completion,
+                }),
+                _ => None,
+            })
+            .collect();
+        if copies.is_empty() || copies.len() > MAX_PENDING_COPIES || body.blocks.is_empty() {
+            return None;
+        }
+        let mut pending = Self {
+            body,
+            entries: vec![Vec::new(); body.blocks.len()],
+            copies,
+        };
+        pending.solve()?;
+        Some(pending)
+    }
+
+    /// The copies, in the order of the input.
+    #[must_use]
+    pub fn copies(&self) -> &[PendingCopy] {
+        &self.copies
+    }
+
+    /// The states of the copies in front of an instruction, in the same order; none where nothing leads there.
+    #[must_use]
+    pub fn before(&self, id: InstructionId) -> Vec<States> {
+        let block = self.body.block_of(id);
+        let mut states = self.entries[block.index()].clone();
+        if !states.is_empty() {
+            for (at, instruction) in self.body.block(block).take_while(|(at, _)| *at < id) {
+                self.apply(&mut states, at, instruction);
+            }
+        }
+        states
+    }
+
+    /// Calls `visit` for each instruction that something leads to, with the states of the copies in front of it.
+    pub fn walk(&self, mut visit: impl FnMut(InstructionId, &Instruction, &[States])) {
+        for (number, entry) in self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| !entry.is_empty())
+        {
+            let mut states = entry.clone();
+            for (at, instruction) in self.body.block(BlockId::new(number)) {
+                visit(at, instruction, &states);
+                self.apply(&mut states, at, instruction);
+            }
+        }
+    }
+
+    fn solve(&mut self) -> Option<()> {
+        self.entries[0] = vec![States::NONE; self.copies.len()];
+        let mut open = vec![BlockId::new(0)];
+        let mut left = MAX_PENDING_STEPS;
+        while let Some(block) = open.pop() {
+            left = left.checked_sub(1)?;
+            let mut states = self.entries[block.index()].clone();
+            for (at, instruction) in self.body.block(block) {
+                self.apply(&mut states, at, instruction);
+            }
+            for &next in self.body.successors(block) {
+                let entry = &mut self.entries[next.index()];
+                if entry.is_empty() {
+                    entry.clone_from(&states);
+                    open.push(next);
+                    continue;
+                }
+                let mut has_changed = false;
+                for (known, new) in entry.iter_mut().zip(&states) {
+                    let joined = known.union(*new);
+                    has_changed |= joined != *known;
+                    *known = joined;
+                }
+                if has_changed {
+                    open.push(next);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Changes the states of those copies for which something holds.
+    fn change(
+        &self,
+        states: &mut [States],
+        is_guarded: bool,
+        holds: impl Fn(&PendingCopy) -> bool,
+        change: impl Fn(States) -> States,
+    ) {
+        for (state, copy) in states.iter_mut().zip(&self.copies) {
+            if holds(copy) {
+                let new = change(*state);
+                *state = if is_guarded { state.union(new) } else { new };
+            }
+        }
+    }
+
+    /// Forgets those copies that have been started.
+    fn lose(&self, states: &mut [States], holds: impl Fn(&PendingCopy) -> bool) {
+        self.change(states, false, holds, States::lost);
+    }
+
+    fn apply(&self, states: &mut [States], at: InstructionId, instruction: &Instruction) {
+        let is_guarded = instruction.guard.is_some();
+        let by_mbarrier = |copy: &PendingCopy| copy.completion == Completion::Mbarrier;
+        match instruction.op {
+            Op::Call(_) => return self.lose(states, |_| true),
+            Op::Barrier(_) | Op::Collective(..) => return self.lose(states, by_mbarrier),
+            Op::Access(access) if may_signal(access) => self.lose(states, by_mbarrier),
+            _ => {}
+        }
+        let Some(one) = self.body.asynchronous_at(at) else {
+            return;
+        };
+        let of = |group: AsyncGroup| move |copy: &PendingCopy| copy.completion == Completion::Group(group);
+        match one.op {
+            AsyncOp::Copy(_) => {
+                let is_it = |copy: &PendingCopy| copy.operation.instruction == at;
+                self.change(states, is_guarded, is_it, |_| States::OPEN);
+            }
+            AsyncOp::Commit(group) => self.change(states, is_guarded, of(group), States::committed),
+            AsyncOp::Wait { group, all: true, .. } => {
+                self.change(states, is_guarded, of(group), |_| States::NONE);
+            }
+            AsyncOp::Wait { group, .. } => {
+                let left = match self.body.async_value(one, one.values.count) {
+                    Some(Value::Integer(left)) => u64::try_from(left).ok(),
+                    _ => None,
+                };
+                self.change(states, is_guarded, of(group), |state| state.waited(left));
+            }
+            AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) => {
+                self.lose(states, of(AsyncGroup::Element));
+            }
+            AsyncOp::Mbarrier(MbarrierOp::Wait { .. }) => self.lose(states, by_mbarrier),
+            AsyncOp::Unknown => self.lose(states, |_| true),
+            _ => {}
+        }
+    }
+}
+
+/// True for an access by which other threads may say that they have waited.
+const fn may_signal(access: Access) -> bool {
+    access.volatile
+        || access.orders
+        || matches!(
+            access.kind,
+            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
+        )
+}

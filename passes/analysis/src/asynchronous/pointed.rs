@@ -1,0 +1,165 @@
+//! The memory that an address certainly points into: what all that it may be computed from agrees in, through moves, sums, selects,
+//! values kept on the stack and parameters that callers pass.
+
+use ptxcheck_ir::{
+    BinaryOp, Body, FunctionId, InstructionId, Op, Register, Space, SymbolId, SymbolKind, Value,
+};
+use rustc_hash::FxHashSet;
+
+use crate::limits::MAX_POINTED_STEPS;
+use crate::shared::Shared;
+
+/// An object that an address points into.
+#[derive(Clone, Copy, Debug)]
+pub struct Pointed {
+    /// The memory.
+    pub space: Space,
+    /// The variable, where it is certainly this one.
+    pub symbol: Option<SymbolId>,
+    /// The instruction that takes its address.
+    pub origin: Option<(FunctionId, InstructionId)>,
+}
+
+/// The memory that a value of a function certainly points into, if it is a generic address or a number inside the memory that it is
+/// made from: an object in it, of several the first one.
+#[must_use]
+pub fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
+    let mut search = Search {
+        module,
+        seen: FxHashSet::default(),
+        left: MAX_POINTED_STEPS,
+        found: None,
+    };
+    search.visit(function, value, None)?;
+    search.found
+}
+
+struct Search<'a, 'm> {
+    module: &'a Shared<'m>,
+    seen: FxHashSet<(FunctionId, Register)>,
+    left: usize,
+    found: Option<Pointed>,
+}
+
+/// A value that may point elsewhere.
+type Elsewhere = Option<()>;
+
+impl Search<'_, '_> {
+    /// `None` if a value may point elsewhere than what is known so far.
+    fn visit(&mut self, function: FunctionId, value: Value, at: Option<InstructionId>) -> Elsewhere {
+        let body = self.module.module.function(function).body.as_ref()?;
+        match value {
+            Value::Symbol(symbol, _) => {
+                let known = self.module.module.symbol(symbol);
+                if matches!(known.kind, SymbolKind::Function(_)) {
+                    return None;
+                }
+                self.agree(known.space, Some(symbol), at.map(|at| (function, at)))
+            }
+            Value::Register(register) => {
+                if !self.seen.insert((function, register)) {
+                    return Some(());
+                }
+                let definitions = self.module.function(function).definitions().of(register);
+                if definitions.is_empty() {
+                    return None;
+                }
+                definitions
+                    .iter()
+                    .try_for_each(|&definition| self.definition(function, body, definition))
+            }
+            _ => None,
+        }
+    }
+
+    fn agree(
+        &mut self,
+        space: Space,
+        symbol: Option<SymbolId>,
+        origin: Option<(FunctionId, InstructionId)>,
+    ) -> Elsewhere {
+        let found = *self.found.get_or_insert(Pointed {
+            space,
+            symbol,
+            origin,
+        });
+        (found.space == space).then_some(())
+    }
+
+    fn definition(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
+        self.left = self.left.checked_sub(1)?;
+        let instruction = body.instruction(id);
+        let uses = body.uses(instruction);
+        match (instruction.op, uses) {
+            (
+                Op::Copy
+                | Op::ToGeneric(..)
+                | Op::FromGeneric(..)
+                | Op::Convert {
+                    from: 32.., to: 32.., ..
+                },
+                &[from],
+            ) => self.visit(function, from, Some(id)),
+            (Op::Select, &[yes, no, _]) => {
+                self.visit(function, yes, Some(id))?;
+                self.visit(function, no, Some(id))
+            }
+            (Op::Binary(BinaryOp::Add, _), &[a, b]) => match (a, b) {
+                (Value::Integer(_), pointer) | (pointer, Value::Integer(_)) => {
+                    self.visit(function, pointer, Some(id))
+                }
+                _ => self.sum(function, [a, b], id),
+            },
+            (Op::MulAdd(..), &[_, _, pointer]) => self.visit(function, pointer, Some(id)),
+            (Op::Binary(BinaryOp::Sub, _), &[pointer, Value::Integer(_)]) => {
+                self.visit(function, pointer, Some(id))
+            }
+            (Op::StackAlloc, _) => self.agree(Space::Local, None, Some((function, id))),
+            (Op::Access(_), _) => self.loaded(function, body, id),
+            _ => None,
+        }
+    }
+
+    /// A sum of a pointer and an index: only one of them leads to an object.
+    fn sum(&mut self, function: FunctionId, parts: [Value; 2], id: InstructionId) -> Elsewhere {
+        let before = (self.found, self.seen.clone());
+        if self.visit(function, parts[0], Some(id)).is_some() && self.found.is_some() {
+            return Some(());
+        }
+        (self.found, self.seen) = before;
+        self.visit(function, parts[1], Some(id))
+    }
+
+    /// A value that was kept on the stack, or one that callers pass.
+    fn loaded(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
+        let analyses = self.module.function(function);
+        if let Some((number, offset)) = body.loaded_param(body.instruction(id)) {
+            let piece = (number, u32::try_from(offset).ok()?);
+            return self.passed(function, piece);
+        }
+        let store = analyses.store_for(id)?;
+        let stored = body.uses(body.instruction(store)).get(2).copied()?;
+        self.visit(function, stored, Some(store))
+    }
+
+    fn passed(&mut self, function: FunctionId, piece: (u16, u32)) -> Elsewhere {
+        if self.module.module.function(function).is_kernel() {
+            return None;
+        }
+        let calls = self.module.call_graph().calls_to(function);
+        let mut is_called = false;
+        for call in calls.iter().filter(|call| self.module.may_call(call)) {
+            is_called = true;
+            let body = self.module.module.function(call.caller).body.as_ref()?;
+            let Op::Call(of) = body.instruction(call.instruction).op else {
+                return None;
+            };
+            let argument = body
+                .arguments(body.call(of))
+                .iter()
+                .find(|one| one.passes(piece))?;
+            self.visit(call.caller, argument.value, Some(call.instruction))?;
+        }
+        is_called.then_some(())
+    }
+}

@@ -1,0 +1,138 @@
+//! ## What it does
+//!
+//! Finds writes to shared memory that a bulk copy is still reading.
+//!
+//! ## Why is this bad?
+//!
+//! A bulk or tensor copy out of shared memory reads it some time after it was started. What is written there before it has read
+//! goes out in place of what was meant (PTX ISA, Completion Mechanisms for asynchronous copy operations). The thread that started the copy
+//! has to wait for it: `cp.async.bulk.wait_group.read n` until the copies of all but the last `n` groups have *read*, which is all
+//! that a buffer needs to be used again; without `.read`, until they have written as well. The wait comes before the buffer is filled again,
+//! and leaves no more groups under way than there are other buffers.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out, tile, sizeof tile);
+//! cuda::ptx::cp_async_bulk_commit_group();
+//! tile[0] = next;                                                  // the copy may still be reading
+//! cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>{});
+//! ```
+//!
+//! ## Use instead
+//!
+//! ```cuda
+//! cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out, tile, sizeof tile);
+//! cuda::ptx::cp_async_bulk_commit_group();
+//! cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>{});
+//! tile[0] = next;
+//! ```
+//!
+//! Defects of this kind: [Fuser#5448](https://github.com/NVIDIA/Fuser/issues/5448), where the wait stands behind the store of the next round, and
+//! [DeepEP#657](https://github.com/deepseek-ai/DeepEP/pull/657), where it leaves as many groups under way as there are buffers.
+//!
+//! ## Limits
+//!
+//! A finding is definite: the thread that writes has certainly started the copy, the bytes are at a constant distance from each other and overlap,
+//! and on no way in between is a wait that can complete the copy; groups are counted by constants. Other objects, the other half of a buffer and
+//! sizes that are not known make it silent. So does a copy under a condition that the write is not under, and a kernel may end with
+//! copies under way. From one round of a loop to the next, nothing is known.
+
+use crate::analysis::asynchronous::{Pending, Sizes};
+use crate::context::{ModuleContext, Place, Report};
+use crate::ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, InstructionId, Op, Space};
+use crate::rule::{Check, Family, Level, Rule};
+use crate::support::asynchronous as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX704",
+    name: "async-source-overwritten",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Async,
+    summary: "shared memory is written while a bulk copy may still be reading it",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    let reads = |op| matches!(op, AsyncOp::Copy(copy) if copy.reads_shared());
+    if !module.asynchronous().iter().any(|kernel| kernel.any(reads)) {
+        return;
+    }
+    let sizes = Sizes::new(module);
+    for (id, function, body) in module.module.bodies() {
+        let has_reader = body.asynchronous.iter().any(|one| reads(one.op));
+        if !has_reader || function.is_damaged || module.deadline.is_over_at_step() {
+            continue;
+        }
+        if let Some(pending) = Pending::new(body) {
+            for (write, copy) in writes(module, id, body, &pending, &sizes) {
+                one(id, write, &copy, report);
+            }
+        }
+    }
+}
+
+/// The writes to what a copy is still reading, each once, with the copy.
+fn writes(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    body: &Body<'_>,
+    pending: &Pending<'_>,
+    sizes: &Sizes,
+) -> Vec<(InstructionId, Asynchronous)> {
+    let analyses = module.function(id);
+    let mut found = Vec::new();
+    pending.walk(|at, instruction, states| {
+        if !states.iter().any(|states| states.is_under_way()) {
+            return;
+        }
+        let written = match body.asynchronous_at(at) {
+            Some(one) if matches!(one.op, AsyncOp::Copy(copy) if copy.writes_shared()) => {
+                one.destination().zip(sizes.of(id, one))
+            }
+            Some(_) => None,
+            None => match instruction.op {
+                Op::Access(access)
+                    if access.space == Space::Shared
+                        && !matches!(access.kind, AccessKind::Load | AccessKind::Other)
+                        && access.bytes() > 0 =>
+                {
+                    Some((at, access.bytes().into()))
+                }
+                _ => None,
+            },
+        };
+        let Some((write, bytes)) = written else { return };
+        for (copy, states) in pending.copies().iter().zip(states) {
+            let operation = &copy.operation;
+            let reads = matches!(operation.op, AsyncOp::Copy(copy) if copy.reads_shared());
+            if !reads || !states.is_under_way() || operation.instruction == at {
+                continue;
+            }
+            let read = operation.source().zip(sizes.of(id, operation));
+            if read.is_some_and(|read| sizes.overlap(body, analyses, read, (write, bytes))) {
+                found.push((at, *operation));
+                return;
+            }
+        }
+    });
+    found.retain(|(at, _)| analyses.is_reached(*at));
+    found
+}
+
+fn one(id: FunctionId, write: InstructionId, copy: &Asynchronous, report: &mut Report<'_>) {
+    let noun = text::noun(copy.op);
+    let message = format!("this writes what a {noun} may still be reading");
+    let draft = report.definite(Place::Instruction(id, write, Vec::new()), message);
+    draft.in_general("shared memory is written while a bulk copy may still be reading it");
+    draft.related(
+        Place::Instruction(id, copy.instruction, Vec::new()),
+        format!("the {noun}, still under way at the write"),
+    );
+    draft.help("wait by `cp.async.bulk.wait_group.read` before the memory is written again");
+}

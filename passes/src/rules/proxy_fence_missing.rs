@@ -1,0 +1,170 @@
+//! ## What it does
+//!
+//! Finds kernels that write shared memory by ordinary stores and have a bulk copy or a tensor core read it, without a fence between
+//! the two ways to memory.
+//!
+//! ## Why is this bad?
+//!
+//! A thread's loads and stores go to memory by one way, and copies that the hardware makes by itself by another. PTX calls such a way a
+//! *proxy*: ordinary accesses are in the generic proxy, and bulk and tensor copies (TMA) and the operands that `wgmma` and `tcgen05.mma` read
+//! from shared memory are in the async proxy. Each sees its own accesses in order. What one wrote, the other sees only behind a
+//! *proxy fence* (PTX ISA, Async Proxy); until then the copy may send bytes from before the store. Barriers order threads, not
+//! proxies: a `__syncthreads()` or a `__threadfence()` in between does not help, and neither does `fence.proxy.async.global`, which is about another
+//! memory. In the machine code the fence is an instruction of its own, which nothing puts there if the source has none.
+//!
+//! | written by | read by | needs |
+//! | --- | --- | --- |
+//! | stores, atomics | bulk or tensor copy out of shared memory | `fence.proxy.async.shared::cta` |
+//! | stores, atomics | `wgmma`, `tcgen05.mma`, `tcgen05.cp` | the same |
+//! | bulk or tensor copy | loads, once the wait has completed | nothing: the completion is a fence |
+//! | bulk or tensor copy | another one, once the wait has completed | nothing |
+//! | `mbarrier.init` | a copy that names the barrier | nothing: it is accessed in the generic proxy |
+//!
+//! ## Example
+//!
+//! ```cuda
+//! tile[threadIdx.x] = value;
+//! __syncthreads();
+//! if (threadIdx.x == 0)
+//!     cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out, tile, sizeof tile);
+//! ```
+//!
+//! ## Use instead
+//!
+//! Each thread that wrote puts a fence behind its stores, then all wait, then one sends:
+//!
+//! ```cuda
+//! tile[threadIdx.x] = value;
+//! cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+//! __syncthreads();
+//! if (threadIdx.x == 0)
+//!     cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out, tile, sizeof tile);
+//! ```
+//!
+//! Defects of this kind: [FlashKDA#24](https://github.com/MoonshotAI/FlashKDA/pull/24) and
+//! [#25](https://github.com/MoonshotAI/FlashKDA/pull/25), where all threads store and one sends behind a `__syncthreads()`;
+//! [sglang#39124](https://github.com/sgl-project/sglang/pull/39124), where a tile is widened by stores and read by tensor cores;
+//! [ao#4278](https://github.com/pytorch/ao/pull/4278), about the order of fence and barrier.
+//!
+//! ## Limits
+//!
+//! A finding is definite: the kernel, with all that it calls, has no fence that covers shared memory, neither by itself nor as part of
+//! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those.
+//! Any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
+//! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
+//! there, or through a pointer. Ordinary *reads* before an asynchronous write are not looked at.
+
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, pointed};
+use crate::context::{ModuleContext, Place, Report};
+use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, Op, Space};
+use crate::rule::{Check, Family, Level, Rule};
+use crate::support::asynchronous as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX701",
+    name: "proxy-fence-missing",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Async,
+    summary: "the hardware reads shared memory that ordinary stores wrote, with no proxy fence in between",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+/// The way to mend it.
+const HELP: &str = "put `fence.proxy.async.shared::cta` behind the stores, by each thread that makes them, and a barrier behind the fence";
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for kernel in module.asynchronous() {
+        if !kernel.is_open && !kernel.any(orders_or_writes) {
+            nowhere(module, kernel, report);
+        }
+    }
+}
+
+/// True for fences over shared memory, and for operations that write it and are no ordinary stores.
+const fn orders_or_writes(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::ProxyFence(fence) => fence.shared,
+        AsyncOp::Copy(copy) => copy.writes_shared(),
+        AsyncOp::Unknown => true,
+        _ => false,
+    }
+}
+
+/// True for operations that read shared memory through the async proxy.
+const fn reads(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::Copy(copy) => copy.reads_shared(),
+        AsyncOp::Matrix(_) => true,
+        _ => false,
+    }
+}
+
+/// A kernel without any fence, in which only ordinary stores write shared memory.
+fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
+    let readers = kernel.operations.iter().filter(|site| reads(site.operation.op));
+    let mut stores = None;
+    for reader in readers.filter(|site| text::is_reached(module, site)) {
+        let stores = stores.get_or_insert_with(|| stores_of(module, kernel));
+        let at = (reader.function, reader.operation.instruction);
+        if let Some(store) = Flow::new(module, kernel).leads(stores, at) {
+            return one(module, kernel, reader, store, report);
+        }
+    }
+}
+
+/// The ordinary writes to shared memory that a kernel may execute.
+fn stores_of(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> Vec<(FunctionId, InstructionId)> {
+    let mut stores = Vec::new();
+    for &id in &kernel.functions {
+        let Some(body) = &module.module.function(id).body else {
+            continue;
+        };
+        for (at, instruction) in body.iter() {
+            let Op::Access(access) = instruction.op else {
+                continue;
+            };
+            if matches!(access.kind, AccessKind::Load | AccessKind::Other) {
+                continue;
+            }
+            let is_shared = match access.space {
+                Space::Shared | Space::SharedCluster => true,
+                Space::Generic => body.uses(instruction).first().is_some_and(|&address| {
+                    pointed(module, id, address).is_some_and(|found| found.space == Space::Shared)
+                }),
+                _ => false,
+            };
+            if is_shared && module.function(id).may_be_reached(at) && body.asynchronous_at(at).is_none() {
+                stores.push((id, at));
+            }
+        }
+    }
+    stores
+}
+
+fn one(
+    module: &ModuleContext<'_>,
+    kernel: &AsyncKernel,
+    reader: &AsyncSite,
+    store: (FunctionId, InstructionId),
+    report: &mut Report<'_>,
+) {
+    let message = format!(
+        "this {} reads shared memory that ordinary stores wrote, and {} has no proxy fence",
+        text::noun(reader.operation.op),
+        text::kernel(module, kernel)
+    );
+    let draft = report.definite(text::place(reader), message);
+    draft.in_general(
+        "the hardware reads shared memory that ordinary stores wrote, and there is no proxy fence",
+    );
+    draft.related(Place::Instruction(store.0, store.1, Vec::new()), "a store");
+    draft.note(
+        "barriers and thread fences do not order ordinary stores before what copies and tensor cores read",
+    );
+    draft.help(HELP);
+}

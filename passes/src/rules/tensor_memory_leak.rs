@@ -1,0 +1,70 @@
+//! ## What it does
+//!
+//! Finds kernels that allocate tensor memory and never free it.
+//!
+//! ## Why is this bad?
+//!
+//! Tensor memory (Blackwell, `tcgen05`) belongs to a multiprocessor, not to a CTA: what one CTA allocates, no other can have. A kernel
+//! has to free it before it ends (PTX ISA, Tensor Memory Allocation). If it does not, `tcgen05.alloc` of later CTAs waits for columns that never
+//! come free, or the driver ends the program with an error of its own for the leak.
+//!
+//! ## Example
+//!
+//! ```ptx
+//! tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 128;
+//! // …
+//! ret;
+//! ```
+//!
+//! ## Use instead
+//!
+//! Once all warps are done with it, the warp that allocated it frees it:
+//!
+//! ```ptx
+//! bar.sync 0;
+//! @%allocates tcgen05.dealloc.cta_group::1.sync.aligned.b32 %columns, 128;
+//! ret;
+//! ```
+//!
+//! ## Limits
+//!
+//! A finding is definite: the kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed. A call
+//! of a function that is not there, or through a pointer, makes it silent. Which paths free what they allocate is not looked at.
+
+use crate::context::{ModuleContext, Report};
+use crate::ir::{AsyncOp, TensorMemory};
+use crate::rule::{Check, Family, Level, Rule};
+use crate::support::asynchronous as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX710",
+    name: "tensor-memory-leak",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Async,
+    summary: "a kernel allocates tensor memory and never frees it",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for kernel in module.asynchronous() {
+        let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
+        if kernel.is_open || kernel.any(frees) {
+            continue;
+        }
+        let allocates = |op| op == AsyncOp::TensorMemory(TensorMemory::Allocate);
+        if let Some(first) = text::first(module, kernel, allocates) {
+            let message = format!(
+                "{} allocates tensor memory here, and never frees it",
+                text::kernel(module, kernel)
+            );
+            let draft = report.definite(text::place(first), message);
+            draft.in_general("kernels allocate tensor memory, and never free it");
+            draft.help("free it by `tcgen05.dealloc` in the warp that allocated it, before the kernel ends");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! ## What it does
+//!
+//! Finds waits for groups of asynchronous copies that wait for nothing, although copies were started: no group was made of them, or they
+//! are of another kind.
+//!
+//! ## Why is this bad?
+//!
+//! A copy that is not tracked by a barrier in memory is waited for in two steps. `commit_group` makes a group of all copies that the thread
+//! has started since the last one, and `wait_group n` waits until at most `n` of the thread's groups are under way. Copies that are in no
+//! group are not waited for, whatever `n` is (PTX ISA, cp.async.wait_group); and there are two kinds of groups that know nothing of each
+//! other:
+//!
+//! | copies | groups by | waits by |
+//! | --- | --- | --- |
+//! | `cp.async` | `cp.async.commit_group` | `cp.async.wait_group n`, `cp.async.wait_all` |
+//! | bulk and tensor copies out of shared memory, bulk reductions | `cp.async.bulk.commit_group` | `cp.async.bulk.wait_group n` |
+//!
+//! (`cp.async.wait_all` waits for all `cp.async`, in groups or not. Copies with `mbarrier::complete_tx` are in no group: one waits at
+//! the barrier.) In the machine code, a wait without a group is no instruction at all: what follows reads memory that has not been
+//! written.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __pipeline_memcpy_async(&tile[threadIdx.x], &in[i], sizeof(int));
+//! __pipeline_wait_prior(0);                       // no commit: waits for nothing
+//! ```
+//!
+//! ## Use instead
+//!
+//! ```cuda
+//! __pipeline_memcpy_async(&tile[threadIdx.x], &in[i], sizeof(int));
+//! __pipeline_commit();
+//! __pipeline_wait_prior(0);
+//! ```
+//!
+//! A generator of kernels that forgot it: [csarofeen/pytorch#2457](https://github.com/csarofeen/pytorch/pull/2457).
+//!
+//! ## Limits
+//!
+//! A finding is definite: on every way to the wait, no copy of its kind is in a group, one is started on some way, and no group is made of
+//! it later. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where functions are called in between that are not
+//! known, and where no copy is before the wait at all, it is silent: waits for empty groups are usual and right.
+
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Pending, leads};
+use crate::context::{ModuleContext, Place, Report};
+use crate::ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionId, MbarrierOp};
+use crate::rule::{Check, Family, Level, Rule};
+use crate::support::asynchronous as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX703",
+    name: "wait-without-group",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Async,
+    summary: "a wait for groups of asynchronous copies waits for nothing",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for kernel in module.asynchronous() {
+        let waits = |op| matches!(op, AsyncOp::Wait { all: false, .. });
+        if kernel.is_open || !kernel.any(waits) || !kernel.any(is_in_groups) {
+            continue;
+        }
+        // Groups in functions of their own: unoptimised code.
+        let function = kernel.first(waits).map(|site| site.function);
+        let counts = |site: &&AsyncSite| {
+            let op = site.operation.op;
+            is_in_groups(op) || matches!(op, AsyncOp::Commit(_) | AsyncOp::Wait { .. })
+        };
+        let mut counting = kernel.operations.iter().filter(counts);
+        let Some(function) = function.filter(|&function| counting.all(|site| site.function == function))
+        else {
+            continue;
+        };
+        if let Some(body) = &module.module.function(function).body
+            && let Some(pending) = Pending::new(body)
+        {
+            let search = Search {
+                module,
+                kernel,
+                function,
+                body,
+                pending,
+            };
+            for site in kernel.operations.iter().filter(|site| waits(site.operation.op)) {
+                search.wait(&site.operation, report);
+            }
+        }
+    }
+}
+
+const fn is_in_groups(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::Copy(copy) if matches!(copy.completion, Completion::Group(_)))
+}
+
+fn is_of(op: AsyncOp, group: AsyncGroup) -> bool {
+    matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Group(group))
+}
+
+struct Search<'a, 'm> {
+    module: &'a ModuleContext<'m>,
+    kernel: &'a AsyncKernel,
+    function: FunctionId,
+    body: &'a Body<'a>,
+    pending: Pending<'a>,
+}
+
+impl Search<'_, '_> {
+    fn wait(&self, wait: &Asynchronous, report: &mut Report<'_>) {
+        let AsyncOp::Wait { group, .. } = wait.op else {
+            return;
+        };
+        let other = match group {
+            AsyncGroup::Element => AsyncGroup::Bulk,
+            AsyncGroup::Bulk => AsyncGroup::Element,
+            AsyncGroup::Product => return,
+        };
+        let states = self.pending.before(wait.instruction);
+        let copies = || {
+            self.pending
+                .copies()
+                .iter()
+                .map(|copy| &copy.operation)
+                .zip(&states)
+        };
+        let (copy, is_other) = if self.kernel.any(|op| is_of(op, group)) {
+            if self.may_be_tracked(group) || self.may_be_grouped_later(wait, group) {
+                return;
+            }
+            let mut own = copies().filter(|(copy, _)| is_of(copy.op, group));
+            if !own.clone().all(|(_, states)| states.is_in_no_group()) {
+                return;
+            }
+            (own.find(|(_, states)| states.may_be_open()), false)
+        } else {
+            if self.may_be_tracked(other) || self.waits_for(other) {
+                return;
+            }
+            let mut others = copies().filter(|(copy, _)| is_of(copy.op, other));
+            (others.find(|(_, states)| states.is_under_way()), true)
+        };
+        let Some((copy, _)) = copy else { return };
+        if self.module.function(self.function).is_reached(wait.instruction) {
+            self.one(wait, copy, is_other, report);
+        }
+    }
+
+    /// True if something but waits for groups may complete copies of a kind.
+    fn may_be_tracked(&self, group: AsyncGroup) -> bool {
+        group == AsyncGroup::Element
+            && self.kernel.any(|op| {
+                matches!(
+                    op,
+                    AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) | AsyncOp::Wait { all: true, .. }
+                )
+            })
+    }
+
+    fn waits_for(&self, other: AsyncGroup) -> bool {
+        self.kernel
+            .any(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
+    }
+
+    /// True if a group may be made behind a wait.
+    fn may_be_grouped_later(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
+        let mut all = self.body.asynchronous.iter();
+        all.any(|one| {
+            one.op == AsyncOp::Commit(group)
+                && leads(self.body, wait.instruction, one.instruction, wait.instruction)
+        })
+    }
+
+    fn one(&self, wait: &Asynchronous, copy: &Asynchronous, is_other: bool, report: &mut Report<'_>) {
+        let place = |one: &Asynchronous| Place::Instruction(self.function, one.instruction, Vec::new());
+        let noun = text::noun(copy.op);
+        let message = if is_other {
+            format!("this wait is for groups of another kind than the {noun} before it")
+        } else {
+            format!("this wait waits for nothing: the {noun} before it is in no group")
+        };
+        let draft = report.definite(place(wait), message);
+        draft.in_general("waits for groups of asynchronous copies wait for nothing");
+        draft.related(place(copy), format!("the {noun}"));
+        draft.help(match (wait.op, is_other) {
+            (
+                AsyncOp::Wait {
+                    group: AsyncGroup::Element,
+                    ..
+                },
+                false,
+            ) => "put `cp.async.commit_group` behind the copies",
+            (_, false) => "put `cp.async.bulk.commit_group` behind the copies",
+            (
+                AsyncOp::Wait {
+                    group: AsyncGroup::Element,
+                    ..
+                },
+                true,
+            ) => "commit and wait by `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group`",
+            (_, true) => "commit and wait by `cp.async.commit_group` and `cp.async.wait_group`",
+        });
+    }
+}
