@@ -46,7 +46,8 @@
 //! but `cp.async` in the whole kernel, and no wait for those comes before the load at all. Waits in functions, by other threads with a barrier
 //! behind, and copies under a condition that the load is not under make it silent.
 
-use crate::analysis::asynchronous::{AsyncKernel, Pending, Sizes, leads, pointed};
+use crate::analysis::Analyses;
+use crate::analysis::asynchronous::{AsyncKernel, Pending, Sizes, SpotBase, leads, pointed, spot};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{
     AccessKind, AsyncOp, Asynchronous, Body, CopyKind, FunctionId, InstructionId, MbarrierOp, Op, Space,
@@ -201,12 +202,18 @@ fn by_others(
                 .iter()
                 .any(|&(_, wait)| !analyses.is_before(at, wait) || leads(body, wait, at, wait));
             let is_behind = leads(body, copy.instruction, at, at);
-            if !is_waited_for && is_behind && analyses.is_reached(at) {
+            if !is_waited_for && is_behind && is_by_thread(body, analyses, &copy) && analyses.is_reached(at) {
                 found.push((id, at));
                 one(id, (at, copy), report);
             }
         }
     }
+}
+
+/// False if a copy fills the same bytes in all threads: a load may be of others.
+fn is_by_thread(body: &Body<'_>, analyses: &Analyses<'_>, copy: &Asynchronous) -> bool {
+    let base = copy.destination().and_then(|at| spot(body, analyses, at));
+    !matches!(base.map(|spot| spot.base), Some(SpotBase::Symbol(_)))
 }
 
 /// True if an access is certainly in a variable.
