@@ -32,10 +32,13 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: the kernel, with all that it calls, has operations on barriers and no `mbarrier.init` that may be executed. A
-//! call of a function that is not there, or through a pointer, makes it silent, since that may initialise the barrier. One barrier
-//! among several that is left out is not seen.
+//! A finding is definite: the kernel, with all that it calls, has operations on barriers and no `mbarrier.init` that may be executed; or
+//! it initialises barriers at constant places of variables alone, and uses one at another such place, or uses one on each way to the only
+//! place that initialises it. A call of a function that is not there, or through a pointer, makes it silent, since that may initialise the
+//! barrier. So does a barrier that is initialised in a loop, at a computed address. Initialising a barrier twice without `mbarrier.inval` is
+//! not allowed, and no finding: production code does it.
 
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Spot, SpotBase, leads, spot};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, Completion, MbarrierOp};
 use crate::rule::{Check, Family, Level, Rule};
@@ -58,14 +61,13 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for kernel in module.asynchronous() {
         let initialises = |op| op == AsyncOp::Mbarrier(MbarrierOp::Init);
-        if kernel.is_open || kernel.any(initialises) {
+        if kernel.is_open {
             continue;
         }
-        let uses_one = |op| match op {
-            AsyncOp::Mbarrier(_) => true,
-            AsyncOp::Copy(copy) => copy.completion == Completion::Mbarrier,
-            _ => false,
-        };
+        if kernel.any(initialises) {
+            others(module, kernel, report);
+            continue;
+        }
         let Some(first) = text::first(module, kernel, uses_one) else {
             continue;
         };
@@ -78,4 +80,86 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         draft.in_general("kernels use an mbarrier that nothing initialises");
         draft.help("have one thread execute `mbarrier.init`, and all wait at a barrier until it has");
     }
+}
+
+/// True for operations on an mbarrier, and copies that complete at one.
+const fn uses_one(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::Mbarrier(_) => true,
+        AsyncOp::Copy(copy) => matches!(copy.completion, Completion::Mbarrier),
+        _ => false,
+    }
+}
+
+/// The constant place of the barrier of an operation, in a variable of the module.
+fn place(module: &ModuleContext<'_>, site: &AsyncSite) -> Option<Spot> {
+    let body = module.module.function(site.function).body.as_ref()?;
+    let at = site.operation.barrier()?;
+    let known = spot(body, module.function(site.function), at)?;
+    match known.base {
+        // The begin of dynamic shared memory has several names.
+        SpotBase::Symbol(symbol) if !module.module.symbol(symbol).is_dynamic_shared() => Some(known),
+        _ => None,
+    }
+}
+
+/// Barriers that are left out while others are initialised, or that are used before they are.
+fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
+    let is_init = |site: &&AsyncSite| site.operation.op == AsyncOp::Mbarrier(MbarrierOp::Init);
+    let inits = kernel.operations.iter().filter(is_init);
+    let known: Option<Vec<(&AsyncSite, Spot)>> =
+        inits.map(|site| Some((site, place(module, site)?))).collect();
+    let Some(known) = known else { return };
+    let mut said: Vec<Spot> = Vec::new();
+    for site in &kernel.operations {
+        if !uses_one(site.operation.op) || is_init(&site) {
+            continue;
+        }
+        let Some(used) = place(module, site).filter(|used| !said.contains(used)) else {
+            continue;
+        };
+        let mut of_it = known
+            .iter()
+            .filter(|(_, at)| *at == used)
+            .map(|(init, _)| *init)
+            .peekable();
+        let is_late = of_it.peek().is_some();
+        if !of_it.all(|init| comes_first(module, site, init)) || !text::is_reached(module, site) {
+            continue;
+        }
+        said.push(used);
+        let noun = text::noun(site.operation.op);
+        let kernel_name = text::kernel(module, kernel);
+        let message = if is_late {
+            format!("this {noun} of {kernel_name} uses an mbarrier that is initialised only later")
+        } else {
+            format!("this {noun} of {kernel_name} uses an mbarrier that nothing initialises: only others are")
+        };
+        let draft = report.definite(text::place(site), message);
+        draft.kind(if is_late { "later" } else { "others" });
+        let init = known.iter().find(|(_, at)| !is_late || *at == used);
+        if let Some((init, _)) = init {
+            draft.related(
+                text::place(init),
+                if is_late {
+                    "it is initialised here"
+                } else {
+                    "another is initialised here"
+                },
+            );
+        }
+        draft.help("initialise each mbarrier by `mbarrier.init` before its first use, and wait at a barrier");
+    }
+}
+
+/// True if a use is on each way to an initialisation, and none leads back from there.
+fn comes_first(module: &ModuleContext<'_>, used: &AsyncSite, init: &AsyncSite) -> bool {
+    let Some(body) = module.module.function(used.function).body.as_ref() else {
+        return false;
+    };
+    let (at, init_at) = (used.operation.instruction, init.operation.instruction);
+    used.function == init.function
+        && body.instruction(at).guard.is_none()
+        && module.function(used.function).is_before(at, init_at)
+        && !leads(body, init_at, at, init_at)
 }

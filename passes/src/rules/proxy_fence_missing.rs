@@ -49,12 +49,13 @@
 //! ## Limits
 //!
 //! A finding is definite: the kernel, with all that it calls, has no fence that covers shared memory, neither by itself nor as part of
-//! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those.
+//! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those. A
+//! barrier or another `.sync` operation stands on a way from a store to the copy, or the thread that copies has stored itself.
 //! Any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
 //! there, or through a pointer. Ordinary *reads* before an asynchronous write are not looked at.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, pointed};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Sizes, pointed};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, Op, Space};
 use crate::rule::{Check, Family, Level, Rule};
@@ -107,14 +108,75 @@ const fn reads(op: AsyncOp) -> bool {
 /// A kernel without any fence, in which only ordinary stores write shared memory.
 fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
     let readers = kernel.operations.iter().filter(|site| reads(site.operation.op));
-    let mut stores = None;
+    let mut known = None;
     for reader in readers.filter(|site| text::is_reached(module, site)) {
-        let stores = stores.get_or_insert_with(|| stores_of(module, kernel));
+        let (stores, meetings, sizes) = known.get_or_insert_with(|| {
+            (
+                stores_of(module, kernel),
+                meetings_of(module, kernel),
+                Sizes::new(module),
+            )
+        });
+        let flow = Flow::new(module, kernel);
         let at = (reader.function, reader.operation.instruction);
-        if let Some(store) = Flow::new(module, kernel).leads(stores, at) {
+        // Where neither orders the two, their threads race, whatever the proxy is.
+        let by_itself = stores
+            .iter()
+            .copied()
+            .find(|&store| is_of_thread(module, sizes, store, reader));
+        let behind = || {
+            let mut meetings = meetings.iter();
+            meetings.find_map(|&meeting| {
+                let store = flow.leads(stores, meeting)?;
+                flow.leads(&[meeting], at).map(|_| store)
+            })
+        };
+        if let Some(store) = by_itself.or_else(behind) {
             return one(module, kernel, reader, store, report);
         }
     }
+}
+
+/// True if the thread that starts a copy has certainly stored what it reads.
+fn is_of_thread(
+    module: &ModuleContext<'_>,
+    sizes: &Sizes,
+    (function, store): (FunctionId, InstructionId),
+    reader: &AsyncSite,
+) -> bool {
+    let Some(body) = &module.module.function(function).body else {
+        return false;
+    };
+    let Op::Access(access) = body.instruction(store).op else {
+        return false;
+    };
+    let analyses = module.function(function);
+    let one = &reader.operation;
+    let Some(read) = one
+        .source()
+        .zip(sizes.of(function, one))
+        .filter(|_| function == reader.function)
+    else {
+        return false;
+    };
+    body.instruction(store).guard.is_none()
+        && analyses.is_before(store, one.instruction)
+        && sizes.overlap(body, analyses, (store, access.bytes().into()), read)
+}
+
+/// The instructions of a kernel at which threads wait for each other.
+fn meetings_of(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> Vec<(FunctionId, InstructionId)> {
+    let mut meetings = Vec::new();
+    for &id in &kernel.functions {
+        let Some(body) = &module.module.function(id).body else {
+            continue;
+        };
+        let is_meeting =
+            |op| matches!(op, Op::Barrier(barrier) if barrier.waits) || matches!(op, Op::Collective(..));
+        let all = body.iter().filter(|(_, instruction)| is_meeting(instruction.op));
+        meetings.extend(all.map(|(at, _)| (id, at)));
+    }
+    meetings
 }
 
 /// The ordinary writes to shared memory that a kernel may execute.

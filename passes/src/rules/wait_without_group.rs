@@ -38,8 +38,8 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: on every way to the wait, no copy of its kind is in a group, one is started on some way, and no group is made of
-//! it later. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where functions are called in between that are not
+//! A finding is definite: a copy is started on every way to the wait, and no group of its kind is made on any way to the wait or behind it.
+//! Where the copy is started on some ways only, in a loop of unknown rounds for example, it is potential. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where functions are called in between that are not
 //! known, and where no copy is before the wait at all, it is silent: waits for empty groups are usual and right.
 
 use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Pending, leads};
@@ -58,7 +58,7 @@ pub static RULE: Rule = Rule {
     summary: "a wait for groups of asynchronous copies waits for nothing",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -131,14 +131,19 @@ impl Search<'_, '_> {
                 .zip(&states)
         };
         let (copy, is_other) = if self.kernel.any(|op| is_of(op, group)) {
-            if self.may_be_tracked(group) || self.may_be_grouped_later(wait, group) {
+            if self.may_be_tracked(group) || self.may_be_grouped(wait, group) {
                 return;
             }
             let mut own = copies().filter(|(copy, _)| is_of(copy.op, group));
             if !own.clone().all(|(_, states)| states.is_in_no_group()) {
                 return;
             }
-            (own.find(|(_, states)| states.may_be_open()), false)
+            (
+                own.clone()
+                    .find(|(_, states)| states.is_under_way())
+                    .or_else(|| own.find(|(_, states)| states.may_be_open())),
+                false,
+            )
         } else {
             if self.may_be_tracked(other) || self.waits_for(other) {
                 return;
@@ -146,9 +151,9 @@ impl Search<'_, '_> {
             let mut others = copies().filter(|(copy, _)| is_of(copy.op, other));
             (others.find(|(_, states)| states.is_under_way()), true)
         };
-        let Some((copy, _)) = copy else { return };
+        let Some((copy, states)) = copy else { return };
         if self.module.function(self.function).is_reached(wait.instruction) {
-            self.one(wait, copy, is_other, report);
+            self.one(wait, copy, (is_other, states.is_under_way()), report);
         }
     }
 
@@ -168,16 +173,23 @@ impl Search<'_, '_> {
             .any(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
     }
 
-    /// True if a group may be made behind a wait.
-    fn may_be_grouped_later(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
+    /// True if a group may be made before a wait, or behind it.
+    fn may_be_grouped(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
         let mut all = self.body.asynchronous.iter();
         all.any(|one| {
+            let (commit, wait) = (one.instruction, wait.instruction);
             one.op == AsyncOp::Commit(group)
-                && leads(self.body, wait.instruction, one.instruction, wait.instruction)
+                && (leads(self.body, commit, wait, commit) || leads(self.body, wait, commit, wait))
         })
     }
 
-    fn one(&self, wait: &Asynchronous, copy: &Asynchronous, is_other: bool, report: &mut Report<'_>) {
+    fn one(
+        &self,
+        wait: &Asynchronous,
+        copy: &Asynchronous,
+        (is_other, is_certain): (bool, bool),
+        report: &mut Report<'_>,
+    ) {
         let place = |one: &Asynchronous| Place::Instruction(self.function, one.instruction, Vec::new());
         let noun = text::noun(copy.op);
         let message = if is_other {
@@ -185,7 +197,11 @@ impl Search<'_, '_> {
         } else {
             format!("this wait waits for nothing: the {noun} before it is in no group")
         };
-        let draft = report.definite(place(wait), message);
+        let draft = if is_certain {
+            report.definite(place(wait), message)
+        } else {
+            report.potential(place(wait), message)
+        };
         draft.in_general("waits for groups of asynchronous copies wait for nothing");
         draft.related(place(copy), format!("the {noun}"));
         draft.help(match (wait.op, is_other) {
