@@ -50,7 +50,7 @@
 //!
 //! A finding is definite: the kernel, with all that it calls, has no fence that covers shared memory, neither by itself nor as part of
 //! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those. A
-//! barrier or another `.sync` operation stands on a way from a store to the copy, or the thread that copies has stored itself.
+//! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself.
 //! Any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
 //! there, or through a pointer. Ordinary *reads* before an asynchronous write are not looked at.
@@ -126,10 +126,7 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
             .find(|&store| is_of_thread(module, sizes, store, reader));
         let behind = || {
             let mut meetings = meetings.iter();
-            meetings.find_map(|&meeting| {
-                let store = flow.leads(stores, meeting)?;
-                flow.leads(&[meeting], at).map(|_| store)
-            })
+            meetings.find_map(|&meeting| flow.ordered(stores, meeting, at))
         };
         if let Some(store) = by_itself.or_else(behind) {
             return one(module, kernel, reader, store, report);

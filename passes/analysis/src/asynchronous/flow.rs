@@ -54,6 +54,42 @@ impl<'a, 'm> Flow<'a, 'm> {
         })
     }
 
+    /// The first instruction of `from` behind which `through` may be executed, which is on each way to `to` and not on each way to
+    /// that one itself: what comes first is ordered by it in the first round of a loop already.
+    #[must_use]
+    pub fn ordered(
+        &self,
+        from: &[(FunctionId, InstructionId)],
+        through: (FunctionId, InstructionId),
+        to: (FunctionId, InstructionId),
+    ) -> Option<(FunctionId, InstructionId)> {
+        let (holds_through, holds_to) = (self.holders(through.0), self.holders(to.0));
+        from.iter().copied().find(|&from| {
+            let holds_from = self.holders(from.0);
+            let holds_all = |id: &&FunctionId| {
+                holds_from.contains(id) && holds_through.contains(id) && holds_to.contains(id)
+            };
+            self.functions.iter().filter(holds_all).any(|&id| {
+                let Some(body) = &self.module.module.function(id).body else {
+                    return false;
+                };
+                let analyses = self.module.function(id);
+                let starts = self.places(id, from, &holds_from);
+                let middles = self.places(id, through, &holds_through);
+                let ends = self.places(id, to, &holds_to);
+                middles.iter().any(|&middle| {
+                    ends.iter()
+                        .any(|&end| middle != end && analyses.is_before(middle, end))
+                        && starts.iter().any(|&start| {
+                            start != middle
+                                && !analyses.is_before(middle, start)
+                                && leads_in(body, start, middle)
+                        })
+                })
+            })
+        })
+    }
+
     /// The functions of the kernel that an instruction of a function is executed in, or in what they call.
     fn holders(&self, function: FunctionId) -> FxHashSet<FunctionId> {
         let mut holders: FxHashSet<FunctionId> = std::iter::once(function).collect();
