@@ -44,8 +44,9 @@
 //! ## Limits
 //!
 //! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, the kernel has no fence that covers the cluster and no
-//! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival. Or all threads use one barrier, and no
-//! barrier, collective, fence or access that could make them wait comes before. Blocks are taken to have more than one thread. No
+//! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival. Or all threads arrive at one barrier,
+//! the kernel initialises one for several arrivals, and no barrier, collective, fence or access that could make them wait comes before.
+//! Blocks are taken to have more than one thread. No
 //! proxy fence is asked for: copies access their barrier in the generic proxy.
 
 use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, SpotBase, leads, spot};
@@ -198,10 +199,9 @@ fn in_block(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Repor
     let analyses = module.function(kernel.kernel);
     let post = analyses.post_dominators();
     let entry = BlockId::new(0);
-    let init = body
-        .asynchronous
-        .iter()
-        .find(|one| one.op == AsyncOp::Mbarrier(MbarrierOp::Init));
+    let init = body.asynchronous.iter().find(|one| {
+        one.op == AsyncOp::Mbarrier(MbarrierOp::Init) && expects_several(module, kernel.kernel, body, one)
+    });
     for one in &body.asynchronous {
         let AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }) = one.op else {
             continue;
@@ -249,10 +249,23 @@ fn in_block(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Repor
             }),
             "it is initialised here",
         );
-        draft.note("blocks are taken to have more than one thread");
+        draft.note("it is initialised for several arrivals: blocks are taken to have more than one thread");
         draft.help("have one thread initialise it, and put `__syncthreads()` behind");
         return;
     }
+}
+
+/// True if a barrier is initialised for more than one arrival.
+fn expects_several(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, init: &Asynchronous) -> bool {
+    let Some(count) = body.async_value(init, init.values.count) else {
+        return false;
+    };
+    let known = module.function(id).definitions().trace(body, count, |at| {
+        let instruction = body.instruction(at);
+        let is_copy = instruction.op == Op::Copy;
+        body.uses(instruction).first().copied().filter(|_| is_copy)
+    });
+    matches!(known, Value::Integer(2..))
 }
 
 /// True for operations that may order what threads do.

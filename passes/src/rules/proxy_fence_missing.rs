@@ -51,13 +51,14 @@
 //! A finding is definite: the kernel, with all that it calls, has no fence that covers shared memory, neither by itself nor as part of
 //! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those. A
 //! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself.
-//! Any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
+//! Or the thread that copies has certainly stored bytes of what it sends, and from there to the copy is no fence, no wait but that of a barrier,
+//! and nothing else that writes. Else any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
 //! there, or through a pointer. Ordinary *reads* before an asynchronous write are not looked at.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Sizes, pointed};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Sizes, leads, pointed};
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, Op, Space};
+use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, MbarrierOp, Op, Space};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -80,7 +81,12 @@ const HELP: &str = "put `fence.proxy.async.shared::cta` behind the stores, by ea
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for kernel in module.asynchronous() {
-        if !kernel.is_open && !kernel.any(orders_or_writes) {
+        if kernel.is_open || !kernel.any(reads) {
+            continue;
+        }
+        if kernel.any(orders_or_writes) {
+            in_between(module, kernel, report);
+        } else {
             nowhere(module, kernel, report);
         }
     }
@@ -132,6 +138,61 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
             return one(module, kernel, reader, store, report);
         }
     }
+}
+
+/// Copies of what their own thread has stored, with no fence in between, in a kernel that has fences elsewhere.
+fn in_between(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
+    let mut known = None;
+    for reader in kernel.operations.iter().filter(|site| reads(site.operation.op)) {
+        let (stores, sizes) = known.get_or_insert_with(|| (stores_of(module, kernel), Sizes::new(module)));
+        let mut stores = stores.iter().copied();
+        let store = stores.find(|&store| {
+            is_of_thread(module, sizes, store, reader) && !may_be_fenced(module, kernel, store.1, reader)
+        });
+        if let Some(store) = store.filter(|_| text::is_reached(module, reader)) {
+            one(module, kernel, reader, store, report);
+        }
+    }
+}
+
+/// True if something may order a store before the copy behind it, or write what the copy reads: a fence that is not certainly before the
+/// store or behind the copy, and between the two any wait but that at a barrier, call or asynchronous write.
+fn may_be_fenced(
+    module: &ModuleContext<'_>,
+    kernel: &AsyncKernel,
+    store: InstructionId,
+    reader: &AsyncSite,
+) -> bool {
+    let (id, copy) = (reader.function, reader.operation.instruction);
+    let Some(body) = &module.module.function(id).body else {
+        return true;
+    };
+    let analyses = module.function(id);
+    let is_between = |at: InstructionId| at != copy && leads(body, store, at, copy);
+    let fences = |op| matches!(op, AsyncOp::ProxyFence(fence) if fence.shared);
+    let mut all = kernel.operations.iter().filter(|site| fences(site.operation.op));
+    let is_apart = |fence: &AsyncSite| {
+        let at = fence.operation.instruction;
+        fence.function == id
+            && !is_between(at)
+            && (analyses.is_before(at, store) || analyses.is_before(copy, at))
+    };
+    !all.all(is_apart)
+        || body.iter().any(|(at, instruction)| {
+            let orders = match instruction.op {
+                Op::Call(_) => true,
+                Op::Access(access) => access.orders || access.volatile,
+                _ => false,
+            };
+            let waits_or_writes = |op| {
+                matches!(
+                    op,
+                    AsyncOp::Wait { .. } | AsyncOp::ClusterWait | AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
+                ) || orders_or_writes(op)
+            };
+            let one = body.asynchronous_at(at);
+            (orders || one.is_some_and(|one| waits_or_writes(one.op))) && is_between(at)
+        })
 }
 
 /// True if the thread that starts a copy has certainly stored what it reads.
@@ -213,9 +274,14 @@ fn one(
     report: &mut Report<'_>,
 ) {
     let message = format!(
-        "this {} reads shared memory that ordinary stores wrote, and {} has no proxy fence",
+        "this {} reads shared memory that ordinary stores wrote, and {} has no proxy fence{}",
         text::noun(reader.operation.op),
-        text::kernel(module, kernel)
+        text::kernel(module, kernel),
+        if kernel.any(orders_or_writes) {
+            " in between"
+        } else {
+            ""
+        }
     );
     let draft = report.definite(text::place(reader), message);
     draft.in_general(
