@@ -270,16 +270,16 @@ fn expects_several(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, 
 
 /// True for operations that may order what threads do.
 const fn is_order(one: &Asynchronous) -> bool {
-    match one.op {
+    matches!(
+        one.op,
         AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
-        | AsyncOp::ClusterWait
-        | AsyncOp::ClusterArrive { .. }
-        | AsyncOp::ThreadFence(_)
-        | AsyncOp::InitFence
-        | AsyncOp::ProxyFence(_)
-        | AsyncOp::Unknown => true,
-        _ => false,
-    }
+            | AsyncOp::ClusterWait
+            | AsyncOp::ClusterArrive { .. }
+            | AsyncOp::ThreadFence(_)
+            | AsyncOp::InitFence
+            | AsyncOp::ProxyFence(_)
+            | AsyncOp::Unknown
+    )
 }
 
 /// True if a barrier is the same for all threads.

@@ -1,8 +1,8 @@
-//! Addresses that are certainly the same: a distance in bytes from a variable, or from what a register holds all along.
+//! Addresses that are certainly the same: a distance in bytes from a variable, or from what a register holds.
 //!
 //! ```text
 //! spot     = (symbol | register, offset)      through copies, conversions and sums with constants
-//! same     two spots with one base, where no way from the first use to the second passes the definition of the register
+//! same     two spots with one base, where no way from the first use to the second passes a definition of the register
 //!          without passing the first use again
 //! ```
 
@@ -16,7 +16,7 @@ use crate::function::Analyses;
 pub enum SpotBase {
     /// A variable.
     Symbol(SymbolId),
-    /// The content of a register with one definition.
+    /// The content of a register.
     Register(Register),
 }
 
@@ -66,9 +66,10 @@ pub fn spot(body: &Body<'_>, analyses: &Analyses<'_>, access: InstructionId) -> 
             offset = offset.checked_add(by.into())?;
             SpotBase::Symbol(symbol)
         }
+        // Of a register with several definitions, only what it holds at the access itself is known.
         Value::Register(register) => {
-            analyses.definitions().only(body, register)?;
-            SpotBase::Register(register)
+            let is_stable = end == base || analyses.definitions().only(body, register).is_some();
+            is_stable.then_some(SpotBase::Register(register))?
         }
         _ => return None,
     };
@@ -88,8 +89,10 @@ pub fn distance(
         return None;
     }
     if let SpotBase::Register(register) = from.base {
-        let definition = analyses.definitions().only(body, register)?;
-        let is_redefined = leads(body, first, definition, first) && leads(body, definition, second, first);
+        let mut definitions = analyses.definitions().of(register).iter();
+        let is_redefined = definitions.any(|&definition| {
+            leads(body, first, definition, first) && leads(body, definition, second, first)
+        });
         if is_redefined {
             return None;
         }
