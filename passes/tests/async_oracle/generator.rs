@@ -308,15 +308,15 @@ fn text(pieces: &[Piece]) -> String {
         writer.line(&format!(".shared .align 8 .b64 full{barrier};"));
     }
     for line in [
-        ".reg .b32 %t, %n, %v, %x, %l, %a<4>, %r<999>;",
-        ".reg .b64 %g, %h, %w;",
+        ".reg .b32 %t, %n, %v, %l, %a<4>, %o<2>, %r<999>;",
+        ".reg .b64 %g, %h, %w, %q;",
         ".reg .pred %p<999>;",
         "ld.param.u64 %h, [k_param_0];",
         "ld.param.u32 %n, [k_param_1];",
         "cvta.to.global.u64 %g, %h;",
         "mov.u32 %t, %tid.x;",
-        "mul.wide.u32 %w, %t, 4;",
-        "add.s64 %w, %w, %g;",
+        "mul.wide.u32 %q, %t, 4;",
+        "add.s64 %w, %q, %g;",
         "mov.u32 %v, 7;",
         "mov.u32 %l, 0;",
     ] {
@@ -324,8 +324,8 @@ fn text(pieces: &[Piece]) -> String {
     }
     for tile in 0..TILES {
         writer.line(&format!("mov.u32 %a{}, tile{tile};", 2 + tile));
-        writer.line(&format!("shl.b32 %a{tile}, %t, 2;"));
-        writer.line(&format!("add.s32 %a{tile}, %a{tile}, %a{};", 2 + tile));
+        writer.line(&format!("shl.b32 %o{tile}, %t, 2;"));
+        writer.line(&format!("add.s32 %a{tile}, %o{tile}, %a{};", 2 + tile));
     }
     let mut role = Role::All;
     let mut end = String::new();
@@ -397,8 +397,9 @@ impl Writer {
             }
             What::Load(tile, word) => {
                 let word = self.word(tile, word);
-                self.line(&format!("ld.shared.u32 %x, {word};"));
-                self.line("st.global.u32 [%w], %x;");
+                let number = self.number();
+                self.line(&format!("ld.shared.u32 %r{number}, {word};"));
+                self.line(&format!("st.global.u32 [%w], %r{number};"));
             }
             What::Fence(true) => self.line("fence.proxy.async.shared::cta;"),
             What::Fence(false) => self.line("fence.proxy.async.global;"),
