@@ -1,0 +1,47 @@
+// targets: sm_90 sm_120
+// compilers: nvcc
+// why: a tensor map that is passed by value is copied to the stack of each thread, where tensor copies cannot read it
+
+#include <cuda.h>
+
+#define SHARED(p) static_cast<unsigned>(__cvta_generic_to_shared(p))
+#define INIT(bar, count) \
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SHARED(bar)), "r"(count) : "memory")
+#define EXPECT(bar, bytes) \
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SHARED(bar)), "r"(static_cast<unsigned>(bytes)) : "memory")
+#define WAIT(bar, parity)                                                                                         \
+  asm volatile("{\n\t.reg .pred done;\nagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"    \
+               "@!done bra again;\n\t}" ::"r"(SHARED(bar)), "r"(parity) : "memory")
+#define TENSOR_LOAD(to, map, x, y, bar)                                                                           \
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], " \
+               "[%4];" ::"r"(SHARED(to)), "l"(map), "r"(x), "r"(y), "r"(SHARED(bar)) : "memory")
+
+#define BRINGS(map)                                      \
+  __shared__ alignas(128) int tile[8][32];               \
+  __shared__ alignas(8) unsigned long long full;         \
+  if (threadIdx.x == 0) INIT(&full, 1);                  \
+  __syncthreads();                                       \
+  if (threadIdx.x == 0) {                                \
+    EXPECT(&full, sizeof(tile));                         \
+    TENSOR_LOAD(tile, map, 0, 0, &full);                 \
+  }                                                      \
+  WAIT(&full, 0);                                        \
+  out[threadIdx.x] = tile[threadIdx.x / 32][threadIdx.x % 32]
+
+struct Arguments {
+  int rows;
+  CUtensorMap map;
+};
+
+__global__ void alone(CUtensorMap map, int *out) {
+  BRINGS(&map);  //~ PTX708
+}
+
+__global__ void in_a_struct(Arguments arguments, int *out) {
+  BRINGS(&arguments.map);  //~ PTX708
+}
+
+__global__ void copied(const __grid_constant__ CUtensorMap map, int *out) {
+  CUtensorMap own = map;
+  BRINGS(&own);  //~ PTX708
+}
