@@ -1,4 +1,5 @@
 // targets: sm_90 sm_120
+// compilers: nvcc
 // why: what a copy brings to shared memory is read before it is complete: a barrier waits for threads, not for copies
 
 #define SHARED(p) static_cast<unsigned>(__cvta_generic_to_shared(p))

@@ -1,4 +1,5 @@
 // targets: sm_90 sm_120
+// compilers: nvcc
 // why: shared memory that a copy under way still reads is written again, before the wait for it
 
 #define SHARED(p) static_cast<unsigned>(__cvta_generic_to_shared(p))
