@@ -255,6 +255,13 @@ fn change(random: &mut Random, pieces: &mut Vec<Piece>) {
                 pieces.insert(at, more);
             }
         }
+        // The sender writes what it sends, behind the copy and its group.
+        6 if matches!(pieces[at].1, What::BulkOut(..)) => {
+            if let (role, What::BulkOut(tile, _)) = pieces[at] {
+                let behind = (at + 1 + random.below(2)).min(pieces.len());
+                pieces.insert(behind, (role, What::Store(tile, Word::First)));
+            }
+        }
         6 => {
             let tile = random.below(TILES);
             let more = match random.below(4) {
