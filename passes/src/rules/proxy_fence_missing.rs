@@ -54,11 +54,12 @@
 //! Or the thread that copies has certainly stored bytes of what it sends, and from there to the copy is no fence, no wait but that of a barrier,
 //! and nothing else that writes. Else any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
-//! there, or through a pointer. Ordinary *reads* before an asynchronous write are not looked at.
+//! there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs
+//! are a potential finding. Ordinary *reads* before an asynchronous write are not looked at.
 
 use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Sizes, leads, pointed};
-use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, MbarrierOp, Op, Space};
+use crate::context::{Draft, ModuleContext, Place, Report};
+use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, MbarrierOp, Op, Space, SymbolId};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -72,7 +73,7 @@ pub static RULE: Rule = Rule {
     summary: "the hardware reads shared memory that ordinary stores wrote, with no proxy fence in between",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -85,7 +86,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         if kernel.any(orders_or_writes) {
-            in_between(module, kernel, report);
+            if !in_between(module, kernel, report) && !kernel.any(may_order) {
+                perhaps(module, kernel, report);
+            }
         } else {
             nowhere(module, kernel, report);
         }
@@ -97,6 +100,15 @@ const fn orders_or_writes(op: AsyncOp) -> bool {
     match op {
         AsyncOp::ProxyFence(fence) => fence.shared,
         AsyncOp::Copy(copy) => copy.writes_shared(),
+        AsyncOp::Unknown => true,
+        _ => false,
+    }
+}
+
+/// True for fences over shared memory, and for operations of which that is not known.
+const fn may_order(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::ProxyFence(fence) => fence.shared,
         AsyncOp::Unknown => true,
         _ => false,
     }
@@ -140,8 +152,50 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
     }
 }
 
-/// Copies of what their own thread has stored, with no fence in between, in a kernel that has fences elsewhere.
-fn in_between(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
+/// A kernel without any fence, of which ordinary stores and asynchronous writes may write what a copy reads.
+fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
+    let sends = |op| matches!(op, AsyncOp::Copy(copy) if copy.reads_shared());
+    let flow = Flow::new(module, kernel);
+    let mut stores = None;
+    for reader in kernel.operations.iter().filter(|site| sends(site.operation.op)) {
+        let stores = stores.get_or_insert_with(|| stores_of(module, kernel));
+        let object = reader
+            .operation
+            .source()
+            .and_then(|source| variable(module, (reader.function, source)));
+        let may_meet = |store: &(FunctionId, InstructionId)| {
+            let other = variable(module, *store);
+            object.is_none() || other.is_none() || object == other
+        };
+        let near: Vec<_> = stores.iter().copied().filter(may_meet).collect();
+        let at = (reader.function, reader.operation.instruction);
+        if let Some(store) = flow.leads(&near, at)
+            && text::is_reached(module, reader)
+        {
+            let message = format!(
+                "this {} may read shared memory that ordinary stores wrote, and {} has no proxy fence",
+                text::noun(reader.operation.op),
+                text::kernel(module, kernel)
+            );
+            let draft = report.potential(text::place(reader), message);
+            told(draft, store);
+            draft
+                .note("copies write shared memory, too: it is not known that it reads what the stores wrote");
+            return;
+        }
+    }
+}
+
+/// The variable that an access is to, of several the first one, if there is one.
+fn variable(module: &ModuleContext<'_>, (id, at): (FunctionId, InstructionId)) -> Option<SymbolId> {
+    let body = module.module.function(id).body.as_ref()?;
+    let &address = body.uses(body.instruction(at)).first()?;
+    pointed(module, id, address)?.symbol
+}
+
+/// Copies of what their own thread has stored, with no fence in between, in a kernel that has fences elsewhere; true if there is one.
+fn in_between(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) -> bool {
+    let mut is_found = false;
     let mut known = None;
     for reader in kernel.operations.iter().filter(|site| reads(site.operation.op)) {
         let (stores, sizes) = known.get_or_insert_with(|| (stores_of(module, kernel), Sizes::new(module)));
@@ -151,8 +205,10 @@ fn in_between(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
         });
         if let Some(store) = store.filter(|_| text::is_reached(module, reader)) {
             one(module, kernel, reader, store, report);
+            is_found = true;
         }
     }
+    is_found
 }
 
 /// True if something may order a store before the copy behind it, or write what the copy reads: a fence that is not certainly before the
@@ -287,6 +343,11 @@ fn one(
     draft.in_general(
         "the hardware reads shared memory that ordinary stores wrote, and there is no proxy fence",
     );
+    told(draft, store);
+}
+
+/// Adds what all findings say.
+fn told(draft: &mut Draft, store: (FunctionId, InstructionId)) {
     draft.related(Place::Instruction(store.0, store.1, Vec::new()), "a store");
     draft.note(
         "barriers and thread fences do not order ordinary stores before what copies and tensor cores read",

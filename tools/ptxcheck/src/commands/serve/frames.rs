@@ -14,7 +14,7 @@ const MAX_INPUT_BYTES: u64 = 1 << 30;
 /// Most inputs of a request.
 const MAX_INPUTS: usize = 65_536;
 
-/// What a client asks for.
+/// The command that a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Method {
@@ -61,10 +61,10 @@ pub(super) struct RequestInput {
     pub path: Option<String>,
 }
 
-/// A request as it came: the document, what it says, and the bytes behind it.
+/// A request as it came: the document, its content, and the bytes behind it.
 pub(super) struct Message {
     pub document: Vec<u8>,
-    /// What the document says, or a sentence about what is wrong with it.
+    /// Its content, or a sentence about what is wrong with it.
     pub request: Result<Request, String>,
     /// The bytes of the inputs that have some, in their order.
     pub bytes: Vec<Vec<u8>>,
@@ -113,9 +113,9 @@ fn checked(request: Request) -> Result<Request, String> {
     if request.inputs.len() > MAX_INPUTS {
         return Err(format!("a request has at most {MAX_INPUTS} inputs"));
     }
-    let is_one = |input: &RequestInput| match (&input.name, input.bytes, &input.path) {
-        (Some(_), Some(_), None) | (None, None, Some(_)) => true,
-        _ => false,
+    let is_one = |input: &RequestInput| {
+        let given = (&input.name, input.bytes, &input.path);
+        matches!(given, (Some(_), Some(_), None) | (None, None, Some(_)))
     };
     match request.inputs.iter().all(is_one) {
         true => Ok(request),
