@@ -34,8 +34,8 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: the kernel, with all that it calls, has such copies, and neither `expect_tx` nor `complete_tx` in any
-//! form. A call of a function that is not there, or through a pointer, makes it silent. A constant number of bytes that no barrier can
+//! A finding is definite: the kernel, with all that it calls, has such copies and a wait at an mbarrier, and neither `expect_tx` nor
+//! `complete_tx` in any form. A call of a function that is not there, or through a pointer, makes it silent. A constant number of bytes that no barrier can
 //! count (2²⁰ or more) is found as well. Numbers that are not equal are not compared: other threads, other calls and other CTAs of the
 //! cluster may expect the rest.
 
@@ -69,7 +69,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for kernel in module.asynchronous() {
         // Of a barrier that nothing initialises, PTX705 speaks.
         let initialises = |op| op == AsyncOp::Mbarrier(MbarrierOp::Init);
-        if kernel.is_open || kernel.any(counts_bytes) || !kernel.any(initialises) {
+        // Where nobody waits at it, the bytes make no difference.
+        let waits = |op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }));
+        let is_used = kernel.any(initialises) && kernel.any(waits);
+        if kernel.is_open || kernel.any(counts_bytes) || !is_used {
             continue;
         }
         let arrives = |op| matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Mbarrier);
