@@ -73,9 +73,13 @@ pub fn settle(body: &mut Body<'_>) {
         }
         // Blocks that are not reached any more leave others with a single predecessor.
         if !has_cut {
-            return;
+            break;
         }
     }
+    // Operations whose guard never holds are not executed, and have lost their operands.
+    let mut listed = std::mem::take(&mut body.asynchronous);
+    listed.retain(|one| body.is_sound(one));
+    body.asynchronous = listed;
 }
 
 /// True if an instruction's guard is false on each path to it, by the branches on the way.

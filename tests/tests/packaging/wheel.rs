@@ -121,6 +121,7 @@ pub(super) fn program() -> Result<(), String> {
     // The Python package checks with it.
     let code = "import sys, ptxcheck; print(ptxcheck.find_program(), [f.code for f in ptxcheck.check(sys.argv[1]).findings])";
     let mut python = Command::new(environment.bin().join("python"));
+    python.env_remove("PTXCHECK_BIN");
     run(python.args(["-c", code]).arg(&text))?
         .must_succeed()?
         .has("bin/ptxcheck ['PTX407']")?;
