@@ -8,11 +8,13 @@
 //! pending.rs    the copies that are under way at a place
 //! spot.rs       addresses that are certainly the same
 //! size.rs       bytes that copies access
+//! overlap.rs    accesses to bytes that a copy under way still needs
 //! ```
 
 mod flow;
 mod kernel;
 mod operand;
+mod overlap;
 mod pending;
 mod pointed;
 mod size;
@@ -21,8 +23,10 @@ mod spot;
 pub use flow::Flow;
 pub(crate) use kernel::kernels;
 pub use kernel::{AsyncKernel, AsyncSite};
-pub use operand::{AsyncOperands, operands};
+pub use operand::AsyncOperands;
+pub(crate) use operand::operands;
+pub use overlap::{End, accesses_under_way};
 pub use pending::{Pending, PendingCopy, States};
-pub use pointed::{Pointed, pointed};
+pub use pointed::{Pointed, accessed, pointed};
 pub use size::Sizes;
 pub use spot::{Spot, SpotBase, distance, leads, spot};

@@ -9,7 +9,7 @@ use ptxcheck_common::names;
 use ptxcheck_ir::{FunctionId, Module};
 use rayon::prelude::*;
 
-use crate::asynchronous::{self, AsyncKernel};
+use crate::asynchronous::{self, AsyncKernel, AsyncOperands, Sizes};
 use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
 use crate::lanes::{self, Exchange, LaneLayouts, PossibleExchange, Root, Scenario};
@@ -32,6 +32,8 @@ pub struct ModuleAnalyses<'a> {
     exchanges: OnceLock<Vec<Exchange>>,
     possible_exchanges: OnceLock<Vec<PossibleExchange>>,
     asynchronous: OnceLock<Vec<AsyncKernel>>,
+    async_operands: OnceLock<Vec<AsyncOperands>>,
+    async_sizes: OnceLock<Sizes>,
 }
 
 impl<'a> Deref for ModuleAnalyses<'a> {
@@ -63,6 +65,8 @@ impl<'a> ModuleAnalyses<'a> {
             exchanges: OnceLock::new(),
             possible_exchanges: OnceLock::new(),
             asynchronous: OnceLock::new(),
+            async_operands: OnceLock::new(),
+            async_sizes: OnceLock::new(),
         }
     }
 
@@ -165,6 +169,16 @@ impl<'a> ModuleAnalyses<'a> {
     /// call, in the order of the input.
     pub fn asynchronous(&self) -> &[AsyncKernel] {
         self.asynchronous.get_or_init(|| asynchronous::kernels(self))
+    }
+
+    /// The constants among the operands of asynchronous operations, by function and in the order of the input.
+    pub fn async_operands(&self) -> &[AsyncOperands] {
+        self.async_operands.get_or_init(|| asynchronous::operands(self))
+    }
+
+    /// The sizes of asynchronous copies, as far as they are constants.
+    pub fn async_sizes(&self) -> &Sizes {
+        self.async_sizes.get_or_init(|| Sizes::new(self.async_operands()))
     }
 
     /// The uses of addresses that are wrong for them, in the order of the input.

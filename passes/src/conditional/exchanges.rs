@@ -13,8 +13,8 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inputs::{InputSearch, Inputs};
-use super::replay::{Replay, analysis_site, machine_site};
+use super::inputs::{InputClass, InputSearch, Inputs};
+use super::replay::{Replay, add_moment, machine_site};
 use super::scenarios::{REST, scenarios};
 use super::shorten::smallest;
 use super::shown::shown;
@@ -27,10 +27,7 @@ use crate::analysis::launches::Shape;
 use crate::assumptions::{Assumed, Assumptions};
 use crate::conditional::blocks::groups;
 use crate::ir::{FunctionId, Space};
-use crate::limits::{
-    MAX_CONDITIONAL_INPUTS, MAX_EXCHANGE_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
-    MAX_SITE_CLASSES,
-};
+use crate::limits::{MAX_EXCHANGE_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES};
 use ptxcheck_machine::{self as machine, At, Doing, Event, Exchanges, Observer, Trace, View};
 
 /// An exchange that is made with its witness.
@@ -105,11 +102,7 @@ struct ExchangeSearch<'s, 'm> {
 type Wanted<'p> = (Object, &'p PossiblePair);
 
 /// Pairs that are searched for together: their numbers.
-#[derive(Default)]
-struct PairClass {
-    pairs: BTreeSet<usize>,
-    inputs: Inputs,
-}
+type PairClass = InputClass<usize>;
 
 /// A pair that a run of a witness has shown.
 struct Shown {
@@ -169,14 +162,7 @@ impl ExchangeSearch<'_, '_> {
             search.add(site);
             search.add_controls(site);
         }
-        let all = search.finish();
-        let sides = all.sides;
-        let mut few = [all, places].into_iter();
-        let few = few.find(|inputs| inputs.len() <= MAX_CONDITIONAL_INPUTS);
-        Some(few.unwrap_or_else(|| Inputs {
-            sides,
-            ..Inputs::default()
-        }))
+        Some(search.finish().few(places))
     }
 
     /// Pairs in classes that depend on the same sides of the block, and on not too many inputs.
@@ -189,23 +175,9 @@ impl ExchangeSearch<'_, '_> {
             let Some(own) = self.inputs_of(pair) else {
                 continue;
             };
-            let fits = |class: &PairClass| {
-                class.inputs.sides == own.sides && class.inputs.with(&own).len() <= MAX_CONDITIONAL_INPUTS
-            };
-            let class = match classes.iter().position(fits) {
-                Some(class) => class,
-                None if classes.len() >= MAX_SITE_CLASSES => {
-                    self.is_cut.set(true);
-                    continue;
-                }
-                None => {
-                    classes.push(PairClass::default());
-                    classes.len() - 1
-                }
-            };
-            let class = &mut classes[class];
-            class.inputs = class.inputs.with(&own);
-            class.pairs.insert(number);
+            if !InputClass::join(&mut classes, number, &own) {
+                self.is_cut.set(true);
+            }
         }
         classes
     }
@@ -219,7 +191,7 @@ impl ExchangeSearch<'_, '_> {
         if !known.is_empty() {
             let mut found = BTreeMap::new();
             for block in known {
-                let open = class.pairs.iter().copied();
+                let open = class.members.iter().copied();
                 let open = open.filter(|number| !found.contains_key(number)).collect();
                 found.append(&mut self.try_group(wanted, (class, open), &[block], None).found);
             }
@@ -238,7 +210,7 @@ impl ExchangeSearch<'_, '_> {
         class: &PairClass,
         groups: &[Vec<Shape>],
     ) -> BTreeMap<usize, Shown> {
-        let mut open = class.pairs.clone();
+        let mut open = class.members.clone();
         let mut found: BTreeMap<usize, Shown> = BTreeMap::new();
         let mut scenario = None;
         for (number, group) in groups.iter().enumerate() {
@@ -337,7 +309,7 @@ impl ExchangeSearch<'_, '_> {
             };
             trial.reached.extend(open.iter().copied().filter(is_accessed));
             open.retain(|&number| {
-                let Some((warp, pair)) = shown_by(&exchanges, wanted[number].1) else {
+                let Some((warp, pair)) = of_warp(&exchanges, wanted[number].1, None) else {
                     return true;
                 };
                 let lanes = pair.others;
@@ -401,12 +373,7 @@ impl ExchangeSearch<'_, '_> {
     }
 }
 
-/// A wanted pair that a run shows, and the warp.
-fn shown_by(exchanges: &Exchanges, wanted: &PossiblePair) -> Option<(u32, Pair)> {
-    of_warp(exchanges, wanted, None)
-}
-
-/// The same in one warp.
+/// A wanted pair that a run shows, in some warp or in this one, and the warp.
 fn of_warp(exchanges: &Exchanges, wanted: &PossiblePair, warp: Option<u32>) -> Option<(u32, Pair)> {
     let sites = [machine_site(&wanted.write), machine_site(&wanted.other)];
     let is_store = wanted.kind == PairKind::TwoWrites;
@@ -482,8 +449,7 @@ impl<'p> UpTo<'p> {
             ..WitnessRun::default()
         };
         for moment in self.trace.moments() {
-            let lanes = moment.lanes.iter().fold(0, |all, (_, lanes)| all | lanes);
-            run.add(analysis_site(&moment.site), moment.doing, lanes);
+            add_moment(&mut run, moment);
         }
         let write = (&pair.write, Doing::Writes, pair.writers);
         let is_store = pair.kind == PairKind::TwoWrites;

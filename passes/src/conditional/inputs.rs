@@ -11,7 +11,7 @@ use crate::ir::evaluate::is_interpreted;
 use crate::ir::{
     AccessKind, BinaryOp, Collective, FunctionId, InstructionId, Op, Register, Space, Special, Value,
 };
-use crate::limits::MAX_INPUT_STEPS;
+use crate::limits::{MAX_CONDITIONAL_INPUTS, MAX_INPUT_STEPS, MAX_SITE_CLASSES};
 
 /// A piece of a kernel's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +40,18 @@ impl Inputs {
         self.params.len() + self.loads.len()
     }
 
+    /// These; where they are too many, those `near` the place, and where these are, too, the sides of the block alone.
+    pub(super) fn few(self, near: Self) -> Self {
+        let sides = self.sides;
+        let few = [self, near]
+            .into_iter()
+            .find(|inputs| inputs.len() <= MAX_CONDITIONAL_INPUTS);
+        few.unwrap_or_else(|| Self {
+            sides,
+            ..Self::default()
+        })
+    }
+
     /// These and the others.
     pub(super) fn with(&self, other: &Self) -> Self {
         Self {
@@ -48,6 +60,48 @@ impl Inputs {
             constants: self.constants.union(&other.constants).copied().collect(),
             sides: std::array::from_fn(|side| self.sides[side] || other.sides[side]),
         }
+    }
+}
+
+/// Places that are searched for together: they depend on the same sides of the block, and on not too many inputs.
+pub(super) struct InputClass<T> {
+    pub members: BTreeSet<T>,
+    /// The members that some input decides: the others go the same way in all scenarios with one block.
+    pub decided: BTreeSet<T>,
+    pub inputs: Inputs,
+}
+
+impl<T> Default for InputClass<T> {
+    fn default() -> Self {
+        Self {
+            members: BTreeSet::new(),
+            decided: BTreeSet::new(),
+            inputs: Inputs::default(),
+        }
+    }
+}
+
+impl<T: Ord + Clone> InputClass<T> {
+    /// Adds a member with its inputs to the first class that it fits in, or to a new one; false if there are too many.
+    pub(super) fn join(classes: &mut Vec<Self>, member: T, own: &Inputs) -> bool {
+        let fits = |class: &Self| {
+            class.inputs.sides == own.sides && class.inputs.with(own).len() <= MAX_CONDITIONAL_INPUTS
+        };
+        let number = match classes.iter().position(fits) {
+            Some(number) => number,
+            None if classes.len() >= MAX_SITE_CLASSES => return false,
+            None => {
+                classes.push(Self::default());
+                classes.len() - 1
+            }
+        };
+        let class = &mut classes[number];
+        class.inputs = class.inputs.with(own);
+        if own.len() > 0 {
+            class.decided.insert(member.clone());
+        }
+        class.members.insert(member);
+        true
     }
 }
 

@@ -17,8 +17,9 @@ use crate::limits::{
 };
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
-    At, Doing, End, Event, Exchanges, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside,
-    Read, Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
+    At, Doing, End, Event, Exchanges, Failure, Given, Group, Kernel, Launch, Moment, Observer, Outcome,
+    Outside, Read, Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP,
+    World, Wrong,
 };
 
 /// A world with the values of a witness.
@@ -448,8 +449,7 @@ impl<'m> Replay<'m> {
             }
             run.left_out = trace.left_out();
             for moment in trace.moments() {
-                let lanes = moment.lanes.iter().fold(0, |all, (_, lanes)| all | lanes);
-                run.add(analysis_site(&moment.site), moment.doing, lanes);
+                add_moment(&mut run, moment);
                 let is_failure = matches!(moment.doing, Doing::Fails(_));
                 if is_failure && analysis_site(&moment.site) == failure.site {
                     run.left_out = 0;
@@ -538,6 +538,12 @@ pub(super) struct ReplayedFailure {
     pub warp: u32,
 }
 
+/// Adds a moment of a trace of one warp to a run.
+pub(super) fn add_moment(run: &mut WitnessRun, moment: &Moment) {
+    let lanes = moment.lanes.iter().fold(0, |all, (_, lanes)| all | lanes);
+    run.add(analysis_site(&moment.site), moment.doing, lanes);
+}
+
 /// A site as the machine names it: the calls outermost first.
 pub(super) fn machine_site(site: &Site) -> ptxcheck_machine::Site {
     let callers = site.callers.iter().rev();
@@ -549,7 +555,7 @@ pub(super) fn machine_site(site: &Site) -> ptxcheck_machine::Site {
 }
 
 /// A site of the machine, as the analyses name it: the calls innermost first.
-pub(super) fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
+fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
     let mut callee = site.function;
     let calls = site.calls.iter().rev();
     let callers = calls.map(|&(caller, instruction)| {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::blocks::groups;
 use super::finding::{Conditional, Searched};
 use super::general::generalise;
-use super::inputs::{InputSearch, Inputs};
+use super::inputs::{InputClass, InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
 use super::shorten::smallest;
@@ -20,8 +20,8 @@ use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::assumptions::{Assumed, Assumptions};
 use crate::ir::InstructionId;
 use crate::limits::{
-    MAX_CONDITIONAL_INPUTS, MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS,
-    MAX_SCENARIOS_ALIKE, MAX_SEARCHED_SITES, MAX_SITE_CLASSES,
+    MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE,
+    MAX_SEARCHED_SITES,
 };
 
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
@@ -184,13 +184,7 @@ fn place(site: &Site) -> Place {
 }
 
 /// Sites that are searched for together.
-#[derive(Default)]
-struct SiteClass {
-    sites: BTreeSet<Site>,
-    /// The sites that some input decides: the others go the same way in all scenarios with one block.
-    decided: BTreeSet<Site>,
-    inputs: Inputs,
-}
+type SiteClass = InputClass<Site>;
 
 impl KernelSearch<'_, '_> {
     /// The inputs that decide a site; where those are too many, those of its own operands and of the branch that splits the warp; where
@@ -201,15 +195,7 @@ impl KernelSearch<'_, '_> {
         add_splits(self.root, site, &mut search);
         let near = search.clone().finish();
         search.add_controls(site);
-        let all = search.finish();
-        let sides = all.sides;
-        let few = [all, near]
-            .into_iter()
-            .find(|inputs| inputs.len() <= MAX_CONDITIONAL_INPUTS);
-        few.unwrap_or_else(|| Inputs {
-            sides,
-            ..Inputs::default()
-        })
+        search.finish().few(near)
     }
 
     /// Sites in classes that depend on the same sides of the block, and on not too many inputs.
@@ -224,26 +210,9 @@ impl KernelSearch<'_, '_> {
                 break;
             }
             let own = self.inputs_of(&site);
-            let fits = |class: &SiteClass| {
-                class.inputs.sides == own.sides && class.inputs.with(&own).len() <= MAX_CONDITIONAL_INPUTS
-            };
-            let number = match classes.iter().position(fits) {
-                Some(number) => number,
-                None if classes.len() >= MAX_SITE_CLASSES => {
-                    self.is_cut.set(true);
-                    continue;
-                }
-                None => {
-                    classes.push(SiteClass::default());
-                    classes.len() - 1
-                }
-            };
-            let class = &mut classes[number];
-            class.inputs = class.inputs.with(&own);
-            if own.len() > 0 {
-                class.decided.insert(site.clone());
+            if !InputClass::join(&mut classes, site, &own) {
+                self.is_cut.set(true);
             }
-            class.sites.insert(site);
         }
         classes
     }
@@ -260,10 +229,10 @@ impl KernelSearch<'_, '_> {
                 let trial = self.try_group(&class, &shown.shapes, None, None);
                 // The kernel may be written for these blocks.
                 class
-                    .sites
+                    .members
                     .retain(|site| trial.open.contains(site) && !trial.reached.contains(site));
                 if let Some(usual) = &usual {
-                    class.sites.retain(|site| usual.contains(site));
+                    class.members.retain(|site| usual.contains(site));
                 }
                 self.tell(trial.found);
             }
@@ -291,7 +260,7 @@ impl KernelSearch<'_, '_> {
         for &block in stated {
             let mut trial = self.try_group(&class, &[block], None, None);
             found.append(&mut trial.found);
-            class.sites = trial.open;
+            class.members = trial.open;
         }
         found
     }
@@ -314,9 +283,9 @@ impl KernelSearch<'_, '_> {
             if trial.found.is_empty() {
                 if best.is_none() {
                     // All that the kernel came to is right with these blocks.
-                    class.sites.retain(|site| !trial.reached.contains(site));
+                    class.members.retain(|site| !trial.reached.contains(site));
                 }
-                if class.sites.is_subset(&trial.reached) {
+                if class.members.is_subset(&trial.reached) {
                     return Vec::new();
                 }
                 right.push(trial.reached);
@@ -344,7 +313,7 @@ impl KernelSearch<'_, '_> {
     ) -> Trial {
         self.replay.refill();
         let mut trial = Trial {
-            open: class.sites.clone(),
+            open: class.members.clone(),
             tries_left: MAX_SCENARIOS,
             memory_is_idle: Some(0),
             ..Trial::default()

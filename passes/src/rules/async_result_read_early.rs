@@ -47,7 +47,9 @@
 //! behind, and copies under a condition that the load is not under make it silent.
 
 use crate::analysis::Analyses;
-use crate::analysis::asynchronous::{AsyncKernel, Pending, Sizes, SpotBase, leads, pointed, spot};
+use crate::analysis::asynchronous::{
+    AsyncKernel, End, Pending, SpotBase, accessed, accesses_under_way, leads, spot,
+};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{
     AccessKind, AsyncOp, Asynchronous, Body, CopyKind, FunctionId, InstructionId, MbarrierOp, Op, Space,
@@ -78,7 +80,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     if !module.asynchronous().iter().any(|kernel| kernel.any(writes)) {
         return;
     }
-    let sizes = Sizes::new(module);
+    let reads = |kind| matches!(kind, AccessKind::Load | AccessKind::Atomic);
     let mut found: Vec<(FunctionId, InstructionId)> = Vec::new();
     for (id, function, body) in module.module.bodies() {
         if function.is_damaged || module.deadline.is_over_at_step() || body.asynchronous.is_empty() {
@@ -87,7 +89,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let Some(pending) = Pending::new(body) else {
             continue;
         };
-        for (load, copy) in by_one_thread(module, id, body, &pending, &sizes) {
+        let sizes = module.async_sizes();
+        for (load, copy) in accesses_under_way(module, sizes, (id, body), &pending, End::Destination, reads) {
             found.push((id, load));
             one(id, (load, copy), report);
         }
@@ -101,54 +104,6 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 const fn is_element(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Copy(copy) if matches!(copy.kind, CopyKind::Element))
-}
-
-/// The reads by a thread of what it has had copied, each once, with the copy.
-fn by_one_thread(
-    module: &ModuleContext<'_>,
-    id: FunctionId,
-    body: &Body<'_>,
-    pending: &Pending<'_>,
-    sizes: &Sizes,
-) -> Vec<(InstructionId, Asynchronous)> {
-    let analyses = module.function(id);
-    let mut found = Vec::new();
-    pending.walk(|at, instruction, states| {
-        if !states.iter().any(|states| states.is_under_way()) {
-            return;
-        }
-        let sent = match body.asynchronous_at(at) {
-            Some(one) if matches!(one.op, AsyncOp::Copy(copy) if copy.reads_shared()) => {
-                one.source().zip(sizes.of(id, one))
-            }
-            Some(_) => None,
-            None => match instruction.op {
-                Op::Access(access)
-                    if access.space == Space::Shared
-                        && matches!(access.kind, AccessKind::Load | AccessKind::Atomic)
-                        && access.bytes() > 0 =>
-                {
-                    Some((at, access.bytes().into()))
-                }
-                _ => None,
-            },
-        };
-        let Some((read, bytes)) = sent else { return };
-        for (copy, states) in pending.copies().iter().zip(states) {
-            let operation = &copy.operation;
-            let writes = matches!(operation.op, AsyncOp::Copy(copy) if copy.writes_shared());
-            if !writes || !states.is_under_way() {
-                continue;
-            }
-            let written = operation.destination().zip(sizes.of(id, operation));
-            if written.is_some_and(|written| sizes.overlap(body, analyses, written, (read, bytes))) {
-                found.push((at, *operation));
-                return;
-            }
-        }
-    });
-    found.retain(|(at, _)| analyses.is_reached(*at));
-    found
 }
 
 fn one(id: FunctionId, (load, copy): (InstructionId, Asynchronous), report: &mut Report<'_>) {
@@ -195,7 +150,10 @@ fn by_others(
         for (at, instruction) in body.iter() {
             let is_read = matches!(instruction.op, Op::Access(access)
                 if access.space == Space::Shared && access.kind == AccessKind::Load);
-            if !is_read || !is_in(module, id, body, at, symbol) || found.contains(&(id, at)) {
+            if !is_read
+                || accessed(module, id, at).and_then(|found| found.symbol) != Some(symbol)
+                || found.contains(&(id, at))
+            {
                 continue;
             }
             let is_waited_for = waits
@@ -216,29 +174,11 @@ fn is_by_thread(body: &Body<'_>, analyses: &Analyses<'_>, copy: &Asynchronous) -
     !matches!(base.map(|spot| spot.base), Some(SpotBase::Symbol(_)))
 }
 
-/// True if an access is certainly in a variable.
-fn is_in(
-    module: &ModuleContext<'_>,
-    id: FunctionId,
-    body: &Body<'_>,
-    at: InstructionId,
-    symbol: SymbolId,
-) -> bool {
-    let address = body.uses(body.instruction(at)).first();
-    let object = address.and_then(|&address| pointed(module, id, address));
-    object.is_some_and(|object| object.symbol == Some(symbol))
-}
-
 /// The `cp.async` of a kernel that fill variables which nothing else writes; `None` where something is not known.
 fn filled_by_copies(
     module: &ModuleContext<'_>,
     kernel: &AsyncKernel,
 ) -> Option<Vec<(FunctionId, Asynchronous, SymbolId)>> {
-    let object = |id: FunctionId, at: InstructionId| {
-        let body = module.module.function(id).body.as_ref()?;
-        let &address = body.uses(body.instruction(at)).first()?;
-        pointed(module, id, address)
-    };
     let mut copies = Vec::new();
     let mut written = Vec::new();
     for site in &kernel.operations {
@@ -248,7 +188,7 @@ fn filled_by_copies(
         if !copy.writes_shared() {
             continue;
         }
-        let symbol = object(site.function, site.operation.destination()?)?.symbol?;
+        let symbol = accessed(module, site.function, site.operation.destination()?)?.symbol?;
         if copy.kind == CopyKind::Element {
             copies.push((site.function, site.operation, symbol));
         } else {
@@ -268,7 +208,7 @@ fn filled_by_copies(
             if is_elsewhere || matches!(access.kind, AccessKind::Load | AccessKind::Other) {
                 continue;
             }
-            let found = object(id, at)?;
+            let found = accessed(module, id, at)?;
             if matches!(found.space, Space::Shared | Space::SharedCluster) {
                 written.push(found.symbol?);
             }

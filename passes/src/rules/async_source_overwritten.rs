@@ -38,9 +38,9 @@
 //! sizes that are not known make it silent. So does a copy under a condition that the write is not under, and a kernel may end with
 //! copies under way. From one round of a loop to the next, nothing is known.
 
-use crate::analysis::asynchronous::{Pending, Sizes};
+use crate::analysis::asynchronous::{End, Pending, accesses_under_way};
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, InstructionId, Op, Space};
+use crate::ir::{AccessKind, AsyncOp, Asynchronous, FunctionId, InstructionId};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -63,66 +63,20 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     if !module.asynchronous().iter().any(|kernel| kernel.any(reads)) {
         return;
     }
-    let sizes = Sizes::new(module);
+    let writes = |kind| !matches!(kind, AccessKind::Load | AccessKind::Other);
     for (id, function, body) in module.module.bodies() {
         let has_reader = body.asynchronous.iter().any(|one| reads(one.op));
         if !has_reader || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
         if let Some(pending) = Pending::new(body) {
-            for (write, copy) in writes(module, id, body, &pending, &sizes) {
+            let sizes = module.async_sizes();
+            for (write, copy) in accesses_under_way(module, sizes, (id, body), &pending, End::Source, writes)
+            {
                 one(id, write, &copy, report);
             }
         }
     }
-}
-
-/// The writes to what a copy is still reading, each once, with the copy.
-fn writes(
-    module: &ModuleContext<'_>,
-    id: FunctionId,
-    body: &Body<'_>,
-    pending: &Pending<'_>,
-    sizes: &Sizes,
-) -> Vec<(InstructionId, Asynchronous)> {
-    let analyses = module.function(id);
-    let mut found = Vec::new();
-    pending.walk(|at, instruction, states| {
-        if !states.iter().any(|states| states.is_under_way()) {
-            return;
-        }
-        let written = match body.asynchronous_at(at) {
-            Some(one) if matches!(one.op, AsyncOp::Copy(copy) if copy.writes_shared()) => {
-                one.destination().zip(sizes.of(id, one))
-            }
-            Some(_) => None,
-            None => match instruction.op {
-                Op::Access(access)
-                    if access.space == Space::Shared
-                        && !matches!(access.kind, AccessKind::Load | AccessKind::Other)
-                        && access.bytes() > 0 =>
-                {
-                    Some((at, access.bytes().into()))
-                }
-                _ => None,
-            },
-        };
-        let Some((write, bytes)) = written else { return };
-        for (copy, states) in pending.copies().iter().zip(states) {
-            let operation = &copy.operation;
-            let reads = matches!(operation.op, AsyncOp::Copy(copy) if copy.reads_shared());
-            if !reads || !states.is_under_way() || operation.instruction == at {
-                continue;
-            }
-            let read = operation.source().zip(sizes.of(id, operation));
-            if read.is_some_and(|read| sizes.overlap(body, analyses, read, (write, bytes))) {
-                found.push((at, *operation));
-                return;
-            }
-        }
-    });
-    found.retain(|(at, _)| analyses.is_reached(*at));
-    found
 }
 
 fn one(id: FunctionId, write: InstructionId, copy: &Asynchronous, report: &mut Report<'_>) {

@@ -39,7 +39,6 @@
 //! count (2²⁰ or more) is found as well. Numbers that are not equal are not compared: other threads, other calls and other CTAs of the
 //! cluster may expect the rest.
 
-use crate::analysis::asynchronous::operands;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, Completion, MbarrierOp};
 use crate::rule::{Check, Family, Level, Rule};
@@ -88,7 +87,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         draft.in_general("copies complete at an mbarrier, and nothing makes it expect their bytes");
         draft.help("arrive by `mbarrier.arrive.expect_tx` with the bytes of all copies of the phase");
     }
-    for site in operands(module) {
+    for site in module.async_operands() {
         let AsyncOp::Mbarrier(op) = site.operation.op else {
             continue;
         };

@@ -55,7 +55,7 @@
 //! An address whose low bits are known, but whose place a branch may have tested, is potential. The box and the swizzle of a tensor map
 //! are known to the host alone.
 
-use crate::analysis::asynchronous::{AsyncOperands, operands};
+use crate::analysis::asynchronous::AsyncOperands;
 use crate::analysis::misaligned::{Misaligned, of_asynchronous};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{AsyncOp, Asynchronous, CopyKind, InstructionId, MbarrierOp, Op, Space, TensorMemory};
@@ -87,8 +87,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     if bodies.all(|(_, _, body)| body.asynchronous.is_empty()) {
         return;
     }
-    for site in operands(module) {
-        if let Some((message, help)) = wrong(&site)
+    for site in module.async_operands() {
+        if let Some((message, help)) = wrong(site)
             && site.is_reached(module)
         {
             let draft = report.definite(site.place(), message);

@@ -57,9 +57,9 @@
 //! there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs
 //! are a potential finding. Ordinary *reads* before an asynchronous write are not looked at.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Sizes, leads, pointed};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, accessed, leads};
 use crate::context::{Draft, ModuleContext, Place, Report};
-use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, MbarrierOp, Op, Space, SymbolId};
+use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, MbarrierOp, Op, Space};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -86,7 +86,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         if kernel.any(orders_or_writes) {
-            if !in_between(module, kernel, report) && !kernel.any(may_order) {
+            if !in_between(module, kernel, report) && !kernel.any(is_fence) {
                 perhaps(module, kernel, report);
             }
         } else {
@@ -98,20 +98,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 /// True for fences over shared memory, and for operations that write it and are no ordinary stores.
 const fn orders_or_writes(op: AsyncOp) -> bool {
     match op {
-        AsyncOp::ProxyFence(fence) => fence.shared,
         AsyncOp::Copy(copy) => copy.writes_shared(),
         AsyncOp::Unknown => true,
-        _ => false,
+        _ => is_fence(op),
     }
 }
 
-/// True for fences over shared memory, and for operations of which that is not known.
-const fn may_order(op: AsyncOp) -> bool {
-    match op {
-        AsyncOp::ProxyFence(fence) => fence.shared,
-        AsyncOp::Unknown => true,
-        _ => false,
-    }
+/// True for fences over shared memory.
+const fn is_fence(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::ProxyFence(fence) if fence.shared)
 }
 
 /// True for operations that read shared memory through the async proxy.
@@ -128,20 +123,15 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
     let readers = kernel.operations.iter().filter(|site| reads(site.operation.op));
     let mut known = None;
     for reader in readers.filter(|site| text::is_reached(module, site)) {
-        let (stores, meetings, sizes) = known.get_or_insert_with(|| {
-            (
-                stores_of(module, kernel),
-                meetings_of(module, kernel),
-                Sizes::new(module),
-            )
-        });
+        let (stores, meetings) =
+            known.get_or_insert_with(|| (stores_of(module, kernel), meetings_of(module, kernel)));
         let flow = Flow::new(module, kernel);
         let at = (reader.function, reader.operation.instruction);
         // Where neither orders the two, their threads race, whatever the proxy is.
         let by_itself = stores
             .iter()
             .copied()
-            .find(|&store| is_of_thread(module, sizes, store, reader));
+            .find(|&store| is_of_thread(module, store, reader));
         let behind = || {
             let mut meetings = meetings.iter();
             meetings.find_map(|&meeting| flow.ordered(stores, meeting, at))
@@ -156,15 +146,16 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
 fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
     let sends = |op| matches!(op, AsyncOp::Copy(copy) if copy.reads_shared());
     let flow = Flow::new(module, kernel);
+    let variable = |(id, at): (FunctionId, InstructionId)| accessed(module, id, at)?.symbol;
     let mut stores = None;
     for reader in kernel.operations.iter().filter(|site| sends(site.operation.op)) {
         let stores = stores.get_or_insert_with(|| stores_of(module, kernel));
         let object = reader
             .operation
             .source()
-            .and_then(|source| variable(module, (reader.function, source)));
+            .and_then(|source| variable((reader.function, source)));
         let may_meet = |store: &(FunctionId, InstructionId)| {
-            let other = variable(module, *store);
+            let other = variable(*store);
             object.is_none() || other.is_none() || object == other
         };
         let near: Vec<_> = stores.iter().copied().filter(may_meet).collect();
@@ -186,22 +177,15 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
     }
 }
 
-/// The variable that an access is to, of several the first one, if there is one.
-fn variable(module: &ModuleContext<'_>, (id, at): (FunctionId, InstructionId)) -> Option<SymbolId> {
-    let body = module.module.function(id).body.as_ref()?;
-    let &address = body.uses(body.instruction(at)).first()?;
-    pointed(module, id, address)?.symbol
-}
-
 /// Copies of what their own thread has stored, with no fence in between, in a kernel that has fences elsewhere; true if there is one.
 fn in_between(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) -> bool {
     let mut is_found = false;
     let mut known = None;
     for reader in kernel.operations.iter().filter(|site| reads(site.operation.op)) {
-        let (stores, sizes) = known.get_or_insert_with(|| (stores_of(module, kernel), Sizes::new(module)));
+        let stores = known.get_or_insert_with(|| stores_of(module, kernel));
         let mut stores = stores.iter().copied();
         let store = stores.find(|&store| {
-            is_of_thread(module, sizes, store, reader) && !may_be_fenced(module, kernel, store.1, reader)
+            is_of_thread(module, store, reader) && !may_be_fenced(module, kernel, store.1, reader)
         });
         if let Some(store) = store.filter(|_| text::is_reached(module, reader)) {
             one(module, kernel, reader, store, report);
@@ -225,8 +209,10 @@ fn may_be_fenced(
     };
     let analyses = module.function(id);
     let is_between = |at: InstructionId| at != copy && leads(body, store, at, copy);
-    let fences = |op| matches!(op, AsyncOp::ProxyFence(fence) if fence.shared);
-    let mut all = kernel.operations.iter().filter(|site| fences(site.operation.op));
+    let mut all = kernel
+        .operations
+        .iter()
+        .filter(|site| is_fence(site.operation.op));
     let is_apart = |fence: &AsyncSite| {
         let at = fence.operation.instruction;
         fence.function == id
@@ -254,7 +240,6 @@ fn may_be_fenced(
 /// True if the thread that starts a copy has certainly stored what it reads.
 fn is_of_thread(
     module: &ModuleContext<'_>,
-    sizes: &Sizes,
     (function, store): (FunctionId, InstructionId),
     reader: &AsyncSite,
 ) -> bool {
@@ -264,7 +249,7 @@ fn is_of_thread(
     let Op::Access(access) = body.instruction(store).op else {
         return false;
     };
-    let analyses = module.function(function);
+    let (analyses, sizes) = (module.function(function), module.async_sizes());
     let one = &reader.operation;
     let Some(read) = one
         .source()
@@ -309,9 +294,7 @@ fn stores_of(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> Vec<(FunctionI
             }
             let is_shared = match access.space {
                 Space::Shared | Space::SharedCluster => true,
-                Space::Generic => body.uses(instruction).first().is_some_and(|&address| {
-                    pointed(module, id, address).is_some_and(|found| found.space == Space::Shared)
-                }),
+                Space::Generic => accessed(module, id, at).is_some_and(|found| found.space == Space::Shared),
                 _ => false,
             };
             if is_shared && module.function(id).may_be_reached(at) && body.asynchronous_at(at).is_none() {

@@ -42,7 +42,7 @@ enum Word {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum Act {
     Store(usize, Word),
     Load(usize, Word),
     /// True if it covers shared memory.
@@ -70,15 +70,15 @@ enum What {
     Arrive(usize),
     Track(usize),
     Phase(usize, u32),
-    /// Until [`What::Join`], unless the parameter is 0.
+    /// Until [`Act::Join`], unless the parameter is 0.
     Unless,
     Join,
-    /// Until [`What::Again`], so many times; 0: as often as the parameter says.
+    /// Until [`Act::Again`], so many times; 0: as often as the parameter says.
     Rounds(u32),
     Again,
 }
 
-type Piece = (Role, What);
+type Piece = (Role, Act);
 
 /// A kernel.
 pub struct Kernel {
@@ -119,34 +119,34 @@ fn right(random: &mut Random, part: usize, used: &mut [u32; BARRIERS]) -> Vec<Pi
     let bytes = *random.pick(&SIZES);
     let read_only = random.chance(2);
     let out = [
-        (one, What::BulkOut(tile, bytes)),
-        (one, What::Commit { is_bulk: true }),
+        (one, Act::BulkOut(tile, bytes)),
+        (one, Act::Commit { is_bulk: true }),
         (
             one,
-            What::Wait {
+            Act::Wait {
                 is_bulk: true,
                 under_way: 0,
                 read_only,
             },
         ),
     ];
-    let element = |tile| [(All, What::Copy(tile)), (All, What::Commit { is_bulk: false })];
+    let element = |tile| [(All, Act::Copy(tile)), (All, Act::Commit { is_bulk: false })];
     let wait = |under_way| {
-        let what = What::Wait {
+        let act = Act::Wait {
             is_bulk: false,
             under_way,
             read_only: false,
         };
-        (All, what)
+        (All, act)
     };
     let word = *random.pick(&[Word::Own, Word::Neighbour, Word::First]);
     let sent = |random: &mut Random| {
         let fence = if random.chance(3) {
-            vec![(All, What::Barrier), (one, What::Fence(true))]
+            vec![(All, Act::Barrier), (one, Act::Fence(true))]
         } else {
-            vec![(All, What::Fence(true)), (All, What::Barrier)]
+            vec![(All, Act::Fence(true)), (All, Act::Barrier)]
         };
-        let mut pieces = vec![(All, What::Store(tile, Word::Own))];
+        let mut pieces = vec![(All, Act::Store(tile, Word::Own))];
         pieces.extend(fence);
         pieces.extend(out);
         pieces
@@ -155,13 +155,13 @@ fn right(random: &mut Random, part: usize, used: &mut [u32; BARRIERS]) -> Vec<Pi
     let brought = |random: &mut Random, pieces: &mut Vec<Piece>, used: &mut [u32; BARRIERS]| {
         let parity = used[barrier] & 1;
         used[barrier] += 1;
-        let expect = (one, What::Expect(barrier, bytes));
-        let copy = (one, What::BulkIn { tile, bytes, barrier });
+        let expect = (one, Act::Expect(barrier, bytes));
+        let copy = (one, Act::BulkIn { tile, bytes, barrier });
         pieces.extend([expect, copy]);
         let who = if random.chance(4) { one } else { All };
-        pieces.push((who, What::Phase(barrier, parity)));
+        pieces.push((who, Act::Phase(barrier, parity)));
         if who != All {
-            pieces.push((All, What::Barrier));
+            pieces.push((All, Act::Barrier));
         }
     };
     let mut pieces = Vec::new();
@@ -170,67 +170,67 @@ fn right(random: &mut Random, part: usize, used: &mut [u32; BARRIERS]) -> Vec<Pi
         2 => {
             pieces.extend(element(tile));
             pieces.push(if random.chance(3) {
-                (All, What::WaitAll)
+                (All, Act::WaitAll)
             } else {
                 wait(0)
             });
-            pieces.push((All, What::Barrier));
-            pieces.push((All, What::Load(tile, word)));
+            pieces.push((All, Act::Barrier));
+            pieces.push((All, Act::Load(tile, word)));
         }
         3 => {
             let other = (tile + 1) % TILES;
             pieces.extend(element(tile));
             pieces.extend(element(other));
             pieces.push(wait(1));
-            pieces.push((All, What::Load(tile, Word::Own)));
+            pieces.push((All, Act::Load(tile, Word::Own)));
             pieces.push(wait(0));
-            pieces.push((All, What::Load(other, Word::Own)));
+            pieces.push((All, Act::Load(other, Word::Own)));
         }
         4 => {
             let threads = THREADS;
-            pieces.push((One(0), What::Init(barrier, threads)));
-            pieces.push((All, What::Barrier));
+            pieces.push((One(0), Act::Init(barrier, threads)));
+            pieces.push((All, Act::Barrier));
             let parity = used[barrier] & 1;
             used[barrier] += 1;
             pieces.extend([
-                (All, What::Copy(tile)),
-                (All, What::Track(barrier)),
-                (All, What::Phase(barrier, parity)),
-                (All, What::Load(tile, word)),
+                (All, Act::Copy(tile)),
+                (All, Act::Track(barrier)),
+                (All, Act::Phase(barrier, parity)),
+                (All, Act::Load(tile, word)),
             ]);
         }
         5 | 6 => {
             used[barrier] = 0;
-            pieces.push((one, What::Init(barrier, 1)));
-            pieces.push((All, What::Barrier));
+            pieces.push((one, Act::Init(barrier, 1)));
+            pieces.push((All, Act::Barrier));
             brought(random, &mut pieces, used);
-            pieces.push((All, What::Load(tile, word)));
+            pieces.push((All, Act::Load(tile, word)));
             if random.chance(2) {
-                pieces.push((All, What::Barrier));
+                pieces.push((All, Act::Barrier));
                 pieces.extend(sent(random));
             } else if random.chance(2) {
-                pieces.push((All, What::Barrier));
+                pieces.push((All, Act::Barrier));
                 brought(random, &mut pieces, used);
-                pieces.push((Role::Warp(1), What::Load(tile, word)));
+                pieces.push((Role::Warp(1), Act::Load(tile, word)));
             }
         }
         7 => {
             let rounds = *random.pick(&[2, 3, 0]);
-            pieces.push((All, What::Rounds(rounds)));
+            pieces.push((All, Act::Rounds(rounds)));
             pieces.extend(sent(random));
-            pieces.push((All, What::Barrier));
-            pieces.push((All, What::Again));
+            pieces.push((All, Act::Barrier));
+            pieces.push((All, Act::Again));
         }
         _ => {
             pieces.extend(sent(random));
-            pieces.push((All, What::Barrier));
+            pieces.push((All, Act::Barrier));
             pieces.extend(sent(random));
         }
     }
-    pieces.push((All, What::Barrier));
+    pieces.push((All, Act::Barrier));
     if random.chance(6) {
-        pieces.insert(0, (All, What::Unless));
-        pieces.push((All, What::Join));
+        pieces.insert(0, (All, Act::Unless));
+        pieces.push((All, Act::Join));
     }
     pieces
 }
@@ -239,8 +239,7 @@ fn right(random: &mut Random, part: usize, used: &mut [u32; BARRIERS]) -> Vec<Pi
 fn change(random: &mut Random, pieces: &mut Vec<Piece>) {
     let at = random.below(pieces.len());
     // Begins and ends stay together.
-    let is_frame =
-        |piece: &Piece| matches!(piece.1, What::Unless | What::Join | What::Rounds(_) | What::Again);
+    let is_frame = |piece: &Piece| matches!(piece.1, Act::Unless | Act::Join | Act::Rounds(_) | Act::Again);
     if is_frame(&pieces[at]) {
         return;
     }
@@ -251,40 +250,40 @@ fn change(random: &mut Random, pieces: &mut Vec<Piece>) {
         3 | 4 if at + 1 < pieces.len() && !is_frame(&pieces[at + 1]) => pieces.swap(at, at + 1),
         5 => {
             let more = pieces[at];
-            if !matches!(more.1, What::Phase(..)) {
+            if !matches!(more.1, Act::Phase(..)) {
                 pieces.insert(at, more);
             }
         }
         // The sender writes what it sends, behind the copy and its group.
-        6 if matches!(pieces[at].1, What::BulkOut(..)) => {
-            if let (role, What::BulkOut(tile, _)) = pieces[at] {
+        6 if matches!(pieces[at].1, Act::BulkOut(..)) => {
+            if let (role, Act::BulkOut(tile, _)) = pieces[at] {
                 let behind = (at + 1 + random.below(2)).min(pieces.len());
-                pieces.insert(behind, (role, What::Store(tile, Word::First)));
+                pieces.insert(behind, (role, Act::Store(tile, Word::First)));
             }
         }
         6 => {
             let tile = random.below(TILES);
             let more = match random.below(4) {
-                0 => (Role::All, What::Store(tile, Word::Own)),
-                1 => (Role::One(0), What::Store(tile, Word::First)),
-                2 => (Role::All, What::Load(tile, Word::Own)),
-                _ => (Role::All, What::Fence(random.chance(2))),
+                0 => (Role::All, Act::Store(tile, Word::Own)),
+                1 => (Role::One(0), Act::Store(tile, Word::First)),
+                2 => (Role::All, Act::Load(tile, Word::Own)),
+                _ => (Role::All, Act::Fence(random.chance(2))),
             };
             pieces.insert(at, more);
         }
         _ => match &mut pieces[at].1 {
-            What::Fence(covers) => *covers = false,
-            What::Wait { under_way, .. } if *under_way == 0 => *under_way = 1,
-            What::Wait { is_bulk, .. } => *is_bulk = !*is_bulk,
-            What::Expect(barrier, bytes) if *bytes > 16 => {
+            Act::Fence(covers) => *covers = false,
+            Act::Wait { under_way, .. } if *under_way == 0 => *under_way = 1,
+            Act::Wait { is_bulk, .. } => *is_bulk = !*is_bulk,
+            Act::Expect(barrier, bytes) if *bytes > 16 => {
                 pieces[at].1 = if random.chance(2) {
-                    What::Arrive(*barrier)
+                    Act::Arrive(*barrier)
                 } else {
-                    What::Expect(*barrier, *bytes / 2)
+                    Act::Expect(*barrier, *bytes / 2)
                 }
             }
-            What::Store(tile, _) | What::Load(tile, _) => *tile = (*tile + 1) % TILES,
-            What::Phase(barrier, _) | What::Init(barrier, _) => *barrier = (*barrier + 1) % BARRIERS,
+            Act::Store(tile, _) | Act::Load(tile, _) => *tile = (*tile + 1) % TILES,
+            Act::Phase(barrier, _) | Act::Init(barrier, _) => *barrier = (*barrier + 1) % BARRIERS,
             _ => {}
         },
     }
@@ -395,25 +394,25 @@ impl Writer {
         }
     }
 
-    fn piece(&mut self, what: What) {
+    fn piece(&mut self, what: Act) {
         let kind = |is_bulk: bool| if is_bulk { "cp.async.bulk" } else { "cp.async" };
         match what {
-            What::Store(tile, word) => {
+            Act::Store(tile, word) => {
                 let word = self.word(tile, word);
                 self.line(&format!("st.shared.u32 {word}, %v;"));
             }
-            What::Load(tile, word) => {
+            Act::Load(tile, word) => {
                 let word = self.word(tile, word);
                 let number = self.number();
                 self.line(&format!("ld.shared.u32 %r{number}, {word};"));
                 self.line(&format!("st.global.u32 [%w], %r{number};"));
             }
-            What::Fence(true) => self.line("fence.proxy.async.shared::cta;"),
-            What::Fence(false) => self.line("fence.proxy.async.global;"),
-            What::Barrier => self.line("bar.sync 0;"),
-            What::Copy(tile) => self.line(&format!("cp.async.ca.shared.global [%a{tile}], [%w], 4;")),
-            What::Commit { is_bulk } => self.line(&format!("{}.commit_group;", kind(is_bulk))),
-            What::Wait {
+            Act::Fence(true) => self.line("fence.proxy.async.shared::cta;"),
+            Act::Fence(false) => self.line("fence.proxy.async.global;"),
+            Act::Barrier => self.line("bar.sync 0;"),
+            Act::Copy(tile) => self.line(&format!("cp.async.ca.shared.global [%a{tile}], [%w], 4;")),
+            Act::Commit { is_bulk } => self.line(&format!("{}.commit_group;", kind(is_bulk))),
+            Act::Wait {
                 is_bulk,
                 under_way,
                 read_only,
@@ -421,12 +420,12 @@ impl Writer {
                 let read = if is_bulk && read_only { ".read" } else { "" };
                 self.line(&format!("{}.wait_group{read} {under_way};", kind(is_bulk)));
             }
-            What::WaitAll => self.line("cp.async.wait_all;"),
-            What::BulkOut(tile, bytes) => self.line(&format!(
+            Act::WaitAll => self.line("cp.async.wait_all;"),
+            Act::BulkOut(tile, bytes) => self.line(&format!(
                 "cp.async.bulk.global.shared::cta.bulk_group [%g], [%a{}], {bytes};",
                 2 + tile
             )),
-            What::BulkIn {
+            Act::BulkIn {
                 tile,
                 bytes,
                 barrier,
@@ -434,19 +433,19 @@ impl Writer {
                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a{}], [%g], {bytes}, [full{barrier}];",
                 2 + tile
             )),
-            What::Init(barrier, count) => {
+            Act::Init(barrier, count) => {
                 self.line(&format!("mbarrier.init.shared::cta.b64 [full{barrier}], {count};"));
             }
-            What::Expect(barrier, bytes) => self.line(&format!(
+            Act::Expect(barrier, bytes) => self.line(&format!(
                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [full{barrier}], {bytes};"
             )),
-            What::Arrive(barrier) => {
+            Act::Arrive(barrier) => {
                 self.line(&format!("mbarrier.arrive.shared::cta.b64 _, [full{barrier}];"));
             }
-            What::Track(barrier) => self.line(&format!(
+            Act::Track(barrier) => self.line(&format!(
                 "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [full{barrier}];"
             )),
-            What::Phase(barrier, parity) => {
+            Act::Phase(barrier, parity) => {
                 let number = self.number();
                 self.line(&format!("L{number}:"));
                 self.line(&format!(
@@ -454,18 +453,18 @@ impl Writer {
                 ));
                 self.line(&format!("@!%p{number} bra L{number};"));
             }
-            What::Unless => {
+            Act::Unless => {
                 let number = self.number();
                 self.line(&format!("setp.eq.u32 %p{number}, %n, 0;"));
                 self.line(&format!("@%p{number} bra L{number};"));
                 self.open.push(format!("L{number}"));
             }
-            What::Join => {
+            Act::Join => {
                 if let Some(end) = self.open.pop() {
                     self.line(&format!("{end}:"));
                 }
             }
-            What::Rounds(rounds) => {
+            Act::Rounds(rounds) => {
                 let number = self.number();
                 let most = if rounds == 0 { "%n".to_owned() } else { rounds.to_string() };
                 self.line("mov.u32 %l, 0;");
@@ -473,7 +472,7 @@ impl Writer {
                 self.open.push(format!("L{number}"));
                 self.closed.push(most);
             }
-            What::Again => {
+            Act::Again => {
                 let number = self.number();
                 if let (Some(begin), Some(most)) = (self.open.pop(), self.closed.pop()) {
                     self.line("add.s32 %l, %l, 1;");

@@ -48,8 +48,7 @@ impl AsyncOperands {
 }
 
 /// The operations of a module of which operands are constants, by function and in the order of the input.
-#[must_use]
-pub fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
+pub(crate) fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
     let mut found = Vec::new();
     let mut budget = Budget {
         chains: 0,

@@ -34,6 +34,14 @@ pub fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Optio
     search.found
 }
 
+/// The memory that an access is certainly to, likewise.
+#[must_use]
+pub fn accessed(module: &Shared<'_>, function: FunctionId, access: InstructionId) -> Option<Pointed> {
+    let body = module.module.function(function).body.as_ref()?;
+    let &address = body.uses(body.instruction(access)).first()?;
+    pointed(module, function, address)
+}
+
 struct Search<'a, 'm> {
     module: &'a Shared<'m>,
     seen: FxHashSet<(FunctionId, Register)>,

@@ -3,10 +3,9 @@
 use ptxcheck_ir::{AsyncOp, Asynchronous, Body, CopyKind, FunctionId, InstructionId};
 use rustc_hash::FxHashMap;
 
-use super::operand::operands;
+use super::operand::AsyncOperands;
 use super::spot::{distance, spot};
 use crate::function::Analyses;
-use crate::shared::Shared;
 
 /// Bytes of the smallest box of a tensor copy (CUDA Driver API, cuTensorMapEncodeTiled: a multiple of 16 in the inner dimension).
 const LEAST_BOX: u64 = 16;
@@ -17,10 +16,9 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Of all copies whose own function decides them.
-    #[must_use]
-    pub fn new(module: &Shared<'_>) -> Self {
-        let own = operands(module).into_iter().filter(|one| one.callers.is_empty());
+    /// Of all copies whose own function decides them, of the operands of a module.
+    pub(crate) fn new(operands: &[AsyncOperands]) -> Self {
+        let own = operands.iter().filter(|one| one.callers.is_empty());
         let bytes = own.filter_map(|one| Some(((one.function, one.operation.instruction), one.bytes?)));
         Self {
             bytes: bytes.collect(),

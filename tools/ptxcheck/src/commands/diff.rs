@@ -125,7 +125,7 @@ fn is_denied(diff: &Diff<'_>, denied: &[ChangeKind]) -> bool {
 struct Side {
     name: String,
     contents: Contents,
-    /// What could not be read, a line each.
+    /// Problems with reading it, a line each.
     problems: String,
     exit: Exit,
 }

@@ -238,7 +238,7 @@ impl Touches {
                 stored: is_one.then_some(content),
             });
             if matches!(object, Object::Part(_)) {
-                // How far it lies from other accesses to the variable is not known.
+                // Its distance from other accesses to the variable is not known.
                 loose(self, flow);
             }
         }

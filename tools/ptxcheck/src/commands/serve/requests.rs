@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Parser as _;
 use ptxcheck_passes::Settings;
@@ -180,9 +180,4 @@ fn parsed(command: &str, own: &[&str], request: &Request, paths: Vec<String>) ->
     })?;
     cli.command
         .ok_or_else(|| "these are no options of the command".to_owned())
-}
-
-/// Time that is left until a moment.
-pub(super) fn left(until: Instant) -> Duration {
-    until.saturating_duration_since(Instant::now())
 }

@@ -70,7 +70,9 @@ impl Server {
             }
         };
         let written = checker.write(message);
-        let reply = checker.replies.recv_timeout(requests::left(until));
+        let reply = checker
+            .replies
+            .recv_timeout(until.saturating_duration_since(Instant::now()));
         match reply {
             Ok(Ok(Some(reply))) => {
                 self.checker = Some(checker);

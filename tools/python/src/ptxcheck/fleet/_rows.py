@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import json
 from typing import Any
@@ -34,12 +35,12 @@ def rows_of(name: str, digest: str, report: Report) -> list[Row]:
     """The rows of a file."""
     rows: list[Row] = []
 
-    def add(kind: str, **values: Any) -> None:
-        number = sum(1 for row in rows if row["kind"] == kind) if kind != counted[0] else counted[1]
-        counted[0], counted[1] = kind, number + 1
-        rows.append({"file": name, "kind": kind, "number": number, "digest": digest, **values})
+    counts: collections.Counter[str] = collections.Counter()
 
-    counted: list[Any] = ["", 0]
+    def add(kind: str, **values: Any) -> None:
+        rows.append({"file": name, "kind": kind, "number": counts[kind], "digest": digest, **values})
+        counts[kind] += 1
+
     for one in report.inputs:
         problems = "; ".join(f"{problem.code}: {problem.message}" for problem in one.errors)
         add("input", input=one.path, status=one.status, message=problems or None)
