@@ -8,9 +8,6 @@ use std::time::Duration;
 use crate::kind::Kind;
 use crate::measure;
 
-/// Most processor time of one mutant.
-pub const MAX_TIME: Duration = Duration::from_secs(2);
-
 /// Most memory of the process, in bytes.
 pub const MAX_MEMORY: u64 = 1 << 30;
 
@@ -77,7 +74,7 @@ fn check_one(kind: &Kind, seed: u64, index: u64) -> Duration {
     let time = measure::elapsed();
     if let Err(problem) = verdict {
         send(&format!("failed {index} {}", problem.replace('\n', " ")));
-    } else if time > MAX_TIME {
+    } else if time > kind.max_time() {
         send(&format!("failed {index} it takes {:.1} s", time.as_secs_f64()));
     }
     time

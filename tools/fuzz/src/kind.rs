@@ -1,6 +1,7 @@
 //! The kinds of mutants.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::image::Images;
 #[cfg(feature = "ir")]
@@ -78,6 +79,16 @@ impl Kind {
     /// True if all memory of the process counts as that of its mutants: LLVM has some of its own.
     pub const fn counts_all_memory(&self) -> bool {
         matches!(self, Self::Ptx(_) | Self::Images(_) | Self::Packages)
+    }
+
+    /// Most processor time of one mutant. LLVM fills as much memory as a number in bitcode asks for before it refuses the file,
+    /// up to a gibibyte in the mutants of the tests, and how long that takes is up to the system.
+    pub const fn max_time(&self) -> Duration {
+        match self {
+            #[cfg(feature = "ir")]
+            Self::Ir(_) => Duration::from_secs(10),
+            _ => Duration::from_secs(2),
+        }
     }
 
     /// The ending of files with such mutants, of which one is `bytes`.
