@@ -125,12 +125,32 @@ fn what_makes_no_sense_is_said_and_the_next_request_is_answered() {
         ("check", json!([{ "name": "a" }])),
         ("diff", json!([{ "path": "a" }])),
     ] {
-        let reply = server.ask(&json!({ "id": 1, "method": method, "inputs": inputs }), &[]);
-        assert_eq!(reply["error"]["kind"], "usage", "{reply}");
+        let reply = server.ask(&json!({ "id": 5, "method": method, "inputs": inputs }), &[]);
+        assert_eq!(
+            (&reply["id"], &reply["error"]["kind"]),
+            (&json!(5), &json!("usage")),
+            "{reply}"
+        );
     }
     assert_eq!(codes(&server.check(&[])), ["PTX407"]);
     let version = server.ask(&json!({ "id": 1, "method": "version" }), &[]);
     assert_eq!(version["document"]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_that_do_not_fit_into_memory_are_mapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.ptx");
+    // Zeros that take no room on the disk: more than is read of what cannot be mapped.
+    std::fs::File::create(&path)
+        .unwrap()
+        .set_len((1 << 30) + 1)
+        .unwrap();
+    let mut server = Server::start();
+    let request = json!({ "id": 1, "method": "audit", "inputs": [{ "path": path.to_str().unwrap() }] });
+    let reply = server.ask(&request, &[]);
+    assert_eq!(reply["document"]["inputs"][0]["status"], "skipped", "{reply}");
 }
 
 #[test]

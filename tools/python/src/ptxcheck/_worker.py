@@ -116,7 +116,7 @@ class Worker:
         if len(text) != length:
             raise EOFError("its answer is not whole")
         reply = json.loads(text)
-        if not isinstance(reply, dict) or reply.get("id") not in (0, self._requests):
+        if not isinstance(reply, dict) or reply.get("id") != self._requests:
             raise ValueError("it answered something else")
         return reply
 

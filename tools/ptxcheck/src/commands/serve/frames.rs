@@ -64,8 +64,10 @@ pub(super) struct RequestInput {
 /// A request as it came: the document, its content, and the bytes behind it.
 pub(super) struct Message {
     pub document: Vec<u8>,
-    /// Its content, or a sentence about what is wrong with it.
-    pub request: Result<Request, String>,
+    /// Its content.
+    pub request: Request,
+    /// A sentence about what is wrong with its inputs.
+    pub problem: Option<String>,
     /// The bytes of the inputs that have some, in their order.
     pub bytes: Vec<Vec<u8>>,
 }
@@ -100,27 +102,25 @@ pub(super) fn read(stream: &mut impl Read) -> io::Result<Option<Message>> {
         }
         bytes.push(one);
     }
-    let request = checked(request);
     Ok(Some(Message {
         document,
+        problem: problem(&request),
         request,
         bytes,
     }))
 }
 
-/// The request, if its inputs are each of one kind.
-fn checked(request: Request) -> Result<Request, String> {
+/// A sentence, if there are too many inputs, or one is not of one kind.
+fn problem(request: &Request) -> Option<String> {
     if request.inputs.len() > MAX_INPUTS {
-        return Err(format!("a request has at most {MAX_INPUTS} inputs"));
+        return Some(format!("a request has at most {MAX_INPUTS} inputs"));
     }
     let is_one = |input: &RequestInput| {
         let given = (&input.name, input.bytes, &input.path);
         matches!(given, (Some(_), Some(_), None) | (None, None, Some(_)))
     };
-    match request.inputs.iter().all(is_one) {
-        true => Ok(request),
-        false => Err("an input has `name` and `bytes`, or `path`".to_owned()),
-    }
+    let is_wrong = !request.inputs.iter().all(is_one);
+    is_wrong.then(|| "an input has `name` and `bytes`, or `path`".to_owned())
 }
 
 /// Reads a document of at most so many bytes; `None` at the end of the stream.
@@ -177,7 +177,7 @@ mod tests {
         );
         let one = read(&mut text.as_slice()).unwrap().unwrap();
         assert_eq!(one.bytes, [b"xy".to_vec(), b"z".to_vec()]);
-        assert_eq!(one.request.unwrap().id, 1);
+        assert_eq!((one.request.id, one.problem), (1, None));
         assert!(read(&mut [].as_slice()).unwrap().is_none());
     }
 
@@ -212,7 +212,7 @@ mod tests {
         ] {
             let text = message(&format!(r#"{{"id":1,"method":"check","inputs":[{wrong}]}}"#), b"");
             let one = read(&mut text.as_slice()).unwrap().unwrap();
-            assert!(one.request.is_err(), "{wrong}");
+            assert!(one.problem.is_some(), "{wrong}");
         }
     }
 }

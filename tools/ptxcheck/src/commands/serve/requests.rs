@@ -12,7 +12,7 @@ use ptxcheck_passes::run::{self, Bytes, Input};
 use ptxcheck_report::{diff, escape, forecast, json};
 use serde_json::json;
 
-use super::frames::{self, Message, Method, Request, RequestInput};
+use super::frames::{self, Method, Request, RequestInput};
 use crate::args::{Cli, Command};
 use crate::commands::audit::Audited;
 use crate::commands::check::Checked;
@@ -26,15 +26,12 @@ use crate::reports::Format;
 /// Where a stream fails, or holds something else than messages.
 pub(super) fn answer_all(requests: &mut impl Read, replies: &mut impl Write) -> io::Result<()> {
     while let Some(message) = frames::read(requests)? {
-        let reply = match message.request {
-            Ok(request) => {
-                let document = document(&request, message.bytes);
-                reply(request.id, document)
-            }
+        let document = match message.problem {
+            None => document(&message.request, message.bytes),
             // The process in between has answered it.
-            Err(problem) => reply(0, Err(problem)),
+            Some(problem) => Err(problem),
         };
-        frames::write(replies, &reply)?;
+        frames::write(replies, &reply(message.request.id, document))?;
     }
     Ok(())
 }
@@ -50,7 +47,7 @@ pub(super) fn reply(id: u64, document: Result<String, String>) -> Vec<u8> {
 }
 
 /// A reply about a request of which no document can be made, as the process that checks has gone.
-pub(super) fn gone(message: &Message, request: &Request, kind: ProblemKind, problem: &str) -> Vec<u8> {
+pub(super) fn gone(request: &Request, kind: ProblemKind, problem: &str) -> Vec<u8> {
     let error = || {
         let kind = if kind == ProblemKind::Limit {
             "timeout"
@@ -61,7 +58,7 @@ pub(super) fn gone(message: &Message, request: &Request, kind: ProblemKind, prob
             .to_string()
             .into_bytes()
     };
-    if message.request.is_err() || matches!(request.method, Method::Diff | Method::Version) {
+    if matches!(request.method, Method::Diff | Method::Version) {
         return error();
     }
     let refused = request.inputs.iter().map(|input| Input {

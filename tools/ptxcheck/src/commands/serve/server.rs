@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ptxcheck_passes::rule::ProblemKind;
 
-use super::frames::{self, Message, Request};
+use super::frames::{self, Message};
 use super::{WORD, requests};
 
 /// Seconds that a reply may take where the request does not say.
@@ -34,16 +34,17 @@ impl Server {
     /// Where a stream fails, or holds something else than messages.
     pub(super) fn run(&mut self, stream: &mut impl Read, replies: &mut impl Write) -> io::Result<()> {
         while let Some(message) = frames::read(stream)? {
-            let reply = match &message.request {
-                Ok(request) => self.answer(&message, request),
-                Err(problem) => requests::reply(0, Err(problem.clone())),
+            let reply = match &message.problem {
+                None => self.answer(&message),
+                Some(problem) => requests::reply(message.request.id, Err(problem.clone())),
             };
             frames::write(replies, &reply)?;
         }
         Ok(())
     }
 
-    fn answer(&mut self, message: &Message, request: &Request) -> Vec<u8> {
+    fn answer(&mut self, message: &Message) -> Vec<u8> {
+        let request = &message.request;
         let seconds = request.timeout.filter(|seconds| seconds.is_finite());
         let seconds = seconds.unwrap_or(TIMEOUT_SECONDS).clamp(0.0, MAX_TIMEOUT_SECONDS);
         match self.ask(message, Duration::from_secs_f64(seconds)) {
@@ -51,11 +52,11 @@ impl Server {
             Err(Failure::Late) => {
                 self.checker = None;
                 let problem = format!("the check took longer than the {seconds} s that the request allows");
-                requests::gone(message, request, ProblemKind::Limit, &problem)
+                requests::gone(request, ProblemKind::Limit, &problem)
             }
             Err(Failure::Gone(how)) => {
                 self.checker = None;
-                requests::gone(message, request, ProblemKind::Internal, &how)
+                requests::gone(request, ProblemKind::Internal, &how)
             }
         }
     }
