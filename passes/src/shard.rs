@@ -5,6 +5,8 @@
 //! the findings of rules that compare images of different files, and for the number of findings that the configuration leaves out,
 //! which counts copies of one text in several files.
 
+mod lines;
+
 use std::fs::File;
 use std::io::Read as _;
 
@@ -20,6 +22,8 @@ use crate::run::{Bytes, Decisions, Input, Outcome, Unfinished, copies};
 use crate::settings::{Change, LevelSetting, Settings};
 use crate::sources::Sources;
 use crate::{locate, run};
+
+pub use lines::ReadError;
 
 /// One shard of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,8 +118,17 @@ fn content(input: &Input) -> u64 {
 type Place = (usize, usize);
 
 /// The data of one shard.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Shard {
+    head: Head,
+    /// Its inputs, each with its place among all, and its number among the members if that is a package.
+    inputs: Vec<(Place, InputReport)>,
+    findings: Vec<ShardFinding>,
+}
+
+/// What is about the whole shard.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Head {
     /// The release that made it: others may give other findings.
     version: String,
     /// Its number, and the number of all.
@@ -127,9 +140,10 @@ pub struct Shard {
     levels: Vec<(String, Level, Change)>,
     /// Number of the inputs that the whole run was given.
     all_inputs: usize,
-    /// Its inputs, each with its place among all, and its number among the members if that is a package.
-    inputs: Vec<(Place, InputReport)>,
-    findings: Vec<ShardFinding>,
+    /// Number of its inputs.
+    inputs: usize,
+    /// Number of its findings.
+    findings: usize,
     excluded_inputs: usize,
     /// Members of packages.
     excluded_members: usize,
@@ -191,42 +205,40 @@ impl Shard {
                 .map(|suppression| (suppression.by.to_owned(), suppression.reason.clone())),
             finding: finding.clone(),
         };
+        let levels = settings.base_levels.iter().chain(&settings.levels);
+        let levels = levels.map(|setting| (setting.selector.to_string(), setting.level, setting.change));
+        let inputs = outcome.inputs.iter().cloned();
+        let findings: Vec<ShardFinding> = outcome.findings.iter().map(shard_finding).collect();
         Self {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            deal,
-            is_audit: settings.images_only,
-            policy: settings.policy.clone(),
-            levels: settings
-                .base_levels
-                .iter()
-                .chain(&settings.levels)
-                .map(|setting| (setting.selector.to_string(), setting.level, setting.change))
-                .collect(),
-            all_inputs,
-            inputs: unfinished
-                .places
-                .iter()
-                .map(place)
-                .zip(outcome.inputs.iter().cloned())
-                .collect(),
-            findings: outcome.findings.iter().map(shard_finding).collect(),
-            excluded_inputs: settings.left_out.len(),
-            excluded_members: unfinished.left_out,
-            excluded: outcome.decisions.excluded,
-            expired: outcome.decisions.expired.clone(),
+            head: Head {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                deal,
+                is_audit: settings.images_only,
+                policy: settings.policy.clone(),
+                levels: levels.collect(),
+                all_inputs,
+                inputs: outcome.inputs.len(),
+                findings: findings.len(),
+                excluded_inputs: settings.left_out.len(),
+                excluded_members: unfinished.left_out,
+                excluded: outcome.decisions.excluded,
+                expired: outcome.decisions.expired.clone(),
+            },
+            inputs: unfinished.places.iter().map(place).zip(inputs).collect(),
+            findings,
         }
     }
 
     /// True if it is of an audit.
     #[must_use]
     pub const fn is_audit(&self) -> bool {
-        self.is_audit
+        self.head.is_audit
     }
 
     /// The policy of the audit that it is of.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
-        &self.policy
+        &self.head.policy
     }
 
     /// The settings of the run that it is of, as far as they decide which findings a
@@ -243,8 +255,8 @@ impl Shard {
         };
         Settings {
             registry: registry.clone(),
-            levels: self.levels.iter().filter_map(setting).collect(),
-            images_only: self.is_audit,
+            levels: self.head.levels.iter().filter_map(setting).collect(),
+            images_only: self.head.is_audit,
             ..Settings::default()
         }
     }
@@ -255,19 +267,21 @@ impl Shard {
     ///
     /// A [`MergeError`], if they are not all the shards of one run.
     pub fn merge(mut shards: Vec<Self>, registry: &Registry) -> Result<Outcome, MergeError> {
-        shards.sort_by_key(|shard| shard.deal.number);
+        shards.sort_by_key(|shard| shard.head.deal.number);
         let first = shards.first().ok_or(MergeError::Empty)?;
-        let (deal, is_audit, all_inputs) = (first.deal, first.is_audit, first.all_inputs);
+        let (deal, is_audit, all_inputs) = (first.head.deal, first.head.is_audit, first.head.all_inputs);
         for shard in &shards {
-            let number = shard.deal.number;
-            if shard.version != env!("CARGO_PKG_VERSION") {
+            let number = shard.head.deal.number;
+            if shard.head.version != env!("CARGO_PKG_VERSION") {
                 return Err(MergeError::Version(
                     number,
-                    shard.version.clone(),
+                    shard.head.version.clone(),
                     env!("CARGO_PKG_VERSION"),
                 ));
             }
-            if (shard.deal.count, shard.is_audit, shard.all_inputs) != (deal.count, is_audit, all_inputs) {
+            if (shard.head.deal.count, shard.head.is_audit, shard.head.all_inputs)
+                != (deal.count, is_audit, all_inputs)
+            {
                 return Err(MergeError::OtherRun(number));
             }
         }
@@ -279,13 +293,13 @@ impl Shard {
             decisions: Decisions {
                 excluded_inputs: shards
                     .iter()
-                    .map(|shard| shard.excluded_members)
-                    .fold(first.excluded_inputs, usize::saturating_add),
+                    .map(|shard| shard.head.excluded_members)
+                    .fold(first.head.excluded_inputs, usize::saturating_add),
                 excluded: shards
                     .iter()
-                    .map(|shard| shard.excluded)
+                    .map(|shard| shard.head.excluded)
                     .fold(0, usize::saturating_add),
-                expired: first.expired.clone(),
+                expired: first.head.expired.clone(),
                 gone: Vec::new(),
             },
         };
@@ -303,7 +317,7 @@ impl Shard {
 /// Checks that shards, sorted by their numbers, are all that there are, each once.
 fn complete(shards: &[Shard], count: u32) -> Result<(), MergeError> {
     let mut wanted = 1;
-    for number in shards.iter().map(|shard| shard.deal.number) {
+    for number in shards.iter().map(|shard| shard.head.deal.number) {
         if number < wanted || wanted > count {
             return Err(MergeError::Twice(number));
         }
@@ -328,7 +342,7 @@ fn join(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Resul
     let given = given(&places).ok_or(MergeError::Damaged(1, "an input is missing or there twice"))?;
     let mut inputs: Vec<(Place, InputReport)> = Vec::new();
     for shard in shards {
-        let number = shard.deal.number;
+        let number = shard.head.deal.number;
         let positions: Vec<usize> = shard
             .inputs
             .iter()

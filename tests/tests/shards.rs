@@ -5,7 +5,8 @@
 use std::fs;
 use std::process::Output;
 
-use ptxcheck_tests::folder::run_in;
+use ptxcheck_tests::folder::{run_in, run_with_stdin};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn module(kernels: &str) -> String {
@@ -40,10 +41,11 @@ fn stderr(output: &Output) -> String {
 
 fn without_time(output: &Output) -> String {
     let text = stdout(output);
-    let kept: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.contains("\"elapsed_ms\""))
-        .collect();
+    let without = |line: &str| {
+        let before = line.split("\"elapsed_ms\"").next().unwrap_or_default();
+        before.to_owned()
+    };
+    let kept: Vec<String> = text.lines().map(without).collect();
     kept.join("\n")
 }
 
@@ -68,7 +70,12 @@ fn merged_shards_are_one_run() {
     let folder = project();
     for command in ["check", "audit"] {
         let [one, two, three] = deal(&folder, command);
-        for (format, places) in [("json", "grouped"), ("json", "all"), ("sarif", "grouped")] {
+        for (format, places) in [
+            ("json", "grouped"),
+            ("json", "all"),
+            ("jsonl", "grouped"),
+            ("sarif", "grouped"),
+        ] {
             let mut options = vec!["--format", format, "--places", places, "-q"];
             if command == "audit" {
                 options.extend(["--gpu", "7.5,9.0", "--resources"]);
@@ -93,24 +100,81 @@ fn merged_shards_are_one_run() {
     );
 }
 
+/// As jobs write them that run at the same time: one behind the other, on standard output.
+#[test]
+fn shards_may_lie_in_one_file_and_come_by_a_pipe() {
+    let folder = project();
+    let part = |number: u32| {
+        let shard = format!("{number}/3");
+        run_in(&folder, &["--shard", &shard, "--format", "shard", "-q", "."]).stdout
+    };
+    let all = [part(2), part(3), part(1)].concat();
+    fs::write(folder.path().join("all.shard"), &all).unwrap();
+    let whole = run_in(&folder, &["--format", "json", "-q", "."]);
+    let merged = run_in(&folder, &["merge", "--format", "json", "-q", "all.shard"]);
+    assert_eq!(without_time(&whole), without_time(&merged), "{}", stderr(&merged));
+
+    let piped = run_with_stdin(&folder, &["merge", "--format", "json", "-q", "-"], &all);
+    assert_eq!(without_time(&whole), without_time(&piped), "{}", stderr(&piped));
+}
+
+/// Each line is an object of the document.
+#[test]
+fn lines_make_up_the_document() {
+    let folder = project();
+    for (command, more) in [("check", &[][..]), ("audit", &["--gpu", "7.5,9.0"])] {
+        let run = |format: &str| {
+            run_in(
+                &folder,
+                &[&[command, ".", "-q", "--format", format], more].concat(),
+            )
+        };
+        let wanted: Value = serde_json::from_str(&stdout(&run("json"))).unwrap();
+        let mut made = serde_json::Map::new();
+        for line in stdout(&run("jsonl")).lines() {
+            let mut line: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
+            let kind = line.remove("kind").unwrap();
+            match kind.as_str().unwrap() {
+                "run" => made.extend(line),
+                "summary" => _ = made.insert("summary".to_owned(), line.into()),
+                kind @ ("input" | "finding") => push(&mut made, &format!("{kind}s"), line),
+                kind => push(&mut made, kind, line),
+            }
+        }
+        let mut made = Value::Object(made);
+        made["summary"]["elapsed_ms"] = wanted["summary"]["elapsed_ms"].clone();
+        assert_eq!(made, wanted, "{command}");
+    }
+}
+
+fn push(document: &mut serde_json::Map<String, Value>, key: &str, object: serde_json::Map<String, Value>) {
+    let list = document.entry(key).or_insert_with(|| json!([]));
+    list.as_array_mut().unwrap().push(object.into());
+}
+
 #[test]
 fn shards_that_are_not_one_run_are_refused() {
     let folder = project();
     let [one, two, three] = deal(&folder, "check");
     let [audit, ..] = deal(&folder, "audit");
     fs::write(folder.path().join("no.shard"), "{}").unwrap();
+    fs::write(folder.path().join("empty.shard"), "").unwrap();
     let damaged = fs::read_to_string(folder.path().join(&two)).unwrap();
     fs::write(
         folder.path().join("damaged.shard"),
         damaged.replace("\"PTX", "\"PTY"),
     )
     .unwrap();
+    let cut: Vec<&str> = damaged.lines().collect();
+    fs::write(folder.path().join("cut.shard"), cut[..cut.len() - 1].join("\n")).unwrap();
     for (files, wanted) in [
         (vec![one.as_str(), &two], "shard 3 of 3 is missing"),
         (vec![&one, &two, &two, &three], "shard 2 is there twice"),
         (vec![&one, &two, &three, &three], "shard 3 is there twice"),
         (vec![&two, &three, &audit], "is of another run"),
-        (vec!["no.shard"], "`no.shard` is no shard"),
+        (vec!["no.shard"], "`no.shard` holds no shard"),
+        (vec!["empty.shard"], "`empty.shard` holds no shard"),
+        (vec![&one, "cut.shard", &three], "shard 2 is not whole"),
         (vec!["none.shard"], "`none.shard` cannot be read"),
         (
             vec![&one, "damaged.shard", &three],

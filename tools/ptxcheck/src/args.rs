@@ -409,7 +409,8 @@ pub struct AuditArgs {
 /// Arguments of `merge`.
 #[derive(Args, Debug)]
 pub struct MergeArgs {
-    /// The files that `--shard I/N --output shard=FILE` has written, all of one run, in any order
+    /// The files that `--shard I/N --output shard=FILE` has written, all of one run, in any order; one may hold several of them, one
+    /// behind the other; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 

@@ -35,6 +35,8 @@ pub enum Format {
     Concise,
     /// One document for programs
     Json,
+    /// The same as JSON lines: an object a line for each input, cell of the forecast and finding
+    Jsonl,
     /// SARIF 2.1.0, for code scanning
     Sarif,
     /// Annotations of GitHub's workflows, and a table for the job's summary
@@ -234,6 +236,15 @@ impl Report<'_> {
             Format::Full => return Ok(self.tables().into_iter().chain(full::render(outcome)).collect()),
             Format::Concise => return Ok(concise::render(outcome)),
             Format::Github => return Ok(github::render(outcome, root)),
+            Format::Jsonl => {
+                return match self.kind {
+                    Kind::Check => json::lines::render(outcome, self.elapsed),
+                    Kind::Audit { policy, forecast, .. } => {
+                        json::lines::render_audit(outcome, policy, forecast, self.elapsed)
+                    }
+                }
+                .map_err(|error| error.to_string());
+            }
             Format::Json => match self.kind {
                 Kind::Check => json::render(outcome, self.elapsed),
                 Kind::Audit { policy, forecast, .. } => {
@@ -241,7 +252,7 @@ impl Report<'_> {
                 }
             }
             .map_err(|error| error.to_string()),
-            Format::Shard => shards::render(self.shard),
+            Format::Shard => return shards::render(self.shard),
             Format::Sarif => self.sarif(root),
             Format::Html => Ok(html::render(outcome, root, self.columns(), self.elapsed)),
             Format::Markdown => Ok(self.markdown(root, github::SUMMARY_BYTES)),

@@ -50,23 +50,7 @@ impl<'a> Document<'a> {
         Self {
             schema_version: SCHEMA_VERSION,
             tool: Tool::THIS,
-            policy: PolicyJson {
-                require_sm: &policy.require_sm,
-                require_ptx: &policy.require_ptx,
-                min_driver: policy.min_driver.map(|driver| driver.to_string()),
-                max_target_bytes: policy.max_target_bytes,
-                forbid_duplicates: policy.forbid_duplicates,
-                hidden_symbols: policy.hidden_symbols.iter().map(Pattern::as_str).collect(),
-                gpus: &policy.gpus,
-                allow_jit: policy.allow_jit.as_deref(),
-                max_jit_bytes: policy.max_jit_bytes,
-                stubs: policy.stubs.as_str(),
-                by_design: policy.by_design.iter().map(ByDesignJson::new).collect(),
-                same_virtual_target: policy.same_virtual_target,
-                check_variants: policy.check_variants,
-                budgets: policy.budgets.iter().map(BudgetJson::new).collect(),
-                required_blocks: policy.required_blocks.iter().map(BlockJson::new).collect(),
-            },
+            policy: PolicyJson::new(policy),
             inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
             forecast: forecast(outcome, columns),
             findings: findings(outcome),
@@ -76,7 +60,7 @@ impl<'a> Document<'a> {
 }
 
 #[derive(Serialize)]
-struct PolicyJson<'a> {
+pub(super) struct PolicyJson<'a> {
     require_sm: &'a [String],
     require_ptx: &'a [String],
     min_driver: Option<String>,
@@ -92,6 +76,28 @@ struct PolicyJson<'a> {
     check_variants: bool,
     budgets: Vec<BudgetJson<'a>>,
     required_blocks: Vec<BlockJson<'a>>,
+}
+
+impl<'a> PolicyJson<'a> {
+    pub(super) fn new(policy: &'a Policy) -> Self {
+        Self {
+            require_sm: &policy.require_sm,
+            require_ptx: &policy.require_ptx,
+            min_driver: policy.min_driver.map(|driver| driver.to_string()),
+            max_target_bytes: policy.max_target_bytes,
+            forbid_duplicates: policy.forbid_duplicates,
+            hidden_symbols: policy.hidden_symbols.iter().map(Pattern::as_str).collect(),
+            gpus: &policy.gpus,
+            allow_jit: policy.allow_jit.as_deref(),
+            max_jit_bytes: policy.max_jit_bytes,
+            stubs: policy.stubs.as_str(),
+            by_design: policy.by_design.iter().map(ByDesignJson::new).collect(),
+            same_virtual_target: policy.same_virtual_target,
+            check_variants: policy.check_variants,
+            budgets: policy.budgets.iter().map(BudgetJson::new).collect(),
+            required_blocks: policy.required_blocks.iter().map(BlockJson::new).collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -151,7 +157,7 @@ impl<'a> ByDesignJson<'a> {
 
 /// A kernel on a GPU.
 #[derive(Serialize)]
-struct CellJson<'a> {
+pub(super) struct CellJson<'a> {
     input: &'a str,
     gpu: String,
     kernel: &'a str,
@@ -179,7 +185,7 @@ struct LoadedJson<'a> {
 }
 
 /// All cells, input by input, kernel by kernel.
-fn forecast<'a>(outcome: &'a Outcome, columns: &Columns) -> Option<Vec<CellJson<'a>>> {
+pub(super) fn forecast<'a>(outcome: &'a Outcome, columns: &Columns) -> Option<Vec<CellJson<'a>>> {
     let mut cells = Vec::new();
     for input in &outcome.inputs {
         let forecast = columns.of(input)?;
@@ -217,7 +223,7 @@ fn forecast<'a>(outcome: &'a Outcome, columns: &Columns) -> Option<Vec<CellJson<
 }
 
 #[derive(Serialize)]
-struct AuditedJson<'a> {
+pub(super) struct AuditedJson<'a> {
     #[serde(flatten)]
     input: InputJson<'a>,
     kernels: Vec<KernelJson<'a>>,
@@ -225,7 +231,7 @@ struct AuditedJson<'a> {
 }
 
 impl<'a> AuditedJson<'a> {
-    fn new(report: &'a InputReport) -> Self {
+    pub(super) fn new(report: &'a InputReport) -> Self {
         let host = report.host.as_ref().map(|host| {
             let names = |is_variable| {
                 let named = |one: &&'a Registration| one.is_variable == is_variable && one.is_certain;

@@ -19,9 +19,9 @@ use crate::{config, output, shards};
 #[must_use]
 pub fn run(args: &MergeArgs) -> Exit {
     let started = Instant::now();
-    let read: Result<Vec<Shard>, String> = args.files.iter().map(|file| shards::read(file)).collect();
+    let read: Result<Vec<Vec<Shard>>, String> = args.files.iter().map(|file| shards::read(file)).collect();
     let read = match read {
-        Ok(shards) => shards,
+        Ok(shards) => shards.concat(),
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let Some(first) = read.first() else {

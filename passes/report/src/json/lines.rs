@@ -1,0 +1,96 @@
+//! The document as JSON lines: the objects that it lists, each on a line of its own, for programs that read a stream, or join those of
+//! several runs.
+//!
+//! `kind` says what a line is, and the other keys are those of the document: `run` (`schema_version`, `tool` and the policy of an audit)
+//! comes first, then each `input`, each cell of the `forecast`, each `finding`, and the `summary`.
+
+use std::time::Duration;
+
+use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::run::Outcome;
+use serde::Serialize;
+
+use super::audit::{self, PolicyJson};
+use super::{InputJson, SCHEMA_VERSION, Summary, Tool, findings};
+use crate::forecast::Columns;
+
+/// One line.
+#[derive(Serialize)]
+struct Line<T> {
+    kind: &'static str,
+    #[serde(flatten)]
+    content: T,
+}
+
+/// The head of a run.
+#[derive(Serialize)]
+struct Run<'a> {
+    schema_version: u32,
+    tool: Tool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<PolicyJson<'a>>,
+}
+
+/// The lines of a check, each with its line end.
+///
+/// # Errors
+///
+/// None in practice: the lines hold nothing that JSON can't say.
+pub fn render(outcome: &Outcome, elapsed: Duration) -> serde_json::Result<Vec<String>> {
+    let mut lines = vec![line("run", Run::new(None))?];
+    for input in &outcome.inputs {
+        lines.push(line("input", InputJson::new(input))?);
+    }
+    conclude(lines, outcome, true, elapsed)
+}
+
+/// The lines of an audit, each with its line end.
+///
+/// # Errors
+///
+/// As [`render`].
+pub fn render_audit(
+    outcome: &Outcome,
+    policy: &Policy,
+    columns: &Columns,
+    elapsed: Duration,
+) -> serde_json::Result<Vec<String>> {
+    let mut lines = vec![line("run", Run::new(Some(PolicyJson::new(policy))))?];
+    for input in &outcome.inputs {
+        lines.push(line("input", audit::AuditedJson::new(input))?);
+    }
+    for cell in audit::forecast(outcome, columns).into_iter().flatten() {
+        lines.push(line("forecast", cell)?);
+    }
+    conclude(lines, outcome, false, elapsed)
+}
+
+impl<'a> Run<'a> {
+    const fn new(policy: Option<PolicyJson<'a>>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: Tool::THIS,
+            policy,
+        }
+    }
+}
+
+/// Adds the findings and the summary.
+fn conclude(
+    mut lines: Vec<String>,
+    outcome: &Outcome,
+    is_check: bool,
+    elapsed: Duration,
+) -> serde_json::Result<Vec<String>> {
+    for finding in findings(outcome) {
+        lines.push(line("finding", finding)?);
+    }
+    lines.push(line("summary", Summary::new(outcome, is_check, elapsed))?);
+    Ok(lines)
+}
+
+fn line(kind: &'static str, content: impl Serialize) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string(&Line { kind, content })?;
+    text.push('\n');
+    Ok(text)
+}
