@@ -74,10 +74,22 @@ class Fleets(unittest.TestCase):
         place = {"source": {"file": str(source)}}
         document = {"findings": [{"code": "PTX407", "places": [], **place}]}
         entry = self.folder / "entry"
-        _tasks._keep(entry, document)
-        self.assertEqual(_tasks._cached(entry), document)
+        row = {"file": "k.ptx", "kind": "finding", "code": "PTX407"}
+        kept = _tasks.Kept("k.ptx", [row], _tasks._digests(_tasks._sources(document)))
+        _tasks._keep(entry, kept)
+        self.assertEqual(_tasks._cached(entry), kept)
         source.write_text("bar // ptxcheck-allow PTX407")
         self.assertIsNone(_tasks._cached(entry))
+
+    def test_files_of_one_content_have_their_own_names(self) -> None:
+        twin = self.files / "twin" / "1.ptx"
+        twin.parent.mkdir()
+        twin.write_text((self.files / "1.ptx").read_text())
+        job = fleet.Job("check", cache=str(self.folder / "cache"))
+        first, again = self.run_over(1, job), self.run_over(1, job)
+        self.assertEqual((first.cached, again.cached), (1, 8))
+        for done in (first, again):
+            self.assertEqual(done.rows, self.run_over(1, fleet.Job("check")).rows)
 
     def test_a_poisoned_file_is_a_row(self) -> None:
         unreadable = fleet.FleetInput(str(self.files / "gone.ptx"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -352,44 +353,65 @@ def from_document(kind: type[Made], text: str | bytes | dict[str, Any]) -> Made:
     document = json.loads(text) if isinstance(text, (str, bytes)) else text
     if not isinstance(document, dict):
         raise ValueError("a report is an object")
-    made: Made = _of_class(kind, {**document, "document": document})
+    hint: Any = kind
+    made: Made = _maker(hint)({**document, "document": document})
     return made
 
 
+Make = Callable[[Any], Any]
+"""Makes a value of a document what a field's type has."""
+
+
 @lru_cache(maxsize=None)
-def _fields(kind: type) -> tuple[tuple[str, Any, bool], ...]:
-    """The fields of a class: their names, types, and whether a document has to have them."""
+def _maker(hint: Any) -> Make:
+    """The function that makes values of a type: looked up once, as reports have them by the hundred thousand."""
+    alternatives = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    classes = [one for one in alternatives if dataclasses.is_dataclass(one)]
+    lists = [one for one in alternatives if get_origin(one) is tuple]
+    make_object = _object_maker(classes[0]) if classes else _plain
+    make_element = _maker(get_args(lists[0])[0]) if lists else _plain
+    if not classes and not lists and all(one in LEAVES or get_origin(one) is Literal for one in alternatives):
+        return _same
+
+    def make(value: Any) -> Any:
+        if isinstance(value, dict):
+            return make_object(value)
+        return tuple([make_element(one) for one in value]) if isinstance(value, list) else value
+
+    return make
+
+
+LEAVES = (str, int, float, bool, types.NoneType)
+"""Types of values that a document has as they are."""
+
+
+def _object_maker(kind: Any) -> Make:
+    """The function that makes objects of a class of their fields in a document."""
     hints = get_type_hints(kind)
-    missing = dataclasses.MISSING
-    return tuple(
-        (one.name, hints[one.name], one.default is missing and one.default_factory is missing)
-        for one in dataclasses.fields(kind)
-    )
+    fields = []
+    for one in dataclasses.fields(kind):
+        is_needed = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
+        make = _same if one.name == "document" else _maker(hints[one.name])
+        fields.append((one.name, make, is_needed))
+
+    def make_object(value: dict[str, Any]) -> Any:
+        given = {}
+        for name, make, is_needed in fields:
+            if name in value:
+                given[name] = value[name] if make is _same else make(value[name])
+            elif is_needed:
+                raise ValueError(f"`{name}` of {kind.__name__} is missing")
+        return kind(**given)
+
+    return make_object
 
 
-def _of_class(kind: Any, value: dict[str, Any]) -> Any:
-    given = {}
-    for name, hint, is_needed in _fields(kind):
-        if name in value:
-            given[name] = value[name] if name == "document" else _made(hint, value[name])
-        elif is_needed:
-            raise ValueError(f"`{name}` of {kind.__name__} is missing")
-    return kind(**given)
-
-
-def _made(hint: Any, value: Any) -> Any:
-    """A value of a document as a field's type has it."""
-    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        return _of_class(hint, value)
-    origin = get_origin(hint)
-    if isinstance(value, list):
-        of_list = [part for part in (hint, *get_args(hint)) if get_origin(part) is tuple]
-        element = get_args(of_list[0])[0] if of_list and origin is not dict else Any
-        return tuple(_made(element, part) for part in value)
-    if origin in (Union, types.UnionType) and isinstance(value, dict):
-        for part in get_args(hint):
-            if dataclasses.is_dataclass(part):
-                return _of_class(part, value)
-    if isinstance(value, dict):
-        return {key: _made(Any, part) for key, part in value.items()}
+def _same(value: Any) -> Any:
     return value
+
+
+def _plain(value: Any) -> Any:
+    """A value of which no class says more: its lists become tuples."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return tuple([_plain(part) for part in value]) if isinstance(value, list) else value

@@ -5,16 +5,18 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from .._report import Audit, AuditInput, Finding, Report
+from .._report import Audit, AuditInput, Finding, Image, Kernel, Report
 
 Row = dict[str, Any]
 
 COLUMNS: dict[str, str] = {
     "file": "string", "kind": "string", "number": "int64", "input": "string", "digest": "string", "status": "string",
     "image": "int64", "image_kind": "string", "target": "string", "isa": "string", "bytes": "int64", "packed_bytes": "int64",
-    "role": "string", "kernel": "string", "sm": "string", "ptx": "string", "registers": "int64", "stub": "string",
+    "role": "string", "kernel": "string", "sm": "string", "ptx": "string", "registers": "int64", "copies": "int64",
+    "stub": "string",
     "gpu": "string", "state": "string", "driver": "string", "jit_bytes": "int64", "code": "string", "level": "string",
     "certainty": "string", "message": "string", "source": "string", "line": "int64", "places": "int64",
     "fingerprint": "string", "suppressed": "string", "data": "string",
@@ -25,6 +27,9 @@ COLUMNS: dict[str, str] = {
 `number` counts the rows of one kind of a file.
 """
 
+RUNNABLE = ("loadable", "relocatable")
+"""Roles of images that a program can end up running."""
+
 
 def row_of_failure(name: str, why: str) -> Row:
     """The row of a file that could not be checked."""
@@ -32,7 +37,7 @@ def row_of_failure(name: str, why: str) -> Row:
 
 
 def rows_of(name: str, digest: str, report: Report) -> list[Row]:
-    """The rows of a file."""
+    """The rows of a file, in the order of the table."""
     rows: list[Row] = []
 
     counts: collections.Counter[str] = collections.Counter()
@@ -56,7 +61,7 @@ def rows_of(name: str, digest: str, report: Report) -> list[Row]:
             stubs = sorted({made.stub for made in kernel.definitions if made.stub})
             add(
                 "kernel", input=one.path, kernel=kernel.name, sm=",".join(kernel.sm), ptx=",".join(kernel.ptx),
-                registers=max(resources, default=None), stub=",".join(stubs) or None,
+                registers=max(resources, default=None), copies=_copies(one.images, kernel), stub=",".join(stubs) or None,
             )  # fmt: skip
     for cell in (report.forecast or ()) if isinstance(report, Audit) else ():
         add(
@@ -65,7 +70,16 @@ def rows_of(name: str, digest: str, report: Report) -> list[Row]:
         )  # fmt: skip
     for finding in report.findings:
         add("finding", **_finding(finding))
+    # The numbers of a kind are in their order already.
+    rows.sort(key=lambda row: str(row["kind"]))
     return rows
+
+
+def _copies(all_images: Sequence[Image], kernel: Kernel) -> int:
+    """The most images of one kind, target and role that have a kernel."""
+    having = (all_images[number] for number in kernel.images)
+    images = collections.Counter((image.kind, image.target, image.role) for image in having)
+    return max(images.values(), default=0)
 
 
 def _finding(finding: Finding) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import importlib.util
+import itertools
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from .._errors import PtxcheckError
 from ._engines import Engine
 from ._inputs import FleetInput
-from ._rows import COLUMNS, Row, sort_key
+from ._rows import COLUMNS, Row, row_of_failure, sort_key
 from ._tasks import Job, Result
 
 MAX_LISTED = 20
@@ -43,6 +44,13 @@ class Run:
         """The rows of one kind."""
         return [row for row in self.rows if row["kind"] == kind]
 
+    def add_failure(self, name: str, why: str) -> None:
+        """Adds the row of a file that could not be had."""
+        self.rows.append(row_of_failure(name, why))
+        self.rows.sort(key=sort_key)
+        self.files += 1
+        self.failed += 1
+
     def write(self, path: str) -> None:
         """Writes the table as Parquet, whole or not at all.
 
@@ -54,8 +62,14 @@ class Run:
         import pyarrow.parquet  # type: ignore[import-untyped]
 
         schema = pyarrow.schema([(name, kind) for name, kind in COLUMNS.items()])
-        columns = {name: [row.get(name) for row in self.rows] for name in COLUMNS}
-        table = pyarrow.table(columns, schema=schema)
+        # Rows of one kind have the same columns, and those of a file stand together.
+        parts = [schema.empty_table()]
+        for _, same in itertools.groupby(self.rows, key=lambda row: row["kind"]):
+            rows = list(same)
+            names = set[str]().union(*rows)
+            known = pyarrow.schema([field for field in schema if field.name in names])
+            parts.append(pyarrow.table({name: [row.get(name) for row in rows] for name in known.names}, schema=known))
+        table = pyarrow.concat_tables(parts, promote_options="default")
         try:
             folder = Path(path).resolve().parent
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
@@ -95,5 +109,5 @@ def run(
         done.failed += result.has_failed
         if progress is not None:
             progress(len(results), len(files))
-    done.rows = sorted((row for result in results for row in result.rows), key=sort_key)
+    done.rows = [row for result in sorted(results, key=lambda result: result.name) for row in result.rows]
     return done

@@ -10,11 +10,11 @@ import tempfile
 import threading
 import zlib
 from contextlib import contextmanager
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .._checker import Checker
 from .._errors import CheckFailed, PtxcheckError, UsageError
@@ -24,7 +24,7 @@ from .._settings import Settings
 from ._inputs import FleetInput, file_system
 from ._rows import Row, rows_of, row_of_failure
 
-FORMAT = 1
+FORMAT = 2
 """Version of the entries of the cache."""
 
 
@@ -80,12 +80,10 @@ def run_one(file: FleetInput, job: Job) -> Result:
         with _local_copy(file) as path:
             digest = _digest(path)
             entry = None if job.cache is None else Path(job.cache) / _key(file.name, digest, job)
-            document = None if entry is None else _cached(entry)
-            is_cached = document is not None
-            if document is None:
-                document = _asked(path, job)
-                if entry is not None:
-                    _keep(entry, document)
+            kept = None if entry is None else _cached(entry)
+            if kept is not None:
+                return Result(file.name, kept.rows_of(file.name), is_cached=True)
+            document = _asked(path, job)
     except OSError as error:
         return failed(file, f"cannot read it: {error}")
     except (CheckFailed, UsageError):
@@ -93,7 +91,10 @@ def run_one(file: FleetInput, job: Job) -> Result:
     except PtxcheckError as error:
         return failed(file, str(error))
     report = from_document(Audit if job.method == "audit" else Report, _renamed(document, path, file.name))
-    return Result(file.name, rows_of(file.name, digest, report), is_cached)
+    rows = rows_of(file.name, digest, report)
+    if entry is not None:
+        _keep(entry, Kept(file.name, rows, _digests(_sources(document))))
+    return Result(file.name, rows)
 
 
 def failed(file: FleetInput, why: str) -> Result:
@@ -122,16 +123,35 @@ def _local_copy(file: FleetInput) -> Iterator[str]:
         yield copy
 
 
-def _renamed(document: dict[str, Any], path: str, name: str) -> dict[str, Any]:
-    """The document with the name of the file in place of that of its copy."""
-    if path == name:
-        return document
-    text = json.dumps(document)
-    renamed: dict[str, Any] = json.loads(text.replace(json.dumps(path)[1:-1], json.dumps(name)[1:-1]))
+Renamed = TypeVar("Renamed", bound="dict[str, Any] | list[Row]")
+
+
+def _renamed(content: Renamed, old: str, new: str) -> Renamed:
+    """A document or rows with one name of the file in place of another: that of its copy, or the one that it had before."""
+    if old == new:
+        return content
+    text = json.dumps(content)
+    renamed: Renamed = json.loads(text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1]))
     return renamed
 
 
+LARGE_BYTES = 16 << 20
+"""Digests of files from this size on are kept while the process runs, as long as the file has the same size and time of change."""
+
+
 def _digest(path: str) -> str:
+    about = os.stat(path)
+    if about.st_size < LARGE_BYTES:
+        return _digest_now(path)
+    return _digest_of_state(path, about.st_size, about.st_mtime_ns, about.st_ino)
+
+
+@lru_cache(maxsize=65_536)
+def _digest_of_state(path: str, size: int, time: int, number: int) -> str:
+    return _digest_now(path)
+
+
+def _digest_now(path: str) -> str:
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while piece := file.read(1 << 20):
@@ -153,38 +173,57 @@ def _configurations(job: Job) -> list[str]:
     return named + [str(folder / "ptxcheck.toml") for folder in folders if (folder / "ptxcheck.toml").is_file()][:1]
 
 
-def _sources(document: dict[str, Any]) -> dict[str, str | None]:
-    """The sources that findings are in, which may hold exceptions, with their digests; `None` for those that are not there."""
+def _sources(document: dict[str, Any]) -> list[str]:
+    """The sources that findings are in, which may hold exceptions."""
     files = set()
     for finding in document.get("findings", []):
         for place in [finding, *finding.get("places", [])]:
             source = place.get("source")
             if source:
                 files.add(source["file"])
-    return {file: _digest(file) if os.path.isfile(file) else None for file in sorted(files)}
+    return sorted(files)
 
 
-def _cached(entry: Path) -> dict[str, Any] | None:
+def _digests(files: Iterable[str]) -> dict[str, str | None]:
+    """The digests of files; `None` for those that are not there."""
+    return {file: _digest(file) if os.path.isfile(file) else None for file in files}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An entry of the cache."""
+
+    name: str
+    """The name that the file had."""
+    rows: list[Row]
+    sources: dict[str, str | None]
+    """Sources that were read, with their digests."""
+
+    def rows_of(self, name: str) -> list[Row]:
+        """The rows of a file with this content."""
+        return _renamed(self.rows, self.name, name)
+
+
+def _cached(entry: Path) -> Kept | None:
     try:
-        kept = json.loads(zlib.decompress(entry.read_bytes()))
-        document = kept["document"]
-        is_current = kept["sources"] == _sources(document)
-    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+        kept = Kept(**json.loads(zlib.decompress(entry.read_bytes())))
+        is_current = kept.sources == _digests(kept.sources)
+    except (OSError, ValueError, TypeError, AttributeError, zlib.error):
         # An entry that is not there, or not whole, is made anew.
         return None
-    return document if is_current and isinstance(document, dict) else None
+    return kept if is_current else None
 
 
-def _keep(entry: Path, document: dict[str, Any]) -> None:
+def _keep(entry: Path, kept: Kept) -> None:
     """Writes an entry; another process may write or read it at the same time."""
-    if any(finding["code"] in ("PTX903", "PTX904") for finding in document.get("findings", [])):
+    if any(row.get("code") in ("PTX903", "PTX904") for row in kept.rows):
         # Another run may have more time, or luck.
         return
-    kept = zlib.compress(json.dumps({"document": document, "sources": _sources(document)}).encode(), 1)
+    text = zlib.compress(json.dumps(vars(kept)).encode(), 1)
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=entry.parent, delete=False) as file:
-            file.write(kept)
+            file.write(text)
         os.replace(file.name, entry)
     except OSError:
         # Without a cache, the next run takes longer.
