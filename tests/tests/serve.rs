@@ -208,11 +208,15 @@ fn something_else_than_messages_ends_it() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The tests of the package in `tools/python`, by the interpreter that is there.
+/// The tests of the package in `tools/python`: with Dask and PyArrow where the toolchain has them, else with the interpreter that is
+/// there, and without what needs them.
 #[test]
 fn the_python_package_keeps_its_tests() {
+    let installed = root().join(".toolchain/python");
+    let python = std::fs::read_to_string(installed.join("python"));
+    let python = python.as_deref().map_or("python3", str::trim);
     let is_new = ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"];
-    if !Command::new("python3")
+    if !Command::new(python)
         .args(is_new)
         .status()
         .is_ok_and(|status| status.success())
@@ -221,17 +225,19 @@ fn the_python_package_keeps_its_tests() {
         return;
     }
     let package = root().join("tools/python");
-    let tested = Command::new("python3")
-        .args(["-m", "unittest", "discover", "--start-directory"])
+    let folders = [package.join("src"), installed.join("packages")];
+    let tested = Command::new(python)
+        .args(["-m", "unittest", "discover", "--verbose", "--start-directory"])
         .arg(package.join("tests"))
-        .env("PYTHONPATH", package.join("src"))
+        .env("PYTHONPATH", std::env::join_paths(folders).unwrap())
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PTXCHECK_BIN", binary::path())
         .output()
         .unwrap();
-    assert!(
-        tested.status.success(),
-        "{}",
-        String::from_utf8_lossy(&tested.stderr)
-    );
+    let said = String::from_utf8_lossy(&tested.stderr);
+    assert!(tested.status.success(), "{said}");
+    for needed in ["pyarrow", "dask.distributed", "fsspec"] {
+        let is_left_out = said.contains(&format!("{needed} is not installed"));
+        assert!(!is_left_out || !installed.exists(), "{said}");
+    }
 }

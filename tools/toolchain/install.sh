@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|python|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
 #   python-ir
 #          Triton and Numba from PyPI, pinned by requirements-ir.txt, into .toolchain/python-ir: their LLVM IR is tested
+#   python what the Python package is checked and tested with, from PyPI, pinned by requirements-python.txt, into
+#          .toolchain/python: mypy, pyright, pytest, Dask, PyArrow
 #   chromium
 #          the browser of Debian, which looks at the HTML report
 #   valgrind
@@ -24,7 +26,7 @@
 #          of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
-#   all    nvcc, clang, python-ir, chromium and valgrind; a missing one of the last four is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
+#   all    nvcc, clang, python-ir, python, chromium and valgrind; a missing one of the last five is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -46,6 +48,7 @@ stamp_of() {
   local pins=$requirements
   case $1 in
     python-ir) pins=$here/requirements-ir.txt ;;
+    python) pins=$here/requirements-python.txt ;;
     cargo-deny) pins=$here/requirements-lint.txt ;;
     wheel) pins=$here/requirements-wheel.txt ;;
     cmake-* | pre-commit) pins=$here/requirements-$1.txt ;;
@@ -168,6 +171,20 @@ install_python_ir() {
   publish python-ir "$work/python-ir"
 }
 
+# Sets `missing` and returns 1 where mypy and the others can't be had.
+install_python() {
+  is_current python && return
+  local python
+  python=$(python_with_pip "$work") || { missing="mypy, pyright and Dask come from PyPI, and there is no python3 with pip or venv"; return 1; }
+  if ! "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/python/packages" -r "$here/requirements-python.txt" >>"$log" 2>&1; then
+    missing="pip could not install mypy, pyright and Dask from PyPI (see $log)"
+    return 1
+  fi
+  "$python" -c 'import os, sys; print(os.path.realpath(sys.executable))' >"$work/python/python"
+  publish python "$work/python"
+}
+
 install_cargo_deny() {
   is_current cargo-deny && return
   local python
@@ -259,9 +276,9 @@ install_mlir() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | chromium | valgrind | llvm-22 | llvm-19 | mlir-22 | cargo-deny | packaging | wheel | all) ;;
+  nvcc | clang | python-ir | python | chromium | valgrind | llvm-22 | llvm-19 | mlir-22 | cargo-deny | packaging | wheel | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|python|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]" >&2
     exit 2
     ;;
 esac
@@ -295,10 +312,11 @@ case $what in
     exit
     ;;
 esac
-if [ "$what" != python-ir ] && [ "$what" != chromium ] && [ "$what" != valgrind ]; then
-  install_nvcc
-fi
-for part in clang python-ir chromium valgrind; do
+case $what in
+  python-ir | python | chromium | valgrind) ;;
+  *) install_nvcc ;;
+esac
+for part in clang python-ir python chromium valgrind; do
   if [ "$what" = "$part" ] || [ "$what" = all ]; then
     if ! "install_${part/-/_}"; then
       [ "$what" = all ] && [ "${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ] || skip "$missing"

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import os
+import shlex
 import tempfile
 import unittest
 from pathlib import Path
@@ -13,6 +14,7 @@ from unittest import mock
 
 import ptxcheck
 from ptxcheck import fleet
+from ptxcheck._program import find_program
 from ptxcheck.fleet import _rows, _tasks
 from ptxcheck.fleet.__main__ import main
 
@@ -101,6 +103,33 @@ class Fleets(unittest.TestCase):
         self.assertEqual(done.failed, 7)
         self.assertTrue(all("3 tries" in row["message"] for row in done.rows))
         self.assertIn("7 failed", done.summary())
+
+    def dying_once(self, dies: str) -> str:
+        """A program that dies in a way of its own the first time that it is asked to check, and is the right one after that."""
+        program = self.folder / "program"
+        died = shlex.quote(str(self.folder / "died"))
+        right = shlex.quote(find_program())
+        program.write_text(f'#!/bin/sh\n[ "$1" = serve ] && mkdir {died} 2>/dev/null && {dies}\nexec {right} "$@"\n')
+        program.chmod(0o755)
+        return str(program)
+
+    def test_a_process_that_dies_costs_a_retry(self) -> None:
+        wanted = self.run_over(1, fleet.Job("check")).rows
+        checker = ptxcheck.Checker(program=self.dying_once("exit 1"))
+        self.addCleanup(checker.close)
+        with mock.patch.object(_tasks, "_checker", lambda: checker):
+            done = self.run_over(2, fleet.Job("check"))
+        self.assertTrue((self.folder / "died").is_dir())
+        self.assertEqual((done.rows, done.failed), (wanted, 0))
+
+    @unittest.skipUnless(HAS_DASK, "dask.distributed is not installed")
+    def test_a_worker_of_dask_that_dies_costs_a_retry(self) -> None:
+        wanted = self.run_over(1, fleet.Job("check")).rows
+        # Kills the process that has started it: a worker.
+        with mock.patch.dict(os.environ, {"PTXCHECK_BIN": self.dying_once("kill -9 $PPID")}):
+            done = self.run_over(2, fleet.Job("check"), "dask")
+        self.assertTrue((self.folder / "died").is_dir())
+        self.assertEqual((done.rows, done.failed), (wanted, 0))
 
     def test_options_that_make_no_sense_end_the_run(self) -> None:
         with self.assertRaises(ptxcheck.UsageError):
