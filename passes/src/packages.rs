@@ -121,6 +121,12 @@ impl Package {
 }
 
 impl PackageMember {
+    /// The number of its bytes, unpacked, as far as it is known; 0 where something is wrong with it.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.content.as_ref().map_or(0, Member::size)
+    }
+
     /// Its bytes, unpacked.
     ///
     /// # Errors

@@ -208,8 +208,10 @@ fn flattened(scanned: Vec<Scanned>) -> (Vec<ScannedInput>, Vec<(usize, usize)>, 
     let mut inputs = Vec::with_capacity(scanned.len());
     let (mut places, mut left_out) = (Vec::with_capacity(scanned.len()), Vec::new());
     for (index, scanned) in scanned.into_iter().enumerate() {
-        places.extend((0..scanned.inputs.len()).map(|number| (index, number)));
-        inputs.extend(scanned.inputs);
+        for (number, input) in scanned.inputs {
+            places.push((index, number));
+            inputs.push(input);
+        }
         left_out.extend(scanned.left_out);
     }
     (inputs, places, left_out)
@@ -280,6 +282,7 @@ mod tests {
             input::scan(0, input("a.ptx", CLEAN), &settings, &texts)
                 .inputs
                 .remove(0)
+                .1
         };
         let mut scanned = scan();
         let (report, _) = assemble::assemble(0, scanned, &settings, &texts);

@@ -14,6 +14,7 @@ use crate::recompile::Recompile;
 use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
 use crate::scope::{PathMap, Root, Scope};
+use crate::shard::Deal;
 
 /// The command that starts a worker: a program that calls `worker::serve`. Settings come with each module.
 pub use ptxcheck_worker::Command as WorkerCommand;
@@ -372,6 +373,8 @@ pub struct Settings {
     pub timeout: Option<std::time::Duration>,
     /// Counts the inputs that are done.
     pub progress: Option<Arc<Progress>>,
+    /// The shard whose members of wheels are looked at; without it, all are.
+    pub member_deal: Option<Deal>,
     /// Threads; 0 for one a core.
     pub threads: usize,
     /// Look at what images declare, not at their code.

@@ -1,12 +1,13 @@
 //! Shards: a run dealt over several machines, and merged again.
 //!
 //! Inputs are dealt whole, by their content, so that each machine finds its own without asking the others, whatever the names and the
-//! order. A shard's data has all that its part of the outcome holds; merged shards are the outcome of one run over all inputs, but for
+//! order. Members of wheels can be dealt one by one, by their sizes ([`Settings::member_deal`]). A shard's data has all that its part of the outcome holds; merged shards are the outcome of one run over all inputs, but for
 //! the findings of rules that compare images of different files, and for the number of findings that the configuration leaves out,
 //! which counts copies of one text in several files.
 
 mod lines;
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::Read as _;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Finding, Suppression};
 use crate::fingerprint::ContentHash;
 use crate::inventory::InputReport;
+use crate::packages::PackageMember;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::rule::Level;
@@ -62,11 +64,55 @@ impl Deal {
     /// The inputs of this shard, each with its place among all. Every input is read for it, once.
     #[must_use]
     pub fn pick(self, inputs: Vec<Input>) -> Vec<(usize, Input)> {
+        self.picked(inputs, |_| false)
+    }
+
+    /// The same, with all wheels among them: for runs with [`Settings::member_deal`].
+    #[must_use]
+    pub fn pick_with_wheels(self, inputs: Vec<Input>) -> Vec<(usize, Input)> {
+        self.picked(inputs, Input::has_dealt_members)
+    }
+
+    fn picked(self, inputs: Vec<Input>, is_of_all: impl Fn(&Input) -> bool) -> Vec<(usize, Input)> {
         let numbered = inputs.into_iter().enumerate();
-        let is_ours = |(_, input): &(usize, Input)| {
-            content(input) % u64::from(self.count) + 1 == u64::from(self.number)
-        };
+        let is_ours = |(_, input): &(usize, Input)| is_of_all(input) || self.has(content(input));
         numbered.filter(is_ours).collect()
+    }
+
+    /// True if the shard has what this number is of.
+    fn has(self, number: u64) -> bool {
+        number % u64::from(self.count) + 1 == u64::from(self.number)
+    }
+
+    /// True for the first shard.
+    pub(crate) const fn is_first(self) -> bool {
+        self.number == 1
+    }
+
+    /// For each member of a package, true if it is of this shard. The largest is dealt first, each to the shard that has the fewest bytes
+    /// of the package; the sizes and paths decide which shard begins.
+    pub(crate) fn members(self, members: &[PackageMember]) -> Vec<bool> {
+        let mut begin = ContentHash::new();
+        for member in members {
+            begin.add(member.path.as_bytes());
+            begin.add(&member.size().to_le_bytes());
+        }
+        let begin = begin.number() % u64::from(self.count);
+        let mut largest_first: Vec<usize> = (0..members.len()).collect();
+        largest_first.sort_by_key(|&number| Reverse(members[number].size()));
+        let mut bytes = vec![0_u64; self.count as usize];
+        let mut is_ours = vec![false; members.len()];
+        for number in largest_first {
+            let (fewest, dealt) = bytes
+                .iter()
+                .zip(0_u64..)
+                .min()
+                .map_or((0, 0), |(&fewest, at)| (fewest, at));
+            is_ours[number] = self.has(dealt + begin);
+            // A member without bytes is work, too.
+            bytes[usize::try_from(dealt).unwrap_or(0)] = fewest.saturating_add(members[number].size().max(1));
+        }
+        is_ours
     }
 }
 

@@ -750,24 +750,61 @@ fn shards_of_packages_make_one_run() {
     ]);
     let (_, whole) = run(&folder, "check", "d");
     assert_eq!(paths(&whole).len(), 5);
-    for shard in ["1/3", "2/3", "3/3"] {
-        let file = format!("shard={}.json", &shard[..1]);
-        let output = run_in(
-            &folder,
-            &["check", "--shard", shard, "--output", &file, "--allow-empty", "d"],
-        );
-        assert_ne!(output.status.code(), Some(2), "{output:?}");
-    }
-    let merged = run_in(
-        &folder,
-        &[
-            "merge", "--format", "json", "--places", "all", "1.json", "2.json", "3.json",
-        ],
-    );
-    let (_, merged) = document(&merged, "none");
+    let (merged, _) = merged(&folder, &[]);
     for part in ["inputs", "findings"] {
         assert_eq!(merged[part], whole[part], "{part}");
     }
+}
+
+/// Deals `d` over three shards; the merged document, and the numbers of inputs of the shards.
+fn merged(folder: &TempDir, options: &[&str]) -> (Value, [u64; 3]) {
+    let inputs = [1, 2, 3].map(|number| {
+        let (shard, file) = (format!("{number}/3"), format!("shard={number}.json"));
+        let part = [
+            "check",
+            "--shard",
+            &shard,
+            "--output",
+            &file,
+            "--allow-empty",
+            "d",
+        ];
+        let output = run_in(folder, &[&part[..], &["--format", "json"], options].concat());
+        let part: Value = serde_json::from_slice(&output.stdout).unwrap();
+        part["summary"]["inputs"].as_u64().unwrap()
+    });
+    let merge = ["merge", "--format", "json", "--places", "all"];
+    let output = run_in(folder, &[&merge[..], &["1.json", "2.json", "3.json"]].concat());
+    (document(&output, "none").1, inputs)
+}
+
+/// Of one wheel, each shard has a part: the largest member is dealt first. What can't be opened, and what holds no device code, is of
+/// the first.
+#[test]
+fn members_of_wheels_are_dealt_to_shards() {
+    let small = |name: &str| {
+        (
+            format!("a/{name}.ptx"),
+            BAD.replace("k()", &format!("{name}()")).into_bytes(),
+        )
+    };
+    let mut large = small("large");
+    large.1.resize(1 << 20, b' ');
+    let wheel = zip_of(&[small("p"), large, small("q"), small("r"), small("s")], 8);
+    let folder = folder(&[
+        ("d/x.whl", &wheel),
+        ("d/cut.whl", &wheel[..wheel.len() - 40]),
+        ("d/broken.whl", b"no package"),
+        ("d/empty.whl", &zip_of(&[("a/k.py".to_owned(), Vec::new())], 8)),
+    ]);
+    let (_, whole) = run(&folder, "check", "d");
+    let (merged, inputs) = merged(&folder, &["--shard-members"]);
+    for part in ["inputs", "findings"] {
+        assert_eq!(merged[part], whole[part], "{part}");
+    }
+    assert!(inputs.iter().all(|&count| count > 0), "{inputs:?}");
+    let code = run_in(&folder, &["check", "--shard-members", "d"]).status.code();
+    assert_eq!(code, Some(2), "an option of shards");
 }
 
 #[test]

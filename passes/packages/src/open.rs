@@ -44,6 +44,16 @@ enum Content {
 }
 
 impl Member {
+    /// The number of its bytes, unpacked; of packed members, what the directory of the package says.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match &self.0 {
+            Content::Unpacked(Unpacked::Memory(bytes)) => bytes.len() as u64,
+            Content::Unpacked(Unpacked::File { length, .. }) => *length,
+            Content::Packed(packed) => packed.size(),
+        }
+    }
+
     /// Its bytes.
     ///
     /// # Errors

@@ -238,7 +238,7 @@ const METHODS: [CompressionMethod; 5] = [
 
 impl PackedMember {
     /// Bytes that it unpacks to, as the directory says.
-    fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.place.uncompressed_size_hint()
     }
 

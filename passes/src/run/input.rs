@@ -7,6 +7,7 @@ use super::text_cache::TextCache;
 use crate::deadline::Deadline;
 use crate::packages::Package;
 use crate::settings::Settings;
+use crate::shard::Deal;
 
 /// A file, or bytes, to check. A package stands for its members that hold device code.
 #[derive(Debug)]
@@ -17,11 +18,34 @@ pub struct Input {
     pub bytes: Bytes,
 }
 
+impl Input {
+    /// True for a wheel: its members can be dealt over shards, as each is unpacked by itself.
+    pub(crate) fn has_dealt_members(&self) -> bool {
+        self.bytes.path().is_some() && self.name.ends_with(".whl")
+    }
+}
+
 /// Opens the input with this index, finds its images, and reads each of them. Texts are analysed on the way, each where it comes
 /// up first in the run, but for those that are linked with other inputs: `texts` keeps them until all inputs have been scanned.
 ///
 /// Whatever goes wrong, a panic included, is an error of this input.
 pub(super) fn scan(index: usize, input: Input, settings: &Settings, texts: &TextCache) -> Scanned {
+    let deal = settings.member_deal.filter(|_| input.has_dealt_members());
+    let scanned = scan_part(index, input, deal, settings, texts);
+    // What is no package after all is of one shard.
+    match deal.is_none_or(Deal::is_first) || scanned.is_dealt {
+        true => scanned,
+        false => Scanned::default(),
+    }
+}
+
+fn scan_part(
+    index: usize,
+    input: Input,
+    deal: Option<Deal>,
+    settings: &Settings,
+    texts: &TextCache,
+) -> Scanned {
     let Input { name, bytes } = input;
     let deadline = Deadline::after(settings.timeout);
     let path = bytes.path().map(ToOwned::to_owned);
@@ -30,7 +54,7 @@ pub(super) fn scan(index: usize, input: Input, settings: &Settings, texts: &Text
         Err(error) => return Scanned::refused(&name, error),
     };
     match guarded(|| Ok(Package::of(content))) {
-        Ok(Ok(opened)) => package::scan(index, &name, &opened, &deadline, settings, texts),
+        Ok(Ok(opened)) => package::scan(index, &name, &opened, deal, &deadline, settings, texts),
         Ok(Err(content)) => {
             let place = (index, 0);
             scan_content(place, name, path.as_deref(), &content, &deadline, settings, texts).into()

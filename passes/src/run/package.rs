@@ -11,20 +11,25 @@ use crate::image::InputError;
 use crate::packages::{Additional, Members, Package, PackageMember};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
+use crate::shard::Deal;
 
 /// The inputs that one input stands for, and the names of those that are left out.
 #[derive(Default)]
 pub(super) struct Scanned {
-    pub(super) inputs: Vec<ScannedInput>,
+    /// Each with its number among all that it stands for, in whatever shard they are.
+    pub(super) inputs: Vec<(usize, ScannedInput)>,
     pub(super) left_out: Vec<String>,
+    /// Those of other shards are not among them.
+    pub(super) is_dealt: bool,
 }
 
-/// Scans the members of a package: in parallel, and each with the time of an input. A package without any is an input that holds no
-/// device code.
+/// Scans the members of a package that are of the shard: in parallel, and each with the time of an input. A package without any is an
+/// input that holds no device code.
 pub(super) fn scan(
     index: usize,
     name: &str,
     package: &Package,
+    deal: Option<Deal>,
     deadline: &Deadline,
     settings: &Settings,
     texts: &TextCache,
@@ -48,17 +53,32 @@ pub(super) fn scan(
         Ok(members) => members,
         Err(error) => return Scanned::refused(name, error),
     };
-    let mut inputs: Vec<ScannedInput> = members
+    if members.is_empty() {
+        return Scanned {
+            left_out,
+            ..ScannedInput::without_device_code(name.to_owned()).into()
+        };
+    }
+    let is_ours = deal.map(|deal| deal.members(&members));
+    let ours = |number: usize| is_ours.as_ref().is_none_or(|is_ours| is_ours[number]);
+    let inputs: Vec<(usize, ScannedInput)> = members
         .into_par_iter()
         .enumerate()
-        .map(|(number, member)| scan_member((index, number), member, settings, texts))
+        .filter(|(number, _)| ours(*number))
+        .map(|(number, member)| (number, scan_member((index, number), member, settings, texts)))
         .collect();
-    if inputs.is_empty() {
-        inputs.push(ScannedInput::without_device_code(name.to_owned()));
-    }
     match package.change() {
         Some(change) => Scanned::refused(name, InputError::new(ProblemKind::Unreadable, change)),
-        None => Scanned { inputs, left_out },
+        None => Scanned {
+            inputs,
+            // One shard tells of them.
+            left_out: if deal.is_none_or(Deal::is_first) {
+                left_out
+            } else {
+                Vec::new()
+            },
+            is_dealt: deal.is_some(),
+        },
     }
 }
 
@@ -89,8 +109,9 @@ impl Scanned {
 impl From<ScannedInput> for Scanned {
     fn from(input: ScannedInput) -> Self {
         Self {
-            inputs: vec![input],
+            inputs: vec![(0, input)],
             left_out: Vec::new(),
+            is_dealt: false,
         }
     }
 }

@@ -250,6 +250,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "I/N", conflicts_with_all = ["link_set", "whole_program", "strict_config", "baseline", "write_baseline"])]
     pub shard: Option<Deal>,
 
+    /// Deal the members of wheels as well, one by one: for few and large ones. Where the metadata of wheel variants are checked, wheels
+    /// are dealt whole
+    #[arg(long, requires = "shard")]
+    pub shard_members: bool,
+
     /// Threads; 0 for one a core
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
@@ -396,6 +401,11 @@ pub struct AuditArgs {
     /// `ptxcheck merge` makes one run of
     #[arg(long, value_name = "I/N", conflicts_with_all = ["strict_config", "baseline", "write_baseline"])]
     pub shard: Option<Deal>,
+
+    /// Deal the members of wheels as well, one by one: for few and large ones. Where the metadata of wheel variants are checked, wheels
+    /// are dealt whole
+    #[arg(long, requires = "shard")]
+    pub shard_members: bool,
 
     /// Threads; 0 for one a core
     #[arg(short, long, value_name = "N", default_value_t = 0)]

@@ -12,17 +12,29 @@ use ptxcheck_passes::shard::{self, Deal, ReadError, Shard};
 /// Largest file with shards that is read, in bytes.
 const MAX_SHARD_BYTES: u64 = 4 << 30;
 
-/// Checks all inputs, or those of one shard.
+/// Checks all inputs, or those of one shard. `deals_members`: the members of wheels are dealt as well.
 #[must_use]
-pub fn check(inputs: Vec<Input>, settings: &Settings, deal: Option<Deal>) -> (Outcome, Option<Shard>) {
-    match deal {
-        None => (run::check(inputs, settings), None),
-        Some(deal) => {
-            let all = inputs.len();
-            let (outcome, shard) = shard::check(deal.pick(inputs), settings, deal, all);
-            (outcome, Some(shard))
-        }
-    }
+pub fn check(
+    inputs: Vec<Input>,
+    settings: &Settings,
+    deal: Option<Deal>,
+    deals_members: bool,
+) -> (Outcome, Option<Shard>) {
+    let Some(deal) = deal else {
+        return (run::check(inputs, settings), None);
+    };
+    let all = inputs.len();
+    // The metadata of a wheel variant are held against all of the wheel.
+    let (outcome, shard) = if deals_members && !settings.policy.check_variants {
+        let settings = Settings {
+            member_deal: Some(deal),
+            ..settings.clone()
+        };
+        shard::check(deal.pick_with_wheels(inputs), &settings, deal, all)
+    } else {
+        shard::check(deal.pick(inputs), settings, deal, all)
+    };
+    (outcome, Some(shard))
 }
 
 /// The lines of a shard's file.

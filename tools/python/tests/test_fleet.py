@@ -9,13 +9,14 @@ import os
 import shlex
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 from unittest import mock
 
 import ptxcheck
 from ptxcheck import fleet
 from ptxcheck._program import find_program
-from ptxcheck.fleet import _rows, _tasks
+from ptxcheck.fleet import _engines, _parts, _rows, _tasks
 from ptxcheck.fleet.__main__ import main
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -103,6 +104,56 @@ class Fleets(unittest.TestCase):
         self.assertEqual(done.failed, 7)
         self.assertTrue(all("3 tries" in row["message"] for row in done.rows))
         self.assertIn("7 failed", done.summary())
+
+    def wheel(self) -> str:
+        """A wheel with two large members and two small ones; a cause has places in several."""
+        path = self.folder / "x-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number, text in enumerate((WRONG, WRONG, RIGHT, WRONG)):
+                padding = " " * (100_000 if number < 2 else 0)
+                archive.writestr(f"x/{number}.ptx", f"{text}{padding}\n")
+            archive.writestr("x/__init__.py", "")
+        return str(path)
+
+    def test_large_members_of_a_wheel_are_tasks(self) -> None:
+        files = fleet.find([self.wheel(), str(self.files)])
+        for job in (fleet.Job("check", ("--places=all",)), fleet.Job("audit", ("--gpu", "9.0")), fleet.Job("check")):
+            whole = fleet.run(files, job, fleet.engine("local", workers=1, retries=0, scheduler=None)).rows
+            with mock.patch.object(_parts, "LARGE_MEMBER_BYTES", 100_000), mock.patch.object(
+                _parts, "run_part", wraps=_parts.run_part
+            ) as run_part, mock.patch.object(_engines, "run_part", run_part):
+                wheel = next(file for file in files if file.name.endswith(".whl"))
+                self.assertEqual([_parts.parts_of(file, job) for file in (wheel, files[0])], [3, 1])
+                for workers in (1, 3):
+                    by = fleet.engine("local", workers=workers, retries=0, scheduler=None)
+                    self.assertEqual(fleet.run(files, job, by).rows, whole)
+                self.assertEqual(run_part.call_count, 6)
+                kept = fleet.Job(job.method, job.options, cache=str(self.folder / f"cache-{len(job.options)}"))
+                runs = [fleet.run(files, kept, by) for _ in range(2)]
+                self.assertEqual([done.cached for done in runs], [0, 8])
+                self.assertEqual([done.rows for done in runs], [whole, whole])
+                needs_all = fleet.Job("audit", (*job.options, "--check-variants"))
+                self.assertEqual(_parts.parts_of(wheel, needs_all), 1)
+
+    def test_parts_that_fail_are_a_row(self) -> None:
+        files = fleet.find([self.wheel()])
+        by = fleet.engine("local", workers=2, retries=1, scheduler=None)
+        with mock.patch.object(_parts, "LARGE_MEMBER_BYTES", 100_000):
+            with mock.patch.object(_parts, "find_program", lambda: "/bin/false"):
+                done = fleet.run(files, fleet.Job("check"), by)
+            with self.assertRaises(ptxcheck.UsageError):
+                fleet.run(files, fleet.Job("check", ("--frobnicate",)), by)
+        self.assertEqual([(row["status"], done.failed) for row in done.rows], [("failed", 1)])
+        self.assertIn("2 tries", done.rows[0]["message"])
+
+    @unittest.skipUnless(HAS_DASK, "dask.distributed is not installed")
+    def test_large_members_are_tasks_of_dask(self) -> None:
+        files = fleet.find([self.wheel(), str(self.files)])
+        job = fleet.Job("audit", ("--gpu=9.0",))
+        whole = fleet.run(files, job, fleet.engine("local", workers=1, retries=0, scheduler=None)).rows
+        with mock.patch.object(_parts, "LARGE_MEMBER_BYTES", 100_000):
+            done = fleet.run(files, job, fleet.engine("dask", workers=2, retries=0, scheduler=None))
+        self.assertEqual(done.rows, whole)
 
     def dying_once(self, dies: str) -> str:
         """A program that dies in a way of its own the first time that it is asked to check, and is the right one after that."""

@@ -104,7 +104,7 @@ impl Audited {
             ..settings
         };
         let display = Display::of(progress, args.quiet);
-        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
+        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard, args.shard_members);
         drop(display);
         let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
         args.report.places.apply(&mut outcome);

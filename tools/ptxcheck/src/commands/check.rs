@@ -98,7 +98,7 @@ impl Checked {
             ..settings
         };
         let display = Display::of(progress, args.quiet);
-        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
+        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard, args.shard_members);
         drop(display);
         let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
         args.report.places.apply(&mut outcome);

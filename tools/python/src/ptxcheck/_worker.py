@@ -38,11 +38,12 @@ class Worker:
             [program, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._requests = 0
+        self._is_broken = False
 
     @property
     def is_alive(self) -> bool:
-        """True while the process runs."""
-        return self._process.poll() is None
+        """True while the process runs and has answered everything."""
+        return not self._is_broken and self._process.poll() is None
 
     def close(self) -> None:
         """Ends the process."""
@@ -93,6 +94,8 @@ class Worker:
         try:
             reply = self._exchange(pieces)
         except (OSError, EOFError, ValueError) as error:
+            # It may take a moment to be gone.
+            self._is_broken = True
             self._process.kill()
             if late.is_set():
                 raise CheckTimeout(f"no answer within {timeout:g} s") from None

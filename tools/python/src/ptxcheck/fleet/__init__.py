@@ -1,6 +1,6 @@
 """Checks and audits of many files, by several processes or machines: one row for each finding, image, kernel and forecast.
 
-Each file is a task of its own, so that no task needs another. `local` runs them on this machine, `dask` on a cluster of
+Each file is a task of its own, so that no task needs another; of wheels, each large member is one, too. `local` runs them on this machine, `dask` on a cluster of
 dask.distributed. Results are cached by content, so that a run over files that were seen before reads them and no more. `study` is both
 runs over the wheels of a list of releases.
 """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .._errors import CheckFailed, PtxcheckError
 from ._inputs import FleetInput
+from ._parts import Part, join, parts_of, run_part
 from ._tasks import Job, Result, failed, run_one
 
 
@@ -40,9 +42,36 @@ class Local:
     def results(self, files: Sequence[FleetInput], job: Job) -> Iterator[Result]:
         """See `Engine`. The work is done by processes of the program, one for each thread."""
         with ThreadPoolExecutor(self._workers) as pool:
-            running = [pool.submit(with_retries, file, job, self._tries) for file in files]
-            for one in as_completed(running):
-                yield one.result()
+            results: set[Future[Result]] = set()
+            parts: dict[Future[Part], Split] = {}
+            for file in files:
+                count = parts_of(file, job)
+                if count == 1:
+                    results.add(pool.submit(with_retries, file, job, self._tries))
+                    continue
+                numbers = range(1, count + 1)
+                split = Split(file, [pool.submit(run_part, file, number, count, job, self._tries) for number in numbers])
+                parts.update((part, split) for part in split.parts)
+            while results or parts:
+                running: list[Future[Any]] = [*results, *parts]
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for part in parts.keys() & done:
+                    split = parts.pop(part)
+                    # The last one of a file: those of others are still among the parts.
+                    if split not in parts.values():
+                        made = [part.result() for part in split.parts]
+                        results.add(pool.submit(join, split.file, job, made, self._tries))
+                for result in results & done:
+                    results.remove(result)
+                    yield result.result()
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A file, and its parts."""
+
+    file: FleetInput
+    parts: list[Future[Part]]
 
 
 class Dask:
@@ -58,10 +87,18 @@ class Dask:
         except ImportError as error:
             raise PtxcheckError("the engine `dask` needs dask.distributed: pip install ptxcheck[fleet]") from error
         with self._client(module) as client:
-            tasks = client.map(with_retries, files, job=job, tries=self._tries, key="ptxcheck", pure=False)
-            names = {task.key: file for task, file in zip(tasks, files, strict=True)}
+            counts = [parts_of(file, job) for file in files]
+            tasks = {}
+            for file, count in zip(files, counts, strict=True):
+                if count > 1:
+                    numbers = range(1, count + 1)
+                    parts = [client.submit(run_part, file, number, count, job, self._tries, pure=False) for number in numbers]
+                    tasks[client.submit(join, file, job, parts, self._tries, pure=False)] = file
+            whole = [file for file, count in zip(files, counts, strict=True) if count == 1]
+            mapped = client.map(with_retries, whole, job=job, tries=self._tries, key="ptxcheck", pure=False)
+            tasks.update(zip(mapped, whole, strict=True))
             for task in module.as_completed(tasks):
-                file = names[task.key]
+                file = tasks[task]
                 if task.status == "finished":
                     yield task.result()
                 else:

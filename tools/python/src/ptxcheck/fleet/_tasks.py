@@ -79,7 +79,7 @@ def run_one(file: FleetInput, job: Job) -> Result:
     try:
         with _local_copy(file) as path:
             digest = _digest(path)
-            entry = None if job.cache is None else Path(job.cache) / _key(file.name, digest, job)
+            entry = _entry(file, digest, job)
             kept = None if entry is None else _cached(entry)
             if kept is not None:
                 return Result(file.name, kept.rows_of(file.name), is_cached=True)
@@ -90,11 +90,39 @@ def run_one(file: FleetInput, job: Job) -> Result:
         raise
     except PtxcheckError as error:
         return failed(file, str(error))
-    report = from_document(Audit if job.method == "audit" else Report, _renamed(document, path, file.name))
+    return _finished(file, job, digest, _renamed(document, path, file.name))
+
+
+def finished(file: FleetInput, job: Job, document: dict[str, Any]) -> Result:
+    """The result of a file of this machine, from its report.
+
+    Raises:
+        OSError: the file is gone.
+    """
+    return _finished(file, job, _digest(file.name), document)
+
+
+def _finished(file: FleetInput, job: Job, digest: str, document: dict[str, Any]) -> Result:
+    report = from_document(Audit if job.method == "audit" else Report, document)
     rows = rows_of(file.name, digest, report)
+    entry = _entry(file, digest, job)
     if entry is not None:
         _keep(entry, Kept(file.name, rows, _digests(_sources(document))))
     return Result(file.name, rows)
+
+
+def is_cached(file: FleetInput, job: Job) -> bool:
+    """True if the cache has the result of a file of this machine.
+
+    Raises:
+        OSError: the file is gone.
+    """
+    entry = None if job.cache is None else _entry(file, _digest(file.name), job)
+    return entry is not None and _cached(entry) is not None
+
+
+def _entry(file: FleetInput, digest: str, job: Job) -> Path | None:
+    return None if job.cache is None else Path(job.cache) / _key(file.name, digest, job)
 
 
 def failed(file: FleetInput, why: str) -> Result:
