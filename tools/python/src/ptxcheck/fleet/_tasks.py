@@ -21,6 +21,7 @@ from .._errors import CheckFailed, PtxcheckError, UsageError
 from .._program import find_program
 from .._report import Audit, Report, from_document
 from .._settings import Settings
+from ._digest import digest_of
 from ._inputs import FleetInput, file_system
 from ._rows import Row, rows_of, row_of_failure
 
@@ -78,7 +79,7 @@ def run_one(file: FleetInput, job: Job) -> Result:
     """
     try:
         with _local_copy(file) as path:
-            digest = _digest(path)
+            digest = digest_of(path)
             entry = _entry(file, digest, job)
             kept = None if entry is None else _cached(entry)
             if kept is not None:
@@ -99,7 +100,7 @@ def finished(file: FleetInput, job: Job, document: dict[str, Any]) -> Result:
     Raises:
         OSError: the file is gone.
     """
-    return _finished(file, job, _digest(file.name), document)
+    return _finished(file, job, digest_of(file.name), document)
 
 
 def _finished(file: FleetInput, job: Job, digest: str, document: dict[str, Any]) -> Result:
@@ -117,7 +118,7 @@ def is_cached(file: FleetInput, job: Job) -> bool:
     Raises:
         OSError: the file is gone.
     """
-    entry = None if job.cache is None else _entry(file, _digest(file.name), job)
+    entry = None if job.cache is None else _entry(file, digest_of(file.name), job)
     return entry is not None and _cached(entry) is not None
 
 
@@ -163,33 +164,9 @@ def _renamed(content: Renamed, old: str, new: str) -> Renamed:
     return renamed
 
 
-LARGE_BYTES = 16 << 20
-"""Digests of files from this size on are kept while the process runs, as long as the file has the same size and time of change."""
-
-
-def _digest(path: str) -> str:
-    about = os.stat(path)
-    if about.st_size < LARGE_BYTES:
-        return _digest_now(path)
-    return _digest_of_state(path, about.st_size, about.st_mtime_ns, about.st_ino)
-
-
-@lru_cache(maxsize=65_536)
-def _digest_of_state(path: str, size: int, time: int, number: int) -> str:
-    return _digest_now(path)
-
-
-def _digest_now(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
 def _key(name: str, digest: str, job: Job) -> str:
     """The name of a cache entry: of the content, the name, which reports have, the settings, and the program."""
-    configuration = [_digest(path) for path in _configurations(job) if os.path.isfile(path)]
+    configuration = [digest_of(path) for path in _configurations(job) if os.path.isfile(path)]
     parts = [FORMAT, version(), job.method, job.options, configuration, os.path.basename(name), digest]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -214,7 +191,7 @@ def _sources(document: dict[str, Any]) -> list[str]:
 
 def _digests(files: Iterable[str]) -> dict[str, str | None]:
     """The digests of files; `None` for those that are not there."""
-    return {file: _digest(file) if os.path.isfile(file) else None for file in files}
+    return {file: digest_of(file) if os.path.isfile(file) else None for file in files}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import PtxcheckError
+from ._digest import digest_of
 
 HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
@@ -92,11 +92,7 @@ def is_right(wheel: Path, release: Release) -> bool:
     """True if a wheel has one of the digests of the list, or the list has none."""
     if not release.digests:
         return True
-    with wheel.open("rb") as file:
-        digest = hashlib.sha256()
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest() in release.digests
+    return digest_of(str(wheel)) in release.digests
 
 
 def _problem(said: str) -> str:
