@@ -1,6 +1,6 @@
 """pytest plugin: checks what compilers of kernels make while tests run.
 
-`pytest --ptxcheck` takes the PTX of each kernel that Triton and Numba compile, and `--ptxcheck-dir DIR` what a folder gains: caches and
+`pytest --ptxcheck` takes the PTX of each kernel that Triton, Numba and numba-cuda-mlir compile, and `--ptxcheck-dir DIR` what a folder gains: caches and
 dumps of other compilers. Each content is checked once, and the test during which it came first fails for its errors. What comes while
 tests are collected counts for the run.
 """
@@ -8,6 +8,7 @@ tests are collected counts for the run.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import sys
 import tempfile
@@ -182,6 +183,49 @@ class NumbaHook:
         return get_asm
 
 
+class NumbaMlirHook:
+    """Takes the PTX of kernels that numba-cuda-mlir compiles, by a wrapper around the function that ends each compilation."""
+
+    PACKAGE = "numba_cuda_mlir"
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._module: Any = None
+        self._original: Any = None
+
+    def install(self) -> None:
+        """Wraps the function, if the package is imported and that was not done."""
+        if self._module is not None or self.PACKAGE not in sys.modules:
+            return
+        try:
+            # The package imports it when it first compiles.
+            module: Any = importlib.import_module(f"{self.PACKAGE}.mlir_optimization")
+        except ImportError:
+            return
+        if hasattr(module, "optimize") and hasattr(module, "get_ptx"):
+            self._module, self._original = module, module.optimize
+            module.optimize = self._optimize
+
+    def remove(self) -> None:
+        """Takes the wrapper off."""
+        if self._module is not None and self._module.optimize == self._optimize:
+            self._module.optimize = self._original
+        self._module = None
+
+    def _optimize(self, compiled: Any, *args: Any, **options: Any) -> Any:
+        module, done = self._module, self._original(compiled, *args, **options)
+        try:
+            # With link-time optimisation, PTX is made for those who ask for it.
+            text = compiled.metadata.get("ptx") or module.get_ptx(compiled)
+            name = compiled.metadata.get("func_name") or "kernel"
+        except Exception:
+            # A compilation that works must not fail for a look at it.
+            return done
+        if text:
+            self._collector.add(f"numba-cuda-mlir/{name}.ptx", text)
+        return done
+
+
 @dataclass
 class Tally:
     """Results of a run, for its summary."""
@@ -197,7 +241,7 @@ class Plugin:
 
     def __init__(self, config: pytest.Config, claims: Path) -> None:
         self._collector = Collector()
-        self._hooks = (TritonHook(self._collector), NumbaHook(self._collector))
+        self._hooks = (TritonHook(self._collector), NumbaHook(self._collector), NumbaMlirHook(self._collector))
         self._folders = [Folder(Path(path)) for path in config.getoption("ptxcheck_dir") or ()]
         options = [*config.getini("ptxcheck_options"), *(config.getoption("ptxcheck_option") or ())]
         self._settings = Settings(options=options)
@@ -336,7 +380,7 @@ def shown(finding: Finding) -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options."""
     group = parser.getgroup("ptxcheck", "device code that tests compile")
-    group.addoption("--ptxcheck", action="store_true", help="check the kernels that Triton and Numba compile during tests")
+    group.addoption("--ptxcheck", action="store_true", help="check the kernels that Triton, Numba and numba-cuda-mlir compile during tests")
     group.addoption(
         "--ptxcheck-dir",
         action="append",
