@@ -137,3 +137,63 @@ __global__ void two_rounds(int *out, const int *in) {
   WAIT(&full, 1);
   out[threadIdx.x] = sum + tile[threadIdx.x / 2];
 }
+
+// Two copies, a part that is left out, and a barrier that another thread expects bytes at.
+__global__ void two_copies(int *out, const int *in) {
+  __shared__ alignas(128) int tile[2][256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    EXPECT(&full, 2048);
+    BULK_LOAD(tile[0], in, 1024, &full);
+    BULK_LOAD(tile[1], in + 256, 1024, &full);
+  }
+  WAIT(&full, 0);
+  out[threadIdx.x] = tile[0][threadIdx.x] + tile[1][threadIdx.x];
+}
+
+__global__ void by_condition(int *out, const int *in, int n) {
+  __shared__ alignas(128) int tile[2][256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    EXPECT(&full, 1024);
+    BULK_LOAD(tile[0], in, 1024, &full);
+    if (n > 1) {
+      asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(SHARED(&full)), "r"(1024u) : "memory");
+      BULK_LOAD(tile[1], in + 256, 1024, &full);
+    }
+  }
+  WAIT(&full, 0);
+  out[threadIdx.x] = tile[0][threadIdx.x] + (n > 1 ? tile[1][threadIdx.x] : 0);
+}
+
+__global__ void by_two_threads(int *out, const int *in) {
+  __shared__ alignas(128) int tile[2][256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    EXPECT(&full, 2048);
+    BULK_LOAD(tile[0], in, 1024, &full);
+  }
+  if (threadIdx.x == 32) BULK_LOAD(tile[1], in + 256, 1024, &full);
+  WAIT(&full, 0);
+  out[threadIdx.x] = tile[0][threadIdx.x] + tile[1][threadIdx.x];
+}
+
+// In rounds: each expects what it brings.
+__global__ void in_rounds(int *out, const int *in, int n) {
+  __shared__ alignas(128) int tile[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) EXPECT(&full, 4096);
+  for (int i = 0; i < 4; i++) {
+    if (threadIdx.x == 0) BULK_LOAD(tile, in + i * 256, 1024, &full);
+  }
+  WAIT(&full, 0);
+  out[threadIdx.x] = tile[threadIdx.x];
+}

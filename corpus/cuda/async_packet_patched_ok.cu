@@ -60,28 +60,6 @@ __global__ void header(int *out, const int *in) {
   }
 }
 
-// The fence is the sender's.
-__global__ void fenced_after(int *out, const int *in) {
-  __shared__ alignas(128) int packet[256];
-  __shared__ alignas(8) unsigned long long full;
-  if (threadIdx.x == 0) {
-    INIT(&full, 1);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    EXPECT(&full, 1024);
-    BULK_LOAD(packet, in, 1024, &full);
-  }
-  WAIT(&full, 0);
-  packet[threadIdx.x] += 1;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    FENCE();
-    BULK_STORE(out, packet, 1024);
-    BULK_DONE();
-  }
-}
-
 // In rounds, with a stage that a number in a register picks.
 __global__ void rounds(int *out, const int *in, int n) {
   __shared__ alignas(128) int packets[2][256];
@@ -140,6 +118,68 @@ __global__ void filled_again(int *out, const int *in) {
     EXPECT(&full, 1024);
     BULK_LOAD(packet, in, 1024, &full);
     WAIT(&full, 0);
+    BULK_STORE(out, packet, 1024);
+    BULK_DONE();
+  }
+}
+
+// What the sender has changed is not sent, or by another thread, or is fenced by those that it waits for.
+__global__ void others_words(int *out, const int *in, int by) {
+  __shared__ alignas(128) int packet[512];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    EXPECT(&full, 1024);
+    BULK_LOAD(packet, in, 1024, &full);
+  }
+  WAIT(&full, 0);
+  packet[256 + threadIdx.x] = packet[threadIdx.x] + by;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out, packet, 1024);
+    BULK_DONE();
+  }
+  out[256 + threadIdx.x] = packet[256 + (threadIdx.x ^ 1)];
+}
+
+__global__ void by_warps(int *out, const int *in, int carried) {
+  __shared__ alignas(128) int packets[8][64];
+  __shared__ alignas(8) unsigned long long full[8];
+  unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int *packet = packets[warp];
+  if (lane == 0) {
+    INIT(&full[warp], 1);
+    EXPECT(&full[warp], 256);
+    BULK_LOAD(packet, in + warp * 64, 256, &full[warp]);
+  }
+  __syncwarp();
+  WAIT(&full[warp], 0);
+  packet[lane] = carried;
+  FENCE();
+  __syncwarp();
+  ELECTED(sends);
+  if (sends) {
+    BULK_STORE(out + warp * 64, packet, 256);
+    BULK_DONE();
+  }
+}
+
+// The first thread changes what the second one sends, who fences.
+__global__ void handed_on(int *out, const int *in, int by) {
+  __shared__ alignas(128) int packet[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    EXPECT(&full, 1024);
+    BULK_LOAD(packet, in, 1024, &full);
+    WAIT(&full, 0);
+    packet[0] += by;
+  }
+  __syncthreads();
+  if (threadIdx.x == 32) {
+    FENCE();
     BULK_STORE(out, packet, 1024);
     BULK_DONE();
   }

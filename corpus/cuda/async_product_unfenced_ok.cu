@@ -5,10 +5,10 @@
 
 #define SHARED(p) static_cast<unsigned>(__cvta_generic_to_shared(p))
 #define DESCRIPTOR(p) ((static_cast<unsigned long long>(SHARED(p) & 0x3ffff) >> 4) | 1ull << 46 | 8ull << 16 | 64ull << 32)
-#define PRODUCT(to, left, right, kind)                                                                           \
-  asm volatile("{\n\t.reg .pred adds;\n\tsetp.ne.b32 adds, 0, 0;\n\t"                                             \
-               "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, adds;\n\t}" ::"r"(to), "l"(left), "l"(right), \
-               "r"(kind) : "memory")
+#define PRODUCT(to, left, right, kind)                                                                              \
+  asm volatile(                                                                                                     \
+      "{ .reg .pred adds; setp.ne.b32 adds, 0, 0; tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, adds; }" ::"r"( \
+          to), "l"(left), "l"(right), "r"(kind) : "memory")
 #define PRODUCT_ARRIVES(bar)                                                                                   \
   asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(SHARED(bar)) \
                : "memory")

@@ -104,3 +104,50 @@ __global__ void beside(int *out, const int *in) {
   WAIT_GROUP(0);
   out[threadIdx.x] = sum + tile[threadIdx.x];
 }
+
+// The wait is another thread's, in front of the barrier; the tile is also written by stores; a round later.
+__global__ void waited_by_one(int *out, const int *in) {
+  __shared__ alignas(128) int tile[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, 1024);
+    BULK_LOAD(tile, in, 1024, &full);
+    WAIT(&full, 0);
+  }
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x ^ 32];
+}
+
+__global__ void stored_as_well(int *out, const int *in) {
+  __shared__ alignas(128) int tile[512];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, 1024);
+    BULK_LOAD(tile, in, 1024, &full);
+  }
+  tile[256 + threadIdx.x] = 1;
+  __syncthreads();
+  int other = tile[256 + (threadIdx.x ^ 1)];
+  WAIT(&full, 0);
+  out[threadIdx.x] = tile[threadIdx.x] + other;
+}
+
+__global__ void round_by_round(int *out, const int *in, int n) {
+  __shared__ alignas(128) int tile[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  int sum = 0;
+  for (int i = 0; i < n; i++) {
+    if (i > 0) sum += tile[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      EXPECT(&full, 1024);
+      BULK_LOAD(tile, in + i * 256, 1024, &full);
+    }
+    WAIT(&full, i & 1);
+  }
+  out[threadIdx.x] = sum;
+}

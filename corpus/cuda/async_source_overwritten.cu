@@ -28,7 +28,7 @@ __global__ void straight(int *out) {
     FENCE();
     BULK_STORE(out, line, 16);
     BULK_COMMIT();
-    line[0] = blockIdx.x + 1;  //~[O3] PTX704
+    line[0] = blockIdx.x + 1;  //~ PTX704
     FENCE();
     BULK_WAIT_READ(0);
     BULK_STORE(out + 4, line, 16);
@@ -53,12 +53,51 @@ __global__ void depth_equals_stages(int *out, const int *in) {
     BULK_COMMIT();
     BULK_WAIT_READ(1);
     EXPECT(&full[0], 1024);
-    BULK_LOAD(stages[0], in + 512, 1024, &full[0]);  //~[O3] PTX704
+    BULK_LOAD(stages[0], in + 512, 1024, &full[0]);  //~ PTX704
     WAIT(&full[1], 0);
     BULK_STORE(out + 256, stages[1], 1024);
     BULK_COMMIT();
     WAIT(&full[0], 1);
     BULK_STORE(out + 512, stages[0], 1024);
+    BULK_COMMIT();
+    BULK_WAIT_READ(0);
+  }
+}
+
+// The wait stands behind the loop: the next round writes while the copy of this one reads.
+__global__ void wait_behind_the_loop(int *out, const int *in) {
+  __shared__ alignas(128) int tile[256];
+#pragma unroll 1
+  for (int i = 0; i < 6; i++) {
+    tile[threadIdx.x] = in[i * 256 + threadIdx.x];  //~ PTX704
+    FENCE();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      BULK_STORE(out + i * 256, tile, 1024);
+      BULK_COMMIT();
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) BULK_WAIT_READ(0);
+}
+
+// All threads write what the first one sends.
+__global__ void by_all(int *out, const int *in) {
+  __shared__ alignas(128) int tile[256];
+  tile[threadIdx.x] = in[threadIdx.x];
+  FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out, tile, 1024);
+    BULK_COMMIT();
+  }
+  __syncthreads();
+  tile[threadIdx.x] = in[256 + threadIdx.x];  //~ PTX704
+  if (threadIdx.x == 0) BULK_WAIT_READ(0);
+  FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out + 256, tile, 1024);
     BULK_COMMIT();
     BULK_WAIT_READ(0);
   }

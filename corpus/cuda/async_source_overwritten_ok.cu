@@ -146,3 +146,73 @@ __global__ void two_stages(int *out, const int *in, int rounds) {
   }
   if (threadIdx.x == 0) BULK_WAIT_READ(0);
 }
+
+// The first thread waits in each round, before all write again.
+__global__ void wait_in_the_loop(int *out, const int *in) {
+  __shared__ alignas(128) int tile[256];
+#pragma unroll 1
+  for (int i = 0; i < 6; i++) {
+    if (threadIdx.x == 0) BULK_WAIT_READ(0);
+    __syncthreads();
+    tile[threadIdx.x] = in[i * 256 + threadIdx.x];
+    FENCE();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      BULK_STORE(out + i * 256, tile, 1024);
+      BULK_COMMIT();
+    }
+  }
+  if (threadIdx.x == 0) BULK_WAIT_READ(0);
+}
+
+// One round only.
+__global__ void one_round(int *out, const int *in, int n) {
+  __shared__ alignas(128) int tile[256];
+#pragma unroll 1
+  for (int i = 0; i < 6; i++) {
+    tile[threadIdx.x] = in[i * 256 + threadIdx.x];
+    FENCE();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      BULK_STORE(out + i * 256, tile, 1024);
+      BULK_COMMIT();
+    }
+    if (i >= 0) break;
+  }
+  if (threadIdx.x == 0) BULK_WAIT_READ(0);
+}
+
+// The first thread's words are not among those that are sent.
+__global__ void others(int *out, const int *in) {
+  __shared__ alignas(128) int tile[512];
+  tile[threadIdx.x] = in[threadIdx.x];
+  FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out, tile, 1024);
+    BULK_COMMIT();
+  }
+  __syncthreads();
+  tile[256 + threadIdx.x] = in[256 + threadIdx.x];
+  __syncthreads();
+  out[256 + threadIdx.x] = tile[256 + (threadIdx.x ^ 1)];
+  if (threadIdx.x == 0) BULK_WAIT_READ(0);
+}
+
+// Two tiles in turn, of which one may be under way.
+__global__ void in_turn(int *out, const int *in) {
+  __shared__ alignas(128) int tiles[2][256];
+#pragma unroll 1
+  for (int i = 0; i < 6; i++) {
+    if (threadIdx.x == 0) BULK_WAIT_READ(1);
+    __syncthreads();
+    tiles[i & 1][threadIdx.x] = in[i * 256 + threadIdx.x];
+    FENCE();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      BULK_STORE(out + i * 256, tiles[i & 1], 1024);
+      BULK_COMMIT();
+    }
+  }
+  if (threadIdx.x == 0) BULK_WAIT_READ(0);
+}

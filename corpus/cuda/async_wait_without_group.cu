@@ -5,6 +5,7 @@
 #define FENCE() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 #define COPY(to, from) \
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(SHARED(to)), "l"(__cvta_generic_to_global(from)) : "memory")
+#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT_GROUP(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #define BULK_STORE(to, from, bytes)                                                                             \
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)), \
@@ -41,4 +42,14 @@ __global__ void bulk_without_commit(int *out, int value) {
     BULK_STORE(out, tile, 1024);
     BULK_WAIT_READ(0);  //~ PTX703
   }
+}
+
+// The wait stands in front of the commit.
+__global__ void wait_first(int *out, const int *in) {
+  __shared__ int tile[256];
+  COPY(&tile[threadIdx.x], in + threadIdx.x);
+  WAIT_GROUP(0);  //~ PTX703
+  COMMIT();
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];
 }

@@ -92,3 +92,14 @@ __global__ void left_to_the_end(int *out, const int *in) {
     BULK_COMMIT();
   }
 }
+
+// A wait that has nothing to wait for yet, and a later one.
+__global__ void two_waits(int *out, const int *in) {
+  __shared__ int tile[256];
+  COPY(&tile[threadIdx.x], in + threadIdx.x);
+  WAIT_GROUP(0);
+  COMMIT();
+  WAIT_GROUP(0);
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}

@@ -66,3 +66,55 @@ __global__ void by_another(int *out) {
   WAIT(&second, 0);
   out[threadIdx.x] = 1;
 }
+
+// By one thread that does all else with it, too; and by a flag.
+__global__ void by_itself(int *out, const int *in) {
+  __shared__ alignas(128) int tile[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, 1024);
+    BULK_LOAD(tile, in, 1024, &full);
+    WAIT(&full, 0);
+  }
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
+__global__ void by_a_flag(int *out) {
+  __shared__ alignas(8) unsigned long long all;
+  __shared__ volatile int ready;
+  ready = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    INIT(&all, blockDim.x);
+    __threadfence_block();
+    ready = 1;
+  }
+  while (!ready) {
+  }
+  __threadfence_block();
+  ARRIVE(&all);
+  WAIT(&all, 0);
+  out[threadIdx.x] = 1;
+}
+
+// Two barriers, of which the thread initialises the one that it uses.
+__global__ void two(int *out, const int *in) {
+  __shared__ alignas(128) int tiles[2][256];
+  __shared__ alignas(8) unsigned long long full[2];
+  if (threadIdx.x == 0) {
+    INIT(&full[0], 1);
+    EXPECT(&full[0], 1024);
+    BULK_LOAD(tiles[0], in, 1024, &full[0]);
+  }
+  if (threadIdx.x == 32) {
+    INIT(&full[1], 1);
+    EXPECT(&full[1], 1024);
+    BULK_LOAD(tiles[1], in + 256, 1024, &full[1]);
+  }
+  __syncthreads();
+  WAIT(&full[0], 0);
+  WAIT(&full[1], 0);
+  out[threadIdx.x] = tiles[0][threadIdx.x] + tiles[1][threadIdx.x];
+}

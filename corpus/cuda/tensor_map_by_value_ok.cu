@@ -57,3 +57,19 @@ __global__ void through_a_function(const __grid_constant__ CUtensorMap map, int 
   ask_ahead(&map);
   out[threadIdx.x] = 1;
 }
+
+// Through a function.
+__device__ __noinline__ void bring(int *tile, const CUtensorMap *map, unsigned long long *full) {
+  EXPECT(full, 1024);
+  TENSOR_LOAD(tile, map, 0, 0, full);
+}
+
+__global__ void by_a_function(const __grid_constant__ CUtensorMap map, int *out) {
+  __shared__ alignas(128) int tile[8][32];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) bring(&tile[0][0], &map, &full);
+  WAIT(&full, 0);
+  out[threadIdx.x] = tile[threadIdx.x / 32][threadIdx.x % 32];
+}

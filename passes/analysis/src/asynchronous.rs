@@ -4,29 +4,37 @@
 //! kernel.rs     the operations that a kernel may execute, and whether there is code that nobody sees
 //! operand.rs    the constants among their operands, in the contexts that decide them
 //! pointed.rs    the memory that an address certainly points into
+//! handed.rs     functions that only convert a pointer
 //! flow.rs       what may be executed behind what, through calls
 //! pending.rs    the copies that are under way at a place
-//! spot.rs       addresses that are certainly the same
+//! view.rs       the part of a body that one thread executes
+//! sum.rs        addresses as sums, and how far apart two of them are
+//! round.rs      loops, and whether they have a second round
 //! size.rs       bytes that copies access
 //! overlap.rs    accesses to bytes that a copy under way still needs
 //! ```
 
 mod flow;
+mod handed;
 mod kernel;
 mod operand;
 mod overlap;
 mod pending;
 mod pointed;
+mod round;
 mod size;
-mod spot;
+mod sum;
+mod view;
 
 pub use flow::Flow;
+pub use handed::{handed_on, hands_on};
 pub(crate) use kernel::kernels;
 pub use kernel::{AsyncKernel, AsyncSite};
 pub use operand::AsyncOperands;
 pub(crate) use operand::operands;
-pub use overlap::{End, accesses_under_way};
+pub use overlap::{End, UnderWay, Ways, accesses_under_way};
 pub use pending::{Pending, PendingCopy, States};
-pub use pointed::{Pointed, accessed, pointed};
+pub use pointed::{Pointed, accessed, may_point, pointed};
 pub use size::Sizes;
-pub use spot::{Spot, SpotBase, distance, leads, spot};
+pub use sum::{AddressSum, constant_bounds, constant_place, leads, overlap};
+pub use view::View;

@@ -262,6 +262,18 @@ pub(crate) const MAX_SAME_DEPTH: usize = 6;
 /// Most instructions that an address is followed through to the memories that it may point into. Beyond, it may point anywhere.
 pub(crate) const MAX_POINTED_STEPS: usize = 256;
 
+/// Most definitions that an address of an asynchronous operation is followed through, to be written as a sum.
+pub(crate) const MAX_SUM_STEPS: usize = 64;
+
+/// Most addends of such a sum.
+pub(crate) const MAX_SUM_ATOMS: usize = 8;
+
+/// Most instructions of a function that is asked whether it returns an address that it is passed.
+pub(crate) const MAX_HANDED_INSTRUCTIONS: usize = 32;
+
+/// Most loops of one body whose later rounds are searched for copies under way.
+pub(crate) const MAX_ASYNC_LOOPS: usize = 64;
+
 /// Most copies of one body that are followed until they are complete. Beyond, nothing is known of any.
 pub(crate) const MAX_PENDING_COPIES: usize = 1_024;
 

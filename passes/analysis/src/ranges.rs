@@ -55,7 +55,7 @@ fn decide(condition: Condition, bits: u8, a: Range, b: Range) -> Option<bool> {
 }
 
 /// The range of an operand that is compared at so many bits; `None` where nothing narrows it.
-fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bits: u8) -> Option<Range> {
+pub(crate) fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bits: u8) -> Option<Range> {
     let (mut current, mut shift, mut most) = (value, 0, ones(bits));
     for _ in 0..MAX_PREDICATE_STEPS {
         let found = match current {

@@ -191,7 +191,8 @@ fn tensor_core(m: &Modifiers<'_>) -> Option<AsyncOp> {
         b"cp" => AsyncOp::Matrix(MatrixAsync::Copy),
         b"commit" => AsyncOp::Mbarrier(MbarrierOp::ArriveAfterProducts),
         // They read and write tensor memory and registers.
-        b"ld" | b"st" | b"shift" | b"wait" | b"fence" => return None,
+        b"ld" | b"st" | b"shift" => return None,
+        name if name.starts_with(b"wait::") || name.starts_with(b"fence::") => return None,
         _ => AsyncOp::Unknown,
     })
 }

@@ -41,19 +41,20 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite. Either the thread that loads has certainly started the copy, to bytes at a constant distance from what it
-//! loads, and on no way in between is a wait that can complete it; groups are counted by constants. Or the variable is filled by nothing
+//! A finding is definite. Either the thread that loads, or one that the code tells from others by its number, has certainly started the copy, to
+//! bytes that certainly overlap what it loads, and on no way in between is a wait that can complete it; groups are counted by constants; on some ways
+//! only, it is potential. Or the variable is filled by nothing
 //! but `cp.async` in the whole kernel, and no wait for those comes before the load at all. Waits in functions, by other threads with a barrier
 //! behind, and copies under a condition that the load is not under make it silent.
 
-use crate::analysis::Analyses;
 use crate::analysis::asynchronous::{
-    AsyncKernel, End, Pending, SpotBase, accessed, accesses_under_way, leads, spot,
+    AddressSum, AsyncKernel, End, UnderWay, View, Ways, accessed, accesses_under_way, constant_bounds,
+    constant_place, leads,
 };
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{
-    AccessKind, AsyncOp, Asynchronous, Body, CopyKind, FunctionId, InstructionId, MbarrierOp, Op, Space,
-    SymbolId,
+    AccessKind, AsyncOp, Asynchronous, Completion, CopyKind, CopyWay, FunctionId, InstructionId, MbarrierOp,
+    Op, Space, SymbolId,
 };
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
@@ -68,7 +69,7 @@ pub static RULE: Rule = Rule {
     summary: "what an asynchronous copy brings is read before anything has waited for it",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -86,30 +87,23 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if function.is_damaged || module.deadline.is_over_at_step() || body.asynchronous.is_empty() {
             continue;
         }
-        let Some(pending) = Pending::new(body) else {
-            continue;
-        };
-        let sizes = module.async_sizes();
-        for (load, copy) in accesses_under_way(module, sizes, (id, body), &pending, End::Destination, reads) {
-            found.push((id, load));
-            one(id, (load, copy), report);
+        for one in accesses_under_way(module, module.async_sizes(), id, End::Destination, reads) {
+            found.push((id, one.access));
+            self::one(id, &one, report);
         }
     }
     for kernel in module.asynchronous() {
-        if !kernel.is_open && kernel.any(is_element) {
+        if !kernel.is_open && kernel.any(writes) {
             by_others(module, kernel, &mut found, report);
         }
     }
 }
 
-const fn is_element(op: AsyncOp) -> bool {
-    matches!(op, AsyncOp::Copy(copy) if matches!(copy.kind, CopyKind::Element))
-}
-
-fn one(id: FunctionId, (load, copy): (InstructionId, Asynchronous), report: &mut Report<'_>) {
+fn one(id: FunctionId, found: &UnderWay, report: &mut Report<'_>) {
+    let copy = &found.copy;
     let noun = text::noun(copy.op);
     let message = format!("this reads what a {noun} brings, and nothing has waited for the copy");
-    let draft = report.definite(Place::Instruction(id, load, Vec::new()), message);
+    let draft = text::under_way(id, found, message, report);
     draft.in_general("what asynchronous copies bring is read before anything has waited for them");
     draft.related(
         Place::Instruction(id, copy.instruction, Vec::new()),
@@ -118,7 +112,7 @@ fn one(id: FunctionId, (load, copy): (InstructionId, Asynchronous), report: &mut
     draft.help(HELP);
 }
 
-/// Variables that nothing but `cp.async` fills, and that are read before all waits for those.
+/// Variables that nothing but copies of one kind fills, and that are read before all waits for those.
 fn by_others(
     module: &ModuleContext<'_>,
     kernel: &AsyncKernel,
@@ -128,29 +122,26 @@ fn by_others(
     let Some(copies) = filled_by_copies(module, kernel) else {
         return;
     };
-    let waits: Vec<(FunctionId, InstructionId)> = kernel
-        .operations
-        .iter()
-        .filter(|site| {
-            matches!(
-                site.operation.op,
-                AsyncOp::Wait { .. } | AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. })
-            )
-        })
-        .map(|site| (site.function, site.operation.instruction))
-        .collect();
     for &(id, copy, symbol) in &copies {
         let Some(body) = &module.module.function(id).body else {
             continue;
         };
+        let waits: Vec<(FunctionId, InstructionId)> = kernel
+            .operations
+            .iter()
+            .filter(|site| may_complete(copy.op, site.operation.op))
+            .map(|site| (site.function, site.operation.instruction))
+            .collect();
         if waits.iter().any(|(function, _)| *function != id) {
-            return;
+            continue;
         }
         let analyses = module.function(id);
         for (at, instruction) in body.iter() {
-            let is_read = matches!(instruction.op, Op::Access(access)
-                if access.space == Space::Shared && access.kind == AccessKind::Load);
-            if !is_read
+            let Op::Access(access) = instruction.op else {
+                continue;
+            };
+            if !matches!(access.space, Space::Shared | Space::Generic)
+                || access.kind != AccessKind::Load
                 || accessed(module, id, at).and_then(|found| found.symbol) != Some(symbol)
                 || found.contains(&(id, at))
             {
@@ -160,21 +151,66 @@ fn by_others(
                 .iter()
                 .any(|&(_, wait)| !analyses.is_before(at, wait) || leads(body, wait, at, wait));
             let is_behind = leads(body, copy.instruction, at, at);
-            if !is_waited_for && is_behind && is_by_thread(body, analyses, &copy) && analyses.is_reached(at) {
+            if !is_waited_for
+                && is_behind
+                && is_filled(module, id, &copy, (at, access.bytes().into()))
+                && analyses.is_reached(at)
+            {
                 found.push((id, at));
-                one(id, (at, copy), report);
+                let found = UnderWay {
+                    access: at,
+                    copy,
+                    thread: None,
+                    ways: Ways::All,
+                };
+                one(id, &found, report);
             }
         }
     }
 }
 
-/// False if a copy fills the same bytes in all threads: a load may be of others.
-fn is_by_thread(body: &Body<'_>, analyses: &Analyses<'_>, copy: &Asynchronous) -> bool {
-    let base = copy.destination().and_then(|at| spot(body, analyses, at));
-    !matches!(base.map(|spot| spot.base), Some(SpotBase::Symbol(_)))
+/// True for what may complete a copy, or tell that it is complete.
+fn may_complete(copy: AsyncOp, op: AsyncOp) -> bool {
+    let AsyncOp::Copy(copy) = copy else { return true };
+    match op {
+        AsyncOp::Wait { .. } | AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) => {
+            copy.completion != Completion::Mbarrier
+        }
+        AsyncOp::Mbarrier(MbarrierOp::Wait { .. }) | AsyncOp::ClusterWait | AsyncOp::Unknown => {
+            copy.completion == Completion::Mbarrier
+        }
+        _ => false,
+    }
 }
 
-/// The `cp.async` of a kernel that fill variables which nothing else writes; `None` where something is not known.
+/// True if a load is of bytes that a copy brings: it is by some thread, for a bulk copy; and a `cp.async` is by all threads, to bytes of their
+/// own.
+fn is_filled(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    copy: &Asynchronous,
+    (load, loaded): (InstructionId, i64),
+) -> bool {
+    let Some(destination) = copy.destination() else {
+        return false;
+    };
+    if matches!(copy.op, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element) {
+        return constant_place(module, id, destination).is_none();
+    }
+    let Some(bytes) = module.async_sizes().of(id, copy) else {
+        return false;
+    };
+    View::all(module, id).iter().any(|view| {
+        let bounds = |at| constant_bounds(view, at);
+        let (Some((from, least, most)), Some((to, first, last))) = (bounds(load), bounds(destination)) else {
+            return false;
+        };
+        let is_inside = least.saturating_add(loaded) > last && most < first.saturating_add_unsigned(bytes);
+        from == to && is_inside && view.comes_to(load)
+    })
+}
+
+/// The copies of a kernel that fill variables which nothing else writes; `None` where something is not known.
 fn filled_by_copies(
     module: &ModuleContext<'_>,
     kernel: &AsyncKernel,
@@ -189,7 +225,8 @@ fn filled_by_copies(
             continue;
         }
         let symbol = accessed(module, site.function, site.operation.destination()?)?.symbol?;
-        if copy.kind == CopyKind::Element {
+        let is_from_here = matches!(copy.kind, CopyKind::Element | CopyKind::Bulk | CopyKind::Tensor);
+        if is_from_here && copy.way == CopyWay::GlobalToShared && !copy.multicast {
             copies.push((site.function, site.operation, symbol));
         } else {
             written.push(symbol);
@@ -197,6 +234,7 @@ fn filled_by_copies(
     }
     for &id in &kernel.functions {
         let body = module.module.function(id).body.as_ref()?;
+        let view = View::any(module, id)?;
         for (at, instruction) in body.iter() {
             let Op::Access(access) = instruction.op else {
                 continue;
@@ -208,12 +246,27 @@ fn filled_by_copies(
             if is_elsewhere || matches!(access.kind, AccessKind::Load | AccessKind::Other) {
                 continue;
             }
+            if access.space == Space::Generic
+                && AddressSum::of(&view, at).is_some_and(|address| address.is_of_kernel_param(&view))
+            {
+                continue;
+            }
             let found = accessed(module, id, at)?;
             if matches!(found.space, Space::Shared | Space::SharedCluster) {
                 written.push(found.symbol?);
             }
         }
     }
-    copies.retain(|(.., symbol)| !written.contains(symbol));
+    // One that both kinds fill is waited for by either.
+    let of_other_kind = |(_, copy, symbol): &(FunctionId, Asynchronous, SymbolId)| {
+        let kind =
+            |one: &Asynchronous| matches!(one.op, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element);
+        copies
+            .iter()
+            .any(|(_, other, name)| name == symbol && kind(other) != kind(copy))
+    };
+    let is_mixed: Vec<bool> = copies.iter().map(of_other_kind).collect();
+    let mut is_mixed = is_mixed.into_iter();
+    copies.retain(|(.., symbol)| is_mixed.next() == Some(false) && !written.contains(symbol));
     Some(copies)
 }

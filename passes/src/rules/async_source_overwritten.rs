@@ -33,14 +33,15 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: the thread that writes has certainly started the copy, the bytes are at a constant distance from each other and overlap,
-//! and on no way in between is a wait that can complete the copy; groups are counted by constants. Other objects, the other half of a buffer and
-//! sizes that are not known make it silent. So does a copy under a condition that the write is not under, and a kernel may end with
-//! copies under way. From one round of a loop to the next, nothing is known.
+//! A finding is definite: the thread that writes has certainly started the copy, the bytes certainly overlap,
+//! and on no way in between is a wait that can complete the copy; groups are counted by constants. Threads that the code tells from others by
+//! their number are looked at by themselves: where the first one sends and all write, it does both. So is a loop that certainly has
+//! a second round, from the copy of one to the write of the next. Where it may have one round only, or the wait is on other ways, it is
+//! potential. Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
 
-use crate::analysis::asynchronous::{End, Pending, accesses_under_way};
+use crate::analysis::asynchronous::{End, UnderWay, accesses_under_way};
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AccessKind, AsyncOp, Asynchronous, FunctionId, InstructionId};
+use crate::ir::{AccessKind, AsyncOp, FunctionId};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -54,7 +55,7 @@ pub static RULE: Rule = Rule {
     summary: "shared memory is written while a bulk copy may still be reading it",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -69,20 +70,17 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if !has_reader || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
-        if let Some(pending) = Pending::new(body) {
-            let sizes = module.async_sizes();
-            for (write, copy) in accesses_under_way(module, sizes, (id, body), &pending, End::Source, writes)
-            {
-                one(id, write, &copy, report);
-            }
+        for found in accesses_under_way(module, module.async_sizes(), id, End::Source, writes) {
+            one(id, &found, report);
         }
     }
 }
 
-fn one(id: FunctionId, write: InstructionId, copy: &Asynchronous, report: &mut Report<'_>) {
+fn one(id: FunctionId, found: &UnderWay, report: &mut Report<'_>) {
+    let copy = &found.copy;
     let noun = text::noun(copy.op);
     let message = format!("this writes what a {noun} may still be reading");
-    let draft = report.definite(Place::Instruction(id, write, Vec::new()), message);
+    let draft = text::under_way(id, found, message, report);
     draft.in_general("shared memory is written while a bulk copy may still be reading it");
     draft.related(
         Place::Instruction(id, copy.instruction, Vec::new()),

@@ -1,6 +1,7 @@
 //! ## What it does
 //!
-//! Finds copies that complete at a barrier in shared memory (`mbarrier`) at which the kernel expects no bytes.
+//! Finds copies that complete at a barrier in shared memory (`mbarrier`) at which the kernel expects no bytes, or certainly others than they
+//! bring.
 //!
 //! ## Why is this bad?
 //!
@@ -36,13 +37,15 @@
 //!
 //! A finding is definite: the kernel, with all that it calls, has such copies and a wait at an mbarrier, and neither `expect_tx` nor
 //! `complete_tx` in any form. A call of a function that is not there, or through a pointer, makes it silent. A constant number of bytes that no barrier can
-//! count (2²⁰ or more) is found as well. Numbers that are not equal are not compared: other threads, other calls and other CTAs of the
-//! cluster may expect the rest.
+//! count (2²⁰ or more) is found as well. Numbers that are not equal are found where all copies of the kernel to one barrier, and all that expect
+//! bytes at it, are executed together or not at all, have constant sizes, and are neither tensor copies nor between CTAs: else other
+//! threads, other calls and other CTAs of the cluster may expect the rest.
 
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, constant_place, leads};
 use crate::context::{ModuleContext, Report};
-use crate::ir::{AsyncOp, Completion, MbarrierOp};
+use crate::ir::{AsyncOp, Completion, CopyKind, CopyWay, MbarrierOp, Op, SymbolId};
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::asynchronous as text;
+use crate::support::{asynchronous as text, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -71,7 +74,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         // Where nobody waits at it, the bytes make no difference.
         let waits = |op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }));
         let is_used = kernel.any(initialises) && kernel.any(waits);
-        if kernel.is_open || kernel.any(counts_bytes) || !is_used {
+        if kernel.is_open || !is_used {
+            continue;
+        }
+        if kernel.any(counts_bytes) {
+            unequal(module, kernel, report);
             continue;
         }
         let arrives = |op| matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Mbarrier);
@@ -105,6 +112,159 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             draft.help("bring what is larger in several phases");
         }
     }
+}
+
+/// An operation that counts bytes at a barrier whose place is known.
+struct Counted<'k> {
+    site: &'k AsyncSite,
+    barrier: (SymbolId, i64),
+    is_copy: bool,
+    bytes: u64,
+}
+
+/// Barriers whose copies bring other bytes than are expected.
+fn unequal(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
+    let Some(all) = counted(module, kernel) else {
+        return;
+    };
+    let mut told: Vec<(SymbolId, i64)> = Vec::new();
+    for first in &all {
+        let barrier = first.barrier;
+        if told.contains(&barrier) {
+            continue;
+        }
+        told.push(barrier);
+        let own: Vec<&Counted<'_>> = all.iter().filter(|one| one.barrier == barrier).collect();
+        let sum = |of_copies: bool| -> u64 {
+            let of_kind = own.iter().filter(|one| one.is_copy == of_copies);
+            of_kind.map(|one| one.bytes).sum()
+        };
+        let (brought, expected) = (sum(true), sum(false));
+        let mut expects = own.iter().filter(|one| !one.is_copy);
+        let (Some(expect), Some(copy)) = (expects.next(), own.iter().find(|one| one.is_copy)) else {
+            continue;
+        };
+        if brought == expected
+            || !are_together(module, &own)
+            || !is_waited_for(module, kernel, barrier, &own)
+            || !text::is_reached(module, expect.site)
+        {
+            continue;
+        }
+        let message = format!(
+            "{} makes this mbarrier expect {}, and its copies bring {}",
+            text::kernel(module, kernel),
+            wording::bytes(expected),
+            wording::bytes(brought)
+        );
+        let draft = report.definite(text::place(expect.site), message);
+        draft.kind("unequal");
+        draft.related(
+            text::place(copy.site),
+            format!(
+                "this {} brings {}",
+                text::noun(copy.site.operation.op),
+                wording::bytes(copy.bytes)
+            ),
+        );
+        draft.note(if brought < expected {
+            "the phase never completes, and those that wait hang"
+        } else {
+            "the phase may complete before all bytes have come"
+        });
+        draft.help("expect as many bytes as all copies of the phase bring");
+    }
+}
+
+/// All that counts bytes at mbarriers in a kernel; `None` if the place or the bytes of some are not known, or other CTAs may have a part.
+fn counted<'k>(module: &ModuleContext<'_>, kernel: &'k AsyncKernel) -> Option<Vec<Counted<'k>>> {
+    let mut all = Vec::new();
+    for site in &kernel.operations {
+        let one = &site.operation;
+        let (is_copy, bytes) = match one.op {
+            AsyncOp::Copy(copy) if copy.completion == Completion::Mbarrier => {
+                if copy.kind != CopyKind::Bulk || copy.multicast || copy.way != CopyWay::GlobalToShared {
+                    return None;
+                }
+                (true, module.async_sizes().known(site.function, one)?)
+            }
+            AsyncOp::Mbarrier(MbarrierOp::CompleteTx) => return None,
+            AsyncOp::Mbarrier(MbarrierOp::ExpectTx | MbarrierOp::Arrive { expects: true, .. }) => {
+                let mut operands = module.async_operands().iter();
+                let own = operands.find(|known| {
+                    known.callers.is_empty()
+                        && known.function == site.function
+                        && known.operation.instruction == one.instruction
+                });
+                (false, own?.bytes? & 0xffff_ffff)
+            }
+            _ => continue,
+        };
+        let barrier = constant_place(module, site.function, one.barrier()?)?;
+        // The begin of dynamic shared memory has several names.
+        if module.module.symbol(barrier.0).is_dynamic_shared() {
+            return None;
+        }
+        all.push(Counted {
+            site,
+            barrier,
+            is_copy,
+            bytes,
+        });
+    }
+    let bodies = || {
+        let functions = kernel.functions.iter();
+        functions.filter_map(|&id| module.module.function(id).body.as_ref())
+    };
+    let has_peers = bodies()
+        .flat_map(|body| &body.instructions)
+        .any(|instruction| matches!(instruction.op, Op::MapShared(_)));
+    (!has_peers).then_some(all)
+}
+
+/// True if each thread that executes one of these executes all of them, as often.
+fn are_together(module: &ModuleContext<'_>, all: &[&Counted<'_>]) -> bool {
+    let Some(first) = all.first() else { return false };
+    let id = first.site.function;
+    let Some(body) = &module.module.function(id).body else {
+        return false;
+    };
+    let analyses = module.function(id);
+    let at = |one: &Counted<'_>| one.site.operation.instruction;
+    let is_plain = |one: &&Counted<'_>| one.site.function == id && body.instruction(at(one)).guard.is_none();
+    let mut pairs = all.iter().zip(all.iter().skip(1));
+    all.iter().all(is_plain)
+        && pairs.all(|(a, b)| {
+            let (a, b) = (at(a), at(b));
+            let (of_a, of_b) = (body.block_of(a), body.block_of(b));
+            of_a == of_b
+                || (analyses.is_before(a, b)
+                    && analyses.post_dominators().dominates(of_b, of_a)
+                    && !leads(body, a, a, b)
+                    && !leads(body, b, b, a))
+        })
+}
+
+/// True if a wait at the barrier follows.
+fn is_waited_for(
+    module: &ModuleContext<'_>,
+    kernel: &AsyncKernel,
+    barrier: (SymbolId, i64),
+    own: &[&Counted<'_>],
+) -> bool {
+    let Some(last) = own.last() else { return false };
+    let (id, at) = (last.site.function, last.site.operation.instruction);
+    let Some(body) = &module.module.function(id).body else {
+        return false;
+    };
+    kernel.operations.iter().any(|site| {
+        let one = &site.operation;
+        let is_wait = matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }));
+        is_wait
+            && site.function == id
+            && one.barrier().and_then(|at| constant_place(module, id, at)) == Some(barrier)
+            && leads(body, at, one.instruction, at)
+    })
 }
 
 const fn counts_bytes(op: AsyncOp) -> bool {

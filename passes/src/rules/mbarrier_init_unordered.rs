@@ -44,16 +44,18 @@
 //! ## Limits
 //!
 //! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, the kernel has no fence that covers the cluster and no
-//! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival. Or all threads arrive at one barrier,
-//! the kernel initialises one for several arrivals, and no barrier, collective, fence or access that could make them wait comes before.
-//! Blocks are taken to have more than one thread. No
-//! proxy fence is asked for: copies access their barrier in the generic proxy.
+//! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival. Or one thread, which its number picks,
+//! initialises a barrier, another one or all threads arrive or wait at it, and no barrier, collective or access that could make them wait
+//! comes before. Or all threads arrive at one that is initialised for several arrivals. Blocks are taken to have more than one thread. A `fence.mbarrier_init`
+//! by another thread than the one that initialises is a potential finding. No proxy fence is asked for: copies access their barrier in the generic proxy.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, SpotBase, leads, spot};
+use std::cell::OnceCell;
+
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, View, constant_place, hands_on, leads};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{
     AccessKind, AsyncOp, Asynchronous, BinaryOp, BlockId, Body, Completion, FunctionId, InstructionId,
-    MbarrierOp, Op, Scope, Value,
+    MbarrierOp, Op, Scope, Special, SymbolId, Value,
 };
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
@@ -68,7 +70,7 @@ pub static RULE: Rule = Rule {
     summary: "a barrier in shared memory is used by others that nothing makes wait for its initialisation",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -101,7 +103,7 @@ fn any_instruction(module: &ModuleContext<'_>, kernel: &AsyncKernel, holds: impl
 fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
     let arrives = |op| matches!(op, AsyncOp::ClusterArrive { .. });
     let orders_cluster = |op| match op {
-        AsyncOp::InitFence | AsyncOp::ClusterArrive { relaxed: false } => true,
+        AsyncOp::ClusterArrive { relaxed: false } => true,
         AsyncOp::ThreadFence(scope) => scope >= Scope::Cluster,
         _ => false,
     };
@@ -119,6 +121,11 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
         .map(at)
         .collect();
     let flow = Flow::new(module, kernel);
+    let mut fences = sites(|op| op == AsyncOp::InitFence).map(at).peekable();
+    let is_fenced = fences.peek().is_some();
+    if is_fenced && !fences.all(|fence| is_of_others(module, &inits, fence)) {
+        return;
+    }
     for site in &kernel.operations {
         if !is_remote(module, site) || !text::is_reached(module, site) {
             continue;
@@ -133,16 +140,39 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
             text::noun(site.operation.op),
             text::kernel(module, kernel)
         );
-        let draft = report.definite(text::place(site), message);
+        let draft = if is_fenced {
+            report.potential(text::place(site), message)
+        } else {
+            report.definite(text::place(site), message)
+        };
         draft.in_general(
             "mbarriers of other CTAs are used, and nothing orders that behind their initialisation",
         );
+        if is_fenced {
+            draft.note(
+                "`fence.mbarrier_init` orders initialisations by its own thread, and those are another one's",
+            );
+        }
         draft.related(text::place(arrival), "this arrival is relaxed: it orders nothing");
         draft.help(
             "put `fence.mbarrier_init.release.cluster` behind `mbarrier.init`, or arrive without `.relaxed`",
         );
         return;
     }
+}
+
+/// True if no thread that initialises a barrier, by its number, comes to a fence behind that.
+fn is_of_others(
+    module: &ModuleContext<'_>,
+    inits: &[(FunctionId, InstructionId)],
+    (id, fence): (FunctionId, InstructionId),
+) -> bool {
+    let views = View::all(module, id);
+    inits.iter().all(|&(of, init)| {
+        let mut threads = views.iter().filter(|view| view.thread().is_some());
+        let maker = threads.find(|view| view.is_by_this(init));
+        of == id && maker.is_some_and(|maker| !maker.is_behind(init, fence))
+    })
 }
 
 /// True for a use of an mbarrier in another CTA: at a mapped address, or of several CTAs.
@@ -184,75 +214,135 @@ fn is_mapped(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, at: In
     writer.is_some_and(|writer| matches!(body.instruction(writer).op, Op::MapShared(_)))
 }
 
-/// All threads of the block use a barrier that one of them initialises.
+/// Threads of the block use a barrier that others initialise, and nothing makes them wait.
 fn in_block(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
     let function = module.module.function(kernel.kernel);
     let Some(body) = &function.body else { return };
     let is_one_thread =
         |shape: Option<[u32; 3]>| shape.is_some_and(|shape| shape.iter().all(|&side| side == 1));
-    if kernel.functions.len() > 1
+    let mut others = kernel.functions.iter().filter(|&&id| id != kernel.kernel);
+    if !others.all(|&id| hands_on(module, id))
         || is_one_thread(function.launch.max_threads)
         || is_one_thread(function.launch.required_threads)
     {
         return;
     }
     let analyses = module.function(kernel.kernel);
-    let post = analyses.post_dominators();
-    let entry = BlockId::new(0);
-    let init = body.asynchronous.iter().find(|one| {
-        one.op == AsyncOp::Mbarrier(MbarrierOp::Init) && expects_several(module, kernel.kernel, body, one)
-    });
+    // The begin of dynamic shared memory has several names.
+    let is_static = |(symbol, _): &(SymbolId, i64)| !module.module.symbol(*symbol).is_dynamic_shared();
+    let place = |one: &Asynchronous| constant_place(module, kernel.kernel, one.barrier()?).filter(is_static);
+    let inits: Option<Vec<_>> = body
+        .asynchronous
+        .iter()
+        .filter(|one| one.op == AsyncOp::Mbarrier(MbarrierOp::Init))
+        .map(|one| Some((one, place(one)?)))
+        .collect();
+    // An initialisation at an address that is not known may be of any barrier.
+    let Some(inits) = inits else { return };
+    let views = OnceCell::new();
     for one in &body.asynchronous {
-        let AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }) = one.op else {
+        let is_use = matches!(
+            one.op,
+            AsyncOp::Mbarrier(MbarrierOp::Arrive { .. } | MbarrierOp::Wait { .. } | MbarrierOp::ExpectTx)
+        );
+        let Some(at) = place(one).filter(|_| is_use) else {
             continue;
         };
-        let block = body.block_of(one.instruction);
-        let is_by_all = body.instruction(one.instruction).guard.is_none() && post.dominates(block, entry);
-        if !is_by_all || !is_one_object(module, kernel.kernel, body, one) {
-            continue;
-        }
-        let may_wait = body.iter().any(|(at, instruction)| {
-            let waits = match instruction.op {
-                Op::Barrier(_) | Op::Collective(..) => true,
-                Op::Access(access) => {
-                    orders(instruction.op)
-                        || matches!(
-                            access.kind,
-                            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
-                        )
-                }
-                _ => false,
-            };
-            let waits = waits || body.asynchronous_at(at).is_some_and(is_order);
-            waits && leads(body, at, one.instruction, one.instruction)
-        });
-        let Some(init) = init.filter(|_| !may_wait && analyses.is_reached(one.instruction)) else {
+        let mut own = inits.iter().filter(|(_, of)| *of == at).map(|(init, _)| *init);
+        let (Some(init), None) = (own.next(), own.next()) else {
             continue;
         };
-        if !leads(body, init.instruction, one.instruction, one.instruction) {
+        if may_wait(body, one.instruction) {
             continue;
         }
-        let site = AsyncSite {
+        let views = views.get_or_init(|| View::all(module, kernel.kernel));
+        let Some(users) = users(module, kernel, views, (one, init)) else {
+            continue;
+        };
+        let comes_later = !leads(body, init.instruction, one.instruction, one.instruction);
+        if (comes_later && matches!(users, Users::All)) || !analyses.is_reached(one.instruction) {
+            continue;
+        }
+        let site = |operation: &Asynchronous| AsyncSite {
             function: kernel.kernel,
-            operation: *one,
+            operation: *operation,
         };
-        let message = format!(
-            "all threads of {} arrive at this mbarrier, and nothing makes them wait until it is initialised",
-            text::kernel(module, kernel)
-        );
-        let draft = report.definite(text::place(&site), message);
+        let (does, note) = match (users, one.op) {
+            (Users::Thread(thread), _) => (
+                format!("thread {thread} of {} uses", text::kernel(module, kernel)),
+                None,
+            ),
+            (Users::All, AsyncOp::Mbarrier(MbarrierOp::Wait { .. })) => (
+                format!("all threads of {} wait at", text::kernel(module, kernel)),
+                Some("blocks are taken to have more than one thread"),
+            ),
+            (Users::All, _) => (
+                format!("all threads of {} arrive at", text::kernel(module, kernel)),
+                Some("blocks are taken to have more than one thread"),
+            ),
+        };
+        let message = format!("{does} this mbarrier, and nothing makes them wait until it is initialised");
+        let draft = report.definite(text::place(&site(one)), message);
         draft.kind("block");
-        draft.related(
-            text::place(&AsyncSite {
-                function: kernel.kernel,
-                operation: *init,
-            }),
-            "it is initialised here",
-        );
-        draft.note("it is initialised for several arrivals: blocks are taken to have more than one thread");
+        draft.related(text::place(&site(init)), "it is initialised here");
+        if let Some(note) = note {
+            draft.note(note);
+        }
         draft.help("have one thread initialise it, and put `__syncthreads()` behind");
         return;
     }
+}
+
+/// The threads that use a barrier which others initialise.
+#[derive(Clone, Copy)]
+enum Users {
+    All,
+    Thread(u32),
+}
+
+/// The users of a barrier, if there are such as do not initialise it before, or whose use comes before that of others counts.
+fn users(
+    module: &ModuleContext<'_>,
+    kernel: &AsyncKernel,
+    views: &[View<'_, '_>],
+    (one, init): (&Asynchronous, &Asynchronous),
+) -> Option<Users> {
+    let body = module.module.function(kernel.kernel).body.as_ref()?;
+    let analyses = module.function(kernel.kernel);
+    let block = body.block_of(one.instruction);
+    let is_by_all = body.instruction(one.instruction).guard.is_none()
+        && analyses.post_dominators().dominates(block, BlockId::new(0));
+    let only = |of: InstructionId| {
+        let mut threads = views.iter().filter(|view| view.thread().is_some());
+        threads.find(|view| view.is_by_this(of)).and_then(View::thread)
+    };
+    let maker = only(init.instruction);
+    if is_by_all {
+        let arrives = matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }));
+        let is_of_several = arrives && expects_several(module, kernel.kernel, body, init);
+        return (maker.is_some() || is_of_several).then_some(Users::All);
+    }
+    let user = only(one.instruction)?;
+    (maker? != user).then_some(Users::Thread(user))
+}
+
+/// True if something on a way to an instruction may make its threads wait for others.
+fn may_wait(body: &Body<'_>, to: InstructionId) -> bool {
+    body.iter().any(|(at, instruction)| {
+        let waits = match instruction.op {
+            Op::Barrier(_) | Op::Collective(..) => true,
+            Op::Access(access) => {
+                orders(instruction.op)
+                    || matches!(
+                        access.kind,
+                        AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
+                    )
+            }
+            _ => false,
+        };
+        let waits = waits || body.asynchronous_at(at).is_some_and(is_order);
+        waits && at != to && leads(body, at, to, to)
+    })
 }
 
 /// True if a barrier is initialised for more than one arrival.
@@ -265,25 +355,16 @@ fn expects_several(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, 
         let is_copy = instruction.op == Op::Copy;
         body.uses(instruction).first().copied().filter(|_| is_copy)
     });
-    matches!(known, Value::Integer(2..))
+    matches!(known, Value::Integer(2..) | Value::Special(Special::Ntid(_)))
 }
 
-/// True for operations that may order what threads do.
+/// True for operations at which threads may wait for others. A fence alone is none: it takes a flag that one reads.
 const fn is_order(one: &Asynchronous) -> bool {
     matches!(
         one.op,
         AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
             | AsyncOp::ClusterWait
             | AsyncOp::ClusterArrive { .. }
-            | AsyncOp::ThreadFence(_)
-            | AsyncOp::InitFence
-            | AsyncOp::ProxyFence(_)
             | AsyncOp::Unknown
     )
-}
-
-/// True if a barrier is the same for all threads.
-fn is_one_object(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, one: &Asynchronous) -> bool {
-    let known = one.barrier().and_then(|at| spot(body, module.function(id), at));
-    known.is_some_and(|spot| matches!(spot.base, SpotBase::Symbol(_)))
 }

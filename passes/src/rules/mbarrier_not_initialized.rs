@@ -36,11 +36,11 @@
 //! it initialises barriers at constant places of variables alone, and uses one at another such place, or uses one on each way to the only
 //! place that initialises it. A call of a function that is not there, or through a pointer, makes it silent, since that may initialise the
 //! barrier. So does a barrier that is initialised in a loop, at a computed address. Initialising a barrier twice without `mbarrier.inval` is
-//! not allowed, and no finding: production code does it.
+//! not allowed, and a potential finding: production code does it.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Spot, SpotBase, leads, spot};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, constant_place, leads};
 use crate::context::{ModuleContext, Report};
-use crate::ir::{AsyncOp, Completion, MbarrierOp};
+use crate::ir::{AsyncOp, Completion, MbarrierOp, SymbolId};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -54,7 +54,7 @@ pub static RULE: Rule = Rule {
     summary: "a barrier in shared memory is used that nothing initialises",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -66,6 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         if kernel.any(initialises) {
             others(module, kernel, report);
+            again(module, kernel, report);
             continue;
         }
         let Some(first) = text::first(module, kernel, uses_one) else {
@@ -92,25 +93,20 @@ const fn uses_one(op: AsyncOp) -> bool {
 }
 
 /// The constant place of the barrier of an operation, in a variable of the module.
-fn place(module: &ModuleContext<'_>, site: &AsyncSite) -> Option<Spot> {
-    let body = module.module.function(site.function).body.as_ref()?;
-    let at = site.operation.barrier()?;
-    let known = spot(body, module.function(site.function), at)?;
-    match known.base {
-        // The begin of dynamic shared memory has several names.
-        SpotBase::Symbol(symbol) if !module.module.symbol(symbol).is_dynamic_shared() => Some(known),
-        _ => None,
-    }
+fn place(module: &ModuleContext<'_>, site: &AsyncSite) -> Option<(SymbolId, i64)> {
+    let known = constant_place(module, site.function, site.operation.barrier()?)?;
+    // The begin of dynamic shared memory has several names.
+    Some(known).filter(|(symbol, _)| !module.module.symbol(*symbol).is_dynamic_shared())
 }
 
 /// Barriers that are left out while others are initialised, or that are used before they are.
 fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
     let is_init = |site: &&AsyncSite| site.operation.op == AsyncOp::Mbarrier(MbarrierOp::Init);
     let inits = kernel.operations.iter().filter(is_init);
-    let known: Option<Vec<(&AsyncSite, Spot)>> =
+    let known: Option<Vec<(&AsyncSite, (SymbolId, i64))>> =
         inits.map(|site| Some((site, place(module, site)?))).collect();
     let Some(known) = known else { return };
-    let mut said: Vec<Spot> = Vec::new();
+    let mut said: Vec<(SymbolId, i64)> = Vec::new();
     for site in &kernel.operations {
         if !uses_one(site.operation.op) || is_init(&site) {
             continue;
@@ -149,6 +145,44 @@ fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<
             );
         }
         draft.help("initialise each mbarrier by `mbarrier.init` before its first use, and wait at a barrier");
+    }
+}
+
+/// Barriers that are initialised again, with nothing that ends their use in between.
+fn again(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
+    let invalidates = |op| op == AsyncOp::Mbarrier(MbarrierOp::Invalidate);
+    if kernel.any(invalidates) {
+        return;
+    }
+    let is_init = |site: &&AsyncSite| site.operation.op == AsyncOp::Mbarrier(MbarrierOp::Init);
+    let inits: Vec<(&AsyncSite, (SymbolId, i64))> = kernel
+        .operations
+        .iter()
+        .filter(is_init)
+        .filter_map(|site| Some((site, place(module, site)?)))
+        .collect();
+    for (number, (second, at)) in inits.iter().enumerate() {
+        let mut before = inits[..number].iter();
+        let first = before.find(|(first, of)| {
+            let body = module.module.function(first.function).body.as_ref();
+            let (from, to) = (first.operation.instruction, second.operation.instruction);
+            of == at
+                && first.function == second.function
+                && body.is_some_and(|body| leads(body, from, to, from))
+        });
+        if let Some((first, _)) = first
+            && text::is_reached(module, second)
+        {
+            let message = format!(
+                "this {} of {} initialises an mbarrier again",
+                text::noun(second.operation.op),
+                text::kernel(module, kernel)
+            );
+            let draft = report.potential(text::place(second), message);
+            draft.kind("again");
+            draft.related(text::place(first), "it is initialised here, too");
+            draft.help("put `mbarrier.inval` before, and let all threads wait at a barrier on both sides");
+        }
     }
 }
 

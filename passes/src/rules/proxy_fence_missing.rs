@@ -55,11 +55,16 @@
 //! and nothing else that writes. Else any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
 //! there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs
-//! are a potential finding. Ordinary *reads* before an asynchronous write are not looked at.
+//! are a potential finding; so is a copy of what other threads stored where they come to the barrier without a fence and only the sender has
+//! one, as the PTX ISA does not say that this orders their stores. Ordinary *reads* before an asynchronous write are not looked at.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, accessed, leads};
+use crate::analysis::asynchronous::{
+    AddressSum, AsyncKernel, AsyncSite, Flow, View, accessed, constant_bounds, leads, overlap,
+};
 use crate::context::{Draft, ModuleContext, Place, Report};
-use crate::ir::{AccessKind, AsyncOp, FunctionId, InstructionId, MbarrierOp, Op, Space};
+use crate::ir::{
+    AccessKind, AsyncOp, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space, SymbolId,
+};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -86,7 +91,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         if kernel.any(orders_or_writes) {
-            if !in_between(module, kernel, report) && !kernel.any(is_fence) {
+            if !in_between(module, kernel, report) {
                 perhaps(module, kernel, report);
             }
         } else {
@@ -128,10 +133,15 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
         let flow = Flow::new(module, kernel);
         let at = (reader.function, reader.operation.instruction);
         // Where neither orders the two, their threads race, whatever the proxy is.
-        let by_itself = stores
+        let own: Vec<InstructionId> = stores
             .iter()
-            .copied()
-            .find(|&store| is_of_thread(module, store, reader));
+            .filter(|(of, _)| *of == at.0)
+            .map(|(_, at)| *at)
+            .collect();
+        let senders = Senders::new(module, at.0, &own);
+        let by_itself = senders
+            .and_then(|senders| senders.stores_before(module, reader).first().copied())
+            .map(|store| (at.0, store));
         let behind = || {
             let mut meetings = meetings.iter();
             meetings.find_map(|&meeting| flow.ordered(stores, meeting, at))
@@ -142,57 +152,216 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
     }
 }
 
-/// A kernel without any fence, of which ordinary stores and asynchronous writes may write what a copy reads.
+/// Copies of what ordinary stores may have written, without a fence of those who stored: in a kernel without any, or with one behind
+/// the barrier.
 fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
     let sends = |op| matches!(op, AsyncOp::Copy(copy) if copy.reads_shared());
-    let flow = Flow::new(module, kernel);
-    let variable = |(id, at): (FunctionId, InstructionId)| accessed(module, id, at)?.symbol;
-    let mut stores = None;
+    let fences: Vec<&AsyncSite> = kernel
+        .operations
+        .iter()
+        .filter(|site| is_fence(site.operation.op))
+        .collect();
+    let (mut stores, mut meetings) = (None, None);
     for reader in kernel.operations.iter().filter(|site| sends(site.operation.op)) {
-        let stores = stores.get_or_insert_with(|| stores_of(module, kernel));
-        let object = reader
-            .operation
-            .source()
-            .and_then(|source| variable((reader.function, source)));
-        let may_meet = |store: &(FunctionId, InstructionId)| {
-            let other = variable(*store);
-            object.is_none() || other.is_none() || object == other
-        };
-        let near: Vec<_> = stores.iter().copied().filter(may_meet).collect();
         let at = (reader.function, reader.operation.instruction);
-        if let Some(store) = flow.leads(&near, at)
-            && text::is_reached(module, reader)
-        {
+        let stores = stores.get_or_insert_with(|| stores_of(module, kernel));
+        let near = stores
+            .iter()
+            .copied()
+            .filter(|&store| may_meet(module, store, reader));
+        let (store, message) = if fences.is_empty() {
+            let near: Vec<_> = near.collect();
+            let Some(store) = Flow::new(module, kernel).leads(&near, at) else {
+                continue;
+            };
             let message = format!(
                 "this {} may read shared memory that ordinary stores wrote, and {} has no proxy fence",
                 text::noun(reader.operation.op),
                 text::kernel(module, kernel)
             );
+            (store, message)
+        } else {
+            let meetings = meetings.get_or_insert_with(|| meetings_of(module, kernel));
+            let mut near = near.filter(|store| meet(module, *store, reader) == Some(true));
+            let Some(store) = near.find(|store| is_fenced_late(module, *store, reader, (&fences, meetings)))
+            else {
+                continue;
+            };
+            let message = format!(
+                "this {} may read shared memory that other threads wrote, and they have no proxy fence behind their stores",
+                text::noun(reader.operation.op)
+            );
+            (store, message)
+        };
+        if text::is_reached(module, reader) {
             let draft = report.potential(text::place(reader), message);
             told(draft, store);
-            draft
-                .note("copies write shared memory, too: it is not known that it reads what the stores wrote");
+            draft.note(if fences.is_empty() {
+                "copies write shared memory, too: it is not known that it reads what the stores wrote"
+            } else {
+                "a fence that the sender executes behind the barrier orders its own accesses"
+            });
             return;
         }
     }
 }
 
+/// The variable of shared memory that an access is to.
+fn variable(module: &ModuleContext<'_>, (id, at): (FunctionId, InstructionId)) -> Option<SymbolId> {
+    accessed(module, id, at)?.symbol
+}
+
+/// False if a store is certainly to other memory than a copy reads: another variable, or another part of it.
+fn may_meet(module: &ModuleContext<'_>, store: (FunctionId, InstructionId), reader: &AsyncSite) -> bool {
+    let source = reader.operation.source().map(|source| (reader.function, source));
+    let (object, other) = (
+        source.and_then(|source| variable(module, source)),
+        variable(module, store),
+    );
+    (object.is_none() || other.is_none() || object == other) && meet(module, store, reader) != Some(false)
+}
+
+/// True if a store, by any thread, is to a part of a variable that lies in what a copy reads or around its ends; `None` where its bounds are
+/// not known.
+fn meet(
+    module: &ModuleContext<'_>,
+    (id, store): (FunctionId, InstructionId),
+    reader: &AsyncSite,
+) -> Option<bool> {
+    let (body, one) = (module.module.function(id).body.as_ref()?, &reader.operation);
+    let Op::Access(access) = body.instruction(store).op else {
+        return None;
+    };
+    if reader.function != id {
+        return None;
+    }
+    let view = View::any(module, id)?;
+    let bytes = module.async_sizes().known(id, one)?;
+    let (of, least, most) = constant_bounds(&view, store)?;
+    let (from, first, last) = constant_bounds(&view, one.source()?)?;
+    let (end, stored) = (last.saturating_add_unsigned(bytes), access.bytes().into());
+    Some(of == from && least < end && most.saturating_add_unsigned(stored) > first)
+}
+
+/// True if those who make a store come to a barrier before a fence, and a fence stands between that barrier and the copy alone.
+fn is_fenced_late(
+    module: &ModuleContext<'_>,
+    (id, store): (FunctionId, InstructionId),
+    reader: &AsyncSite,
+    (fences, meetings): (&[&AsyncSite], &[(FunctionId, InstructionId)]),
+) -> bool {
+    let (Some(body), copy) = (&module.module.function(id).body, reader.operation.instruction) else {
+        return false;
+    };
+    if reader.function != id || fences.iter().any(|fence| fence.function != id) {
+        return false;
+    }
+    let analyses = module.function(id);
+    meetings.iter().any(|&(of, meeting)| {
+        of == id
+            && analyses.is_before(store, meeting)
+            && analyses.is_before(meeting, copy)
+            && fences.iter().all(|fence| {
+                let fence = fence.operation.instruction;
+                !leads(body, store, fence, meeting)
+            })
+    })
+}
+
 /// Copies of what their own thread has stored, with no fence in between, in a kernel that has fences elsewhere; true if there is one.
 fn in_between(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) -> bool {
     let mut is_found = false;
-    let mut known = None;
-    for reader in kernel.operations.iter().filter(|site| reads(site.operation.op)) {
-        let stores = known.get_or_insert_with(|| stores_of(module, kernel));
-        let mut stores = stores.iter().copied();
-        let store = stores.find(|&store| {
-            is_of_thread(module, store, reader) && !may_be_fenced(module, kernel, store.1, reader)
+    let mut stores: Option<Vec<_>> = None;
+    for &id in &kernel.functions {
+        let mut readers = kernel.operations.iter().filter(|site| {
+            let one = &site.operation;
+            site.function == id && reads(one.op) && one.source().is_some()
         });
-        if let Some(store) = store.filter(|_| text::is_reached(module, reader)) {
-            one(module, kernel, reader, store, report);
-            is_found = true;
+        let Some(first) = readers.next() else { continue };
+        let stores = stores.get_or_insert_with(|| stores_of(module, kernel));
+        let own: Vec<InstructionId> = stores
+            .iter()
+            .filter(|(of, _)| *of == id)
+            .map(|(_, at)| *at)
+            .collect();
+        let Some(senders) = Senders::new(module, id, &own) else {
+            continue;
+        };
+        for reader in std::iter::once(first).chain(readers) {
+            let is_fenced = |store| may_be_fenced(module, kernel, store, reader);
+            let mut near = senders.stores_before(module, reader).into_iter();
+            if let Some(store) = near.find(|&store| !is_fenced(store))
+                && text::is_reached(module, reader)
+            {
+                one(module, kernel, reader, (id, store), report);
+                is_found = true;
+            }
         }
     }
     is_found
+}
+
+/// The stores of a function, as threads come through it that may send what they have stored.
+struct Senders<'a, 'm> {
+    views: Vec<(View<'a, 'm>, Vec<Store>)>,
+}
+
+/// An ordinary store.
+struct Store {
+    at: InstructionId,
+    bytes: u64,
+    address: AddressSum,
+}
+
+impl<'a, 'm> Senders<'a, 'm> {
+    fn new(module: &'a ModuleContext<'m>, id: FunctionId, stores: &[InstructionId]) -> Option<Self> {
+        let body = module.module.function(id).body.as_ref()?;
+        let store = |view: &View<'_, '_>, at: InstructionId| {
+            let Op::Access(access) = body.instruction(at).op else {
+                return None;
+            };
+            Some(Store {
+                at,
+                bytes: access.bytes().into(),
+                address: AddressSum::of(view, at)?,
+            })
+        };
+        let views = View::all(module, id).into_iter();
+        let views = views.map(|view| {
+            let stores = stores.iter().filter_map(|&at| store(&view, at)).collect();
+            (view, stores)
+        });
+        Some(Self {
+            views: views.collect(),
+        })
+    }
+
+    /// The stores that the thread which starts a copy has certainly made to bytes that it reads.
+    fn stores_before(&self, module: &ModuleContext<'_>, reader: &AsyncSite) -> Vec<InstructionId> {
+        let (sizes, one) = (module.async_sizes(), &reader.operation);
+        let mut found = Vec::new();
+        let Some((source, bytes)) = one.source().zip(sizes.of(reader.function, one)) else {
+            return found;
+        };
+        for (view, stores) in &self.views {
+            let Some(read) = AddressSum::of(view, source) else {
+                continue;
+            };
+            let mut is_own = None;
+            for store in stores {
+                if overlap(
+                    view,
+                    (store.at, &store.address, store.bytes),
+                    (source, &read, bytes),
+                ) && *is_own.get_or_insert_with(|| view.is_by_this(one.instruction))
+                    && view.is_surely_before(store.at, one.instruction)
+                {
+                    found.push(store.at);
+                }
+            }
+        }
+        found
+    }
 }
 
 /// True if something may order a store before the copy behind it, or write what the copy reads: a fence that is not certainly before the
@@ -219,48 +388,34 @@ fn may_be_fenced(
             && !is_between(at)
             && (analyses.is_before(at, store) || analyses.is_before(copy, at))
     };
+    let others = kernel.functions.iter().filter(|&&function| function != id);
+    let may_others_order = others
+        .filter_map(|&function| module.module.function(function).body.as_ref())
+        .any(|body| {
+            body.iter()
+                .any(|(at, instruction)| may_order(body, at, instruction))
+        });
     !all.all(is_apart)
         || body.iter().any(|(at, instruction)| {
             let orders = match instruction.op {
-                Op::Call(_) => true,
-                Op::Access(access) => access.orders || access.volatile,
-                _ => false,
+                Op::Call(_) => may_others_order,
+                _ => may_order(body, at, instruction),
             };
-            let waits_or_writes = |op| {
-                matches!(
-                    op,
-                    AsyncOp::Wait { .. } | AsyncOp::ClusterWait | AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
-                ) || orders_or_writes(op)
-            };
-            let one = body.asynchronous_at(at);
-            (orders || one.is_some_and(|one| waits_or_writes(one.op))) && is_between(at)
+            orders && is_between(at)
         })
 }
 
-/// True if the thread that starts a copy has certainly stored what it reads.
-fn is_of_thread(
-    module: &ModuleContext<'_>,
-    (function, store): (FunctionId, InstructionId),
-    reader: &AsyncSite,
-) -> bool {
-    let Some(body) = &module.module.function(function).body else {
-        return false;
+/// True for an instruction that may order a store before a copy, or write what the copy reads: any access or wait but that at a barrier.
+fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
+    let is_ordered = matches!(instruction.op, Op::Access(access) if access.orders || access.volatile);
+    let waits = |op| {
+        matches!(
+            op,
+            AsyncOp::Wait { .. } | AsyncOp::ClusterWait | AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
+        )
     };
-    let Op::Access(access) = body.instruction(store).op else {
-        return false;
-    };
-    let (analyses, sizes) = (module.function(function), module.async_sizes());
-    let one = &reader.operation;
-    let Some(read) = one
-        .source()
-        .zip(sizes.of(function, one))
-        .filter(|_| function == reader.function)
-    else {
-        return false;
-    };
-    body.instruction(store).guard.is_none()
-        && analyses.is_before(store, one.instruction)
-        && sizes.overlap(body, analyses, (store, access.bytes().into()), read)
+    let one = body.asynchronous_at(at);
+    is_ordered || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
 }
 
 /// The instructions of a kernel at which threads wait for each other.

@@ -36,10 +36,10 @@
 //! ## Limits
 //!
 //! A finding is definite: all that the address may be computed from, through selects, the stack and parameters of functions, lies in
-//! that memory. Of a map that is chosen among several, nothing is said unless all of them do. In LLVM IR from before the code
+//! that memory. Of a map that is chosen among several, one that does is a potential finding. In LLVM IR from before the code
 //! generator, a parameter is still where it was passed.
 
-use crate::analysis::asynchronous::pointed;
+use crate::analysis::asynchronous::{Pointed, may_point, pointed};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{AsyncKinds, AsyncOp, Space};
 use crate::rule::{Check, Family, Level, Rule};
@@ -55,7 +55,7 @@ pub static RULE: Rule = Rule {
     summary: "a tensor copy is given a tensor map in local or shared memory",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -71,11 +71,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let Some(&map) = body.uses(body.instruction(access)).first() else {
                 continue;
             };
-            let Some(found) = pointed(module, id, map) else {
+            let is_wrong =
+                |found: &Pointed| matches!(found.space, Space::Local | Space::Shared | Space::SharedCluster);
+            let certain = pointed(module, id, map).filter(is_wrong);
+            let perhaps = || may_point(module, id, map).into_iter().find(is_wrong);
+            let Some(found) = certain.or_else(perhaps) else {
                 continue;
             };
-            let is_wrong = matches!(found.space, Space::Local | Space::Shared | Space::SharedCluster);
-            if !is_wrong || module.deadline.is_over() || !module.function(id).is_reached(one.instruction) {
+            if module.deadline.is_over() || !module.function(id).is_reached(one.instruction) {
                 continue;
             }
             let object = found.symbol.map_or_else(
@@ -83,11 +86,16 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 |symbol| addresses::named(module, found.space, symbol),
             );
             let place = Place::Instruction(id, one.instruction, Vec::new());
+            let verb = if certain.is_some() { "is" } else { "may be" };
             let message = format!(
-                "the tensor map of this {} is {object}, where the hardware does not find it",
+                "the tensor map of this {} {verb} {object}, where the hardware does not find it",
                 text::noun(one.op)
             );
-            let draft = report.definite(place, message);
+            let draft = if certain.is_some() {
+                report.definite(place, message)
+            } else {
+                report.potential(place, message)
+            };
             draft.in_general("the tensor map lies where the hardware does not find it");
             if let Some((function, origin)) = found.origin {
                 draft.related(

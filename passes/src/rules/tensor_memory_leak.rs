@@ -29,7 +29,8 @@
 //! ## Limits
 //!
 //! A finding is definite: the kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed. A call
-//! of a function that is not there, or through a pointer, makes it silent. Which paths free what they allocate is not looked at.
+//! of a function that is not there, or through a pointer, makes it silent. Which ways free what they allocate is not looked at: it is
+//! other warps that do, or the same under a condition that is asked twice.
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, TensorMemory};

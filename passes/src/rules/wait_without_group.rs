@@ -38,13 +38,14 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: a copy is started on every way to the wait, and no group of its kind is made on any way to the wait or behind it.
+//! A finding is definite: a copy is started on every way to the wait, and no group of its kind is made on any way to the wait, or behind it
+//! and before another wait.
 //! Where the copy is started on some ways only, in a loop of unknown rounds for example, it is potential. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where functions are called in between that are not
 //! known, and where no copy is before the wait at all, it is silent: waits for empty groups are usual and right.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Pending, leads};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Pending, View, leads};
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionId, MbarrierOp};
+use crate::ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionId, InstructionId, MbarrierOp};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -79,9 +80,13 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         else {
             continue;
         };
-        if let Some(body) = &module.module.function(function).body
-            && let Some(pending) = Pending::new(body)
-        {
+        let Some(body) = &module.module.function(function).body else {
+            continue;
+        };
+        let Some(view) = View::any(module, function) else {
+            continue;
+        };
+        if let Some(pending) = Pending::new(&view) {
             let search = Search {
                 module,
                 kernel,
@@ -108,8 +113,8 @@ struct Search<'a, 'm> {
     module: &'a ModuleContext<'m>,
     kernel: &'a AsyncKernel,
     function: FunctionId,
-    body: &'a Body<'a>,
-    pending: Pending<'a>,
+    body: &'a Body<'m>,
+    pending: Pending<'a, 'a, 'm>,
 }
 
 impl Search<'_, '_> {
@@ -173,13 +178,17 @@ impl Search<'_, '_> {
             .any(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
     }
 
-    /// True if a group may be made before a wait, or behind it.
+    /// True if a group may be made before a wait, or behind it and before another one.
     fn may_be_grouped(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
-        let mut all = self.body.asynchronous.iter();
-        all.any(|one| {
-            let (commit, wait) = (one.instruction, wait.instruction);
-            one.op == AsyncOp::Commit(group)
-                && (leads(self.body, commit, wait, commit) || leads(self.body, wait, commit, wait))
+        let all = || self.body.asynchronous.iter();
+        let leads = |from: InstructionId, to: InstructionId| leads(self.body, from, to, from);
+        let is_wait = |op| matches!(op, AsyncOp::Wait { group: of, .. } if of == group);
+        let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group));
+        commits.any(|commit| {
+            let commit = commit.instruction;
+            let mut waits = all().filter(|one| is_wait(one.op));
+            leads(commit, wait.instruction)
+                || leads(wait.instruction, commit) && waits.any(|other| leads(commit, other.instruction))
         })
     }
 

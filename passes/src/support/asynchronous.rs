@@ -1,8 +1,8 @@
 //! Asynchronous operations in words, and their places.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite};
-use crate::context::{ModuleContext, Place};
-use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, MatrixAsync, MbarrierOp, TensorMemory};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, UnderWay, Ways};
+use crate::context::{Draft, ModuleContext, Place, Report};
+use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, MatrixAsync, MbarrierOp, TensorMemory};
 use crate::names;
 
 /// The place of an operation.
@@ -31,6 +31,35 @@ pub(crate) fn first<'k>(
 ) -> Option<&'k AsyncSite> {
     let mut all = kernel.operations.iter();
     all.find(|site| holds(site.operation.op) && is_reached(module, site))
+}
+
+/// A finding about an access to what a copy under way still needs: potential where that takes a second round of a loop which may have
+/// only one, or one of several ways.
+pub(crate) fn under_way<'r>(
+    id: FunctionId,
+    found: &UnderWay,
+    message: String,
+    report: &'r mut Report<'_>,
+) -> &'r mut Draft {
+    let place = Place::Instruction(id, found.access, Vec::new());
+    let draft = if found.ways.is_certain() {
+        report.definite(place, message)
+    } else {
+        report.potential(place, message)
+    };
+    match found.ways {
+        Ways::All => {}
+        Ways::LaterRounds | Ways::LaterRoundsIfAny => {
+            draft.note("the copy is of the round of the loop before");
+        }
+        Ways::Some => {
+            draft.note("on some ways through the code; it is not known that they are taken");
+        }
+    }
+    if let Some(thread) = found.thread {
+        draft.note(format!("thread {thread} of the block makes both"));
+    }
+    draft
 }
 
 /// An operation as a noun: "bulk copy", "`mbarrier.init`".

@@ -19,6 +19,8 @@ use ptxcheck_ir::{
     InstructionId, MbarrierOp, Op, Value,
 };
 
+use super::handed::handed_on;
+use super::view::View;
 use crate::limits::{MAX_PENDING_COPIES, MAX_PENDING_STEPS};
 
 /// Most commits that are counted.
@@ -46,6 +48,12 @@ impl States {
     #[must_use]
     pub const fn is_under_way(self) -> bool {
         self.0 != 0 && !self.has(Self::NONE) && !self.has(Self::LOST)
+    }
+
+    /// True if it was started on some way, and nothing can have completed it there.
+    #[must_use]
+    pub const fn may_be_under_way(self) -> bool {
+        (self.has(Self::OPEN) || self.has(Self::ALL_COMMITTED)) && !self.has(Self::LOST)
     }
 
     /// True if it may have been started, and nothing can have completed it.
@@ -101,17 +109,19 @@ pub struct PendingCopy {
 }
 
 /// The copies of a body, and their states.
-pub struct Pending<'a> {
-    body: &'a Body<'a>,
+pub struct Pending<'v, 'a, 'm> {
+    view: &'v View<'a, 'm>,
+    body: &'a Body<'m>,
     copies: Vec<PendingCopy>,
     /// By block, at its begin; empty for one that nothing leads to.
     entries: Vec<Vec<States>>,
 }
 
-impl<'a> Pending<'a> {
-    /// Of a body with copies; `None` if it has none that complete by groups or barriers, or too many.
+impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
+    /// Of a body with copies, as a thread comes through it; `None` if it has none that complete by groups or barriers, or too many.
     #[must_use]
-    pub fn new(body: &'a Body<'a>) -> Option<Self> {
+    pub fn new(view: &'v View<'a, 'm>) -> Option<Self> {
+        let body = view.body;
         let copies: Vec<PendingCopy> = body
             .asynchronous
             .iter()
@@ -127,6 +137,7 @@ impl<'a> Pending<'a> {
             return None;
         }
         let mut pending = Self {
+            view,
             body,
             entries: vec![Vec::new(); body.blocks.len()],
             copies,
@@ -170,9 +181,46 @@ impl<'a> Pending<'a> {
         }
     }
 
+    /// The same in the rounds of a loop behind the first one, which is known by its blocks, the first of them first. `None` if nothing
+    /// leads around it, or it is too large.
+    #[must_use]
+    pub fn around(&self, blocks: &[BlockId]) -> Option<Self> {
+        let &header = blocks.first()?;
+        let mut states: Option<Vec<States>> = None;
+        for &block in blocks {
+            let mut out = self.entries[block.index()].clone();
+            if out.is_empty() || !self.view.successors(block).contains(&header) {
+                continue;
+            }
+            for (at, instruction) in self.body.block(block) {
+                self.apply(&mut out, at, instruction);
+            }
+            match &mut states {
+                Some(states) => {
+                    for (known, new) in states.iter_mut().zip(out) {
+                        *known = known.union(new);
+                    }
+                }
+                None => states = Some(out),
+            }
+        }
+        let mut around = Self {
+            entries: vec![Vec::new(); self.body.blocks.len()],
+            copies: self.copies.clone(),
+            ..*self
+        };
+        around.entries[header.index()] = states?;
+        around.solve_from(header, |block| block != header && blocks.contains(&block))?;
+        Some(around)
+    }
+
     fn solve(&mut self) -> Option<()> {
         self.entries[0] = vec![States::NONE; self.copies.len()];
-        let mut open = vec![BlockId::new(0)];
+        self.solve_from(BlockId::new(0), |_| true)
+    }
+
+    fn solve_from(&mut self, first: BlockId, is_inside: impl Fn(BlockId) -> bool) -> Option<()> {
+        let mut open = vec![first];
         let mut left = MAX_PENDING_STEPS;
         while let Some(block) = open.pop() {
             left = left.checked_sub(1)?;
@@ -180,7 +228,10 @@ impl<'a> Pending<'a> {
             for (at, instruction) in self.body.block(block) {
                 self.apply(&mut states, at, instruction);
             }
-            for &next in self.body.successors(block) {
+            for &next in self.view.successors(block) {
+                if !is_inside(next) {
+                    continue;
+                }
                 let entry = &mut self.entries[next.index()];
                 if entry.is_empty() {
                     entry.clone_from(&states);
@@ -223,9 +274,14 @@ impl<'a> Pending<'a> {
     }
 
     fn apply(&self, states: &mut [States], at: InstructionId, instruction: &Instruction) {
-        let is_guarded = instruction.guard.is_some();
+        let is_guarded = match self.view.executes(at) {
+            Some(true) => false,
+            Some(false) => return,
+            None => true,
+        };
         let by_mbarrier = |copy: &PendingCopy| copy.completion == Completion::Mbarrier;
         match instruction.op {
+            Op::Call(_) if handed_on(self.view.module, self.body, at).is_some() => return,
             Op::Call(_) => return self.lose(states, |_| true),
             Op::Barrier(_) | Op::Collective(..) => return self.lose(states, by_mbarrier),
             Op::Access(access) if may_signal(access) => self.lose(states, by_mbarrier),

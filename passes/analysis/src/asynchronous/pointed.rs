@@ -6,6 +6,7 @@ use ptxcheck_ir::{
 };
 use rustc_hash::FxHashSet;
 
+use super::handed::handed_on;
 use crate::limits::MAX_POINTED_STEPS;
 use crate::shared::Shared;
 
@@ -29,9 +30,25 @@ pub fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Optio
         seen: FxHashSet::default(),
         left: MAX_POINTED_STEPS,
         found: None,
+        all: None,
     };
     search.visit(function, value, None)?;
     search.found
+}
+
+/// The memories that a value of a function may point into, as far as they are known: others may be missing.
+#[must_use]
+pub fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
+    let mut search = Search {
+        module,
+        seen: FxHashSet::default(),
+        left: MAX_POINTED_STEPS,
+        found: None,
+        all: Some(Vec::new()),
+    };
+    // What is not known is left out.
+    let _ = search.visit(function, value, None);
+    search.all.unwrap_or_default()
 }
 
 /// The memory that an access is certainly to, likewise.
@@ -47,6 +64,8 @@ struct Search<'a, 'm> {
     seen: FxHashSet<(FunctionId, Register)>,
     left: usize,
     found: Option<Pointed>,
+    /// All memories, where not only one that is certain is asked for: then nothing ends the search.
+    all: Option<Vec<Pointed>>,
 }
 
 /// A value that may point elsewhere.
@@ -72,9 +91,13 @@ impl Search<'_, '_> {
                 if definitions.is_empty() {
                     return None;
                 }
-                definitions
-                    .iter()
-                    .try_for_each(|&definition| self.definition(function, body, definition))
+                for &definition in definitions {
+                    let known = self.definition(function, body, definition);
+                    if self.all.is_none() {
+                        known?;
+                    }
+                }
+                Some(())
             }
             _ => None,
         }
@@ -86,11 +109,17 @@ impl Search<'_, '_> {
         symbol: Option<SymbolId>,
         origin: Option<(FunctionId, InstructionId)>,
     ) -> Elsewhere {
-        let found = *self.found.get_or_insert(Pointed {
+        let one = Pointed {
             space,
             symbol,
             origin,
-        });
+        };
+        if let Some(all) = &mut self.all {
+            all.push(one);
+            self.found = Some(one);
+            return Some(());
+        }
+        let found = *self.found.get_or_insert(one);
         (found.space == space).then_some(())
     }
 
@@ -109,7 +138,10 @@ impl Search<'_, '_> {
                 &[from],
             ) => self.visit(function, from, Some(id)),
             (Op::Select, &[yes, no, _]) => {
-                self.visit(function, yes, Some(id))?;
+                let known = self.visit(function, yes, Some(id));
+                if self.all.is_none() {
+                    known?;
+                }
                 self.visit(function, no, Some(id))
             }
             (Op::Binary(BinaryOp::Add, _), &[a, b]) => match (a, b) {
@@ -124,6 +156,7 @@ impl Search<'_, '_> {
             }
             (Op::StackAlloc, _) => self.agree(Space::Local, None, Some((function, id))),
             (Op::Access(_), _) => self.loaded(function, body, id),
+            (Op::CallResult(call), _) => self.visit(function, handed_on(self.module, body, call)?, Some(id)),
             _ => None,
         }
     }

@@ -1,0 +1,80 @@
+//! Functions that return an address that they are passed, as it is or in another space, and do nothing else: conversions of pointers in code that
+//! is not optimised.
+
+use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, Space, Value};
+
+use crate::constants::ParamPiece;
+use crate::limits::MAX_HANDED_INSTRUCTIONS;
+use crate::shared::Shared;
+use crate::threads::stored;
+
+/// The argument that a call returns so.
+pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<Value> {
+    let instruction = body.instruction(call);
+    let (Op::Call(number), Some(Callee::Direct(symbol))) = (instruction.op, body.callee(instruction)) else {
+        return None;
+    };
+    let piece = handed(module, module.module.called(symbol)?)?;
+    let mut arguments = body.arguments(body.call(number)).iter();
+    Some(arguments.find(|one| one.passes(piece))?.value)
+}
+
+/// True if a function does nothing else.
+pub fn hands_on(module: &Shared<'_>, id: FunctionId) -> bool {
+    handed(module, id).is_some()
+}
+
+/// The parameter that a function returns so.
+fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
+    let function = module.module.function(id);
+    let body = function.body.as_ref()?;
+    if function.is_damaged || body.instructions.len() > MAX_HANDED_INSTRUCTIONS {
+        return None;
+    }
+    let mut returned = None;
+    for instruction in &body.instructions {
+        let is_plain = instruction.guard.is_none()
+            && match instruction.op {
+                Op::Copy
+                | Op::ToGeneric(..)
+                | Op::FromGeneric(..)
+                | Op::Convert { .. }
+                | Op::Branch
+                | Op::Return => true,
+                Op::Access(access) => matches!(access.space, Space::Local | Space::Param),
+                _ => false,
+            };
+        if !is_plain {
+            return None;
+        }
+        if let Some((at, value)) = body.returned(instruction)
+            && (at != 0 || returned.replace(value).is_some())
+        {
+            return None;
+        }
+    }
+    let analyses = module.function(id);
+    let end = analyses.definitions().trace(body, returned?, |at| {
+        let instruction = body.instruction(at);
+        match (instruction.op, body.uses(instruction)) {
+            (
+                Op::Copy
+                | Op::ToGeneric(..)
+                | Op::FromGeneric(..)
+                | Op::Convert {
+                    from: 32.., to: 32.., ..
+                },
+                &[from],
+            ) => Some(from),
+            (Op::Access(_), _) => {
+                let register = body.results(instruction).first()?.register()?;
+                let (value, extension) = stored(analyses, body, at, register)?;
+                (extension == Op::Copy).then_some(value)
+            }
+            _ => None,
+        }
+    });
+    let load = analyses.definitions().only(body, end.register()?)?;
+    let (number, offset) = body.loaded_param(body.instruction(load))?;
+    Some((number, u32::try_from(offset).ok()?))
+}

@@ -1,0 +1,296 @@
+//! The part of a body that one thread executes, or any of them: branches and guards that its number decides.
+//!
+//! ```text
+//! view = any thread | the thread (n, 0, 0)
+//! decided   a branch, or another instruction under a guard, on a predicate whose value hangs off nothing but the number of
+//!           the thread and constants
+//! ```
+//!
+//! Every block has a thread (0, 0, 0). Others are looked at where the code compares the number with a constant: code behind such a
+//! comparison is executed by that thread or by nobody.
+
+use ptxcheck_ir::{
+    BinaryOp, BlockId, Body, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op, Register,
+    Special, UnaryOp, Value,
+};
+
+use crate::function::Analyses;
+use crate::launches::MAX_BLOCK_THREADS;
+use crate::ranges;
+use crate::shared::Shared;
+use crate::threads::Threads;
+
+/// Threads in a warp.
+const WARP: u32 = 32;
+
+/// Most threads of a body that are looked at by themselves.
+const MAX_VIEWS: usize = 4;
+
+/// A thread, or any, on its way through a body.
+pub struct View<'a, 'm> {
+    pub(super) module: &'a Shared<'m>,
+    pub(super) body: &'a Body<'m>,
+    pub(super) analyses: &'a Analyses<'m>,
+    pub(super) is_kernel: bool,
+    launch: &'a LaunchBounds,
+    thread: Option<(Threads<'a, 'm>, u32)>,
+    /// By block: true if its branch is taken; empty for any thread.
+    taken: Vec<Option<bool>>,
+}
+
+impl<'a, 'm> View<'a, 'm> {
+    /// Any thread of a function; `None` if it has no body.
+    #[must_use]
+    pub fn any(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
+        let function = module.module.function(id);
+        Some(Self {
+            module,
+            body: function.body.as_ref()?,
+            analyses: module.function(id),
+            is_kernel: function.is_kernel(),
+            launch: &function.launch,
+            thread: None,
+            taken: Vec::new(),
+        })
+    }
+
+    /// Any thread of a function, and then those threads by themselves that take a way of their own through it.
+    #[must_use]
+    pub fn all(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
+        let Some(any) = Self::any(module, id) else {
+            return Vec::new();
+        };
+        let (body, analyses) = (any.body, any.analyses);
+        let of_one = numbers(body, analyses).into_iter().map(|number| {
+            let threads = Threads {
+                body,
+                definitions: analyses.definitions(),
+                memory: Some(analyses),
+                warp: number / WARP,
+            };
+            let mut view = Self {
+                thread: Some((threads, number % WARP)),
+                ..any.any_of()
+            };
+            let last = |block| body.block(BlockId::new(block)).next_back();
+            let is_taken = |block| {
+                let (id, branch) = last(block)?;
+                (branch.op == Op::Branch).then(|| view.executes(id)).flatten()
+            };
+            let taken = (0..body.blocks.len()).map(is_taken).collect();
+            view.taken = taken;
+            view
+        });
+        let of_one: Vec<Self> = of_one.collect();
+        std::iter::once(any).chain(of_one).collect()
+    }
+
+    /// The number of the thread, if it is one by itself.
+    #[must_use]
+    pub fn thread(&self) -> Option<u32> {
+        let (threads, lane) = self.thread.as_ref()?;
+        Some(threads.warp * WARP + lane)
+    }
+
+    /// The blocks that may follow on a block.
+    #[must_use]
+    pub fn successors(&self, block: BlockId) -> &'a [BlockId] {
+        let all = self.body.successors(block);
+        match (self.taken.get(block.index()), all) {
+            (Some(Some(true)), [first, _]) => std::slice::from_ref(first),
+            (Some(Some(false)), [_, second]) => std::slice::from_ref(second),
+            _ => all,
+        }
+    }
+
+    /// True if an instruction that is come to is executed, false if its guard keeps it from that; `None` where it is not known.
+    #[must_use]
+    pub fn executes(&self, id: InstructionId) -> Option<bool> {
+        let Some(guard) = self.body.instruction(id).guard else {
+            return Some(true);
+        };
+        let value = self.known(Value::Register(guard.register))?;
+        Some((value & 1 == 1) != guard.negated)
+    }
+
+    /// A value, where the number of the thread decides it.
+    pub(super) fn known(&self, value: Value) -> Option<u64> {
+        let (threads, lane) = self.thread.as_ref()?;
+        threads.at(value, *lane)
+    }
+
+    /// The least and the greatest number that a special register may have.
+    pub(super) fn special_range(&self, special: Special) -> Option<(u64, u64)> {
+        let Special::Tid(dimension) = special else {
+            return (special == Special::LaneId).then_some((0, u64::from(WARP) - 1));
+        };
+        let bounds = self.launch.required_threads.or(self.launch.max_threads);
+        // The bound is one of the whole block, however many dimensions it is written with.
+        let most = bounds
+            .map(|sides| sides.iter().map(|&side| u64::from(side).max(1)).product())
+            .filter(|_| dimension < 3)
+            .unwrap_or(u64::from(MAX_BLOCK_THREADS));
+        Some((0, most.clamp(1, u64::from(MAX_BLOCK_THREADS)) - 1))
+    }
+
+    /// The same of a register, of so many bits.
+    pub(super) fn range(&self, register: Register) -> Option<(u64, u64)> {
+        let bits = self.body.registers[register.index()].bits;
+        let definitions = self.analyses.definitions();
+        ranges::range(self.body, definitions, Value::Register(register), bits.max(1))
+    }
+
+    /// True if an instruction is come to, and each way to it passes another one before, which is executed.
+    #[must_use]
+    pub fn is_surely_before(&self, first: InstructionId, second: InstructionId) -> bool {
+        let start = [BlockId::new(0)];
+        self.executes(first) == Some(true)
+            && self.executes(second) != Some(false)
+            && self.reaches(&start, second, None)
+            && !self.reaches(&start, second, Some(first))
+    }
+
+    /// True if no thread executes an instruction but those with the number of this one: behind a comparison of the number, or, of any
+    /// thread, always.
+    #[must_use]
+    pub fn is_by_this(&self, id: InstructionId) -> bool {
+        let Some(number) = self.thread() else {
+            return true;
+        };
+        let dominators = self.analyses.dominators();
+        let all = Self::any_of(self);
+        let is_come_to = self.reaches(&[BlockId::new(0)], id, None);
+        is_come_to
+            && self.taken.iter().enumerate().any(|(block, taken)| {
+                let block = BlockId::new(block);
+                let of = self.body.block_of(id);
+                if block == of || !dominators.dominates(block, of) {
+                    return false;
+                }
+                let (Some(taken), &[first, second]) = (taken, self.body.successors(block)) else {
+                    return false;
+                };
+                let Some((branch, instruction)) = self.body.block(block).next_back() else {
+                    return false;
+                };
+                let is_number = instruction.guard.is_some_and(|guard| {
+                    compared_by(self.body, self.analyses, guard.register) == Some((number, 1))
+                });
+                let others = [if *taken { second } else { first }];
+                is_number && !all.reaches(&others, id, Some(branch))
+            })
+    }
+
+    /// True if the thread may come to an instruction, and executes it there.
+    #[must_use]
+    pub fn comes_to(&self, id: InstructionId) -> bool {
+        self.executes(id) == Some(true) && self.reaches(&[BlockId::new(0)], id, None)
+    }
+
+    /// True if a way leads from one instruction that is come to, to another.
+    #[must_use]
+    pub fn is_behind(&self, first: InstructionId, second: InstructionId) -> bool {
+        let block = self.body.block_of(first);
+        self.reaches(&[BlockId::new(0)], first, None)
+            && self.executes(first) != Some(false)
+            && self.executes(second) != Some(false)
+            && ((block == self.body.block_of(second) && first < second)
+                || self.reaches(self.successors(block), second, None))
+    }
+
+    /// The same body, for any thread.
+    fn any_of(&self) -> Self {
+        Self {
+            thread: None,
+            taken: Vec::new(),
+            ..*self
+        }
+    }
+
+    /// True if a way leads from the begin of some blocks to an instruction that does not pass another one.
+    fn reaches(&self, from: &[BlockId], to: InstructionId, without: Option<InstructionId>) -> bool {
+        let (avoided, end) = (without.map(|id| self.body.block_of(id)), self.body.block_of(to));
+        let mut seen = vec![false; self.body.blocks.len()];
+        let mut open = from.to_vec();
+        while let Some(next) = open.pop() {
+            if next.index() >= seen.len() || std::mem::replace(&mut seen[next.index()], true) {
+                continue;
+            }
+            let is_avoided = avoided == Some(next);
+            if next == end && !(is_avoided && without.is_some_and(|without| without < to)) {
+                return true;
+            }
+            if !is_avoided {
+                open.extend(self.successors(next));
+            }
+        }
+        false
+    }
+}
+
+/// The numbers of threads to look at: 0, where anything hangs off the number, and those that it is compared with.
+fn numbers(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
+    let is_number = |value: &Value| matches!(value, Value::Special(Special::Tid(0) | Special::LaneId));
+    if !body.values.iter().any(is_number) {
+        return Vec::new();
+    }
+    let mut numbers = vec![0];
+    for id in (0..body.instructions.len()).map(InstructionId::new) {
+        if let Some((number, _)) = compared(body, analyses, id)
+            && !numbers.contains(&number)
+            && numbers.len() < MAX_VIEWS
+        {
+            numbers.push(number);
+        }
+    }
+    numbers
+}
+
+/// The first thread whose number an instruction compares for equality with a constant, and the number of threads in a row that are equal
+/// to it.
+fn compared(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<(u32, u32)> {
+    let instruction = body.instruction(id);
+    let (
+        Op::Compare(Condition::Equal | Condition::NotEqual, _, Logic::None),
+        &[number, Value::Integer(with)],
+    ) = (instruction.op, body.uses(instruction))
+    else {
+        return None;
+    };
+    let unit = unit_of(body, analyses, number)?;
+    let first = u32::try_from(with).ok()?.checked_mul(unit)?;
+    (first < MAX_BLOCK_THREADS).then_some((first, unit))
+}
+
+/// The same of what a predicate comes from: unoptimised code branches on the complement.
+fn compared_by(body: &Body<'_>, analyses: &Analyses<'_>, predicate: Register) -> Option<(u32, u32)> {
+    let definitions = analyses.definitions();
+    let end = definitions.trace(body, Value::Register(predicate), |at| {
+        let instruction = body.instruction(at);
+        match (instruction.op, body.uses(instruction)) {
+            (Op::Copy | Op::Unary(UnaryOp::Not, _), &[from]) => Some(from),
+            _ => None,
+        }
+    });
+    compared(body, analyses, definitions.only(body, end.register()?)?)
+}
+
+/// Threads to one number of a register: 1 of `%tid.x`, 32 of `%tid.x >> 5`.
+fn unit_of(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<u32> {
+    let mut shift = 0_u32;
+    let end = analyses.definitions().trace(body, value, |at| {
+        let instruction = body.instruction(at);
+        match (instruction.op, body.uses(instruction)) {
+            (Op::Copy | Op::Convert { .. }, &[from]) => Some(from),
+            (
+                Op::Binary(BinaryOp::ShrUnsigned | BinaryOp::ShrSigned, _),
+                &[from, Value::Integer(by @ 0..10)],
+            ) => {
+                shift += by as u32;
+                Some(from)
+            }
+            _ => None,
+        }
+    });
+    matches!(end, Value::Special(Special::Tid(0))).then(|| 1_u32.checked_shl(shift))?
+}
