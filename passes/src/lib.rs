@@ -44,6 +44,7 @@ pub mod candidates;
 mod comments;
 pub mod conditional;
 pub mod context;
+mod deal;
 pub mod driver;
 pub mod drivers;
 pub mod exceptions;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptxcheck_analysis::AnalysisOptions;
 
 use crate::assumptions::Assumptions;
+use crate::deal::Deal;
 use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
 use crate::launches::Launches;
@@ -14,7 +15,6 @@ use crate::recompile::Recompile;
 use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
 use crate::scope::{PathMap, Root, Scope};
-use crate::shard::Deal;
 
 /// The command that starts a worker: a program that calls `worker::serve`. Settings come with each module.
 pub use ptxcheck_worker::Command as WorkerCommand;

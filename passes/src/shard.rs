@@ -5,9 +5,8 @@
 //! the findings of rules that compare images of different files, and for the number of findings that the configuration leaves out,
 //! which counts copies of one text in several files.
 
-mod lines;
+pub mod lines;
 
-use std::cmp::Reverse;
 use std::fs::File;
 use std::io::Read as _;
 
@@ -16,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Finding, Suppression};
 use crate::fingerprint::ContentHash;
 use crate::inventory::InputReport;
-use crate::packages::PackageMember;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::rule::Level;
@@ -25,40 +23,10 @@ use crate::settings::{Change, LevelSetting, Settings};
 use crate::sources::Sources;
 use crate::{locate, run};
 
-pub use lines::ReadError;
-
-/// One shard of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deal {
-    /// Its number, from 1.
-    pub number: u32,
-    /// Number of shards.
-    pub count: u32,
-}
-
-/// Most shards of a run.
-const MAX_SHARDS: u32 = 10_000;
+pub use crate::deal::Deal;
 
 /// Bytes of a file that are read at a time.
 const PIECE: usize = 1 << 16;
-
-impl std::str::FromStr for Deal {
-    type Err = String;
-
-    /// Reads `2/4`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let deal = text.split_once('/').and_then(|(number, count)| {
-            Some(Self {
-                number: number.parse().ok()?,
-                count: count.parse().ok()?,
-            })
-        });
-        deal.filter(|deal| (1..=deal.count).contains(&deal.number) && deal.count <= MAX_SHARDS)
-            .ok_or_else(|| {
-                format!("`{text}` is no shard: `2/4` is the second of four, and {MAX_SHARDS} are the most")
-            })
-    }
-}
 
 impl Deal {
     /// The inputs of this shard, each with its place among all. Every input is read for it, once.
@@ -77,42 +45,6 @@ impl Deal {
         let numbered = inputs.into_iter().enumerate();
         let is_ours = |(_, input): &(usize, Input)| is_of_all(input) || self.has(content(input));
         numbered.filter(is_ours).collect()
-    }
-
-    /// True if the shard has what this number is of.
-    fn has(self, number: u64) -> bool {
-        number % u64::from(self.count) + 1 == u64::from(self.number)
-    }
-
-    /// True for the first shard.
-    pub(crate) const fn is_first(self) -> bool {
-        self.number == 1
-    }
-
-    /// For each member of a package, true if it is of this shard. The largest is dealt first, each to the shard that has the fewest bytes
-    /// of the package; the sizes and paths decide which shard begins.
-    pub(crate) fn members(self, members: &[PackageMember]) -> Vec<bool> {
-        let mut begin = ContentHash::new();
-        for member in members {
-            begin.add(member.path.as_bytes());
-            begin.add(&member.size().to_le_bytes());
-        }
-        let begin = begin.number() % u64::from(self.count);
-        let mut largest_first: Vec<usize> = (0..members.len()).collect();
-        largest_first.sort_by_key(|&number| Reverse(members[number].size()));
-        let mut bytes = vec![0_u64; self.count as usize];
-        let mut is_ours = vec![false; members.len()];
-        for number in largest_first {
-            let (fewest, dealt) = bytes
-                .iter()
-                .zip(0_u64..)
-                .min()
-                .map_or((0, 0), |(&fewest, at)| (fewest, at));
-            is_ours[number] = self.has(dealt + begin);
-            // A member without bytes is work, too.
-            bytes[usize::try_from(dealt).unwrap_or(0)] = fewest.saturating_add(members[number].size().max(1));
-        }
-        is_ours
     }
 }
 

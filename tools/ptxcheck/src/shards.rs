@@ -7,7 +7,8 @@ use std::path::Path;
 use ptxcheck_passes::Input;
 use ptxcheck_passes::run::{self, Outcome};
 use ptxcheck_passes::settings::Settings;
-use ptxcheck_passes::shard::{self, Deal, ReadError, Shard};
+use ptxcheck_passes::shard::lines::ReadError;
+use ptxcheck_passes::shard::{self, Deal, Shard};
 
 /// Largest file with shards that is read, in bytes.
 const MAX_SHARD_BYTES: u64 = 4 << 30;
