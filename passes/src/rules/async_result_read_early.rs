@@ -48,7 +48,7 @@
 //! behind, and copies under a condition that the load is not under make it silent.
 
 use crate::analysis::asynchronous::{
-    AddressSum, AsyncKernel, End, UnderWay, View, Ways, accessed, accesses_under_way, constant_bounds,
+    AddressSum, AsyncKernel, End, Flow, UnderWay, View, Ways, accessed, accesses_under_way, constant_bounds,
     constant_place, leads,
 };
 use crate::context::{ModuleContext, Place, Report};
@@ -153,7 +153,7 @@ fn by_others(
             let is_behind = leads(body, copy.instruction, at, at);
             if !is_waited_for
                 && is_behind
-                && is_filled(module, id, &copy, (at, access.bytes().into()))
+                && is_filled(module, kernel, (id, &copy), (at, access.bytes().into()))
                 && analyses.is_reached(at)
             {
                 found.push((id, at));
@@ -183,12 +183,12 @@ fn may_complete(copy: AsyncOp, op: AsyncOp) -> bool {
     }
 }
 
-/// True if a load is of bytes that a copy brings: it is by some thread, for a bulk copy; and a `cp.async` is by all threads, to bytes of their
-/// own.
+/// True if a load is of bytes that a copy brings: it is by some thread, for a bulk copy, behind a barrier that comes behind the copy; and a
+/// `cp.async` is by all threads, to bytes of their own.
 fn is_filled(
     module: &ModuleContext<'_>,
-    id: FunctionId,
-    copy: &Asynchronous,
+    kernel: &AsyncKernel,
+    (id, copy): (FunctionId, &Asynchronous),
     (load, loaded): (InstructionId, i64),
 ) -> bool {
     let Some(destination) = copy.destination() else {
@@ -200,6 +200,14 @@ fn is_filled(
     let Some(bytes) = module.async_sizes().of(id, copy) else {
         return false;
     };
+    let flow = Flow::new(module, kernel);
+    let is_behind = |meeting| {
+        flow.ordered(&[(id, copy.instruction)], meeting, (id, load))
+            .is_some()
+    };
+    if !text::meetings(module, kernel).into_iter().any(is_behind) {
+        return false;
+    }
     View::all(module, id).iter().any(|view| {
         let bounds = |at| constant_bounds(view, at);
         let (Some((from, least, most)), Some((to, first, last))) = (bounds(load), bounds(destination)) else {

@@ -129,7 +129,7 @@ fn nowhere(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
     let mut known = None;
     for reader in readers.filter(|site| text::is_reached(module, site)) {
         let (stores, meetings) =
-            known.get_or_insert_with(|| (stores_of(module, kernel), meetings_of(module, kernel)));
+            known.get_or_insert_with(|| (stores_of(module, kernel), text::meetings(module, kernel)));
         let flow = Flow::new(module, kernel);
         let at = (reader.function, reader.operation.instruction);
         // Where neither orders the two, their threads race, whatever the proxy is.
@@ -181,7 +181,7 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
             );
             (store, message)
         } else {
-            let meetings = meetings.get_or_insert_with(|| meetings_of(module, kernel));
+            let meetings = meetings.get_or_insert_with(|| text::meetings(module, kernel));
             let mut near = near.filter(|store| meet(module, *store, reader) == Some(true));
             let Some(store) = near.find(|store| is_fenced_late(module, *store, reader, (&fences, meetings)))
             else {
@@ -416,21 +416,6 @@ fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> b
     };
     let one = body.asynchronous_at(at);
     is_ordered || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
-}
-
-/// The instructions of a kernel at which threads wait for each other.
-fn meetings_of(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> Vec<(FunctionId, InstructionId)> {
-    let mut meetings = Vec::new();
-    for &id in &kernel.functions {
-        let Some(body) = &module.module.function(id).body else {
-            continue;
-        };
-        let is_meeting =
-            |op| matches!(op, Op::Barrier(barrier) if barrier.waits) || matches!(op, Op::Collective(..));
-        let all = body.iter().filter(|(_, instruction)| is_meeting(instruction.op));
-        meetings.extend(all.map(|(at, _)| (id, at)));
-    }
-    meetings
 }
 
 /// The ordinary writes to shared memory that a kernel may execute.

@@ -2,7 +2,10 @@
 
 use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, UnderWay, Ways};
 use crate::context::{Draft, ModuleContext, Place, Report};
-use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, MatrixAsync, MbarrierOp, TensorMemory};
+use crate::ir::{
+    AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, InstructionId, MatrixAsync, MbarrierOp, Op,
+    TensorMemory,
+};
 use crate::names;
 
 /// The place of an operation.
@@ -60,6 +63,21 @@ pub(crate) fn under_way<'r>(
         draft.note(format!("thread {thread} of the block makes both"));
     }
     draft
+}
+
+/// The instructions of a kernel at which threads wait for each other.
+pub(crate) fn meetings(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> Vec<(FunctionId, InstructionId)> {
+    let mut meetings = Vec::new();
+    for &id in &kernel.functions {
+        let Some(body) = &module.module.function(id).body else {
+            continue;
+        };
+        let is_meeting =
+            |op| matches!(op, Op::Barrier(barrier) if barrier.waits) || matches!(op, Op::Collective(..));
+        let all = body.iter().filter(|(_, instruction)| is_meeting(instruction.op));
+        meetings.extend(all.map(|(at, _)| (id, at)));
+    }
+    meetings
 }
 
 /// An operation as a noun: "bulk copy", "`mbarrier.init`".
