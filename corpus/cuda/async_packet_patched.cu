@@ -99,3 +99,25 @@ __global__ void by_a_block(int *out, const int *in, int by) {
     BULK_DONE();
   }
 }
+
+// All threads change it, and one that the hardware picks sends.
+__global__ void picked(int *out, const int *in, int by) {
+  __shared__ alignas(128) int packet[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, 1024);
+    BULK_LOAD(packet, in, 1024, &full);
+  }
+  __syncthreads();
+  WAIT(&full, 0);
+  packet[threadIdx.x] += by;
+  __syncthreads();
+  if (threadIdx.x / 32 == 1) {
+    ELECTED(sends);
+    if (sends) {
+      BULK_STORE(out, packet, 1024);  //~[O3,nvcc] PTX701
+      BULK_DONE();
+    }
+  }
+}

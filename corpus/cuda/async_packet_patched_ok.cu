@@ -184,3 +184,48 @@ __global__ void handed_on(int *out, const int *in, int by) {
     BULK_DONE();
   }
 }
+
+// All threads change it but the first word, which is all that is sent; or they fence, and one that the hardware picks sends.
+__global__ void first_word(int *out, const int *in, int by) {
+  __shared__ alignas(128) int packet[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, 1024);
+    BULK_LOAD(packet, in, 1024, &full);
+  }
+  __syncthreads();
+  WAIT(&full, 0);
+  packet[threadIdx.x + 4] += by;
+  __syncthreads();
+  if (threadIdx.x / 32 == 1) {
+    ELECTED(sends);
+    if (sends) {
+      BULK_STORE(out, packet, 16);
+      BULK_DONE();
+    }
+  }
+  out[256 + threadIdx.x] = packet[(threadIdx.x ^ 1) + 4];
+}
+
+__global__ void picked(int *out, const int *in, int by) {
+  __shared__ alignas(128) int packet[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    EXPECT(&full, 1024);
+    BULK_LOAD(packet, in, 1024, &full);
+  }
+  __syncthreads();
+  WAIT(&full, 0);
+  packet[threadIdx.x] += by;
+  FENCE();
+  __syncthreads();
+  if (threadIdx.x / 32 == 1) {
+    ELECTED(sends);
+    if (sends) {
+      BULK_STORE(out, packet, 1024);
+      BULK_DONE();
+    }
+  }
+}

@@ -24,6 +24,8 @@ mod pointed;
 mod round;
 mod size;
 mod sum;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use flow::Flow;

@@ -51,7 +51,8 @@
 //! A finding is definite: the kernel, with all that it calls, has no fence that covers shared memory, neither by itself nor as part of
 //! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those. A
 //! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself.
-//! Or the thread that copies has certainly stored bytes of what it sends, and from there to the copy is no fence, no wait but that of a barrier,
+//! Or the thread that copies, or one that the code tells from others by its number and that comes to a barrier of the block with the others, has
+//! certainly stored bytes of what is sent, and from there to the copy is no fence, no wait but that of a barrier,
 //! and nothing else that writes. Else any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
 //! there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs
@@ -63,7 +64,8 @@ use crate::analysis::asynchronous::{
 };
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{
-    AccessKind, AsyncOp, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space, SymbolId,
+    AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
+    SymbolId,
 };
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
@@ -289,7 +291,8 @@ fn in_between(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
         };
         for reader in std::iter::once(first).chain(readers) {
             let is_fenced = |store| may_be_fenced(module, kernel, store, reader);
-            let mut near = senders.stores_before(module, reader).into_iter();
+            let own = senders.stores_before(module, reader).into_iter();
+            let mut near = own.chain(senders.stores_of_others(module, kernel, reader));
             if let Some(store) = near.find(|&store| !is_fenced(store))
                 && text::is_reached(module, reader)
             {
@@ -355,6 +358,60 @@ impl<'a, 'm> Senders<'a, 'm> {
                     (source, &read, bytes),
                 ) && *is_own.get_or_insert_with(|| view.is_by_this(one.instruction))
                     && view.is_surely_before(store.at, one.instruction)
+                {
+                    found.push(store.at);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Senders<'_, '_> {
+    /// The stores that single threads, by their numbers, have certainly made to bytes that a copy reads, whoever starts it: behind a barrier of
+    /// the block that all threads come to.
+    fn stores_of_others(
+        &self,
+        module: &ModuleContext<'_>,
+        kernel: &AsyncKernel,
+        reader: &AsyncSite,
+    ) -> Vec<InstructionId> {
+        let (id, one, mut found) = (kernel.kernel, &reader.operation, Vec::new());
+        let (Some(body), Some((any, _))) = (&module.module.function(id).body, self.views.first()) else {
+            return found;
+        };
+        let source = one.source().filter(|_| reader.function == id);
+        let read = source.and_then(|source| constant_bounds(any, source));
+        let (Some((object, first, last)), Some(bytes)) = (read, module.async_sizes().of(id, one)) else {
+            return found;
+        };
+        let (analyses, post) = (module.function(id), module.function(id).post_dominators());
+        let meetings: Vec<InstructionId> = body
+            .iter()
+            .filter(|(at, instruction)| {
+                let is_of_block =
+                    matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted);
+                is_of_block
+                    && instruction.guard.is_none()
+                    && analyses.is_before(*at, one.instruction)
+                    && post.dominates(body.block_of(*at), BlockId::new(0))
+            })
+            .map(|(at, _)| at)
+            .collect();
+        if meetings.is_empty() {
+            return found;
+        }
+        for (view, stores) in self.views.iter().filter(|(view, _)| view.thread().is_some()) {
+            for store in stores {
+                let is_read = constant_bounds(view, store.at).is_some_and(|(of, least, most)| {
+                    of == object
+                        && least.saturating_add_unsigned(store.bytes) > last
+                        && most < first.saturating_add_unsigned(bytes)
+                });
+                if is_read
+                    && meetings
+                        .iter()
+                        .any(|&meeting| view.is_surely_before(store.at, meeting))
                 {
                     found.push(store.at);
                 }

@@ -1,0 +1,135 @@
+//! Threads by themselves, addresses as sums, rounds of loops.
+
+use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
+
+use super::{AddressSum, View, constant_bounds, constant_place, handed_on, hands_on, overlap};
+use crate::shared::Shared;
+use crate::testing::with_ptx;
+
+const HEAD: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";
+
+const KERNEL: FunctionId = FunctionId::new(0);
+
+/// The accesses to shared memory of a function, in the order of the input.
+fn accesses(module: &Shared<'_>, id: FunctionId) -> Vec<InstructionId> {
+    let body = module.module.function(id).body.as_ref().unwrap();
+    let of_shared = |op| matches!(op, Op::Access(access) if access.space == Space::Shared);
+    let all = body.iter().filter(|(_, instruction)| of_shared(instruction.op));
+    all.map(|(at, _)| at).collect()
+}
+
+/// Calls `ask` with a kernel of these lines, of blocks of 32 threads, and its accesses to shared memory.
+fn with_kernel(lines: &str, ask: impl Fn(&Shared<'_>, &[InstructionId])) {
+    let text = format!(
+        "{HEAD}.visible .entry k(.param .u32 n)\n.maxntid 32\n{{\n.reg .b32 %r<30>;\n.reg .pred %p<9>;\n\
+         .shared .align 16 .b8 s[1024];\n.shared .align 16 .b8 t[1024];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, s;\n\
+         ld.param.u32 %r3, [n];\n{lines}\nret;\n}}\n"
+    );
+    with_ptx(&text, |module| ask(module, &accesses(module, KERNEL)));
+}
+
+#[test]
+fn addresses_are_sums() {
+    let lines = "shl.b32 %r4, %r1, 2;\nadd.s32 %r5, %r2, %r4;\nmad.lo.s32 %r6, %r3, 64, %r2;\nadd.s32 %r7, %r6, %r4;\n\
+                 st.shared.u32 [%r5+8], %r1;\nst.shared.u32 [s+16], %r1;\nst.shared.u32 [%r6], %r1;\nst.shared.u32 [%r7+4], %r1;";
+    with_kernel(lines, |module, accesses| {
+        let &[by_thread, constant, by_param, both] = accesses else {
+            panic!("{accesses:?}");
+        };
+        let place = |at| constant_place(module, KERNEL, at).map(|(_, offset)| offset);
+        assert_eq!([by_thread, constant, by_param, both].map(place), [None, Some(16), None, None]);
+        let any = View::any(module, KERNEL).unwrap();
+        let bounds = |at| constant_bounds(&any, at).map(|(_, least, most)| (least, most));
+        assert_eq!(bounds(by_thread), Some((8, 8 + 31 * 4)));
+        assert_eq!(bounds(both), None);
+        // `n * 64` falls out: the words of 32 threads lie in 132 bytes, and not in the last four of 128.
+        let [first, second] = [by_param, both].map(|at| AddressSum::of(&any, at).unwrap());
+        let meet = |bytes| overlap(&any, (by_param, &first, bytes), (both, &second, 4));
+        assert!(meet(132));
+        assert!(!meet(128));
+    });
+}
+
+#[test]
+fn a_register_that_is_written_in_between_is_another_address() {
+    let lines = "mov.u32 %r4, s;\nst.shared.u32 [%r4], %r1;\nadd.s32 %r4, %r4, 512;\nst.shared.u32 [%r4], %r1;";
+    with_kernel(lines, |module, accesses| {
+        let any = View::any(module, KERNEL).unwrap();
+        let sum = |at| AddressSum::of(&any, at).unwrap();
+        let (a, b) = (accesses[0], accesses[1]);
+        assert!(!overlap(&any, (a, &sum(a), 16), (b, &sum(b), 16)));
+    });
+}
+
+#[test]
+fn threads_that_a_comparison_tells_from_others_are_looked_at() {
+    let lines = "st.shared.u32 [s], %r1;\nsetp.ne.s32 %p1, %r1, 5;\n@%p1 bra DONE;\nst.shared.u32 [s+4], %r1;\nDONE:\n\
+                 shl.b32 %r4, %r1, 2;\nadd.s32 %r5, %r2, %r4;\nst.shared.u32 [%r5], %r1;";
+    with_kernel(lines, |module, accesses| {
+        let &[before, inside, behind] = accesses else {
+            panic!("{accesses:?}");
+        };
+        let views = View::all(module, KERNEL);
+        let threads: Vec<_> = views.iter().map(View::thread).collect();
+        assert_eq!(threads, [None, Some(0), Some(5)]);
+        let (zero, five) = (&views[1], &views[2]);
+        assert!(!zero.comes_to(inside) && five.comes_to(inside));
+        // The first store stands in the block that ends with the branch: all make it.
+        assert_eq!([before, inside, behind].map(|at| five.is_by_this(at)), [false, true, false]);
+        assert!(five.is_surely_before(inside, behind) && !zero.is_surely_before(inside, behind));
+        let bounds = |view, at| constant_bounds(view, at).map(|(_, least, most)| (least, most));
+        assert_eq!(bounds(five, behind), Some((20, 20)));
+        assert_eq!(bounds(zero, behind), Some((0, 0)));
+    });
+}
+
+#[test]
+fn loops_that_certainly_go_round_again_are_told_from_others() {
+    let rounds = |first: &str, step: &str, condition: &str| {
+        let lines = format!(
+            "mov.u32 %r4, {first};\nAGAIN:\nst.shared.u32 [s], %r1;\n{step}\nsetp.{condition};\n@%p1 bra AGAIN;"
+        );
+        let mut found = Vec::new();
+        let found_in = std::cell::RefCell::new(&mut found);
+        with_kernel(&lines, |module, _| {
+            let any = View::any(module, KERNEL).unwrap();
+            let loops = super::round::loops(&any);
+            found_in
+                .borrow_mut()
+                .extend(loops.iter().map(|one| one.is_repeated(&any)));
+        });
+        found
+    };
+    let step = "add.s32 %r4, %r4, 1;";
+    assert_eq!(rounds("0", step, "lt.s32 %p1, %r4, 6"), [true]);
+    assert_eq!(rounds("5", step, "lt.s32 %p1, %r4, 6"), [false]);
+    assert_eq!(rounds("0", step, "lt.s32 %p1, %r4, %r3"), [false]);
+    assert_eq!(rounds("0", "add.s32 %r4, %r4, %r3;", "lt.s32 %p1, %r4, 6"), [false]);
+}
+
+#[test]
+fn functions_that_only_convert_a_pointer_are_known() {
+    let function = |name: &str, lines: &str| {
+        format!(
+            ".func (.param .b64 out) {name}(.param .b64 in)\n{{\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [in];\n{lines}\nret;\n}}\n"
+        )
+    };
+    let text = format!(
+        "{HEAD}{}{}{}.visible .entry k()\n{{\n.reg .b64 %rd<9>;\n.shared .align 8 .b8 s[8];\nmov.u64 %rd1, s;\n{{\n\
+         .param .b64 a;\nst.param.b64 [a], %rd1;\n.param .b64 r;\ncall (r), plain, (a);\nld.param.b64 %rd2, [r];\n}}\n\
+         st.shared.u32 [%rd2+4], 1;\nret;\n}}\n",
+        function("plain", "cvta.to.shared.u64 %rd2, %rd1;\nst.param.b64 [out], %rd2;"),
+        function("moved", "add.s64 %rd2, %rd1, 8;\nst.param.b64 [out], %rd2;"),
+        function("stores", "st.global.u32 [%rd1], 1;\nst.param.b64 [out], %rd1;"),
+    );
+    with_ptx(&text, |module| {
+        let all: Vec<bool> = (0..4).map(|id| hands_on(module, FunctionId::new(id))).collect();
+        assert_eq!(all, [true, false, false, false]);
+        let kernel = FunctionId::new(3);
+        let body = module.module.function(kernel).body.as_ref().unwrap();
+        assert!(handed_on(module, body, body.calls[0].instruction).is_some());
+        let is_store = |op| matches!(op, Op::Access(access) if access.kind == AccessKind::Store && access.space == Space::Shared);
+        let (store, _) = body.iter().find(|(_, instruction)| is_store(instruction.op)).unwrap();
+        assert_eq!(constant_place(module, kernel, store).map(|(_, offset)| offset), Some(4));
+    });
+}
