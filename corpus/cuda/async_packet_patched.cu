@@ -121,3 +121,29 @@ __global__ void picked(int *out, const int *in, int by) {
     }
   }
 }
+
+// The fence stands behind the copy, for the next part.
+__global__ void fenced_later(int *out, const int *in, int by) {
+  __shared__ alignas(128) int packets[2][256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    EXPECT(&full, 2048);
+    BULK_LOAD(packets, in, 2048, &full);
+  }
+  WAIT(&full, 0);
+  packets[0][threadIdx.x] += by;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out, packets[0], 1024);  //~[O3,nvcc] PTX701
+    BULK_DONE();
+  }
+  packets[1][threadIdx.x] += by;
+  FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out + 256, packets[1], 1024);
+    BULK_DONE();
+  }
+}

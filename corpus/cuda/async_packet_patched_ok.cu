@@ -229,3 +229,27 @@ __global__ void picked(int *out, const int *in, int by) {
     }
   }
 }
+
+// Another warp has the fence, between two barriers that the sender comes to as well.
+__global__ void fenced_by_another_warp(int *out, const int *in, int by, int n) {
+  __shared__ alignas(128) int packet[256];
+  __shared__ alignas(8) unsigned long long full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  for (int i = 0; i < n; i++) {
+    if (threadIdx.x == 0) {
+      EXPECT(&full, 1024);
+      BULK_LOAD(packet, in + i * 256, 1024, &full);
+      WAIT(&full, i & 1);
+      packet[0] = by;
+      asm volatile("barrier.sync 1;" ::: "memory");
+      asm volatile("barrier.sync 2;" ::: "memory");
+      BULK_STORE(out + i * 256, packet, 1024);
+      BULK_DONE();
+    } else {
+      asm volatile("barrier.sync 1;" ::: "memory");
+      FENCE();
+      asm volatile("barrier.sync 2;" ::: "memory");
+    }
+  }
+}

@@ -421,8 +421,9 @@ impl Senders<'_, '_> {
     }
 }
 
-/// True if something may order a store before the copy behind it, or write what the copy reads: a fence that is not certainly before the
-/// store or behind the copy, and between the two any wait but that at a barrier, call or asynchronous write.
+/// True if something may order a store before the copy behind it, or write what the copy reads: between the two, any fence, wait but that at a
+/// barrier, call or asynchronous write; and a fence that no way leads from to the store, nor from the copy to it, as that of another
+/// warp may be executed at any time.
 fn may_be_fenced(
     module: &ModuleContext<'_>,
     kernel: &AsyncKernel,
@@ -434,7 +435,9 @@ fn may_be_fenced(
         return true;
     };
     let analyses = module.function(id);
-    let is_between = |at: InstructionId| at != copy && leads(body, store, at, copy);
+    let is_between =
+        |at: InstructionId| at != copy && leads(body, store, at, copy) && leads(body, at, copy, store);
+    let comes_before = |from, to| leads(body, from, to, from) && !leads(body, to, from, to);
     let mut all = kernel
         .operations
         .iter()
@@ -443,7 +446,7 @@ fn may_be_fenced(
         let at = fence.operation.instruction;
         fence.function == id
             && !is_between(at)
-            && (analyses.is_before(at, store) || analyses.is_before(copy, at))
+            && (analyses.is_before(at, store) || comes_before(at, store) || comes_before(copy, at))
     };
     let others = kernel.functions.iter().filter(|&&function| function != id);
     let may_others_order = others

@@ -37,7 +37,10 @@ fn addresses_are_sums() {
             panic!("{accesses:?}");
         };
         let place = |at| constant_place(module, KERNEL, at).map(|(_, offset)| offset);
-        assert_eq!([by_thread, constant, by_param, both].map(place), [None, Some(16), None, None]);
+        assert_eq!(
+            [by_thread, constant, by_param, both].map(place),
+            [None, Some(16), None, None]
+        );
         let any = View::any(module, KERNEL).unwrap();
         let bounds = |at| constant_bounds(&any, at).map(|(_, least, most)| (least, most));
         assert_eq!(bounds(by_thread), Some((8, 8 + 31 * 4)));
@@ -52,7 +55,8 @@ fn addresses_are_sums() {
 
 #[test]
 fn a_register_that_is_written_in_between_is_another_address() {
-    let lines = "mov.u32 %r4, s;\nst.shared.u32 [%r4], %r1;\nadd.s32 %r4, %r4, 512;\nst.shared.u32 [%r4], %r1;";
+    let lines =
+        "mov.u32 %r4, s;\nst.shared.u32 [%r4], %r1;\nadd.s32 %r4, %r4, 512;\nst.shared.u32 [%r4], %r1;";
     with_kernel(lines, |module, accesses| {
         let any = View::any(module, KERNEL).unwrap();
         let sum = |at| AddressSum::of(&any, at).unwrap();
@@ -75,7 +79,10 @@ fn threads_that_a_comparison_tells_from_others_are_looked_at() {
         let (zero, five) = (&views[1], &views[2]);
         assert!(!zero.comes_to(inside) && five.comes_to(inside));
         // The first store stands in the block that ends with the branch: all make it.
-        assert_eq!([before, inside, behind].map(|at| five.is_by_this(at)), [false, true, false]);
+        assert_eq!(
+            [before, inside, behind].map(|at| five.is_by_this(at)),
+            [false, true, false]
+        );
         assert!(five.is_surely_before(inside, behind) && !zero.is_surely_before(inside, behind));
         let bounds = |view, at| constant_bounds(view, at).map(|(_, least, most)| (least, most));
         assert_eq!(bounds(five, behind), Some((20, 20)));
@@ -104,7 +111,10 @@ fn loops_that_certainly_go_round_again_are_told_from_others() {
     assert_eq!(rounds("0", step, "lt.s32 %p1, %r4, 6"), [true]);
     assert_eq!(rounds("5", step, "lt.s32 %p1, %r4, 6"), [false]);
     assert_eq!(rounds("0", step, "lt.s32 %p1, %r4, %r3"), [false]);
-    assert_eq!(rounds("0", "add.s32 %r4, %r4, %r3;", "lt.s32 %p1, %r4, 6"), [false]);
+    assert_eq!(
+        rounds("0", "add.s32 %r4, %r4, %r3;", "lt.s32 %p1, %r4, 6"),
+        [false]
+    );
 }
 
 #[test]
@@ -118,7 +128,10 @@ fn functions_that_only_convert_a_pointer_are_known() {
         "{HEAD}{}{}{}.visible .entry k()\n{{\n.reg .b64 %rd<9>;\n.shared .align 8 .b8 s[8];\nmov.u64 %rd1, s;\n{{\n\
          .param .b64 a;\nst.param.b64 [a], %rd1;\n.param .b64 r;\ncall (r), plain, (a);\nld.param.b64 %rd2, [r];\n}}\n\
          st.shared.u32 [%rd2+4], 1;\nret;\n}}\n",
-        function("plain", "cvta.to.shared.u64 %rd2, %rd1;\nst.param.b64 [out], %rd2;"),
+        function(
+            "plain",
+            "cvta.to.shared.u64 %rd2, %rd1;\nst.param.b64 [out], %rd2;"
+        ),
         function("moved", "add.s64 %rd2, %rd1, 8;\nst.param.b64 [out], %rd2;"),
         function("stores", "st.global.u32 [%rd1], 1;\nst.param.b64 [out], %rd1;"),
     );
@@ -129,7 +142,13 @@ fn functions_that_only_convert_a_pointer_are_known() {
         let body = module.module.function(kernel).body.as_ref().unwrap();
         assert!(handed_on(module, body, body.calls[0].instruction).is_some());
         let is_store = |op| matches!(op, Op::Access(access) if access.kind == AccessKind::Store && access.space == Space::Shared);
-        let (store, _) = body.iter().find(|(_, instruction)| is_store(instruction.op)).unwrap();
-        assert_eq!(constant_place(module, kernel, store).map(|(_, offset)| offset), Some(4));
+        let (store, _) = body
+            .iter()
+            .find(|(_, instruction)| is_store(instruction.op))
+            .unwrap();
+        assert_eq!(
+            constant_place(module, kernel, store).map(|(_, offset)| offset),
+            Some(4)
+        );
     });
 }
