@@ -10,6 +10,7 @@
 //! view.rs       the part of a body that one thread executes
 //! sum.rs        addresses as sums, and how far apart two of them are
 //! round.rs      loops, and whether they have a second round
+//! sent.rs       ordinary stores to what copies send, and fences between the two
 //! size.rs       bytes that copies access
 //! overlap.rs    accesses to bytes that a copy under way still needs
 //! ```
@@ -22,6 +23,7 @@ mod overlap;
 mod pending;
 mod pointed;
 mod round;
+mod sent;
 mod size;
 mod sum;
 #[cfg(test)]
@@ -37,6 +39,7 @@ pub(crate) use operand::operands;
 pub use overlap::{End, UnderWay, Ways, accesses_under_way};
 pub use pending::{Pending, PendingCopy, States};
 pub use pointed::{Pointed, accessed, may_point, pointed};
+pub use sent::{Sent, is_shared_fence, orders_or_writes};
 pub use size::Sizes;
-pub use sum::{AddressSum, constant_bounds, constant_place, leads, overlap};
+pub use sum::{AddressSum, constant_bounds, constant_place, leads};
 pub use view::View;

@@ -259,7 +259,7 @@ pub fn constant_bounds(view: &View<'_, '_>, access: InstructionId) -> Option<(Sy
 
 /// True if two accesses of a thread to so many bytes at these addresses, the second executed behind the first, certainly overlap.
 #[must_use]
-pub fn overlap(
+pub(super) fn overlap(
     view: &View<'_, '_>,
     (first, from, first_bytes): (InstructionId, &AddressSum, u64),
     (second, to, second_bytes): (InstructionId, &AddressSum, u64),

@@ -2,7 +2,8 @@
 
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
-use super::{AddressSum, View, constant_bounds, constant_place, handed_on, hands_on, overlap};
+use super::sum::overlap;
+use super::{AddressSum, View, constant_bounds, constant_place, handed_on, hands_on};
 use crate::shared::Shared;
 use crate::testing::with_ptx;
 

@@ -1,0 +1,340 @@
+//! Ordinary stores to bytes that the hardware then reads through the async proxy, and what may order the two.
+//!
+//! ```text
+//! own        the thread that starts the copy has certainly made the store: it is on each way to the copy, to bytes that overlap
+//! others     a thread that its number tells from others has certainly made it before the last barrier of the block that all threads
+//!            come to, whoever starts the copy behind that
+//! between    store → x → copy, not through either again
+//! unfenced   no fence, wait, call or asynchronous write is between, and each fence certainly comes before the store or behind the copy
+//! ```
+//!
+//! A fence of another warp, that no way connects with the two, may be executed at any time, and so counts as one between them.
+
+use ptxcheck_ir::{
+    AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
+};
+
+use super::kernel::{AsyncKernel, AsyncSite};
+use super::pointed::accessed;
+use super::size::Sizes;
+use super::sum::{AddressSum, constant_bounds, leads, overlap};
+use super::view::View;
+use crate::shared::Shared;
+
+/// An instruction of a function.
+type Place = (FunctionId, InstructionId);
+
+/// The ordinary stores to shared memory of a kernel, with all that it calls.
+pub struct Sent<'a, 'm> {
+    module: &'a Shared<'m>,
+    sizes: &'a Sizes,
+    kernel: &'a AsyncKernel,
+    stores: Vec<Place>,
+    by_function: Vec<(FunctionId, Vec<Way<'a, 'm>>)>,
+}
+
+/// A thread, or any, on its way through a function, and the stores that it may make there.
+struct Way<'a, 'm> {
+    view: View<'a, 'm>,
+    stores: Vec<Store>,
+}
+
+/// An ordinary store.
+struct Store {
+    at: InstructionId,
+    bytes: u64,
+    address: AddressSum,
+}
+
+/// True for fences over shared memory.
+#[must_use]
+pub const fn is_shared_fence(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::ProxyFence(fence) if fence.shared)
+}
+
+/// True for fences over shared memory, and for operations that write it and are no ordinary stores.
+#[must_use]
+pub const fn orders_or_writes(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::Copy(copy) => copy.writes_shared(),
+        AsyncOp::Unknown => true,
+        _ => is_shared_fence(op),
+    }
+}
+
+impl<'a, 'm> Sent<'a, 'm> {
+    /// Of a kernel.
+    #[must_use]
+    pub fn new(module: &'a Shared<'m>, sizes: &'a Sizes, kernel: &'a AsyncKernel) -> Self {
+        Self {
+            module,
+            sizes,
+            kernel,
+            stores: stores_of(module, kernel),
+            by_function: Vec::new(),
+        }
+    }
+
+    /// All stores, by function and in the order of the input.
+    #[must_use]
+    pub fn stores(&self) -> &[Place] {
+        &self.stores
+    }
+
+    /// A store that the thread which starts a copy has certainly made to bytes that it reads.
+    pub fn own(&mut self, reader: &AsyncSite) -> Option<Place> {
+        let id = reader.function;
+        let bytes = self.sizes.of(id, &reader.operation)?;
+        self.own_where(reader, bytes, |_| true).map(|store| (id, store))
+    }
+
+    /// A store that was certainly made to bytes that a copy reads, with nothing in between that may order the two.
+    pub fn unfenced(&mut self, reader: &AsyncSite) -> Option<Place> {
+        let id = reader.function;
+        let bytes = self.sizes.of(id, &reader.operation)?;
+        let (module, kernel) = (self.module, self.kernel);
+        let is_unfenced = |store| !may_be_fenced(module, kernel, store, reader);
+        let own = self.own_where(reader, bytes, is_unfenced);
+        let store = own.or_else(|| self.others_where(reader, bytes, is_unfenced));
+        store.map(|store| (id, store))
+    }
+
+    /// The ways through a function.
+    fn ways(&mut self, id: FunctionId) -> &[Way<'a, 'm>] {
+        let known = self.by_function.iter().position(|(known, _)| *known == id);
+        let at = known.unwrap_or_else(|| {
+            let stores = self.stores.iter().filter(|(of, _)| *of == id);
+            let stores: Vec<InstructionId> = stores.map(|(_, at)| *at).collect();
+            let ways = View::all(self.module, id)
+                .into_iter()
+                .map(|view| Way::new(view, &stores));
+            self.by_function.push((id, ways.collect()));
+            self.by_function.len() - 1
+        });
+        &self.by_function[at].1
+    }
+
+    fn own_where(
+        &mut self,
+        reader: &AsyncSite,
+        bytes: u64,
+        holds: impl Fn(InstructionId) -> bool,
+    ) -> Option<InstructionId> {
+        let (module, copy) = (self.module, reader.operation.instruction);
+        let source = reader.operation.source()?;
+        self.ways(reader.function).iter().find_map(|way| {
+            let view = &way.view;
+            let read = AddressSum::of(view, source)?;
+            let mut is_by_this = None;
+            let is_certain = |store: &&Store| {
+                let stored = (store.at, &store.address, store.bytes);
+                overlap(view, stored, (source, &read, bytes))
+                    && *is_by_this.get_or_insert_with(|| view.is_by_this(copy))
+                    && !module.deadline.is_over_at_step()
+                    && view.is_surely_before(store.at, copy)
+                    && holds(store.at)
+            };
+            Some(way.stores.iter().find(is_certain)?.at)
+        })
+    }
+
+    fn others_where(
+        &mut self,
+        reader: &AsyncSite,
+        bytes: u64,
+        holds: impl Fn(InstructionId) -> bool,
+    ) -> Option<InstructionId> {
+        // Only of the kernel itself is known that all threads come to what is on each way to its end.
+        let (module, id) = (self.module, self.kernel.kernel);
+        let copy = reader.operation.instruction;
+        let source = reader.operation.source().filter(|_| reader.function == id)?;
+        let meeting = last_meeting(module, id, copy)?;
+        let ways = self.ways(id);
+        let (object, first, last) = constant_bounds(&ways.first()?.view, source)?;
+        ways.iter()
+            .filter(|way| way.view.thread().is_some())
+            .find_map(|way| {
+                let view = &way.view;
+                let is_certain = |store: &&Store| {
+                    let is_read = constant_bounds(view, store.at).is_some_and(|(of, least, most)| {
+                        of == object
+                            && least.saturating_add_unsigned(store.bytes) > last
+                            && most < first.saturating_add_unsigned(bytes)
+                    });
+                    is_read
+                        && !module.deadline.is_over_at_step()
+                        && view.is_surely_before(store.at, meeting)
+                        && holds(store.at)
+                };
+                Some(way.stores.iter().find(is_certain)?.at)
+            })
+    }
+
+    /// False if a store is certainly to other memory than a copy reads: another variable, or another part of it.
+    #[must_use]
+    pub fn may_meet(&self, store: Place, reader: &AsyncSite) -> bool {
+        let variable = |(id, at): Place| accessed(self.module, id, at)?.symbol;
+        let source = reader.operation.source().map(|source| (reader.function, source));
+        let (object, other) = (source.and_then(variable), variable(store));
+        (object.is_none() || other.is_none() || object == other) && self.meet(store, reader) != Some(false)
+    }
+
+    /// True if a store, by any thread, is to a part of a variable that lies in what a copy reads or around its ends; `None` where its
+    /// bounds are not known.
+    #[must_use]
+    pub fn meet(&self, (id, store): Place, reader: &AsyncSite) -> Option<bool> {
+        let (body, one) = (self.module.module.function(id).body.as_ref()?, &reader.operation);
+        let Op::Access(access) = body.instruction(store).op else {
+            return None;
+        };
+        if reader.function != id {
+            return None;
+        }
+        let view = View::any(self.module, id)?;
+        let bytes = self.sizes.known(id, one)?;
+        let (of, least, most) = constant_bounds(&view, store)?;
+        let (from, first, last) = constant_bounds(&view, one.source()?)?;
+        let (end, stored) = (last.saturating_add_unsigned(bytes), access.bytes().into());
+        Some(of == from && least < end && most.saturating_add_unsigned(stored) > first)
+    }
+
+    /// True if those who make a store come to a meeting before a fence, and fences stand between that and the copy alone.
+    #[must_use]
+    pub fn is_fenced_late(&self, (id, store): Place, reader: &AsyncSite, meetings: &[Place]) -> bool {
+        let (Some(body), copy) = (
+            &self.module.module.function(id).body,
+            reader.operation.instruction,
+        ) else {
+            return false;
+        };
+        let is_here = |fence: &&AsyncSite| fence.function == id;
+        if reader.function != id || !fences(self.kernel).all(|fence| is_here(&fence)) {
+            return false;
+        }
+        let analyses = self.module.function(id);
+        meetings.iter().any(|&(of, meeting)| {
+            of == id
+                && analyses.is_before(store, meeting)
+                && analyses.is_before(meeting, copy)
+                && fences(self.kernel).all(|fence| !leads(body, store, fence.operation.instruction, meeting))
+        })
+    }
+}
+
+impl<'a, 'm> Way<'a, 'm> {
+    fn new(view: View<'a, 'm>, stores: &[InstructionId]) -> Self {
+        let store = |&at: &InstructionId| {
+            let Op::Access(access) = view.body.instruction(at).op else {
+                return None;
+            };
+            Some(Store {
+                at,
+                bytes: access.bytes().into(),
+                address: AddressSum::of(&view, at)?,
+            })
+        };
+        let stores = stores.iter().filter_map(store).collect();
+        Self { view, stores }
+    }
+}
+
+/// The fences over shared memory of a kernel.
+fn fences(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
+    let all = kernel.operations.iter();
+    all.filter(|site| is_shared_fence(site.operation.op))
+}
+
+/// The last barrier of the block on each way to an instruction that all threads come to, on each way to the end of the kernel.
+fn last_meeting(module: &Shared<'_>, id: FunctionId, to: InstructionId) -> Option<InstructionId> {
+    let body = module.module.function(id).body.as_ref()?;
+    let (analyses, post) = (module.function(id), module.function(id).post_dominators());
+    let is_meeting = |(at, instruction): &(InstructionId, &Instruction)| {
+        matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted)
+            && instruction.guard.is_none()
+            && analyses.is_before(*at, to)
+            && post.dominates(body.block_of(*at), BlockId::new(0))
+    };
+    // They are on one way, so that each two have an order.
+    let meetings = body.iter().filter(is_meeting).map(|(at, _)| at);
+    meetings.reduce(|last, at| if analyses.is_before(last, at) { at } else { last })
+}
+
+/// True if something may order a store before the copy behind it, or write what the copy reads.
+fn may_be_fenced(
+    module: &Shared<'_>,
+    kernel: &AsyncKernel,
+    store: InstructionId,
+    reader: &AsyncSite,
+) -> bool {
+    let (id, copy) = (reader.function, reader.operation.instruction);
+    let Some(body) = &module.module.function(id).body else {
+        return true;
+    };
+    let analyses = module.function(id);
+    let is_between =
+        |at: InstructionId| at != copy && leads(body, store, at, copy) && leads(body, at, copy, store);
+    let comes_before = |from, to| leads(body, from, to, from) && !leads(body, to, from, to);
+    let is_apart = |fence: &AsyncSite| {
+        let at = fence.operation.instruction;
+        fence.function == id
+            && !is_between(at)
+            && (analyses.is_before(at, store) || comes_before(at, store) || comes_before(copy, at))
+    };
+    if !fences(kernel).all(is_apart) {
+        return true;
+    }
+    let others = kernel.functions.iter().filter(|&&function| function != id);
+    let may_others_order = others
+        .filter_map(|&function| module.module.function(function).body.as_ref())
+        .any(|body| {
+            let mut all = body.iter();
+            all.any(|(at, instruction)| may_order(body, at, instruction))
+        });
+    body.iter().any(|(at, instruction)| {
+        let orders = match instruction.op {
+            Op::Call(_) => may_others_order,
+            _ => may_order(body, at, instruction),
+        };
+        orders && is_between(at)
+    })
+}
+
+/// True for an instruction that may order a store before a copy, or write what the copy reads: any access or wait but that at a barrier.
+fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
+    let is_ordered = matches!(instruction.op, Op::Access(access) if access.orders || access.volatile);
+    let waits = |op| {
+        matches!(
+            op,
+            AsyncOp::Wait { .. } | AsyncOp::ClusterWait | AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
+        )
+    };
+    let one = body.asynchronous_at(at);
+    is_ordered || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
+}
+
+/// The ordinary writes to shared memory that a kernel may execute.
+fn stores_of(module: &Shared<'_>, kernel: &AsyncKernel) -> Vec<Place> {
+    let mut stores = Vec::new();
+    for &id in &kernel.functions {
+        let Some(body) = &module.module.function(id).body else {
+            continue;
+        };
+        for (at, instruction) in body.iter() {
+            let Op::Access(access) = instruction.op else {
+                continue;
+            };
+            if matches!(access.kind, AccessKind::Load | AccessKind::Other) {
+                continue;
+            }
+            let is_shared = match access.space {
+                Space::Shared | Space::SharedCluster => true,
+                Space::Generic => accessed(module, id, at).is_some_and(|found| found.space == Space::Shared),
+                _ => false,
+            };
+            if is_shared && module.function(id).may_be_reached(at) && body.asynchronous_at(at).is_none() {
+                stores.push((id, at));
+            }
+        }
+    }
+    stores
+}
