@@ -104,7 +104,7 @@ pub struct Shard {
     findings: Vec<ShardFinding>,
 }
 
-/// What is about the whole shard.
+/// The line about the whole shard.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Head {
     /// The release that made it: others may give other findings.

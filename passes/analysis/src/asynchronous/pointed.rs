@@ -46,7 +46,7 @@ pub fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec
         found: None,
         all: Some(Vec::new()),
     };
-    // What is not known is left out.
+    // Values that are not known are left out.
     let _ = search.visit(function, value, None);
     search.all.unwrap_or_default()
 }

@@ -141,7 +141,7 @@ impl Around {
             match inside[..] {
                 [] => {}
                 [only] if only != user && is_before(only, user) => return Some(only),
-                // What reads it stands in front of each write in the first round, or is the write.
+                // The reader stands in front of each write in the first round, or is the write.
                 _ if inside
                     .iter()
                     .all(|&write| write == user || is_before(user, write)) => {}
