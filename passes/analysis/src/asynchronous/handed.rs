@@ -19,6 +19,21 @@ pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> O
     Some(arguments.find(|one| one.passes(piece))?.value)
 }
 
+/// True for an operation that makes of an address the same one, in whatever space.
+pub(super) const fn keeps_address(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Copy
+            | Op::ToGeneric(..)
+            | Op::FromGeneric(..)
+            | Op::Convert {
+                from: 32..,
+                to: 32..,
+                ..
+            }
+    )
+}
+
 /// True if a function does nothing else.
 pub fn hands_on(module: &Shared<'_>, id: FunctionId) -> bool {
     handed(module, id).is_some()
@@ -57,15 +72,7 @@ fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
     let end = analyses.definitions().trace(body, returned?, |at| {
         let instruction = body.instruction(at);
         match (instruction.op, body.uses(instruction)) {
-            (
-                Op::Copy
-                | Op::ToGeneric(..)
-                | Op::FromGeneric(..)
-                | Op::Convert {
-                    from: 32.., to: 32.., ..
-                },
-                &[from],
-            ) => Some(from),
+            (op, &[from]) if keeps_address(op) => Some(from),
             (Op::Access(_), _) => {
                 let register = body.results(instruction).first()?.register()?;
                 let (value, extension) = stored(analyses, body, at, register)?;

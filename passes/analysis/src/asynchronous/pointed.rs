@@ -6,7 +6,7 @@ use ptxcheck_ir::{
 };
 use rustc_hash::FxHashSet;
 
-use super::handed::handed_on;
+use super::handed::{handed_on, keeps_address};
 use crate::limits::MAX_POINTED_STEPS;
 use crate::shared::Shared;
 
@@ -128,15 +128,7 @@ impl Search<'_, '_> {
         let instruction = body.instruction(id);
         let uses = body.uses(instruction);
         match (instruction.op, uses) {
-            (
-                Op::Copy
-                | Op::ToGeneric(..)
-                | Op::FromGeneric(..)
-                | Op::Convert {
-                    from: 32.., to: 32.., ..
-                },
-                &[from],
-            ) => self.visit(function, from, Some(id)),
+            (op, &[from]) if keeps_address(op) => self.visit(function, from, Some(id)),
             (Op::Select, &[yes, no, _]) => {
                 let known = self.visit(function, yes, Some(id));
                 if self.all.is_none() {

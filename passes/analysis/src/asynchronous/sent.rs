@@ -156,7 +156,7 @@ impl<'a, 'm> Sent<'a, 'm> {
             .find_map(|way| {
                 let view = &way.view;
                 let is_certain = |store: &&Store| {
-                    let is_read = constant_bounds(view, store.at).is_some_and(|(of, least, most)| {
+                    let is_read = store.address.bounds(view).is_some_and(|(of, least, most)| {
                         of == object
                             && least.saturating_add_unsigned(store.bytes) > last
                             && most < first.saturating_add_unsigned(bytes)

@@ -13,7 +13,7 @@ use ptxcheck_ir::{
 };
 use rustc_hash::FxHashSet;
 
-use super::handed::handed_on;
+use super::handed::{handed_on, keeps_address};
 use super::view::View;
 use crate::limits::{MAX_SUM_ATOMS, MAX_SUM_STEPS};
 use crate::shared::Shared;
@@ -64,6 +64,18 @@ impl AddressSum {
             [(Atom::Symbol(symbol), 1)] => Some((symbol, self.offset)),
             _ => None,
         }
+    }
+
+    /// The variable that it is in, and the least and the greatest offset there.
+    pub(super) fn bounds(&self, view: &View<'_, '_>) -> Option<(SymbolId, i64, i64)> {
+        let mut rest = self.clone();
+        let is_symbol = |(atom, factor): &(Atom, i64)| matches!(atom, Atom::Symbol(_)) && *factor == 1;
+        let at = rest.atoms.iter().position(is_symbol)?;
+        let (Atom::Symbol(symbol), _) = rest.atoms.remove(at) else {
+            return None;
+        };
+        let (least, most) = bounds(view, &rest)?;
+        Some((symbol, least, most))
     }
 
     /// True if it counts from a parameter of a kernel: no such one points into the memory of a block.
@@ -169,15 +181,7 @@ fn expand(
     }
     let mut of = |value| of_value(view, (value, definition), left);
     match (instruction.op, body.uses(instruction)) {
-        (
-            Op::Copy
-            | Op::ToGeneric(..)
-            | Op::FromGeneric(..)
-            | Op::Convert {
-                from: 32.., to: 32.., ..
-            },
-            &[from],
-        ) => of(from),
+        (op, &[from]) if keeps_address(op) => of(from),
         (Op::Binary(BinaryOp::Add, 32..), &[a, b]) => of(a)?.plus(&of(b)?, 1),
         (Op::Binary(BinaryOp::Sub, 32..), &[a, b]) => of(a)?.plus(&of(b)?, -1),
         (
@@ -247,14 +251,7 @@ fn bounds(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
 /// The variable that an access is in, and the least and the greatest offset there.
 #[must_use]
 pub fn constant_bounds(view: &View<'_, '_>, access: InstructionId) -> Option<(SymbolId, i64, i64)> {
-    let mut sum = AddressSum::of(view, access)?;
-    let is_symbol = |(atom, factor): &(Atom, i64)| matches!(atom, Atom::Symbol(_)) && *factor == 1;
-    let at = sum.atoms.iter().position(is_symbol)?;
-    let (Atom::Symbol(symbol), _) = sum.atoms.remove(at) else {
-        return None;
-    };
-    let (least, most) = bounds(view, &sum)?;
-    Some((symbol, least, most))
+    AddressSum::of(view, access)?.bounds(view)
 }
 
 /// True if two accesses of a thread to so many bytes at these addresses, the second executed behind the first, certainly overlap.
