@@ -185,7 +185,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     fn block(&mut self, number: usize) {
         let label = number as Label;
         self.locations.tickets.block();
-        let blocks = self.body.blocks.len();
+        let mut is_ended = false;
         let mut phi = self.scratch.first_phis[number];
         for instruction in self.scratch.blocks[number].instructions() {
             self.place = self.locations.tickets.instruction();
@@ -206,15 +206,17 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             }
             if is_terminator(opcode) {
                 self.terminator(label, instruction);
+                is_ended = true;
                 break;
             }
             if !self.instruction(instruction) {
                 // Code behind a trap is never reached.
                 self.end_block(&[]);
+                is_ended = true;
                 break;
             }
         }
-        if self.body.instructions.len() > self.block_start || self.body.blocks.len() == blocks {
+        if !is_ended {
             // A block without a terminator is malformed; it leads nowhere.
             self.end_block(&[]);
         }

@@ -65,6 +65,8 @@ mod host;
 mod instructions;
 mod intrinsics;
 mod limits;
+#[cfg(test)]
+mod malformed_tests;
 mod memory;
 mod module_assembly;
 mod newer;

@@ -232,6 +232,8 @@ fn seeds(root: &Path) -> std::path::PathBuf {
     collect(&root.join("corpus/cuda"), "cu", &mut sources);
     sources.sort();
     let step = (sources.len() / MAX_SOURCES).max(1);
+    // The same bytes in every checkout, and so the same mutants.
+    let mapped = format!("-ffile-prefix-map={}=.", root.display());
     for source in sources.iter().step_by(step) {
         let stem = source.file_stem().unwrap_or_default().display().to_string();
         for (ending, flags) in [
@@ -245,6 +247,7 @@ fn seeds(root: &Path) -> std::path::PathBuf {
                 .arg(folder.join(format!("{stem}.{ending}")))
                 .arg("-emit-llvm")
                 .args(flags)
+                .args(["-fdebug-compilation-dir=.", &mapped])
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::null())
                 .status();
@@ -275,7 +278,11 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
         let memory = llvm::Memory::default();
         let read = memory.read(bytes);
         child::send("read");
-        let Ok(input) = read else { return Ok(()) };
+        let Ok(input) = read else {
+            // LLVM frees its memory.
+            child::send("reading");
+            return Ok(());
+        };
         measure::start();
         measure::reset_peak();
         let (before, _) = measure::memory();
