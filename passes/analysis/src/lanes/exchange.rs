@@ -58,14 +58,14 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
     let loops = loops_of_accesses(&layout);
     if !loops.is_empty() {
         let functions = layout.graph.contexts.iter().map(|context| context.function);
-        let in_states = slices.in_states(functions);
+        let slices = slices.in_states(functions);
+        let in_states = layout.in_states(&slices);
         for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
-            let peeled = layout.peeled(&in_states, of, FEW_ROUNDS);
-            pairs.extend(
-                peeled
-                    .and_then(|peeled| in_layout(&peeled, &each))
-                    .unwrap_or_default(),
-            );
+            let peeled = in_states
+                .as_ref()
+                .map(|kernel| layout.peeled(kernel, of, FEW_ROUNDS));
+            let found = peeled.and_then(|peeled| in_layout(&peeled, &each));
+            pairs.extend(found.unwrap_or_default());
         }
     }
     let pairs = pairs

@@ -6,6 +6,7 @@
 //! budget become nodes of which nothing is known.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -24,6 +25,7 @@ use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, Instruc
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A chain of calls.
+#[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     /// The function at its end.
     pub function: FunctionId,
@@ -118,7 +120,7 @@ pub(super) struct Graph<'a> {
     /// By node: it does nothing but end threads.
     pub(super) ends: Vec<bool>,
     /// The slots that contexts access in the frames of others.
-    pub objects: Objects,
+    pub objects: Arc<Objects>,
     /// The rounds of a loop that are apart, if there are any.
     pub rounds: Option<Rounds>,
 }
@@ -183,7 +185,7 @@ impl<'a> Graph<'a> {
         };
         let frames: Vec<Frame> = builder.contexts.iter().map(frame).collect();
         let mut graph = Self {
-            objects: Objects::new(module, &frames),
+            objects: Arc::new(Objects::new(module, &frames)),
             contexts: builder.contexts,
             entered,
             nodes,

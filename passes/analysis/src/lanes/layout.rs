@@ -35,6 +35,12 @@ pub struct LaneLayout<'k> {
     pool: Cell<Pool>,
 }
 
+/// A kernel with all cells in the states.
+pub(super) struct InStates<'k> {
+    graph: Graph<'k>,
+    live: Live,
+}
+
 impl<'k> LaneLayout<'k> {
     pub(super) fn new(module: &'k Shared<'k>, slices: &'k Slices, function: FunctionId) -> Option<Self> {
         let graph = Graph::new(module, slices, function)?;
@@ -62,9 +68,16 @@ impl<'k> LaneLayout<'k> {
         })
     }
 
-    /// The layout of the same kernel with rounds of one of its loops apart ([`Graph::peeled`]). `slices`: those of the functions of its
+    /// The kernel with all cells in the states, from which layouts with rounds apart are made. `slices`: those of the functions of its
     /// contexts, with all cells in the states.
-    pub(super) fn peeled(&self, slices: &'k Slices, of: u32, rounds: u32) -> Option<Self> {
+    pub(super) fn in_states(&self, slices: &'k Slices) -> Option<InStates<'k>> {
+        let graph = Graph::new(self.module, slices, self.function)?;
+        let live = Live::new(self.module, &graph, &self.order);
+        Some(InStates { graph, live })
+    }
+
+    /// The layout of the same kernel with rounds of one of its loops apart ([`Graph::peeled`]).
+    pub(super) fn peeled(&self, in_states: &InStates<'k>, of: u32, rounds: u32) -> Self {
         let nodes = &self.order.nodes;
         let mut inside: Vec<u32> = nodes
             .iter()
@@ -72,18 +85,18 @@ impl<'k> LaneLayout<'k> {
             .filter(|&node| self.order.is_in(node, of))
             .collect();
         inside.sort_unstable();
-        let graph = Graph::new(self.module, slices, self.function)?;
-        let graph = graph.peeled(&inside, self.order.loops[of as usize].header, rounds);
+        let header = self.order.loops[of as usize].header;
+        let graph = in_states.graph.peeled(&inside, header, rounds);
         let order = Order::new(&graph);
-        Some(Self {
-            live: Live::new(self.module, &graph, &order),
+        Self {
+            live: in_states.live.peeled(&graph, &order),
             always: always(&graph, &order),
             lasting: Lasting::new(self.module, self.function),
             pool: Cell::default(),
             graph,
             order,
             ..*self
-        })
+        }
     }
 
     /// The vectors of an earlier solution, if they are not too many: much of the next one has been computed for them.

@@ -7,6 +7,8 @@
 //! A kernel has thousands of cells that change, most of them alive in a few nodes: states are joined and compared over
 //! those alone.
 
+use std::sync::Arc;
+
 use super::graph::{Context, Graph, NodeKind, Test};
 use super::order::Order;
 use super::slice::Cell;
@@ -16,10 +18,22 @@ use ptxcheck_ir::{AccessKind, InstructionId, Op, Register, Value};
 
 /// The cells that are alive, by node, and those that loops may write.
 pub(super) struct Live {
+    sets: Arc<Sets>,
+    /// By node, its place in the sets.
+    places: Vec<u32>,
+    /// By loop, the cells that it may write, with the loops inside.
+    changed: Vec<u64>,
+}
+
+/// Sets of cells by node.
+struct Sets {
+    /// Words of one set.
     words: usize,
+    /// Alive when control comes to a node.
     entry: Vec<u64>,
+    /// Alive when control leaves a node.
     exit: Vec<u64>,
-    /// By loop, with those inside.
+    /// Cells that a node may write.
     changed: Vec<u64>,
 }
 
@@ -27,72 +41,124 @@ impl Live {
     /// Liveness of the cells of a graph.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
+        let sets = Arc::new(Sets::new(module, graph, order));
+        Self::with(sets, (0..graph.nodes.len() as u32).collect(), order)
+    }
+
+    /// Liveness in a graph in which rounds of a loop are apart, from that of the graph as it was: each way through one is a way through
+    /// the other, so that the copies of a node have what it has.
+    #[must_use]
+    pub(super) fn peeled(&self, graph: &Graph<'_>, order: &Order) -> Self {
+        let origin = graph
+            .rounds
+            .iter()
+            .flat_map(|rounds| rounds.origin.iter().copied());
+        Self::with(Arc::clone(&self.sets), origin.collect(), order)
+    }
+
+    fn with(sets: Arc<Sets>, places: Vec<u32>, order: &Order) -> Self {
+        let words = sets.words;
+        let mut changed = vec![0; order.loops.len() * words];
+        for (&place, node) in places.iter().zip(0..) {
+            let own = &sets.changed[place as usize * words..][..words];
+            for of in order.loops_of(node) {
+                let all = &mut changed[of as usize * words..][..words];
+                all.iter_mut().zip(own).for_each(|(all, own)| *all |= own);
+            }
+        }
+        Self {
+            sets,
+            places,
+            changed,
+        }
+    }
+
+    /// True if a cell is alive when control comes to a node.
+    pub(super) fn is_at_entry(&self, node: u32, cell: usize) -> bool {
+        self.sets
+            .holds(&self.sets.entry, self.places[node as usize], cell)
+    }
+
+    /// True if a loop may write a cell.
+    pub(super) fn is_changed_in(&self, of: u32, cell: usize) -> bool {
+        self.sets.holds(&self.changed, of, cell)
+    }
+
+    /// True if a cell is alive when control leaves a node.
+    pub(super) fn is_at_exit(&self, node: u32, cell: usize) -> bool {
+        self.sets.holds(&self.sets.exit, self.places[node as usize], cell)
+    }
+}
+
+impl Sets {
+    /// A cell is in one of several sets.
+    fn holds(&self, sets: &[u64], number: u32, cell: usize) -> bool {
+        sets[number as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
+    }
+
+    fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
         let words = (graph.flowing as usize).div_ceil(64);
         let nodes = graph.nodes.len();
-        let mut live = Self {
+        let mut sets = Self {
             words,
             entry: vec![0; nodes * words],
             exit: vec![0; nodes * words],
-            changed: vec![0; order.loops.len() * words],
+            changed: vec![0; nodes * words],
         };
         // Read before it is written, in `entry` for a start.
         let mut written = vec![0; nodes * words];
-        let mut changed = vec![0; words];
         for node in 0..nodes {
             let range = node * words..(node + 1) * words;
-            changed.fill(0);
             let mut scan = Scan {
                 module,
                 graph,
                 node: node as u32,
-                read: &mut live.entry[range.clone()],
-                written: &mut written[range],
-                changed: &mut changed,
+                read: &mut sets.entry[range.clone()],
+                written: &mut written[range.clone()],
+                changed: &mut sets.changed[range],
             };
             scan.node();
-            for of in order.loops_of(node as u32) {
-                let all = &mut live.changed[of as usize * words..][..words];
-                all.iter_mut().zip(&changed).for_each(|(all, new)| *all |= new);
-            }
         }
-        let mut changed = true;
-        while changed {
-            changed = false;
+        sets.solve(module, graph, order, &written);
+        sets
+    }
+
+    /// Nodes are looked at again while one that they lead to has changed.
+    fn solve(&mut self, module: &Shared<'_>, graph: &Graph<'_>, order: &Order, written: &[u64]) {
+        let words = self.words;
+        let mut is_open = vec![true; graph.nodes.len()];
+        let mut is_any_open = true;
+        while is_any_open {
+            is_any_open = false;
             for &node in order.nodes.iter().rev() {
+                if !std::mem::replace(&mut is_open[node as usize], false) {
+                    continue;
+                }
                 if module.deadline.is_over_after(words + 1) {
-                    return live;
+                    return;
                 }
                 let own = node as usize * words;
                 for next in graph.successors(node) {
                     let next = next as usize * words;
                     for word in 0..words {
-                        live.exit[own + word] |= live.entry[next + word];
+                        self.exit[own + word] |= self.entry[next + word];
                     }
                 }
+                let mut is_new = false;
                 for word in 0..words {
-                    let entry = &mut live.entry[own + word];
-                    let all = *entry | live.exit[own + word] & !written[own + word];
-                    changed |= all != *entry;
+                    let entry = &mut self.entry[own + word];
+                    let all = *entry | self.exit[own + word] & !written[own + word];
+                    is_new |= all != *entry;
                     *entry = all;
+                }
+                if is_new {
+                    for before in graph.predecessors(node) {
+                        is_open[before as usize] = true;
+                        is_any_open |= order.rank[before as usize] >= order.rank[node as usize];
+                    }
                 }
             }
         }
-        live
-    }
-
-    /// True if a cell is alive when control comes to a node.
-    pub(super) fn is_at_entry(&self, node: u32, cell: usize) -> bool {
-        self.entry[node as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
-    }
-
-    /// True if a loop may write a cell.
-    pub(super) fn is_changed_in(&self, of: u32, cell: usize) -> bool {
-        self.changed[of as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
-    }
-
-    /// True if a cell is alive when control leaves a node.
-    pub(super) fn is_at_exit(&self, node: u32, cell: usize) -> bool {
-        self.exit[node as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
     }
 }
 

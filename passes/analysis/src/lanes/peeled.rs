@@ -9,17 +9,20 @@
 //! their numbers when they leave, they are each in the round that they are in. Each round has contexts of its own, with the
 //! same cells: all of these are in the states then.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::copies::Rounds;
 use super::graph::{Context, Graph, Node, NodeKind};
 use ptxcheck_common::groups::Groups;
+use ptxcheck_ir::InstructionId;
 
 impl<'a> Graph<'a> {
     /// The same graph with `rounds` rounds of the natural loop with the nodes `inside`, in order, and this header apart. All cells are
     /// in the states.
     #[must_use]
-    pub(super) fn peeled(mut self, inside: &[u32], header: u32, rounds: u32) -> Self {
+    pub(super) fn peeled(&self, inside: &[u32], header: u32, rounds: u32) -> Self {
         let (size, copies) = (inside.len() as u32, self.nodes.len() as u32);
         let place = |node: u32| inside.binary_search(&node).ok().map(|place| place as u32);
         let copy = |round: u32, place: u32| copies + round * size + place;
@@ -35,6 +38,8 @@ impl<'a> Graph<'a> {
             (Some(round), Some(at)) => copy(round, at),
         };
         let mut nodes: Vec<Node> = self.nodes.clone();
+        let mut contexts = self.contexts.clone();
+        let mut entered = self.entered.clone();
         let mut origin: Vec<u32> = (0..copies).collect();
         let mut all: Vec<Vec<u32>> = Vec::with_capacity(nodes.len() + (rounds * size) as usize);
         for node in 0..copies {
@@ -48,56 +53,45 @@ impl<'a> Graph<'a> {
             };
             all.push(self.successors(node).map(lead).collect());
         }
-        for round in 0..rounds {
-            let contexts = self.copied_contexts(inside);
-            for &node in inside {
-                let mut copied = self.nodes[node as usize].clone();
-                copied.context = contexts.get(&copied.context).copied().unwrap_or(copied.context);
-                if let NodeKind::Enter(callee) = copied.kind {
-                    copied.kind = NodeKind::Enter(contexts.get(&callee).copied().unwrap_or(callee));
-                }
-                nodes.push(copied);
-                origin.push(node);
-                let targets = self.successors(node);
-                all.push(targets.map(|target| redirected(Some(round), target)).collect());
-            }
-        }
-        self.nodes = nodes;
-        self.connect(&all);
-        self.rounds = Some(Rounds {
-            origin,
-            first,
-            copies,
-            inside: inside.to_vec(),
-        });
-        self
-    }
-
-    /// Copies of the contexts of these nodes, by their number.
-    fn copied_contexts(&mut self, inside: &[u32]) -> FxHashMap<u32, u32> {
-        let mut copies: FxHashMap<u32, u32> = FxHashMap::default();
         let mut numbers: Vec<u32> = inside
             .iter()
             .map(|&node| self.nodes[node as usize].context)
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
-        // Callers come before those that they call.
-        for number in numbers {
-            let context = &self.contexts[number as usize];
-            let caller = context.caller;
-            let caller = caller.map(|(caller, call)| (copies.get(&caller).copied().unwrap_or(caller), call));
-            let copy = Context { caller, ..*context };
-            let own = self.contexts.len() as u32;
-            self.contexts.push(copy);
-            copies.insert(number, own);
-            if let Some(caller) = caller
-                && self.contexts[number as usize].caller != Some(caller)
-            {
-                self.entered.insert(caller, own);
+        for round in 0..rounds {
+            let copied = copied_contexts(&mut contexts, &mut entered, &numbers);
+            for &node in inside {
+                let mut own = self.nodes[node as usize].clone();
+                own.context = copied.get(&own.context).copied().unwrap_or(own.context);
+                if let NodeKind::Enter(callee) = own.kind {
+                    own.kind = NodeKind::Enter(copied.get(&callee).copied().unwrap_or(callee));
+                }
+                nodes.push(own);
+                origin.push(node);
+                let targets = self.successors(node);
+                all.push(targets.map(|target| redirected(Some(round), target)).collect());
             }
         }
-        copies
+        let mut peeled = Self {
+            contexts,
+            entered,
+            nodes,
+            targets: Vec::new(),
+            sources: Vec::new(),
+            incoming: Groups::default(),
+            ends: Vec::new(),
+            objects: Arc::clone(&self.objects),
+            rounds: Some(Rounds {
+                origin,
+                first,
+                copies,
+                inside: inside.to_vec(),
+            }),
+            ..*self
+        };
+        peeled.connect(&all);
+        peeled
     }
 
     /// Sets the edges: by node, those that it leads to.
@@ -113,4 +107,28 @@ impl<'a> Graph<'a> {
         self.incoming = Groups::new(self.nodes.len(), edges);
         self.ends = self.find_ends();
     }
+}
+
+/// Adds copies of contexts, given by number and in order; the copies by the number of what they are copies of.
+fn copied_contexts(
+    contexts: &mut Vec<Context<'_>>,
+    entered: &mut FxHashMap<(u32, InstructionId), u32>,
+    numbers: &[u32],
+) -> FxHashMap<u32, u32> {
+    let mut copies: FxHashMap<u32, u32> = FxHashMap::default();
+    // Callers come before those that they call.
+    for &number in numbers {
+        let context = contexts[number as usize];
+        let copied = |(caller, call)| (copies.get(&caller).copied().unwrap_or(caller), call);
+        let caller = context.caller.map(copied);
+        let own = contexts.len() as u32;
+        contexts.push(Context { caller, ..context });
+        copies.insert(number, own);
+        if let Some(caller) = caller
+            && context.caller != Some(caller)
+        {
+            entered.insert(caller, own);
+        }
+    }
+    copies
 }

@@ -11,7 +11,7 @@ use super::flow::Flow;
 use super::graph::{NodeKind, Test};
 use super::kernel::looked_at;
 use super::launch::{Launch, launches_of};
-use super::layout::LaneLayout;
+use super::layout::{InStates, LaneLayout};
 use super::scenario::Fixed;
 use super::slice::Slices;
 use super::verdict;
@@ -38,7 +38,10 @@ fn look_at_loops(layout: &LaneLayout<'_>, slices: &Slices, root: &mut Root, leas
         return;
     }
     let functions = layout.graph.contexts.iter().map(|context| context.function);
-    let in_states = slices.in_states(functions);
+    let slices = slices.in_states(functions);
+    let Some(in_states) = layout.in_states(&slices) else {
+        return;
+    };
     for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
         let Some((peeled, are_all)) = peeled(layout, &in_states, of) else {
             continue;
@@ -100,7 +103,7 @@ fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
 }
 
 /// The layout with the rounds of a loop apart: as many as lanes go, if that is known. The second result says that these are all.
-fn peeled<'k>(layout: &LaneLayout<'k>, slices: &'k Slices, of: u32) -> Option<(LaneLayout<'k>, bool)> {
+fn peeled<'k>(layout: &LaneLayout<'k>, in_states: &InStates<'k>, of: u32) -> Option<(LaneLayout<'k>, bool)> {
     let size = layout
         .order
         .nodes
@@ -109,7 +112,7 @@ fn peeled<'k>(layout: &LaneLayout<'k>, slices: &'k Slices, of: u32) -> Option<(L
         .count();
     let with = |rounds: u32| {
         let is_small = size * rounds as usize <= MAX_ROUND_NODES;
-        let peeled = is_small.then(|| layout.peeled(slices, of, rounds))??;
+        let peeled = is_small.then(|| layout.peeled(in_states, of, rounds))?;
         let is_exceeded = is_exceeded(&peeled)?;
         Some((peeled, is_exceeded))
     };
