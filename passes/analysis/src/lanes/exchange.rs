@@ -28,6 +28,7 @@ pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, Possib
 use self::kernels::{Launches, by_object, launches, placed, search};
 use self::pairs::definite;
 pub(crate) use self::possible::find as find_possible;
+use self::screen::LoopScreen;
 use self::touches::Touches;
 use super::flow::Flow;
 use super::graph::NodeKind;
@@ -87,25 +88,26 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
 fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
     let (graph, order) = (&layout.graph, &layout.order);
     let count = order.loops.len();
-    let (mut nodes, mut writes, mut accesses) =
-        (vec![0_usize; count], vec![0_u32; count], vec![0_u32; count]);
+    let (mut nodes, mut writes) = (vec![0_usize; count], vec![0_u32; count]);
+    let mut accesses: Vec<Vec<(FunctionId, InstructionId)>> = vec![Vec::new(); count];
     let mut waits = vec![false; count];
     for &node in &order.nodes {
-        let (mut written, mut accessed) = (0, 0);
-        let body = graph.context(node).body;
+        let (mut written, mut accessed) = (0, Vec::new());
+        let context = graph.context(node);
+        let body = context.body;
         if graph.nodes[node as usize].kind == NodeKind::Plain {
             for number in graph.nodes[node as usize].instructions.clone() {
-                let instruction = body.instruction(InstructionId::new(number as usize));
-                if let Some((access, ..)) = touches::touched(body, instruction) {
+                let at = InstructionId::new(number as usize);
+                if let Some((access, ..)) = touches::touched(body, body.instruction(at)) {
                     written += u32::from(access.kind == AccessKind::Store);
-                    accessed += 1;
+                    accessed.push((context.function, at));
                 }
             }
         }
         for of in order.loops_of(node) {
             nodes[of as usize] += 1;
             writes[of as usize] += written;
-            accesses[of as usize] += accessed;
+            accesses[of as usize].extend(&accessed);
             // A block passes a barrier in each round together.
             waits[of as usize] |= graph.nodes[node as usize].kind == NodeKind::Barrier;
         }
@@ -115,9 +117,13 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
         let own = &order.loops[index];
         let is_plain = own.is_natural && own.header != 0 && !order.is_tangled(own.header);
         let is_small = nodes[index] * FEW_ROUNDS as usize <= MAX_ROUND_NODES;
-        is_plain && is_small && !waits[index] && writes[index] > 0 && accesses[index] > 1
+        is_plain && is_small && !waits[index] && writes[index] > 0 && accesses[index].len() > 1
     };
-    (0..count as u32).filter(is_fit).collect()
+    let mut screen = LoopScreen::new(layout.module);
+    (0..count as u32)
+        .filter(is_fit)
+        .filter(|&of| screen.may_clash(&accesses[of as usize]))
+        .collect()
 }
 
 /// The pairs of a layout: those that are definite with each launch, in the order of the code; `None` if it is too much work.

@@ -30,21 +30,63 @@ use ptxcheck_ir::Op;
 
 /// Looks at a kernel of this layout.
 pub(super) fn looked_at(layout: &LaneLayout<'_>, least: Certainty) -> Root {
-    let (module, function) = (layout.module, layout.function);
-    let bounds = &module.module.function(function).launch;
-    let launches = launches_of(module, function, module.reads_other_dimensions(function));
-    let several = Launch::several(bounds, &launches);
+    let launches = all_launches(layout);
+    let several = shown_launch(layout, &launches);
     if launches.len() > MAX_LAUNCHED_SHAPES {
-        return Root::unknown(function, several);
+        return Root::unknown(layout.function, several);
     }
     let fixed = Fixed::default();
     let kernel = Kernel::new(layout, &fixed);
     let [launch] = launches[..] else {
         let root = kernel.in_stated(several, launches, least);
-        return root.unwrap_or_else(|| Root::unknown(function, several));
+        return root.unwrap_or_else(|| Root::unknown(layout.function, several));
     };
     let root = kernel.launched(launch, least);
     root.unwrap_or_else(|| kernel.unsolved(launch))
+}
+
+/// The result for a kernel in which nothing is wrong.
+pub(super) fn clear(layout: &LaneLayout<'_>) -> Root {
+    let fixed = Fixed::default();
+    let launch = match all_launches(layout)[..] {
+        [launch] => launch,
+        ref launches => shown_launch(layout, launches),
+    };
+    Kernel::new(layout, &fixed).empty_root(launch, false)
+}
+
+/// The nodes at which something may be wrong in some warp of some launch, all warps of a launch looked at together; `None` where that
+/// is too much work to say, or does not hold of each warp.
+pub(super) fn open_nodes(layout: &LaneLayout<'_>) -> Option<FxHashSet<u32>> {
+    let fixed = Fixed::default();
+    let kernel = Kernel::new(layout, &fixed);
+    let mut open = FxHashSet::default();
+    let launches = all_launches(layout);
+    if launches.len() > MAX_LAUNCHED_SHAPES {
+        return None;
+    }
+    for launch in launches {
+        if launch.ends_in_part_of_a_warp() {
+            return None;
+        }
+        let (verdict, _) = kernel.solved(launch, None, Certainty::Potential)?;
+        if verdict.is_limited {
+            return None;
+        }
+        open.extend(verdict.issues.iter().map(|issue| issue.node));
+    }
+    Some(open)
+}
+
+fn all_launches(layout: &LaneLayout<'_>) -> Vec<Launch> {
+    let (module, function) = (layout.module, layout.function);
+    launches_of(module, function, module.reads_other_dimensions(function))
+}
+
+/// The launch that findings about several tell.
+fn shown_launch(layout: &LaneLayout<'_>, launches: &[Launch]) -> Launch {
+    let bounds = &layout.module.module.function(layout.function).launch;
+    Launch::several(bounds, launches)
 }
 
 /// The sides of blocks that a kernel is looked at for if it reads `%tid.y` and states no shape, beside rows of whole warps.
@@ -236,9 +278,6 @@ impl<'k> Kernel<'k> {
 
     /// One launch. `None`: it was too much work.
     fn judged(&self, launch: Launch, least: Certainty) -> Option<Judged> {
-        let partial = launch
-            .threads()
-            .is_some_and(|threads| threads > WARP as u32 && threads % WARP as u32 != 0);
         // Warp 0 is in every launch, and no other one need be: what is definite in the kernel is so in warp 0, or does not
         // come there.
         let mut first = None;
@@ -253,7 +292,7 @@ impl<'k> Kernel<'k> {
             }
             first = Some(verdict);
         }
-        let (runs, rest) = if partial {
+        let (runs, rest) = if launch.ends_in_part_of_a_warp() {
             let each = (0..launch.warps()).map(|warp| {
                 let (verdict, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
                 Some((Some(warp), verdict))

@@ -139,6 +139,12 @@ impl Launch {
         self.shape.map(|[x, y, z]| x * y * z)
     }
 
+    /// True if the CTA is known to have several warps, the last of which lacks lanes.
+    pub(super) fn ends_in_part_of_a_warp(&self) -> bool {
+        self.threads()
+            .is_some_and(|threads| threads > WARP as u32 && threads % WARP as u32 != 0)
+    }
+
     /// Number of warps that can differ.
     #[must_use]
     pub fn warps(&self) -> u32 {

@@ -9,7 +9,7 @@ use super::counted::Exits;
 use super::finding::{Root, key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
-use super::kernel::looked_at;
+use super::kernel::{clear, looked_at, open_nodes};
 use super::launch::{Launch, launches_of};
 use super::layout::{InStates, LaneLayout};
 use super::scenario::Fixed;
@@ -26,23 +26,31 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         let bounds = &module.module.function(function).launch;
         return Root::unknown(function, Launch::new(bounds, None, true));
     };
+    let mut loops = counted_loops(&layout);
+    // What is definite, in a round or in a warp, may be wrong in all rounds and warps together.
+    if !loops.is_empty()
+        && let Some(open) = open_nodes(&layout)
+    {
+        if open.is_empty() && least == Certainty::Definite {
+            return clear(&layout);
+        }
+        loops.retain(|&of| open.iter().any(|&node| layout.order.is_in(node, of)));
+    }
     let mut root = looked_at(&layout, least);
-    look_at_loops(&layout, slices, &mut root, least);
+    if !loops.is_empty() && !root.is_unknown {
+        look_at_loops(&layout, slices, &loops, &mut root, least);
+    }
     root
 }
 
 /// Adds to the findings about a kernel what is definite in single rounds of its loops.
-fn look_at_loops(layout: &LaneLayout<'_>, slices: &Slices, root: &mut Root, least: Certainty) {
-    let loops = counted_loops(layout);
-    if loops.is_empty() || root.is_unknown {
-        return;
-    }
+fn look_at_loops(layout: &LaneLayout<'_>, slices: &Slices, loops: &[u32], root: &mut Root, least: Certainty) {
     let functions = layout.graph.contexts.iter().map(|context| context.function);
     let slices = slices.in_states(functions);
     let Some(in_states) = layout.in_states(&slices) else {
         return;
     };
-    for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
+    for &of in loops.iter().take(MAX_COUNTED_LOOPS) {
         let Some((peeled, are_all)) = peeled(layout, &in_states, of) else {
             continue;
         };

@@ -44,6 +44,48 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
     leading_to(module, marked)
 }
 
+/// The accesses in loops of a kernel that may be those of two lanes to the same bytes, in one round or in several.
+pub(super) struct LoopScreen<'a, 'm> {
+    module: &'a Shared<'m>,
+    /// By function that the kernel consists of.
+    searches: FxHashMap<FunctionId, Search<'a, 'm>>,
+}
+
+impl<'a, 'm> LoopScreen<'a, 'm> {
+    /// Nothing is looked at yet.
+    pub(super) fn new(module: &'a Shared<'m>) -> Self {
+        Self {
+            module,
+            searches: FxHashMap::default(),
+        }
+    }
+
+    /// False if the lane analysis certainly finds no more about these accesses of a loop when rounds are apart: it knows none of their
+    /// places, or each lane has a place of its own, the same in all rounds.
+    pub(super) fn may_clash(&mut self, accesses: &[(FunctionId, InstructionId)]) -> bool {
+        let Some(&(function, _)) = accesses.first() else {
+            return false;
+        };
+        if accesses.iter().any(|&(other, _)| other != function) {
+            return true;
+        }
+        let module = self.module;
+        let Some(body) = &module.module.function(function).body else {
+            return true;
+        };
+        let search = self.searches.entry(function).or_insert_with(|| Search {
+            follows_parts: true,
+            ..Search::new(module, function, body)
+        });
+        let all = &search.pieces.all;
+        let places = accesses
+            .iter()
+            .filter_map(|(_, at)| all.binary_search_by_key(at, |access| access.at).ok());
+        let places: Vec<usize> = places.collect();
+        search.may_clash(&places) && search.may_overlap(&places)
+    }
+}
+
 /// True if the ways of two lanes through a function may lead to such accesses.
 fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     if body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
@@ -57,33 +99,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     if !body.instructions.iter().any(is_write) {
         return false;
     }
-    let (mut names_shared, mut names_local) = (false, false);
-    for value in &body.values {
-        if let Value::Symbol(symbol, _) = value {
-            let space = module.module.symbol(*symbol).space;
-            names_shared |= space == Space::Shared;
-            names_local |= space == Space::Local;
-        }
-    }
-    let is_kernel = module.module.function(id).is_kernel();
-    let analyses = module.function(id);
-    let has_slots = names_local || body.has(Rare::STACK_ALLOC);
-    let mut search = Search {
-        body,
-        pieces: Pieces::new(body),
-        module,
-        id,
-        analyses,
-        is_kernel,
-        may_be_shared: names_shared || !is_kernel,
-        has_slots,
-        has_shape: None,
-        first: Sums::new(body, analyses, (is_kernel, has_slots), FIRST),
-        sums: Sums::new(body, analyses, (is_kernel, has_slots), LANES),
-        predicates: FxHashMap::default(),
-        knowable: FxHashMap::default(),
-        steps: MAX_EXCHANGE_STEPS,
-    };
+    let mut search = Search::new(module, id, body);
     // All accesses of most functions are to places that have nothing to do with each other.
     let all: Vec<usize> = (0..search.pieces.all.len()).collect();
     if !search.may_clash(&all) {
@@ -98,11 +114,15 @@ const FIRST: [u32; 3] = [4, 5, 20];
 /// Most operations one behind the other that are looked through.
 const MAX_DEPTH: usize = 48;
 
+/// Most accesses of a loop that are held against each other.
+const MAX_COMPARED: usize = 256;
+
 /// Most definitions of a register that is looked through.
 const MAX_DEFINITIONS: usize = 8;
 
 /// An access of a piece.
 struct Access {
+    at: InstructionId,
     is_store: bool,
     /// It names global memory.
     is_global: bool,
@@ -133,12 +153,14 @@ impl Pieces {
         for block in &body.blocks {
             pieces.first.push(pieces.accesses.len() as u32);
             let mut start = pieces.all.len();
-            for instruction in &body.instructions[block.instructions.range()] {
+            for number in block.instructions.range() {
+                let instruction = &body.instructions[number];
                 if cuts(body, instruction) {
                     pieces.accesses.push(start..pieces.all.len());
                     start = pieces.all.len();
                 } else if let Some((access, address, past)) = touched(body, instruction) {
                     pieces.all.push(Access {
+                        at: InstructionId::new(number),
                         is_store: access.kind == AccessKind::Store,
                         is_global: access.space == Space::Global,
                         address,
@@ -185,6 +207,8 @@ struct Search<'a, 'm> {
     may_be_shared: bool,
     /// It has variables on the stack.
     has_slots: bool,
+    /// Addresses in any memory that count from what all threads of a block share are looked for, too.
+    follows_parts: bool,
     /// The shape of its blocks is known, or taken to be one of several. Once that is asked for.
     has_shape: Option<bool>,
     /// The lanes in which a predicate holds, where that is known of all.
@@ -192,6 +216,39 @@ struct Search<'a, 'm> {
     /// The registers of which the lane analysis may know more than [`Threads`].
     knowable: FxHashMap<Register, bool>,
     steps: usize,
+}
+
+impl<'a, 'm> Search<'a, 'm> {
+    fn new(module: &'a Shared<'m>, id: FunctionId, body: &'a Body<'m>) -> Self {
+        let (mut names_shared, mut names_local) = (false, false);
+        for value in &body.values {
+            if let Value::Symbol(symbol, _) = value {
+                let space = module.module.symbol(*symbol).space;
+                names_shared |= space == Space::Shared;
+                names_local |= space == Space::Local;
+            }
+        }
+        let is_kernel = module.module.function(id).is_kernel();
+        let analyses = module.function(id);
+        let has_slots = names_local || body.has(Rare::STACK_ALLOC);
+        Self {
+            body,
+            pieces: Pieces::new(body),
+            module,
+            id,
+            analyses,
+            is_kernel,
+            may_be_shared: names_shared || !is_kernel,
+            has_slots,
+            has_shape: None,
+            first: Sums::new(body, analyses, (is_kernel, has_slots), FIRST),
+            sums: Sums::new(body, analyses, (is_kernel, has_slots), LANES),
+            follows_parts: false,
+            predicates: FxHashMap::default(),
+            knowable: FxHashMap::default(),
+            steps: MAX_EXCHANGE_STEPS,
+        }
+    }
 }
 
 impl Search<'_, '_> {
@@ -318,7 +375,8 @@ impl Search<'_, '_> {
     fn is_knowable_place(&mut self, access: usize) -> bool {
         let access = &self.pieces.all[access];
         let (address, is_global) = (access.address, access.is_global);
-        !is_global && self.may_be_shared && self.is_knowable(address, MAX_DEPTH)
+        let may_be_known = self.follows_parts || !is_global && self.may_be_shared;
+        may_be_known && self.is_knowable(address, MAX_DEPTH)
     }
 
     /// False if no two lanes access the same place, as some lanes tell: accesses count from different things, or each lane has a place
@@ -352,6 +410,52 @@ impl Search<'_, '_> {
         false
     }
 
+    /// True if two lanes may access the same bytes, whenever each makes these accesses, one of them to write: a value that the other
+    /// reads, or another value than it writes.
+    fn may_overlap(&mut self, made: &[usize]) -> bool {
+        if made.len() > MAX_COMPARED {
+            return true;
+        }
+        let mut places = Vec::with_capacity(made.len());
+        for &number in made {
+            match self.place(number) {
+                Some(place) => places.push((number, place)),
+                None if self.is_knowable_place(number) => return true,
+                None => {}
+            }
+        }
+        let all = &self.pieces.all;
+        let bytes = places.iter().map(|&(number, _)| all[number].bytes);
+        let granule = bytes.min().unwrap_or(1);
+        let words =
+            |at: i64, bytes: i64| at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule);
+        let mut writers: FxHashMap<(u64, i64), Lanes> = FxHashMap::default();
+        for &(number, (parts, by)) in places.iter().filter(|(number, _)| all[*number].is_store) {
+            for (lane, at) in by.into_iter().enumerate() {
+                for word in words(at, all[number].bytes) {
+                    *writers.entry((parts, word)).or_default() |= 1 << lane;
+                }
+            }
+        }
+        places.into_iter().any(|(number, (parts, by))| {
+            let (is_store, stored, bytes) = {
+                let access = &self.pieces.all[number];
+                (access.is_store, access.stored, access.bytes)
+            };
+            let meets = by.into_iter().enumerate().any(|(lane, at)| {
+                words(at, bytes).any(|word| {
+                    let lanes = writers.get(&(parts, word)).copied().unwrap_or(0);
+                    lanes & !(1 << lane) != 0
+                })
+            });
+            meets
+                && (!is_store
+                    || stored.is_some_and(|value| {
+                        self.first.known(value).is_some() || self.is_knowable(value, MAX_DEPTH)
+                    }))
+        })
+    }
+
     /// True if an instruction accesses an object that a caller passes the address of.
     fn is_in_object(&self, id: InstructionId) -> bool {
         let used = self.module.param_use(self.id);
@@ -362,9 +466,10 @@ impl Search<'_, '_> {
     fn is_knowable(&mut self, value: Value, depth: usize) -> bool {
         let register = match value {
             Value::Integer(_) | Value::Symbol(..) => return true,
-            Value::Special(Special::Ntid(_)) => return self.has_shape(),
+            Value::Special(Special::Ntid(_)) => return self.follows_parts || self.has_shape(),
+            Value::Special(Special::Ctaid(_) | Special::Nctaid(_)) => return self.follows_parts,
             Value::Special(Special::Tid(_) | Special::LaneId) => return true,
-            Value::Param(..) => return !self.is_kernel,
+            Value::Param(..) => return self.follows_parts || !self.is_kernel,
             Value::Register(register) | Value::Not(register) => register,
             _ => return false,
         };
