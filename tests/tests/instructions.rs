@@ -1,4 +1,4 @@
-//! The instructions that a default check of three inputs takes, held against those in `instructions.tsv`: the commit that makes the
+//! The instructions that a default check of four inputs takes, held against those in `instructions.tsv`: the commit that makes the
 //! check slower is seen, however busy the machine is.
 //!
 //! callgrind counts them. A count depends on the compiler, so that it is compared for the version of rustc that it was taken with; without
@@ -22,7 +22,7 @@ const KERNELS: usize = 200;
 type Files = fn() -> Vec<PathBuf>;
 
 fn main() {
-    let inputs: [(&str, Files); 3] = [
+    let inputs: [(&str, Files); 4] = [
         ("compiled", compiled),
         ("rules", || {
             cases::files("corpus/rules", "ptx")
@@ -31,6 +31,7 @@ fn main() {
                 .collect()
         }),
         ("large", || vec![large()]),
+        ("rounds", || vec![rounds()]),
     ];
     let trials = inputs.map(|(name, files)| {
         Trial::ignorable_test(format!("instructions of {name}"), move || held(name, &files()))
@@ -173,6 +174,54 @@ fn large() -> PathBuf {
         );
     }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("large.ptx");
+    // The file of another run of the tests is the same.
+    let _ = std::fs::write(&file, text);
+    file
+}
+
+/// A module of kernels in which nothing is wrong, each with loops that warps go round as often as the numbers of their threads say, a
+/// collective in each, and with loops that wait for a flag in shared memory.
+fn rounds() -> PathBuf {
+    let mut text = ".version 8.4\n.target sm_90\n.address_size 64\n".to_owned();
+    for kernel in 0..16 {
+        let _ = write!(
+            text,
+            ".visible .entry kernel_{kernel}(.param .u64 kernel_{kernel}_p)\n{{\n\
+             .reg .pred %p<200>;\n.reg .b32 %r<600>;\n.reg .b64 %rd<8>;\n.shared .align 4 .b8 flags_{kernel}[64];\n\
+             ld.param.u64 %rd1, [kernel_{kernel}_p];\ncvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r1, %tid.x;\n\
+             shr.u32 %r2, %r1, 5;\nand.b32 %r3, %r1, 3;\nmul.wide.u32 %rd3, %r3, 16;\nadd.s64 %rd4, %rd2, %rd3;\n\
+             match.any.sync.b64 %r4, %rd4, -1;\nbar.warp.sync %r4;\n"
+        );
+        for number in 0..8 {
+            let (counter, sum) = (10 + number, 30 + number);
+            let _ = write!(
+                text,
+                "mov.u32 %r{counter}, %r2;\nmov.u32 %r{sum}, %r1;\n$L_round_{number}:\n"
+            );
+            for step in 0..16 {
+                let value = 100 + step;
+                let _ = write!(
+                    text,
+                    "ld.global.u32 %r{value}, [%rd2+{}];\nadd.u32 %r{sum}, %r{sum}, %r{value};\nsetp.eq.u32 %p{}, %r{value}, {step};\n\
+                     @%p{} add.u32 %r{}, %r{sum}, {step};\n",
+                    4 * step,
+                    10 + step,
+                    10 + step,
+                    200 + 16 * number + step
+                );
+            }
+            let _ = write!(
+                text,
+                "bar.warp.sync -1;\nadd.u32 %r{counter}, %r{counter}, 4;\nsetp.lt.u32 %p1, %r{counter}, 64;\n\
+                 @%p1 bra $L_round_{number};\n$L_wait_{number}:\nld.volatile.global.u32 %r50, [%rd2+{}];\n\
+                 ld.shared.u32 %r51, [flags_{kernel}+8];\nsetp.eq.u32 %p2, %r50, %r51;\nst.shared.u32 [flags_{kernel}+4], %r50;\n\
+                 @%p2 bra $L_wait_{number};\nbar.warp.sync -1;\nst.global.u32 [%rd2], %r{sum};\n",
+                4 * number
+            );
+        }
+        text.push_str("ret;\n}\n");
+    }
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rounds.ptx");
     // The file of another run of the tests is the same.
     let _ = std::fs::write(&file, text);
     file
