@@ -1,7 +1,9 @@
 //! Facts about a module that the screen needs before it searches any function.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::calls::Calls;
 use crate::ends::ends;
@@ -18,6 +20,8 @@ pub(super) struct ModuleFacts<'a, 'm> {
     pub(super) has_shape: bool,
     /// Some kernel may be looked at with names of its values: some mask is computed, or coordinates are read.
     names_values: OnceCell<bool>,
+    /// Operations that may give 0 since their operands are one value, as far as that was asked for.
+    cancels: RefCell<FxHashMap<(FunctionId, InstructionId), bool>>,
     pub(super) calls: Calls,
 }
 
@@ -29,6 +33,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
             ends: ends(module).into(),
             has_shape,
             names_values: OnceCell::new(),
+            cancels: RefCell::default(),
             calls: Calls::default(),
         }
     }
@@ -38,6 +43,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
         Self {
             ends: Arc::clone(&self.ends),
             names_values: OnceCell::new(),
+            cancels: RefCell::default(),
             calls: Calls::default(),
             ..*self
         }
@@ -46,6 +52,15 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     /// True if some kernel may be looked at with names of its values.
     pub(super) fn names_values(&self) -> bool {
         *self.names_values.get_or_init(|| names_values(self.module))
+    }
+
+    /// An answer about an operation, found once.
+    pub(super) fn may_cancel(
+        &self,
+        operation: (FunctionId, InstructionId),
+        find: impl FnOnce() -> bool,
+    ) -> bool {
+        *self.cancels.borrow_mut().entry(operation).or_insert_with(find)
     }
 
     /// True for a function that calls none with a body, and that no function calls: nothing that is found about others is asked for.

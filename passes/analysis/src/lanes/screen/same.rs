@@ -17,23 +17,25 @@ use crate::slots::Effect;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, Register, Space, UnaryOp, Value};
 
-/// True if the result of an operation may be known to be 0 since its operands are one value, or complements. `is_kernel`: the host
+/// True for an operation that gives 0 where its two operands are one value, or complements, and none of them is a number.
+pub(super) fn has_two_values((op, uses): (Op, &[Value])) -> bool {
+    let is_number = |value: Value| matches!(value, Value::Integer(_));
+    matches!((op, uses), (Op::Binary(BinaryOp::Xor | BinaryOp::Sub | BinaryOp::And, _), &[a, b])
+        if !is_number(a) && !is_number(b))
+}
+
+/// True if the result of an operation that [`has_two_values`] may be known to be 0 since these are one, or complements. `is_kernel`: the host
 /// passes parameters, and not code that may pass one value for two.
 pub(super) fn may_cancel(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     (op, uses): (Op, &[Value]),
-    is_kernel: impl FnOnce() -> bool,
+    is_kernel: bool,
     objects: Option<&ParamUse>,
 ) -> bool {
     let (Op::Binary(op, _), &[a, b]) = (op, uses) else {
         return false;
     };
-    let is_number = |value: Value| matches!(value, Value::Integer(_));
-    let may = matches!(op, BinaryOp::Xor | BinaryOp::Sub | BinaryOp::And);
-    if !may || is_number(a) || is_number(b) {
-        return false;
-    }
     if op != BinaryOp::And
         && let (Some(of_a), Some(of_b)) = (plain(body, analyses, a), plain(body, analyses, b))
         && a != b
@@ -44,7 +46,7 @@ pub(super) fn may_cancel(
     let mut same = Same {
         body,
         analyses,
-        is_kernel: is_kernel(),
+        is_kernel,
         objects,
         steps_left: MAX_SAME_STEPS,
     };

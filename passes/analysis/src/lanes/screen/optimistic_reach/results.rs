@@ -1,7 +1,7 @@
 //! Results of instructions, from the bounds of their operands.
 
 use super::super::knowable::{self, Knowable, Pattern};
-use super::super::same::may_cancel;
+use super::super::same::{has_two_values, may_cancel};
 use super::OptimisticReach;
 use crate::lanes::rounding::rounded_down;
 use crate::lanes::transfer::MAX_USES;
@@ -35,16 +35,18 @@ impl OptimisticReach<'_, '_> {
 
     /// True if the lane analysis may know that an operation gives 0, since its operands are one value. It names values where masks
     /// are computed, or the number of the thread may be.
-    fn may_cancel(&self, op: Op, uses: &[Value]) -> bool {
+    fn may_cancel(&self, id: InstructionId) -> bool {
+        let instruction = self.body.instruction(id);
+        let operands = (instruction.op, self.body.uses(instruction));
+        if !has_two_values(operands) || !self.facts.names_values() {
+            return false;
+        }
         let module = self.facts.module;
-        let is_kernel = || module.module.function(self.function).is_kernel();
-        may_cancel(
-            self.body,
-            self.analyses,
-            (op, uses),
-            is_kernel,
-            module.param_use(self.function),
-        ) && self.facts.names_values()
+        self.facts.may_cancel((self.function, id), || {
+            let is_kernel = module.module.function(self.function).is_kernel();
+            let objects = module.param_use(self.function);
+            may_cancel(self.body, self.analyses, operands, is_kernel, objects)
+        })
     }
 
     /// Bound of the first result of an instruction.
@@ -85,7 +87,7 @@ impl OptimisticReach<'_, '_> {
                 } else {
                     knowable::result(op, kinds, uses)
                 };
-                if self.may_cancel(op, uses) {
+                if self.may_cancel(id) {
                     result.join(Knowable::of_integer(0))
                 } else {
                     result
