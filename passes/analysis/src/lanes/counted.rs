@@ -51,6 +51,8 @@ pub(super) struct Exits<'a, 'm> {
     function: FunctionId,
     body: &'a Body<'m>,
     has_shape: bool,
+    /// Sets of lanes, and what collectives make of values, are known where these are.
+    follows_sets: bool,
 }
 
 /// The values that a branch depends on, if they are constants and thread numbers alone.
@@ -84,6 +86,20 @@ impl<'a, 'm> Exits<'a, 'm> {
             function,
             body,
             has_shape,
+            follows_sets: false,
+        }
+    }
+
+    /// Of a function in which sets of lanes, and what collectives make of values, count as known where these are.
+    pub(super) const fn of_sets(
+        module: &'a Shared<'m>,
+        function: FunctionId,
+        body: &'a Body<'m>,
+        has_shape: bool,
+    ) -> Self {
+        Self {
+            follows_sets: true,
+            ..Self::new(module, function, body, has_shape)
         }
     }
 
@@ -209,6 +225,28 @@ impl<'a, 'm> Exits<'a, 'm> {
         Some((by_lane, several))
     }
 
+    /// False if a value is made of others than constants, thread numbers and sets of lanes, so that it is not known in any round of a loop.
+    pub(super) fn may_be_told(&self, register: Register) -> bool {
+        let analyses = self.module.function(self.function);
+        let mut left = MAX_EXIT_STEPS;
+        let mut work = vec![Variable::Register(register)];
+        let mut seen = FxHashSet::from_iter(work.iter().copied());
+        while let Some(variable) = work.pop() {
+            let writers = variable.writers(analyses.definitions(), || analyses.slots());
+            let Some(rest) = left.checked_sub(writers.len()) else {
+                return true;
+            };
+            left = rest;
+            for &write in writers {
+                let Some(written) = self.written(variable, write) else {
+                    return false;
+                };
+                work.extend(written.reads.into_iter().filter(|read| seen.insert(*read)));
+            }
+        }
+        true
+    }
+
     /// A write to a variable; `None` if it depends on other values than constants, thread numbers and variables.
     fn written(&self, variable: Variable, write: InstructionId) -> Option<Written> {
         let instruction = self.body.instruction(write);
@@ -234,6 +272,11 @@ impl<'a, 'm> Exits<'a, 'm> {
                 written.by_lane = true;
                 &[]
             }
+            (_, Op::ActiveMask) if self.follows_sets => {
+                written.by_lane = true;
+                &[]
+            }
+            (_, Op::Collective(..)) if self.follows_sets => uses,
             _ => return None,
         };
         let guard = instruction.guard.map(|guard| Value::Register(guard.register));

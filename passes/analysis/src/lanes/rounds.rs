@@ -27,24 +27,16 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         return Root::unknown(function, Launch::new(bounds, None, true));
     };
     let mut loops = counted_loops(&layout);
-    // What is definite in a round may be wrong in all rounds together.
-    let keep_open = |loops: &mut Vec<u32>, open: Vec<u32>| {
-        loops.retain(|&of| open.iter().any(|&node| layout.order.is_in(node, of)));
-    };
-    if least == Certainty::Definite
-        && !loops.is_empty()
+    // What is definite in a round may be wrong, or is not known, in all rounds together.
+    if !loops.is_empty()
         && let Some(open) = open_nodes(&layout)
     {
-        if open.is_empty() {
+        if open.is_empty() && least == Certainty::Definite {
             return clear(&layout);
         }
-        keep_open(&mut loops, open.into_iter().collect());
+        loops.retain(|&of| open.iter().any(|&node| layout.order.is_in(node, of)));
     }
     let mut root = looked_at(&layout, least);
-    if least != Certainty::Definite && !root.is_limited {
-        let open = root.findings.iter().map(|found| found.issue.node);
-        keep_open(&mut loops, open.collect());
-    }
     if !loops.is_empty() && !root.is_unknown {
         look_at_loops(&layout, slices, &loops, &mut root, least);
     }

@@ -124,6 +124,8 @@ pub(super) struct Reach {
     pub is_unknown: bool,
     /// The mask would be if the warp were.
     pub by_warp: bool,
+    /// Lanes may read others that their masks, of which no more is known, certainly do not name.
+    pub reads_beyond: bool,
 }
 
 /// Verdicts of one solution.
@@ -282,6 +284,7 @@ impl Judge<'_, '_> {
             surely: false,
             is_unknown: known != here,
             by_warp: known != here && call.mask.warp,
+            reads_beyond: false,
         };
         let before = self.verdict.issues.len();
         if let Base::Active(number) = call.mask.base
@@ -327,10 +330,8 @@ impl Judge<'_, '_> {
         if relation.may_name_others && missing.is_empty() {
             self.others_named(number, call, here);
         }
-        if let Collective::Shuffle(mode) = call.kind
-            && self.sources(call, mode, here, must, &missing)
-        {
-            reach.is_unknown = true;
+        if let Collective::Shuffle(mode) = call.kind {
+            self.sources(call, mode, here, must, &missing, &mut reach);
         }
         let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
         if self.verdict.issues[before..].iter().any(is_definite) {

@@ -2,14 +2,14 @@
 
 use super::absent::{Absent, Passed};
 use super::meet::Call;
-use super::{Judge, Problem, certainty, used};
+use super::{Judge, Problem, Reach, certainty, used};
 use crate::lanes::shuffle;
 use crate::lanes::value::{ALL, Lanes, WARP, lanes};
 use crate::limits::MAX_USE_STEPS_OF_ONE;
 use ptxcheck_ir::{Shuffle, Value};
 
 impl Judge<'_, '_> {
-    /// Looks at the lanes that a shuffle reads. True if some of them are not known.
+    /// Looks at the lanes that a shuffle reads, and notes if some of them are not known.
     pub(super) fn sources(
         &mut self,
         call: &Call,
@@ -17,9 +17,11 @@ impl Judge<'_, '_> {
         here: Lanes,
         must: Lanes,
         missing: &[(Passed, Absent)],
-    ) -> bool {
+        reach: &mut Reach,
+    ) {
         let (Some(from), Some(control)) = (&call.source, &call.control) else {
-            return true;
+            reach.is_unknown = true;
+            return;
         };
         let existing = self.flow.launch.lanes();
         let (mut absent, mut perhaps, mut unknown) = (0, 0, 0);
@@ -64,8 +66,9 @@ impl Judge<'_, '_> {
                 perhaps |= 1 << lane;
             }
         }
+        reach.is_unknown |= unknown != 0;
         if absent | perhaps == 0 || !self.is_result_read(call) {
-            return unknown != 0;
+            return;
         }
         // The value is undefined, not what happens: somebody has to use it.
         let (flow, calls) = (self.flow, self.calls);
@@ -85,7 +88,9 @@ impl Judge<'_, '_> {
             (true, own) => own,
         };
         if readers == 0 {
-            return unknown | in_part != 0;
+            reach.is_unknown |= in_part != 0;
+            reach.reads_beyond = in_part != 0;
+            return;
         }
         let set = lanes(readers).fold(0, |set, lane| set | read[lane]);
         let mut masks = lanes(readers).filter_map(|lane| call.mask_of(lane));
@@ -95,7 +100,6 @@ impl Judge<'_, '_> {
         issue.here = readers;
         issue.certainty = certainty(is_definite);
         self.verdict.issues.push(issue);
-        unknown != 0
     }
 
     /// True if anything reads the value that a shuffle returns.

@@ -314,8 +314,13 @@ impl<'a> OptimisticReach<'a, '_> {
 
     /// Join of the values that these definitions give a variable.
     fn any_of(&mut self, variable: Variable, places: u64) -> Knowable {
+        let definitions = self.definitions(variable);
+        self.cache.is_final = false;
+        if !self.pay(definitions.len() / DEFINITIONS_PER_STEP) {
+            return Knowable::LANE;
+        }
         let mut kind = Knowable::default();
-        for id in among(self.definitions(variable), places) {
+        for id in among(definitions, places) {
             kind = kind.join(self.definition(variable, id));
         }
         self.cache.is_final = false;
@@ -349,6 +354,9 @@ impl<'a> OptimisticReach<'a, '_> {
         !parts
     }
 }
+
+/// Definitions that are joined for a step.
+const DEFINITIONS_PER_STEP: usize = 8;
 
 /// All definitions of a variable, however many.
 const ALL: u64 = u64::MAX;
