@@ -8,7 +8,7 @@
 //! are the lattice and its transfer functions, `objects` are what functions access in the frames of their callers, `rounding` one of two operations together, and `lasting` says which memory nobody writes; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
 //! definite finding. `counted` finds loops that lanes leave after a number of rounds of their own, `peeled` puts their rounds
-//! (`copies`) apart, and `rounds` has them looked at so.
+//! (`copies`) apart, `open` knows the places where that may tell more, and `rounds` has them looked at so.
 
 mod copies;
 mod counted;
@@ -27,6 +27,7 @@ mod meaning;
 mod membership;
 mod numbers;
 mod objects;
+mod open;
 mod order;
 mod peeled;
 mod placement;

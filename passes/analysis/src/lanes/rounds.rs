@@ -9,9 +9,10 @@ use super::counted::Exits;
 use super::finding::{Root, key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
-use super::kernel::{clear, looked_at, open_nodes};
+use super::kernel::{clear, looked_at};
 use super::launch::{Launch, launches_of};
 use super::layout::{InStates, LaneLayout};
+use super::open::open_nodes;
 use super::scenario::Fixed;
 use super::slice::Slices;
 use super::verdict;
@@ -27,7 +28,6 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         return Root::unknown(function, Launch::new(bounds, None, true));
     };
     let mut loops = counted_loops(&layout);
-    // What is definite in a round may be wrong, or is not known, in all rounds together.
     if !loops.is_empty()
         && let Some(open) = open_nodes(&layout)
     {

@@ -1,0 +1,89 @@
+//! The places of a kernel that a look at single rounds of its loops may say more about.
+//!
+//! ```text
+//! open(n)      in a solution for all warps and all rounds together something may be wrong at n, or an operand is not known there that
+//!              may be known in single rounds: it is made of constants, thread numbers, sets of lanes and what collectives make of these
+//! ```
+//!
+//! What is definite in a round may be wrong in all of them together, so that nothing definite is missed at the other places.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::counted::Exits;
+use super::kernel::{Kernel, all_launches};
+use super::layout::LaneLayout;
+use super::scenario::Fixed;
+use crate::certainty::Certainty;
+use crate::launches::MAX_LAUNCHED_SHAPES;
+use ptxcheck_ir::{Collective, InstructionId, Op};
+
+/// The open nodes, in some launch; `None` where that is too much work to say, or does not hold of each warp.
+pub(super) fn open_nodes(layout: &LaneLayout<'_>) -> Option<FxHashSet<u32>> {
+    let fixed = Fixed::default();
+    let kernel = Kernel::new(layout, &fixed);
+    let mut open = FxHashSet::default();
+    let launches = all_launches(layout);
+    if launches.len() > MAX_LAUNCHED_SHAPES {
+        return None;
+    }
+    let has_shape = launches.iter().any(|launch| launch.shape.is_some());
+    let mut told: FxHashMap<u32, bool> = FxHashMap::default();
+    for launch in launches {
+        if launch.ends_in_part_of_a_warp() {
+            return None;
+        }
+        let (verdict, _) = kernel.solved(launch, None, Certainty::Potential)?;
+        if verdict.is_limited {
+            return None;
+        }
+        open.extend(verdict.issues.iter().map(|issue| issue.node));
+        for (node, reach) in verdict.reach {
+            let mut may_be_told = || {
+                *told
+                    .entry(node)
+                    .or_insert_with(|| may_tell(layout, node, has_shape))
+            };
+            if reach.reads_beyond || reach.is_unknown && may_be_told() {
+                open.insert(node);
+            }
+        }
+    }
+    Some(open)
+}
+
+/// True if all operands that decide who meets at a collective or a barrier, and who reads whom, are made of what the lane analysis knows.
+fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
+    let context = layout.graph.context(node);
+    let (body, id) = (context.body, layout.graph.instruction(node));
+    let instruction = body.instruction(id);
+    if names_those_here(layout, node, id) {
+        return false;
+    }
+    let exits = Exits::of_sets(layout.module, context.function, body, has_shape);
+    let uses = body.uses(instruction).iter().enumerate();
+    // The second one of a collective is what it hands over.
+    let is_collective = matches!(instruction.op, Op::Collective(..));
+    let mut deciding = uses.filter(|(place, _)| !is_collective || *place != 1);
+    deciding.all(|(_, value)| {
+        value
+            .register()
+            .is_none_or(|register| exits.may_be_told(register))
+    })
+}
+
+/// True for a collective, other than a shuffle, whose mask is what `activemask` has given in the same block: those that are there pass it,
+/// whoever they are.
+fn names_those_here(layout: &LaneLayout<'_>, node: u32, id: InstructionId) -> bool {
+    let context = layout.graph.context(node);
+    let (body, instruction) = (context.body, context.body.instruction(id));
+    let is_shuffle = matches!(instruction.op, Op::Collective(Collective::Shuffle(_), _));
+    if instruction.guard.is_some() || is_shuffle || !matches!(instruction.op, Op::Collective(..)) {
+        return false;
+    }
+    let mask = body.uses(instruction).first().and_then(|mask| mask.register());
+    let definitions = layout.module.function(context.function).definitions();
+    let made = mask.and_then(|mask| definitions.only(body, mask));
+    made.is_some_and(|made| {
+        matches!(body.instruction(made).op, Op::ActiveMask) && body.block_of(made) == body.block_of(id)
+    })
+}
