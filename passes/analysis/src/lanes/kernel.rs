@@ -12,6 +12,7 @@
 //!
 //! with the lanes that are concerned in each of them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,33 +28,6 @@ use crate::certainty::Certainty;
 use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
 use crate::threads::Threads;
 use ptxcheck_ir::Op;
-
-/// Looks at a kernel of this layout.
-pub(super) fn looked_at(layout: &LaneLayout<'_>, least: Certainty) -> Root {
-    let launches = all_launches(layout);
-    let several = shown_launch(layout, &launches);
-    if launches.len() > MAX_LAUNCHED_SHAPES {
-        return Root::unknown(layout.function, several);
-    }
-    let fixed = Fixed::default();
-    let kernel = Kernel::new(layout, &fixed);
-    let [launch] = launches[..] else {
-        let root = kernel.in_stated(several, launches, least);
-        return root.unwrap_or_else(|| Root::unknown(layout.function, several));
-    };
-    let root = kernel.launched(launch, least);
-    root.unwrap_or_else(|| kernel.unsolved(launch))
-}
-
-/// The result for a kernel in which nothing is wrong.
-pub(super) fn clear(layout: &LaneLayout<'_>) -> Root {
-    let fixed = Fixed::default();
-    let launch = match all_launches(layout)[..] {
-        [launch] => launch,
-        ref launches => shown_launch(layout, launches),
-    };
-    Kernel::new(layout, &fixed).empty_root(launch, false)
-}
 
 /// The launches that a kernel is looked at for.
 pub(super) fn all_launches(layout: &LaneLayout<'_>) -> Vec<Launch> {
@@ -128,9 +102,14 @@ pub(super) fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
 
 /// A kernel, with the values that a scenario fixes.
 pub(super) struct Kernel<'k> {
-    layout: &'k LaneLayout<'k>,
+    pub(super) layout: &'k LaneLayout<'k>,
     fixed: &'k Fixed<'k>,
+    /// A solution for all warps of a launch that is asked for once more.
+    kept: Cell<Option<(Launch, Solved)>>,
 }
+
+/// A verdict; with it, that some branch would be decided if the index of the warp were known.
+pub(super) type Solved = (Verdict, bool);
 
 /// The result of looking at one launch.
 struct Judged {
@@ -142,7 +121,40 @@ struct Judged {
 impl<'k> Kernel<'k> {
     /// A kernel under a scenario.
     pub(super) const fn new(layout: &'k LaneLayout<'k>, fixed: &'k Fixed<'k>) -> Self {
-        Self { layout, fixed }
+        Self {
+            layout,
+            fixed,
+            kept: Cell::new(None),
+        }
+    }
+
+    /// The findings about the kernel in all its launches.
+    pub(super) fn looked_at(&self, least: Certainty) -> Root {
+        let launches = all_launches(self.layout);
+        let several = shown_launch(self.layout, &launches);
+        let unknown = || Root::unknown(self.layout.function, several);
+        if launches.len() > MAX_LAUNCHED_SHAPES {
+            return unknown();
+        }
+        let [launch] = launches[..] else {
+            return self.in_stated(several, launches, least).unwrap_or_else(unknown);
+        };
+        let root = self.launched(launch, least);
+        root.unwrap_or_else(|| self.unsolved(launch))
+    }
+
+    /// The result for a kernel in which nothing is wrong.
+    pub(super) fn clear(&self) -> Root {
+        let launch = match all_launches(self.layout)[..] {
+            [launch] => launch,
+            ref launches => shown_launch(self.layout, launches),
+        };
+        self.empty_root(launch, false)
+    }
+
+    /// Keeps a solution for all warps of a launch, with all that is potential, for the next one who asks for it.
+    pub(super) fn keep(&self, launch: Launch, solved: Solved) {
+        self.kept.set(Some((launch, solved)));
     }
 
     /// The findings of one launch, in one of its warps or in all of them.
@@ -163,14 +175,17 @@ impl<'k> Kernel<'k> {
         self.judged(launch, least).map(|judged| judged.root)
     }
 
-    /// One solution; with it, that some branch would be decided if the index of the warp were known. `None`: it was too much
-    /// work.
-    pub(super) fn solved(
-        &self,
-        launch: Launch,
-        warp: Option<u32>,
-        least: Certainty,
-    ) -> Option<(Verdict, bool)> {
+    /// One solution. `None`: it was too much work.
+    pub(super) fn solved(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<Solved> {
+        if warp.is_none()
+            && least == Certainty::Potential
+            && let Some((of, solved)) = self.kept.take()
+        {
+            if of == launch {
+                return Some(solved);
+            }
+            self.keep(of, solved);
+        }
         let launch = Launch { warp, ..launch };
         let mut flow = Flow::new(self.layout, launch, self.fixed, self.layout.pool())?;
         let entry = if self.layout.is_kernel { launch.lanes() } else { 0 };

@@ -12,15 +12,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::counted::Exits;
 use super::kernel::{Kernel, all_launches};
 use super::layout::LaneLayout;
-use super::scenario::Fixed;
 use crate::certainty::Certainty;
 use crate::launches::MAX_LAUNCHED_SHAPES;
 use ptxcheck_ir::{Collective, InstructionId, Op};
 
 /// The open nodes, in some launch; `None` where that is too much work to say, or does not hold of each warp.
-pub(super) fn open_nodes(layout: &LaneLayout<'_>) -> Option<FxHashSet<u32>> {
-    let fixed = Fixed::default();
-    let kernel = Kernel::new(layout, &fixed);
+pub(super) fn open_nodes(kernel: &Kernel<'_>) -> Option<FxHashSet<u32>> {
+    let layout = kernel.layout;
     let mut open = FxHashSet::default();
     let launches = all_launches(layout);
     if launches.len() > MAX_LAUNCHED_SHAPES {
@@ -32,12 +30,13 @@ pub(super) fn open_nodes(layout: &LaneLayout<'_>) -> Option<FxHashSet<u32>> {
         if launch.ends_in_part_of_a_warp() {
             return None;
         }
-        let (verdict, _) = kernel.solved(launch, None, Certainty::Potential)?;
+        let solved = kernel.solved(launch, None, Certainty::Potential)?;
+        let verdict = &solved.0;
         if verdict.is_limited {
             return None;
         }
         open.extend(verdict.issues.iter().map(|issue| issue.node));
-        for (node, reach) in verdict.reach {
+        for &(node, reach) in &verdict.reach {
             let mut may_be_told = || {
                 *told
                     .entry(node)
@@ -47,6 +46,7 @@ pub(super) fn open_nodes(layout: &LaneLayout<'_>) -> Option<FxHashSet<u32>> {
                 open.insert(node);
             }
         }
+        kernel.keep(launch, solved);
     }
     Some(open)
 }

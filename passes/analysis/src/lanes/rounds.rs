@@ -9,7 +9,7 @@ use super::counted::Exits;
 use super::finding::{Root, key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
-use super::kernel::{clear, looked_at};
+use super::kernel::Kernel;
 use super::launch::{Launch, launches_of};
 use super::layout::{InStates, LaneLayout};
 use super::open::open_nodes;
@@ -27,16 +27,18 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         let bounds = &module.module.function(function).launch;
         return Root::unknown(function, Launch::new(bounds, None, true));
     };
+    let fixed = Fixed::default();
+    let kernel = Kernel::new(&layout, &fixed);
     let mut loops = counted_loops(&layout);
     if !loops.is_empty()
-        && let Some(open) = open_nodes(&layout)
+        && let Some(open) = open_nodes(&kernel)
     {
         if open.is_empty() && least == Certainty::Definite {
-            return clear(&layout);
+            return kernel.clear();
         }
         loops.retain(|&of| open.iter().any(|&node| layout.order.is_in(node, of)));
     }
-    let mut root = looked_at(&layout, least);
+    let mut root = kernel.looked_at(least);
     if !loops.is_empty() && !root.is_unknown {
         look_at_loops(&layout, slices, &loops, &mut root, least);
     }
@@ -54,7 +56,13 @@ fn look_at_loops(layout: &LaneLayout<'_>, slices: &Slices, loops: &[u32], root: 
         let Some((peeled, are_all)) = peeled(layout, &in_states, of) else {
             continue;
         };
-        add(root, &peeled, are_all, looked_at(&peeled, least));
+        let fixed = Fixed::default();
+        add(
+            root,
+            &peeled,
+            are_all,
+            Kernel::new(&peeled, &fixed).looked_at(least),
+        );
     }
 }
 
