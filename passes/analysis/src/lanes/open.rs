@@ -5,7 +5,7 @@
 //!              may be known in single rounds: it is made of constants, thread numbers, sets of lanes and what collectives make of these
 //! ```
 //!
-//! What is definite in a round may be wrong in all of them together, so that nothing definite is missed at the other places.
+//! Nothing definite is missed at the other places: a defect that is definite in a round is one that may be in all of them together.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
