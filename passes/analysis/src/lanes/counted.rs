@@ -90,16 +90,11 @@ impl<'a, 'm> Exits<'a, 'm> {
         }
     }
 
-    /// Of a function in which sets of lanes, and what collectives make of values, count as known where these are.
-    pub(super) const fn of_sets(
-        module: &'a Shared<'m>,
-        function: FunctionId,
-        body: &'a Body<'m>,
-        has_shape: bool,
-    ) -> Self {
+    /// The same, with sets of lanes, and what collectives make of values, counting as known where these are.
+    pub(super) const fn with_sets(self) -> Self {
         Self {
             follows_sets: true,
-            ..Self::new(module, function, body, has_shape)
+            ..self
         }
     }
 

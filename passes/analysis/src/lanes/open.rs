@@ -59,7 +59,7 @@ fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
     if names_those_here(layout, node, id) {
         return false;
     }
-    let exits = Exits::of_sets(layout.module, context.function, body, has_shape);
+    let exits = Exits::new(layout.module, context.function, body, has_shape).with_sets();
     let uses = body.uses(instruction).iter().enumerate();
     // The second one of a collective is what it hands over.
     let is_collective = matches!(instruction.op, Op::Collective(..));
