@@ -136,7 +136,14 @@ fn output(program: &str, args: &[&str]) -> Result<String, Failed> {
     Ok(String::from_utf8_lossy(&run.stdout).into_owned())
 }
 
-/// A module of some megabytes, in the folder of the tests' own files: kernels with loops, votes, shared arrays and a table.
+/// A file with this text, in the folder of the tests' own files; that of another run of the tests is the same.
+fn made(name: &str, text: &str) -> PathBuf {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::write(&file, text);
+    file
+}
+
+/// A module of some megabytes: kernels with loops, votes, shared arrays and a table.
 fn large() -> PathBuf {
     let mut text =
         ".version 8.4\n.target sm_90\n.address_size 64\n.const .align 4 .b8 table[40000] = {".to_owned();
@@ -173,10 +180,7 @@ fn large() -> PathBuf {
              add.s32 %r42, %r40, %r41;\nst.global.u32 [%rd2], %r42;\n$L_end:\nret;\n}}\n"
         );
     }
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("large.ptx");
-    // The file of another run of the tests is the same.
-    let _ = std::fs::write(&file, text);
-    file
+    made("large.ptx", &text)
 }
 
 /// A module of kernels in which nothing is wrong, each with loops that warps go round as often as the numbers of their threads say, a
@@ -221,8 +225,5 @@ fn rounds() -> PathBuf {
         }
         text.push_str("ret;\n}\n");
     }
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rounds.ptx");
-    // The file of another run of the tests is the same.
-    let _ = std::fs::write(&file, text);
-    file
+    made("rounds.ptx", &text)
 }

@@ -121,10 +121,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
             return None;
         }
         let launches = launches_of(module, id, false);
-        let launch = match launches[..] {
-            [launch] => launch,
-            _ => Launch::several(&function.launch, &launches),
-        };
+        let launch = Launch::common(&function.launch, &launches);
         // The place of a lane does not depend on the shape: what is wrong in all shapes is wrong in the lanes that are in all of them.
         let rows = launches.iter().filter_map(|launch| launch.shape).map(|[x, ..]| x);
         let least_row = rows.min();

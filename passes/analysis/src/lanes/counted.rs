@@ -64,6 +64,14 @@ pub(super) enum Decision {
     ByLane,
 }
 
+/// The reason why a value does not count as made of constants and thread numbers.
+enum Unmade {
+    /// Other values are among them.
+    OfOthers,
+    /// It is too much work to say.
+    TooMuchWork,
+}
+
 /// A write to a variable.
 #[derive(Default)]
 struct Written {
@@ -175,14 +183,14 @@ impl<'a, 'm> Exits<'a, 'm> {
 
     /// The values that a predicate depends on; `None` if others are among them than constants and thread numbers.
     fn decision(&self, predicate: Register) -> Option<Decision> {
-        let (by_lane, several) = self.made_of(predicate)?;
+        let (by_lane, several) = self.made_of(predicate).ok()?;
         // Lanes that part by their numbers give such a variable one value or another.
         let is_split = |write: &InstructionId| {
             let block = self.body.block_of(*write);
             let mut above = std::iter::successors(Some(block), |&at| self.dominators().immediate(at)).skip(1);
             let guard = above.find_map(|at| self.body.terminator(at)?.guard);
             guard
-                .and_then(|guard| self.made_of(guard.register))
+                .and_then(|guard| self.made_of(guard.register).ok())
                 .is_some_and(|(by_lane, _)| by_lane)
         };
         let is_by_lane = by_lane || several.iter().any(is_split);
@@ -197,49 +205,32 @@ impl<'a, 'm> Exits<'a, 'm> {
         self.module.function(self.function).dominators()
     }
 
-    /// The values that a predicate is made of, if they are constants and thread numbers: whether the latter are among them, and
+    /// The values that a value is made of, if they are constants and thread numbers: whether the latter are among them, and
     /// the writes of variables that have several.
-    fn made_of(&self, predicate: Register) -> Option<(bool, Vec<InstructionId>)> {
+    fn made_of(&self, register: Register) -> Result<(bool, Vec<InstructionId>), Unmade> {
         let analyses = self.module.function(self.function);
         let (mut by_lane, mut several) = (false, Vec::new());
-        let mut left = MAX_EXIT_STEPS;
-        let mut work = vec![Variable::Register(predicate)];
-        let mut seen = FxHashSet::from_iter(work.iter().copied());
-        while let Some(variable) = work.pop() {
-            let writers = variable.writers(analyses.definitions(), || analyses.slots());
-            left = left.checked_sub(writers.len())?;
-            if writers.len() > 1 {
-                several.extend(writers);
-            }
-            for &write in writers {
-                let written = self.written(variable, write)?;
-                by_lane |= written.by_lane;
-                work.extend(written.reads.into_iter().filter(|read| seen.insert(*read)));
-            }
-        }
-        Some((by_lane, several))
-    }
-
-    /// False if a value is made of others than constants, thread numbers and sets of lanes, so that it is not known in any round of a loop.
-    pub(super) fn may_be_told(&self, register: Register) -> bool {
-        let analyses = self.module.function(self.function);
         let mut left = MAX_EXIT_STEPS;
         let mut work = vec![Variable::Register(register)];
         let mut seen = FxHashSet::from_iter(work.iter().copied());
         while let Some(variable) = work.pop() {
             let writers = variable.writers(analyses.definitions(), || analyses.slots());
-            let Some(rest) = left.checked_sub(writers.len()) else {
-                return true;
-            };
-            left = rest;
+            left = left.checked_sub(writers.len()).ok_or(Unmade::TooMuchWork)?;
+            if writers.len() > 1 {
+                several.extend(writers);
+            }
             for &write in writers {
-                let Some(written) = self.written(variable, write) else {
-                    return false;
-                };
+                let written = self.written(variable, write).ok_or(Unmade::OfOthers)?;
+                by_lane |= written.by_lane;
                 work.extend(written.reads.into_iter().filter(|read| seen.insert(*read)));
             }
         }
-        true
+        Ok((by_lane, several))
+    }
+
+    /// False if a value is made of others than constants, thread numbers and sets of lanes, so that it is not known in any round of a loop.
+    pub(super) fn may_be_told(&self, register: Register) -> bool {
+        !matches!(self.made_of(register), Err(Unmade::OfOthers))
     }
 
     /// A write to a variable; `None` if it depends on other values than constants, thread numbers and variables.

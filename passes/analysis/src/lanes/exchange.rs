@@ -58,8 +58,7 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
     let mut pairs = in_layout(&layout, &each)?;
     let loops = loops_of_accesses(&layout);
     if !loops.is_empty() {
-        let functions = layout.graph.contexts.iter().map(|context| context.function);
-        let slices = slices.in_states(functions);
+        let slices = layout.slices_in_states(slices);
         let in_states = layout.in_states(&slices);
         for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
             let peeled = in_states

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::finding::{LaneFinding, Root, key};
 use super::flow::Flow;
-use super::launch::{Launch, Layout, ShapeSource, launches_of};
+use super::launch::{Launch, Layout, ShapeSource};
 use super::layout::LaneLayout;
 use super::scenario::Fixed;
 use super::value::{Lanes, WARP};
@@ -28,18 +28,6 @@ use crate::certainty::Certainty;
 use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
 use crate::threads::Threads;
 use ptxcheck_ir::Op;
-
-/// The launches that a kernel is looked at for.
-pub(super) fn all_launches(layout: &LaneLayout<'_>) -> Vec<Launch> {
-    let (module, function) = (layout.module, layout.function);
-    launches_of(module, function, module.reads_other_dimensions(function))
-}
-
-/// The launch that findings about several tell.
-fn shown_launch(layout: &LaneLayout<'_>, launches: &[Launch]) -> Launch {
-    let bounds = &layout.module.module.function(layout.function).launch;
-    Launch::several(bounds, launches)
-}
 
 /// The sides of blocks that a kernel is looked at for if it reads `%tid.y` and states no shape, beside rows of whole warps.
 /// [`MAX_BLOCK_THREADS`]: as many as there are. Among them are rows that are no power of two: 20 × 8 threads are five warps.
@@ -130,14 +118,14 @@ impl<'k> Kernel<'k> {
 
     /// The findings about the kernel in all its launches.
     pub(super) fn looked_at(&self, least: Certainty) -> Root {
-        let launches = all_launches(self.layout);
-        let several = shown_launch(self.layout, &launches);
-        let unknown = || Root::unknown(self.layout.function, several);
+        let launches = self.layout.launches();
+        let common = self.layout.common_launch(&launches);
+        let unknown = || Root::unknown(self.layout.function, common);
         if launches.len() > MAX_LAUNCHED_SHAPES {
             return unknown();
         }
         let [launch] = launches[..] else {
-            return self.in_stated(several, launches, least).unwrap_or_else(unknown);
+            return self.in_stated(common, launches, least).unwrap_or_else(unknown);
         };
         let root = self.launched(launch, least);
         root.unwrap_or_else(|| self.unsolved(launch))
@@ -145,11 +133,8 @@ impl<'k> Kernel<'k> {
 
     /// The result for a kernel in which nothing is wrong.
     pub(super) fn clear(&self) -> Root {
-        let launch = match all_launches(self.layout)[..] {
-            [launch] => launch,
-            ref launches => shown_launch(self.layout, launches),
-        };
-        self.empty_root(launch, false)
+        let launches = self.layout.launches();
+        self.empty_root(self.layout.common_launch(&launches), false)
     }
 
     /// Keeps a solution for all warps of a launch, with all that is potential, for the next one who asks for it.

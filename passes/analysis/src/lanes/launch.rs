@@ -123,8 +123,12 @@ impl Launch {
         held.collect()
     }
 
-    /// Launches with several shapes: nothing is known that is not so with each of `launches`, which are at least one.
-    pub(crate) fn several(bounds: &LaunchBounds, launches: &[Self]) -> Self {
+    /// The launch that is told where these are looked at, which are at least one: the only one, or one of which nothing is known that is
+    /// not so with each.
+    pub(crate) fn common(bounds: &LaunchBounds, launches: &[Self]) -> Self {
+        if let [launch] = launches {
+            return *launch;
+        }
         let first = launches.first();
         Self {
             source: first.map_or(ShapeSource::Launched, |launch| launch.source),
@@ -467,7 +471,7 @@ mod tests {
         assert_eq!(of(None, None, &[[0, 1, 1], [u32::MAX, 2, 1]]), []);
         let bounds = LaunchBounds::default();
         let launches = Launch::stated(&bounds, &[small, large], ShapeSource::Settings, true);
-        let several = Launch::several(&bounds, &launches);
+        let several = Launch::common(&bounds, &launches);
         assert_eq!((several.shape, several.source), (None, ShapeSource::Settings));
     }
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use super::graph::{self, Graph, NodeKind};
 use super::lasting::Lasting;
-use super::launch::converges;
+use super::launch::{Launch, converges, launches_of};
 use super::live::Live;
 use super::meaning::Meanings;
 use super::order::Order;
@@ -68,8 +68,23 @@ impl<'k> LaneLayout<'k> {
         })
     }
 
-    /// The kernel with all cells in the states, from which layouts with rounds apart are made. `slices`: those of the functions of its
-    /// contexts, with all cells in the states.
+    /// The launches that the kernel is looked at for.
+    pub(super) fn launches(&self) -> Vec<Launch> {
+        let reads_other = self.module.reads_other_dimensions(self.function);
+        launches_of(self.module, self.function, reads_other)
+    }
+
+    /// The launch that findings about several tell.
+    pub(super) fn common_launch(&self, launches: &[Launch]) -> Launch {
+        Launch::common(&self.module.module.function(self.function).launch, launches)
+    }
+
+    /// The slices of the functions of the contexts, with all cells in the states.
+    pub(super) fn slices_in_states(&self, slices: &Slices) -> Slices {
+        slices.in_states(self.graph.contexts.iter().map(|context| context.function))
+    }
+
+    /// The kernel with all cells in the states, from which layouts with rounds apart are made. `slices`: [`Self::slices_in_states`].
     pub(super) fn in_states(&self, slices: &'k Slices) -> Option<InStates<'k>> {
         let graph = Graph::new(self.module, slices, self.function)?;
         let live = Live::new(self.module, &graph, &self.order);

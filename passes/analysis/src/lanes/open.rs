@@ -10,7 +10,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::counted::Exits;
-use super::kernel::{Kernel, all_launches};
+use super::kernel::Kernel;
 use super::layout::LaneLayout;
 use crate::certainty::Certainty;
 use crate::launches::MAX_LAUNCHED_SHAPES;
@@ -20,7 +20,7 @@ use ptxcheck_ir::{Collective, InstructionId, Op};
 pub(super) fn open_nodes(kernel: &Kernel<'_>) -> Option<FxHashSet<u32>> {
     let layout = kernel.layout;
     let mut open = FxHashSet::default();
-    let launches = all_launches(layout);
+    let launches = layout.launches();
     if launches.len() > MAX_LAUNCHED_SHAPES {
         return None;
     }
@@ -76,8 +76,9 @@ fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
 fn names_those_here(layout: &LaneLayout<'_>, node: u32, id: InstructionId) -> bool {
     let context = layout.graph.context(node);
     let (body, instruction) = (context.body, context.body.instruction(id));
-    let is_shuffle = matches!(instruction.op, Op::Collective(Collective::Shuffle(_), _));
-    if instruction.guard.is_some() || is_shuffle || !matches!(instruction.op, Op::Collective(..)) {
+    let is_asked =
+        matches!(instruction.op, Op::Collective(kind, _) if !matches!(kind, Collective::Shuffle(_)));
+    if instruction.guard.is_some() || !is_asked {
         return false;
     }
     let mask = body.uses(instruction).first().and_then(|mask| mask.register());

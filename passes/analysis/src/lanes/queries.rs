@@ -3,7 +3,7 @@
 use super::finding::Root;
 use super::flow::Flow;
 use super::kernel::Kernel;
-use super::launch::{Launch, launches_of};
+use super::launch::Launch;
 use super::layout::LaneLayout;
 use super::roots::Calls;
 use super::scenario::{Fixed, Scenario};
@@ -66,7 +66,7 @@ impl LaneLayout<'_> {
         let bounds = &self.module.module.function(self.function).launch;
         let assumed = match scenario.block {
             Some(_) => Launch::new(bounds, None, reads_other),
-            None => launches_of(self.module, self.function, reads_other)[0],
+            None => self.launches()[0],
         };
         scenario.launch(bounds, assumed)
     }
@@ -74,8 +74,7 @@ impl LaneLayout<'_> {
     /// The blocks that the kernel is launched with, as it says itself, the user states, or host code at hand does; none if nobody says it.
     #[must_use]
     pub fn blocks(&self) -> Vec<Shape> {
-        let reads_other = self.module.reads_other_dimensions(self.function);
-        let launches = launches_of(self.module, self.function, reads_other);
+        let launches = self.launches();
         launches.iter().filter_map(|launch| launch.shape).collect()
     }
 

@@ -47,8 +47,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
 
 /// Adds to the findings about a kernel what is definite in single rounds of its loops.
 fn look_at_loops(layout: &LaneLayout<'_>, slices: &Slices, loops: &[u32], root: &mut Root, least: Certainty) {
-    let functions = layout.graph.contexts.iter().map(|context| context.function);
-    let slices = slices.in_states(functions);
+    let slices = layout.slices_in_states(slices);
     let Some(in_states) = layout.in_states(&slices) else {
         return;
     };
@@ -141,8 +140,7 @@ fn peeled<'k>(layout: &LaneLayout<'k>, in_states: &InStates<'k>, of: u32) -> Opt
 
 /// True if lanes of warp 0 may go more rounds of a loop than are apart.
 fn is_exceeded(peeled: &LaneLayout<'_>) -> Option<bool> {
-    let reads_other = peeled.module.reads_other_dimensions(peeled.function);
-    let mut launch = *launches_of(peeled.module, peeled.function, reads_other).first()?;
+    let mut launch = *peeled.launches().first()?;
     launch.warp = Some(0);
     let fixed = Fixed::default();
     let flow = Flow::new(peeled, launch, &fixed, peeled.pool())?;

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::found::{Object, PairKind};
 use crate::lanes::kernel::layouts;
-use crate::lanes::launch::{Launch, launches_of};
+use crate::lanes::launch::Launch;
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::roots::Calls;
 use crate::lanes::site::Site;
@@ -62,17 +62,15 @@ pub(super) struct Launches {
 
 /// The launches of a kernel, in each of the layouts that its blocks may have; `None` if they are too many.
 pub(super) fn launches(layout: &LaneLayout<'_>) -> Option<Launches> {
-    let (module, function) = (layout.module, layout.function);
-    let launches = launches_of(module, function, module.reads_other_dimensions(function));
+    let launches = layout.launches();
     if launches.len() > MAX_LAUNCHED_SHAPES {
         return None;
     }
-    let shown = match launches[..] {
-        [launch] => launch,
-        _ => Launch::several(&module.module.function(function).launch, &launches),
-    };
+    let shown = layout.common_launch(&launches);
     let each = match launches[..] {
-        [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
+        [launch] if launch.is_multidimensional => {
+            layouts(launch, layout.module.read_dimensions(layout.function))
+        }
         _ => launches,
     };
     Some(Launches { each, shown })

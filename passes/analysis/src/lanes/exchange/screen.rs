@@ -12,7 +12,7 @@
 //! dimensions, and from the shape of blocks where that is stated: such a place may be any, and lanes may go either way at such a branch.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use rustc_hash::FxHashMap;
 
@@ -427,8 +427,7 @@ impl Search<'_, '_> {
         let all = &self.pieces.all;
         let bytes = places.iter().map(|&(number, _)| all[number].bytes);
         let granule = bytes.min().unwrap_or(1);
-        let words =
-            |at: i64, bytes: i64| at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule);
+        let words = |at, bytes| words(granule, at, bytes);
         let mut writers: FxHashMap<(u64, i64), Lanes> = FxHashMap::default();
         for &(number, (parts, by)) in places.iter().filter(|(number, _)| all[*number].is_store) {
             for (lane, at) in by.into_iter().enumerate() {
@@ -514,8 +513,7 @@ impl Search<'_, '_> {
     fn clash(&mut self, made: &[(usize, Lanes)]) -> bool {
         let bytes = made.iter().map(|&(access, _)| self.pieces.all[access].bytes);
         let granule = bytes.min().unwrap_or(1);
-        let words =
-            |at: i64, bytes: i64| at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule);
+        let words = |at, bytes| words(granule, at, bytes);
         let mut written: FxHashMap<(u64, i64), Written> = FxHashMap::default();
         let mut unknown = 0;
         for &(number, set) in made {
@@ -564,6 +562,11 @@ impl Search<'_, '_> {
                 })
         })
     }
+}
+
+/// The numbers of the words of so many bytes, `granule`, that an access touches.
+fn words(granule: i64, at: i64, bytes: i64) -> RangeInclusive<i64> {
+    at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule)
 }
 
 /// Accesses that count from the same.
