@@ -243,7 +243,7 @@ pub struct ExportedSymbol {
 pub type Group<'a> = Vec<(u32, &'a ImageReport)>;
 
 impl InputReport {
-    /// The images that are read, whole and not left over, by the container they lie in. Images without one are alone.
+    /// The images that are read, whole and not linked by the driver, by the container they lie in. Images without one are alone.
     #[must_use]
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
@@ -290,7 +290,7 @@ impl InputReport {
         open.map(|image| image.container).collect()
     }
 
-    /// The images that a program can end up running, with their indices.
+    /// The images that a program can end up running without a link by the driver, with their indices.
     pub fn counting(&self) -> impl Iterator<Item = (u32, &ImageReport)> {
         let counts = |(_, image): &(u32, &ImageReport)| is_read(image.kind) && image.role.counts();
         (0_u32..).zip(&self.images).filter(counts)
@@ -311,6 +311,12 @@ impl ImageReport {
             && self.facts.kernels.is_empty()
             && self.facts.functions == 0
             && self.facts.variables.is_empty()
+    }
+
+    /// True for PTX that the driver compiles where no machine code fits: by itself, or linked with that of other objects.
+    #[must_use]
+    pub fn is_ptx_of_driver(&self) -> bool {
+        self.kind == ImageKind::Ptx && (self.role.counts() || self.role == Role::LinkedAtLoad)
     }
 
     /// Its kind and target in words: `PTX for sm_90`, `machine code for sm_90a`.

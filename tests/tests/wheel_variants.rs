@@ -96,6 +96,24 @@ fn a_right_wheel_is_silent() {
     }
 }
 
+/// Relocatable PTX in a linked library is linked by the driver where no machine code fits.
+#[test]
+fn ptx_that_the_driver_links_keeps_a_claim() {
+    let library = |objects: &[Entry]| {
+        let linked = container(&[code(80)]);
+        let elf = Elf::host(3).section(".nv_fatbin", linked);
+        elf.section("__nv_relfatbin", container(objects)).bytes()
+    };
+    let found = |objects: &[Entry]| {
+        let features = metadata("gpu", r#""sm_arch": ["80_real", "80_virtual"]"#);
+        let wheel = wheel("x-1.0", &features, &[("x/lib.so", library(objects))]);
+        findings(&[("x-1.0-py3-none-any-gpu.whl", wheel)], &[])
+    };
+    assert_eq!(found(&[ptx(80)]), []);
+    let codes: Vec<_> = found(&[code(80)]).into_iter().map(|(code, _)| code).collect();
+    assert_eq!(codes, ["PTX525"]);
+}
+
 #[test]
 fn claims_are_held_against_the_images() {
     let wanted = |images: &[Entry], features: &str, code: &str, part: &str| {

@@ -105,6 +105,7 @@ mod tests {
     #[test]
     fn names_are_told_apart() {
         assert!(is_provided("vprintf") && is_provided("__cuda_syscall_32f3056bbb"));
+        assert!(is_provided("__nv_ptx_builtin_ocg_fmax3") && !is_provided("__nv_ptx_builtin_fmax3"));
         assert!(!is_provided("printf") && !is_provided("memcpy") && !is_provided("cnpFoo"));
         assert_eq!(
             host_runtime("__cxa_guard_acquire"),

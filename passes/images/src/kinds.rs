@@ -44,8 +44,9 @@ pub enum Role {
     Loadable,
     /// The device linker: relocatable device code in an object or archive.
     Relocatable,
-    /// Nobody: relocatable device code that a finished link left in the file.
-    LeftOver,
+    /// The driver's linker: relocatable device code in a linked file. The driver links it anew on GPUs that the linked machine code
+    /// does not fit (NVCC, Implicit JIT Linking).
+    LinkedAtLoad,
     /// Debuggers: PTX inside a cubin.
     Embedded,
     /// Nobody: PTX that was made for the check, of code that the file has in another form. It lies in no file.
@@ -53,19 +54,19 @@ pub enum Role {
 }
 
 impl Role {
-    /// The word in documents: `loadable`, `relocatable`, `left-over`, `embedded`, `recompiled`.
+    /// The word in documents: `loadable`, `relocatable`, `linked-at-load`, `embedded`, `recompiled`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Loadable => "loadable",
             Self::Relocatable => "relocatable",
-            Self::LeftOver => "left-over",
+            Self::LinkedAtLoad => "linked-at-load",
             Self::Embedded => "embedded",
             Self::Recompiled => "recompiled",
         }
     }
 
-    /// True if a program can end up running it.
+    /// True if a program can end up running it, without a linker that the driver starts.
     #[must_use]
     pub const fn counts(self) -> bool {
         matches!(self, Self::Loadable | Self::Relocatable)
@@ -74,7 +75,7 @@ impl Role {
     /// True if a linker links it, or has linked it, with the code of other objects.
     #[must_use]
     pub const fn is_linked(self) -> bool {
-        matches!(self, Self::Relocatable | Self::LeftOver)
+        matches!(self, Self::Relocatable | Self::LinkedAtLoad)
     }
 
     /// True if it is PTX of code that the file has in another form, too.

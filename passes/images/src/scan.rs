@@ -370,7 +370,7 @@ impl<'a> Contents<'a> {
             } => {
                 let section = sections.at(offset as u64);
                 let role = match section {
-                    Some(section) if is_relocatable(section) && section.is_linked => Role::LeftOver,
+                    Some(section) if is_relocatable(section) && section.is_linked => Role::LinkedAtLoad,
                     Some(section) if is_relocatable(section) => Role::Relocatable,
                     _ => Role::Loadable,
                 };

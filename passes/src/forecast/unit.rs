@@ -52,7 +52,7 @@ pub(super) fn units(images: &[ImageReport]) -> Vec<Unit<'_>> {
     let mut open = None;
     for (index, image) in (0_u32..).zip(images) {
         let chooser = match image.role {
-            Role::LeftOver => Chooser::Linker,
+            Role::LinkedAtLoad => Chooser::Linker,
             Role::Loadable if is_in_data(image) => Chooser::Library,
             Role::Loadable => Chooser::Driver,
             Role::Relocatable | Role::Embedded | Role::Recompiled => continue,

@@ -187,7 +187,7 @@ impl<'a> LinkSet<'a> {
         let mut places: NameMap<&str, usize> = NameMap::default();
         let mut found: Vec<UndefinedSymbol<'a>> = Vec::new();
         for &(number, input) in &self.inputs {
-            for (index, image) in images(input).filter(|(_, image)| image.role != Role::LeftOver) {
+            for (index, image) in images(input).filter(|(_, image)| image.role != Role::LinkedAtLoad) {
                 let open = image.facts.symbols.iter().flat_map(|symbols| &symbols.open);
                 // The driver knows what finished machine code leaves open.
                 let is_finished = image.kind == ImageKind::Cubin && image.role == Role::Loadable;
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn what_a_finished_link_left_behind_is_resolved() {
-        let left = image(Role::LeftOver, 0, "__nv_relfatbin", &[], &["limit"]);
+        let left = image(Role::LinkedAtLoad, 0, "__nv_relfatbin", &[], &["limit"]);
         assert_eq!(told(&[input("app", vec![left], &["limit"])], false, true), []);
     }
 }

@@ -29,7 +29,7 @@ fn images<'a>(set: &[(usize, &'a InputReport)]) -> impl Iterator<Item = (Place, 
 }
 
 fn is_relocatable(image: &ImageReport) -> bool {
-    image.is_whole() && matches!(image.role, Role::Relocatable | Role::LeftOver)
+    image.is_whole() && matches!(image.role, Role::Relocatable | Role::LinkedAtLoad)
 }
 
 fn of_set(set: &[(usize, &InputReport)]) -> Vec<Vec<Place>> {

@@ -29,9 +29,13 @@
 //! left out (`code=sm_90a` alone). Instructions of which some forms are common to all architectures (`mma` with scales,
 //! conversions to narrow types) are not looked for.
 
+use std::collections::BTreeSet;
+
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
-use crate::inventory::{ImageKind, ImageReport};
+use crate::inventory::{ImageKind, ImageReport, listed};
+use crate::limits::SHOWN_NAMES;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -54,44 +58,91 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let closed = input.closed();
         let mut groups = input.groups();
         groups.retain(|group| !closed.contains(&group[0].1.container));
+        groups.retain(|group| group.iter().any(|(_, image)| image.kind == ImageKind::Cubin));
+        let containers = groups.len();
         for group in groups {
             let ptx: Vec<_> = group
                 .iter()
                 .filter(|(_, image)| image.kind == ImageKind::Ptx && image.role.counts())
                 .collect();
             let is_forward = ptx.iter().any(|(_, image)| image.suffix().is_empty());
-            let has_code = group.iter().any(|(_, image)| image.kind == ImageKind::Cubin);
-            if has_code && !is_forward {
+            if !is_forward {
                 let others = ptx.iter().filter(|(_, image)| !image.facts.needs_its_target);
                 found.extend(others.map(|(index, image)| (*index, *image)));
             }
         }
-        let Some((first, image)) = found.first() else {
-            continue;
-        };
-        let target = &image.target;
-        let reach = if target.ends_with('f') {
-            "outside its family "
-        } else {
-            ""
-        };
-        let plain = target.trim_end_matches(['a', 'f']);
-        let finding = report.definite(
-            ImagePlace::image(number, *first),
-            format!(
-                "the only PTX beside its machine code is for {target}, which no later device {reach}can run"
-            ),
-        );
-        if found.len() > 1 {
-            finding.note(format!("so it is in {} images", found.len()));
-        }
-        finding.data("target", target.clone());
-        finding.data(
-            "images",
-            Value::Numbers(found.iter().map(|(index, _)| u64::from(*index)).collect()),
-        );
-        finding.help(format!(
-            "compile the PTX for {plain}, or leave it out where the kernels need {target}"
-        ));
+        report_images(number, &found, containers, report);
     }
+}
+
+/// Reports the images of an input, as one finding: one list of architectures is to be mended.
+fn report_images(
+    number: usize,
+    found: &[(u32, &ImageReport)],
+    containers: usize,
+    report: &mut Report<'_, ImagePlace>,
+) {
+    let Some((first, _)) = found.first() else {
+        return;
+    };
+    let targets: BTreeSet<(u32, &str)> = found
+        .iter()
+        .map(|(_, image)| (image.sm(), image.target.as_str()))
+        .collect();
+    let names: Vec<&str> = targets.iter().map(|(_, target)| *target).collect();
+    let mut plain: Vec<&str> = names
+        .iter()
+        .map(|target| target.trim_end_matches(['a', 'f']))
+        .collect();
+    plain.dedup();
+    let reach = if names.iter().any(|target| target.ends_with('f')) {
+        "outside its family "
+    } else {
+        ""
+    };
+    let whose = match (found.len(), containers) {
+        (_, 1) => "its machine code".to_owned(),
+        (count, all) => format!("the machine code of {count} of {all} containers"),
+    };
+    let finding = report.definite(
+        ImagePlace::image(number, *first),
+        format!(
+            "the only PTX beside {whose} is for {}, which no later device {reach}can run",
+            names.join(" or ")
+        ),
+    );
+    if containers > 1 {
+        let shown = found
+            .iter()
+            .take(SHOWN_NAMES)
+            .map(|(index, image)| shown(*index, image));
+        finding.note(format!("in {}", listed(shown.collect(), found.len())));
+    }
+    finding.data("target", names.join(", "));
+    finding.data(
+        "images",
+        Value::Numbers(found.iter().map(|(index, _)| u64::from(*index)).collect()),
+    );
+    finding.help(format!(
+        "compile the PTX for {}, or leave it out where the kernels need {}",
+        plain.join(" and "),
+        names.join(" or ")
+    ));
+}
+
+/// ``image 3 for sm_90a (`k(float*)` and 2 more kernels)``.
+fn shown(index: u32, image: &ImageReport) -> String {
+    let kernels = match image.facts.kernels.as_slice() {
+        [] => String::new(),
+        [kernel] => format!(" (`{}`)", in_message(&kernel.name)),
+        [kernel, rest @ ..] => {
+            let kernels = if rest.len() == 1 { "kernel" } else { "kernels" };
+            format!(
+                " (`{}` and {} more {kernels})",
+                in_message(&kernel.name),
+                rest.len()
+            )
+        }
+    };
+    format!("image {index} for {}{kernels}", image.target)
 }

@@ -1,7 +1,8 @@
 //! ## What it does
 //!
 //! Holds every kernel of a file against the targets that the policy requires: machine code for each of `require-sm`, PTX
-//! for each of `require-ptx`. Relocatable images that a finished link left in the file do not count: nothing loads them.
+//! for each of `require-ptx`. Relocatable PTX in a linked file (`-rdc=true`) counts as PTX if all objects have it: the driver links it
+//! where the linked machine code does not fit. Relocatable machine code there does not count.
 //!
 //! Without `-rdc=true` each translation unit has images of its own and launches their kernels only: a template kernel has to
 //! have the target in each unit that launches it, and so has each of several static kernels of one name.
@@ -32,7 +33,7 @@
 //! Nothing is missing as long as an image could hold it that cannot be read: a bundle of `nvcc --concat`, LTO-IR that is yet
 //! to be linked, a broken image. Such images are reported themselves (PTX901, PTX903, PTX905).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
@@ -77,7 +78,7 @@ impl Requirement<'_> {
 
     /// True if an image that is not read could meet it.
     fn may_be_met_by(self, image: &ImageReport) -> bool {
-        if image.is_whole() || !image.role.counts() {
+        if image.is_whole() || !(image.role.counts() || image.is_ptx_of_driver()) {
             return false;
         }
         let may_be_target = image.target.is_empty() || image.sm() == split_target(self.target).0;
@@ -194,13 +195,36 @@ fn kernels<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeMap<&'
             known.or_insert((index, kernel, false)).2 |= is_met;
         }
     }
+    let of_driver = linked_at_load(input, required);
     let mut kernels: BTreeMap<&str, KernelImages<'_>> = BTreeMap::new();
     for ((name, _), (index, kernel, is_met)) in modules {
+        let is_met = is_met || of_driver.contains(name);
         let same = kernels.entry(name).or_default();
         same.is_met |= is_met;
         if !is_met {
             same.without.get_or_insert((index, kernel));
         }
+    }
+    kernels
+}
+
+/// The kernels in relocatable PTX of a linked file that meets the requirement. The driver links all objects together: one without PTX
+/// for the target, or an older one, leaves nothing that loads.
+fn linked_at_load<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeSet<&'a str> {
+    let (sm, suffix) = split_target(required.target);
+    let mut kernels = BTreeSet::new();
+    let mut has_ptx: BTreeMap<Option<u32>, bool> = BTreeMap::new();
+    let images = input.images.iter();
+    for image in images.filter(|image| image.role == Role::LinkedAtLoad && !image.is_empty()) {
+        let fits =
+            image.sm() == sm && image.suffix() == suffix || image.sm() < sm && image.suffix().is_empty();
+        *has_ptx.entry(image.container).or_default() |= image.is_ptx_of_driver() && fits;
+        if image.is_ptx_of_driver() && required.is_met_by(image) {
+            kernels.extend(image.facts.kernels.iter().map(|kernel| kernel.identity.as_str()));
+        }
+    }
+    if has_ptx.values().any(|has_ptx| !has_ptx) {
+        kernels.clear();
     }
     kernels
 }

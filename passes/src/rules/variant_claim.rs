@@ -26,7 +26,8 @@
 //!
 //! ## Limits
 //!
-//! Machine code for an older GPU of the same generation keeps a claim. Needless machine code is a warning. Whether the driver loads each
+//! Machine code for an older GPU of the same generation keeps a claim. So does relocatable PTX in a linked library, which the driver
+//! links where no machine code fits. Needless machine code is a warning. Whether the driver loads each
 //! kernel is [PTX517](PTX517.md)'s. A wheel without kernels, whose metadata speak of what it depends on, is left alone, as is one of which a
 //! part could not be read.
 
@@ -68,7 +69,10 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 
 fn images<'a>(wheel: &VariantWheel<'a>) -> impl Iterator<Item = &'a ImageReport> {
     let images = wheel.inputs.iter().flat_map(|(_, input)| &input.images);
-    images.filter(|image| image.role.counts() && !image.facts.kernels.is_empty())
+    let is_claimed = |image: &&ImageReport| image.role.counts() || image.is_ptx_of_driver();
+    images
+        .filter(is_claimed)
+        .filter(|image| !image.facts.kernels.is_empty())
 }
 
 /// Architectures that are claimed, and that no image is for.

@@ -212,7 +212,7 @@ impl ImageScanner<'_> {
 /// True if PTX is linked with that of other inputs: relocatable device code, and a text that is a file of its own.
 fn may_call_other_inputs(image: &ImageReport, with_weak: bool) -> bool {
     match image.role {
-        Role::Relocatable | Role::LeftOver => true,
+        Role::Relocatable | Role::LinkedAtLoad => true,
         Role::Recompiled => with_weak,
         Role::Loadable => image.container.is_none() && image.section.is_none(),
         Role::Embedded => false,

@@ -53,13 +53,17 @@ pub(super) fn relocatable(build: &Build) -> Result<(), String> {
     let mut roles = column(&document, "role");
     roles.sort_unstable();
     roles.dedup();
-    same("its roles", roles, vec!["left-over", "loadable"])?;
-    // The PTX of the objects is in the file, and nothing loads it.
+    same("its roles", roles, vec!["linked-at-load", "loadable"])?;
+    // The driver links the PTX of the objects where no machine code fits, if each object has some.
+    same("PTX", codes(&build.audit("--require-ptx 90 app")?), vec![])?;
+    build.nvcc("-rdc=true -c -gencode arch=compute_90,code=sm_90 k.cu -o bare.o")?;
+    build.nvcc("-rdc=true -arch=sm_90 bare.o main.cu -o app")?;
     same(
-        "PTX",
+        "an object without PTX",
         codes(&build.audit("--require-ptx 90 app")?),
         vec!["PTX501"],
     )?;
+    build.nvcc("-rdc=true -arch=sm_90 k.o main.cu -o app")?;
     same("check", codes(&build.check("app")?), vec!["PTX407"])
 }
 

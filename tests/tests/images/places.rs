@@ -149,7 +149,7 @@ fn files_of_windows_have_sections() {
     };
     assert_eq!(place(&object, 0), ["__nv_relfatbin", "relocatable", "none"]);
     assert_eq!(place(&program, 0), [".nv_fatb", "loadable", "none"]);
-    assert_eq!(place(&program, 1), ["__nv_rel", "left-over", "none"]);
+    assert_eq!(place(&program, 1), ["__nv_rel", "linked-at-load", "none"]);
     assert_eq!(place(&library, 0), ["__nv_relfatbin", "relocatable", "k.obj"]);
     // One without device code is nothing to complain about, in a folder or on its own.
     let folder = folder(&[

@@ -262,6 +262,23 @@ fn architecture_specific_ptx_is_no_fallback() {
         [""; 0]
     );
     assert_eq!(codes(&container(std::slice::from_ref(&specific)), &[]), [""; 0]);
+    // Each container is named.
+    let family = Entry {
+        // The flag of `sm_100f`.
+        flags: IS_64_BIT | 0x20_0000,
+        ..Entry::ptx(100, &clean("sm_100f", "l", ""))
+    };
+    let [one, other] = [specific.clone(), family].map(|ptx| container(&[code(80), ptx]));
+    let (_, document) = audit(&[one, other].concat(), &[]);
+    let finding = &report::findings(&document)[0];
+    assert_eq!(
+        finding["message"],
+        "the only PTX beside the machine code of 2 of 2 containers is for sm_90a or sm_100f, which no later device outside its family can run"
+    );
+    assert_eq!(
+        finding["notes"][0],
+        "in image 1 for sm_90a (`k`), image 3 for sm_100f (`l`)"
+    );
     // There is no other PTX for such kernels.
     let needed = clean("sm_90a", "k", "").replace("\tret;", "\tsetmaxnreg.dec.sync.aligned.u32 40;\n\tret;");
     let needed = Entry {

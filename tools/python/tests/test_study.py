@@ -57,7 +57,7 @@ class Tables(unittest.TestCase):
             row("image", image_kind="cubin", target="sm_80", isa=None, **image),
             row("image", image_kind="ptx", target="sm_90", isa="8.10", **image),
             row("image", image_kind="ptx", target="sm_90", isa="8.7", **image),
-            row("image", image_kind="ptx", target="sm_50", isa="6.0", **{**image, "role": "left-over"}),
+            row("image", image_kind="ptx", target="sm_50", isa="6.0", **{**image, "role": "linked-at-load"}),
             row("image", image_kind="lto-ir", target=None, isa=None, **image),
             row("kernel", kernel="k", sm="sm_80,sm_90a", ptx="sm_90", copies=1, stub=None),
             row("kernel", kernel="k", sm="sm_80", ptx="", copies=2, stub="trap", input="a.whl!b.so"),
