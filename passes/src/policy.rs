@@ -1,5 +1,7 @@
 //! The policy of a release for the images in its files.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub use crate::drivers::{
@@ -9,6 +11,7 @@ use crate::forecast::Gpu;
 use crate::inventory::Stub;
 use crate::names;
 use crate::patterns::Pattern;
+use crate::release::{Comparison, Files, Ratchet};
 
 /// The policy of an audit. Empty: nothing is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +46,26 @@ pub struct Policy {
     pub budgets: Vec<Budget>,
     /// Blocks that kernels have to be launchable with.
     pub required_blocks: Vec<RequiredBlock>,
+    /// Figures that may only get better. No shard of a release can be held against them.
+    #[serde(skip)]
+    pub ratchet: Option<PinnedFigures>,
+}
+
+/// Figures that may only get better.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinnedFigures {
+    /// As they were pinned.
+    pub ratchet: Arc<Ratchet>,
+    /// Most that sizes may grow, in hundredths of a per cent.
+    pub slack: u32,
+}
+
+impl PinnedFigures {
+    /// Holds a release against them.
+    #[must_use]
+    pub fn compare(&self, files: &Files) -> Comparison {
+        self.ratchet.compare(files, f64::from(self.slack) / 100.0)
+    }
 }
 
 /// A budget for the machine code of some kernels. `None` is no limit.

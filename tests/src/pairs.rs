@@ -12,6 +12,8 @@ pub struct Run {
     pub name: &'static str,
     /// Its content.
     pub bytes: Vec<u8>,
+    /// A file beside it that the arguments name: its name and its text.
+    pub beside: Option<(&'static str, String)>,
 }
 
 /// A rule, and the two runs that show it.
@@ -30,6 +32,7 @@ fn pair(code: &'static str, args: &[&'static str], fires: Vec<u8>, silent: Vec<u
         args: args.to_vec(),
         name: "x.bin",
         bytes,
+        beside: None,
     };
     RulePair {
         code,
@@ -50,12 +53,25 @@ fn of_wheel(code: &'static str, features: &str) -> RulePair {
             &metadata("gpu", features),
             &[("x/lib.so", library.clone())],
         ),
+        beside: None,
     };
     RulePair {
         code,
         fires: claiming(features),
         silent: claiming(r#""sm_arch": ["80_real"]"#),
     }
+}
+
+/// A kernel that takes more registers than pinned, and one that takes as many.
+fn against_pinned(taking: impl Fn(u32) -> Vec<u8>) -> RulePair {
+    let pinned = r#"{"version": 2, "pins": [], "targets": {}, "jit": {},
+        "files": {"x.bin": {"kernels": {"k": {"sm_90": {"registers": 128}}}}}}"#;
+    let args = &["audit", "--ratchet", "pinned.json"];
+    let mut pair = pair("PTX526", args, taking(168), taking(128));
+    for run in [&mut pair.fires, &mut pair.silent] {
+        run.beside = Some(("pinned.json", pinned.to_owned()));
+    }
+    pair
 }
 
 fn ptx(sm: u32, more: &str) -> String {
@@ -285,6 +301,7 @@ pub fn pairs() -> Vec<RulePair> {
             ptx(90, ")").into(),
         ),
     ];
+    found.push(against_pinned(taking));
     // The rule is about the time that a run is given.
     for late in found.iter_mut().filter(|pair| pair.code == "PTX903") {
         late.silent.args.clear();

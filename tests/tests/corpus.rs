@@ -75,13 +75,20 @@ fn pair_case(pair: &RulePair) -> Result<(), String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let file = folder.path().join(run.name);
         fs::write(&file, &run.bytes).map_err(|error| error.to_string())?;
+        if let Some((name, text)) = &run.beside {
+            fs::write(folder.path().join(name), text).map_err(|error| error.to_string())?;
+        }
         let mut args: Vec<OsString> = run.args.iter().map(OsString::from).collect();
         if args.first().is_none_or(|first| first != "audit") {
             args.insert(0, "check".into());
         }
         args.extend(["--format".into(), "json".into(), file.into()]);
-        let document: Value =
-            serde_json::from_slice(&binary::run(args).stdout).map_err(|error| error.to_string())?;
+        let output = binary::command()
+            .current_dir(folder.path())
+            .args(args)
+            .output()
+            .map_err(|error| error.to_string())?;
+        let document: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
         let mut codes: Vec<String> = report::codes(&document).into_iter().map(str::to_owned).collect();
         if document["inputs"][0]["status"] != "checked" {
             codes.push("not checked".to_owned());

@@ -37,6 +37,7 @@ pub mod junit;
 pub mod known;
 pub mod markdown;
 pub mod paths;
+pub mod pinned;
 mod places;
 pub mod replay;
 mod resources;

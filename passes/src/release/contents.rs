@@ -115,7 +115,7 @@ impl Contents {
         contents
     }
 
-    fn add(&mut self, input: &InputReport, gpus: &[Gpu]) {
+    pub(super) fn add(&mut self, input: &InputReport, gpus: &[Gpu]) {
         for image in input.images.iter().filter(|image| image.role.counts()) {
             let form = Form::of(image);
             let (bytes, images) = self.forms.entry(form.clone()).or_default();

@@ -135,3 +135,13 @@ pub(super) fn column<'a>(document: &'a Value, key: &str) -> Vec<&'a str> {
 pub(super) fn codes(document: &Value) -> Vec<&str> {
     report::codes(document)
 }
+
+/// The messages of the findings of one rule.
+pub(super) fn messages(document: &Value, code: &str) -> Vec<String> {
+    let findings = document["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    findings
+        .iter()
+        .filter(|finding| finding["code"] == code)
+        .filter_map(|finding| finding["message"].as_str().map(str::to_owned))
+        .collect()
+}

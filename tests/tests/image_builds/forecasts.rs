@@ -1,6 +1,6 @@
 //! The forecast for libraries that nvcc builds, cell by cell.
 
-use super::build::{Build, same};
+use super::build::{Build, messages, same};
 
 /// A kernel; one that has a body from 8.0 on; and an instance of a template that is there from 9.0 on.
 const KERNELS: &str = "\
@@ -231,14 +231,4 @@ pub(super) fn exported(build: &Build) -> Result<(), String> {
     build.library(&[("80", "sm_80")], "-Xcompiler -fvisibility=hidden")?;
     let found = messages(&build.audit("--config ptxcheck.toml k.so")?, "PTX524");
     same("hidden", found, Vec::new())
-}
-
-/// The messages of the findings of one rule.
-fn messages(document: &serde_json::Value, code: &str) -> Vec<String> {
-    let findings = document["findings"].as_array().map_or(&[][..], Vec::as_slice);
-    findings
-        .iter()
-        .filter(|finding| finding["code"] == code)
-        .filter_map(|finding| finding["message"].as_str().map(str::to_owned))
-        .collect()
 }

@@ -50,6 +50,7 @@ const NVCC: &[(&str, Case)] = &[
     ("differences of two releases", releases::differences),
     ("one release built twice", releases::no_differences),
     ("a ratchet", releases::ratchet),
+    ("a ratchet of several files", releases::ratchet_of_files),
     ("what loads where: machine code and PTX", forecasts::mixed),
     ("what loads where: machine code alone", forecasts::real_only),
     ("what loads where: PTX alone", forecasts::ptx_only),

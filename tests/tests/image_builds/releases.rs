@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use ptxcheck_tests::{binary, schema};
 
-use super::build::{Build, same};
+use super::build::{Build, messages, same};
 
 /// The old release. The second kernel is in a namespace of its own for each build.
 const OLD: &str = "\
@@ -39,6 +39,16 @@ impl Build {
         // The name of a source is part of what it is compiled to.
         self.write("k.cu", source)?;
         self.nvcc(&format!("{FLAGS} {more} k.cu -o {name}.so"))
+    }
+
+    /// Standard output of the program.
+    fn output(&self, args: &str) -> Result<String, String> {
+        let output = binary::command()
+            .current_dir(self.folder.path())
+            .args(args.split_whitespace())
+            .output()
+            .map_err(|error| error.to_string())?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Exit code and standard error of the program.
@@ -136,34 +146,116 @@ pub(super) fn no_differences(build: &Build) -> Result<(), String> {
 /// A ratchet fails on what is worse, tells what is better, and is pinned anew.
 pub(super) fn ratchet(build: &Build) -> Result<(), String> {
     build.release("old", OLD, "")?;
-    build.release("new", NEW, "")?;
-    let (code, said) = build.told("audit -q old.so --ratchet r.json")?;
+    std::fs::rename(build.path("old.so"), build.path("k.so")).map_err(|error| error.to_string())?;
+    let (code, said) = build.told("audit -q k.so --ratchet r.json")?;
     same("no file", (code, said.contains("--pin")), (2, true))?;
-    let (code, _) = build.told("audit -q old.so --ratchet r.json --pin first --gpu 8.0,9.0")?;
+    let (code, _) = build.told("audit -q k.so --ratchet r.json --pin first --gpu 8.0,9.0")?;
     same("pinned", code, 0)?;
-    let (code, said) = build.told("audit -q old.so --ratchet r.json --gpu 8.0,9.0")?;
+    let (code, said) = build.told("audit -q k.so --ratchet r.json --gpu 8.0,9.0")?;
     same("nothing changed", (code, said.as_str()), (0, ""))?;
-    let (code, said) = build.told("audit -q new.so --ratchet r.json")?;
-    same("worse", (code, said.contains("worse: `grown(int*)`")), (1, true))?;
-    let (code, _) = build.told("audit -q new.so --ratchet r.json --pin second --gpu 8.0")?;
-    same("pinned anew", code, 0)?;
-    let (code, said) = build.told("audit -q old.so --ratchet r.json")?;
+    build.release("k", NEW, "-gencode arch=compute_75,code=sm_75")?;
+    let (code, document) = build.document("audit --format json k.so --ratchet r.json")?;
+    same("the schema", schema::audit_problems(&document), Vec::new())?;
+    same("worse", code, 1)?;
+    let found = messages(&document, "PTX526");
+    for part in [
+        "kernel `grown(int*)` for sm_80 takes",
+        "`dropped(int*)` is pinned",
+    ] {
+        same(part, found.iter().any(|message| message.contains(part)), true)?;
+    }
+    // A new target takes room that nothing is pinned for.
     same(
-        "better",
-        (
-            code,
-            said.contains("better: `grown(int*)`"),
-            said.contains("worse"),
-        ),
-        (0, true, false),
+        "a target",
+        found.iter().any(|message| message.contains("sm_75")),
+        false,
+    )?;
+    let worse = document["ratchet"]["worse"].as_array().map_or(0, Vec::len);
+    same("in the document", worse, found.len())?;
+    for format in ["sarif", "markdown"] {
+        let output = build.output(&format!("audit k.so --ratchet r.json --format {format}"))?;
+        same(
+            format,
+            output.contains("grown(int*)") && output.contains("PTX526"),
+            true,
+        )?;
+    }
+    let (code, said) = build.told("audit -q k.so --ratchet r.json --pin second --gpu 8.0")?;
+    same(
+        "pinned anew",
+        (code, said.contains("worse: `grown(int*)`")),
+        (0, true),
     )?;
     let text = std::fs::read_to_string(build.path("r.json")).map_err(|error| error.to_string())?;
     same(
-        "reasons are kept",
-        text.contains("first") && text.contains("second"),
+        "reasons and GPUs are kept",
+        ["first", "second", "\"9.0\""].map(|part| text.contains(part)),
+        [true; 3],
+    )?;
+    build.release("k", OLD, "-gencode arch=compute_75,code=sm_75")?;
+    let (code, document) = build.document("audit --format json k.so --ratchet r.json")?;
+    let better = document["ratchet"]["better"].to_string();
+    same("better", better.contains("grown") && code == 1, true)?;
+    build.write("r.json", "{\"version\": 7}")?;
+    let (code, said) = build.told("audit -q k.so --ratchet r.json")?;
+    same("another version", (code, said.contains("version 7")), (2, true))
+}
+
+/// Figures belong to the kernels of a file, and pinned GPUs are compared without being named again.
+pub(super) fn ratchet_of_files(build: &Build) -> Result<(), String> {
+    let library = |release: &str, name: &str, code: &str, targets: &str| {
+        build.write("k.cu", code)?;
+        build.nvcc(&format!(
+            "-shared -Xcompiler -fPIC {targets} k.cu -o {release}/{name}.so"
+        ))
+    };
+    let folder = |name: &str| std::fs::create_dir(build.path(name)).map_err(|error| error.to_string());
+    let kernel = |size: u32| {
+        NEW.replace("40", &size.to_string())
+            .replace("39", &(size - 1).to_string())
+    };
+    let (code_of_90, ptx_of_80) = (
+        "-gencode arch=compute_90,code=sm_90",
+        "-gencode arch=compute_80,code=compute_80",
+    );
+    let both = format!("{code_of_90} {ptx_of_80}");
+    folder("one")?;
+    folder("two")?;
+    library("one", "small", &kernel(8), &both)?;
+    library("one", "large", &kernel(60), &both)?;
+    let (code, _) = build.told("audit -q one --ratchet r.json --pin one --gpu 9.0,12.0")?;
+    same("pinned", code, 0)?;
+    library("two", "small", &kernel(30), &both)?;
+    library("two", "large", &kernel(60), &both)?;
+    let (code, document) = build.document("audit --format json two --ratchet r.json --ratchet-slack 1000")?;
+    let found = messages(&document, "PTX526");
+    same("the smaller one grew", (code, found.len()), (1, 1))?;
+    same(
+        "its registers",
+        found[0].contains("grown(int*)` for sm_90 takes"),
         true,
     )?;
-    build.write("r.json", "{\"version\": 7}")?;
-    let (code, said) = build.told("audit -q old.so --ratchet r.json")?;
-    same("another version", (code, said.contains("version 7")), (2, true))
+    // Without PTX nothing loads on the GPU that was pinned.
+    library("two", "small", &kernel(8), code_of_90)?;
+    let (_, document) = build.document("audit --format json two --ratchet r.json")?;
+    let found = messages(&document, "PTX526");
+    same(
+        "a pinned GPU",
+        found
+            .iter()
+            .filter(|message| message.contains("no longer loads on 12.0"))
+            .count(),
+        NEW.matches("__global__").count(),
+    )?;
+    std::fs::remove_file(build.path("two/small.so")).map_err(|error| error.to_string())?;
+    let (_, document) = build.document("audit --format json two --ratchet r.json")?;
+    let found = messages(&document, "PTX526");
+    same(
+        "a file that is gone",
+        found
+            .iter()
+            .filter(|message| message.contains("`small.so` no longer has it"))
+            .count(),
+        NEW.matches("__global__").count(),
+    )
 }

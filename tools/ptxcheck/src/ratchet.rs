@@ -1,19 +1,16 @@
 //! `--ratchet` and `--pin`: figures of a release that may only get better.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
-use ptxcheck_passes::names::demangle;
-use ptxcheck_passes::release::{Comparison, Contents, Moved, Pin, Ratchet};
+use ptxcheck_passes::forecast::Gpu;
+use ptxcheck_passes::policy::PinnedFigures;
+use ptxcheck_passes::release::{Comparison, Files, Pin, Ratchet};
+use ptxcheck_passes::run::InputReport;
 use ptxcheck_report::escape;
 use time::OffsetDateTime;
-
-use crate::exit::Exit;
-
-/// Most figures that are told.
-const TOLD: usize = 20;
 
 /// Most that sizes may grow, in per cent, unless something else is said.
 const SLACK: f64 = 1.0;
@@ -21,12 +18,13 @@ const SLACK: f64 = 1.0;
 /// The options of a ratchet.
 #[derive(Args, Clone, Debug)]
 pub struct RatchetArgs {
-    /// Fail on figures that are worse than FILE has them: registers, stack, shared memory and code of each kernel, bytes of each
-    /// target, and on the GPUs of the forecast what the driver compiles and what does not load
+    /// Report figures that are worse than FILE has them (PTX526): registers, stack, shared memory and code of each kernel of each
+    /// file, kernels that are gone, bytes of each target, and on the GPUs that were pinned what the driver compiles and what does not
+    /// load
     #[arg(long, value_name = "FILE", conflicts_with = "shard", help_heading = "Policy")]
     pub ratchet: Option<PathBuf>,
 
-    /// Write the figures to the file of `--ratchet`, and why
+    /// Write the figures to the file of `--ratchet`, and why; on the GPUs of `--gpu` and those that were pinned before
     #[arg(long, value_name = "REASON", requires = "ratchet", help_heading = "Policy")]
     pub pin: Option<String>,
 
@@ -35,6 +33,9 @@ pub struct RatchetArgs {
     pub ratchet_slack: f64,
 }
 
+/// Hundredths of a per cent in one.
+const HUNDREDTHS: f64 = 100.0;
+
 fn parse_slack(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
@@ -42,131 +43,96 @@ fn parse_slack(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "per cent: 0 to 1000".to_owned())
 }
 
-/// The outcome of a ratchet.
-#[derive(Debug)]
-pub struct Settled {
-    /// Lines for standard error.
-    pub said: String,
-    /// The exit code.
-    pub exit: Exit,
+/// The file of a ratchet, as it is before the run.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// The figures that the release is held against.
+    pub figures: Option<PinnedFigures>,
+    /// The reasons for pinning, with their days; those of a file of another version, too.
+    pins: Vec<Pin>,
 }
 
-/// Holds a release against the file, or pins its figures there.
-pub fn settle(args: &RatchetArgs, contents: &Contents) -> Settled {
-    let Some(file) = &args.ratchet else {
-        return Settled {
-            said: String::new(),
-            exit: Exit::Clean,
+impl Prepared {
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: there is no such file, or it is no ratchet.
+    pub fn of(args: &RatchetArgs) -> Result<Self, String> {
+        let Some(file) = &args.ratchet else {
+            return Ok(Self::default());
         };
-    };
-    let name = escape::line(&file.to_string_lossy()).into_owned();
-    let undone = |problem: String| Settled {
-        said: format!("error: `{name}`: {problem}\n"),
-        exit: Exit::Undone,
-    };
-    let pinned = match read(file) {
-        Ok(pinned) => pinned,
-        Err(problem) => return undone(problem),
-    };
-    let comparison = pinned
-        .as_ref()
-        .map(|ratchet| ratchet.compare(contents, args.ratchet_slack));
-    match (&args.pin, comparison) {
-        (Some(reason), _) if reason.trim().is_empty() => undone("the reason of `--pin` is empty".to_owned()),
-        (Some(reason), comparison) => {
-            let pin = Pin {
-                date: OffsetDateTime::now_utc().date().to_string(),
-                reason: reason.trim().to_owned(),
-            };
-            let pins = pinned.map(|ratchet| ratchet.pins).unwrap_or_default();
-            match write(file, &Ratchet::of(contents, pins, pin)) {
-                Ok(()) => Settled {
-                    said: format!(
-                        "pinned {} in `{name}`\n{}",
-                        count(contents.kernels.len(), "kernel"),
-                        comparison.map(|found| told(&found)).unwrap_or_default()
-                    ),
-                    exit: Exit::Clean,
-                },
-                Err(problem) => undone(problem),
-            }
+        let about = |problem: String| format!("`{}`: {problem}", file.to_string_lossy());
+        if args.pin.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+            return Err("the reason of `--pin` is empty".to_owned());
         }
-        (None, None) => undone("there is no such file: `--pin REASON` writes it".to_owned()),
-        (None, Some(found)) => Settled {
-            exit: if found.worse.is_empty() {
-                Exit::Clean
-            } else {
-                Exit::Findings
-            },
-            said: told(&found),
-        },
+        let text = match fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && args.pin.is_some() => {
+                return Ok(Self::default());
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(about(
+                    "there is no such file: `--pin REASON` writes it".to_owned(),
+                ));
+            }
+            Err(error) => return Err(about(error.to_string())),
+        };
+        let pins = Ratchet::pins(&text).map_err(|bad| about(bad.to_string()))?;
+        let ratchet = match Ratchet::parse(&text) {
+            Ok(ratchet) => Some(ratchet),
+            Err(_) if args.pin.is_some() => None,
+            Err(bad) => return Err(about(bad.to_string())),
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 to 1000 per cent"
+        )]
+        let slack = (args.ratchet_slack * HUNDREDTHS).round() as u32;
+        let figures = ratchet.map(|ratchet| PinnedFigures {
+            ratchet: Arc::new(ratchet),
+            slack,
+        });
+        Ok(Self { figures, pins })
     }
-}
 
-/// The file, if there is one.
-fn read(file: &Path) -> Result<Option<Ratchet>, String> {
-    match fs::read_to_string(file) {
-        Ok(text) => Ratchet::parse(&text).map(Some).map_err(|bad| bad.to_string()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.to_string()),
+    /// Holds the inputs of a run against the figures.
+    pub fn compare(&self, inputs: &[InputReport]) -> Option<Comparison> {
+        let figures = self.figures.as_ref()?;
+        Some(figures.compare(&Files::of(inputs, &figures.ratchet.gpus())))
+    }
+
+    /// Writes the figures of a run, if the arguments say so; the lines to say of it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: the file cannot be written.
+    pub fn pin(&self, args: &RatchetArgs, inputs: &[InputReport], gpus: &[Gpu]) -> Result<String, String> {
+        let (Some(file), Some(reason)) = (&args.ratchet, &args.pin) else {
+            return Ok(String::new());
+        };
+        let mut gpus = gpus.to_vec();
+        gpus.extend(self.figures.iter().flat_map(|figures| figures.ratchet.gpus()));
+        gpus.sort_unstable();
+        gpus.dedup();
+        let files = Files::of(inputs, &gpus);
+        let pin = Pin {
+            date: OffsetDateTime::now_utc().date().to_string(),
+            reason: reason.trim().to_owned(),
+        };
+        let name = file.to_string_lossy();
+        write(file, &Ratchet::of(&files, self.pins.clone(), pin))
+            .map_err(|problem| format!("`{name}`: {problem}"))?;
+        let kernels = match files.kernels() {
+            1 => "1 kernel".to_owned(),
+            count => format!("{count} kernels"),
+        };
+        Ok(format!("pinned {kernels} in `{}`\n", escape::line(&name)))
     }
 }
 
 fn write(file: &Path, ratchet: &Ratchet) -> Result<(), String> {
     let text = ratchet.to_text().map_err(|error| error.to_string())?;
     fs::write(file, text).map_err(|error| error.to_string())
-}
-
-/// The figures that are worse and better, and the number of kernels that are not pinned.
-fn told(found: &Comparison) -> String {
-    let mut text = String::new();
-    for (word, moved) in [("worse", &found.worse), ("better", &found.better)] {
-        for one in moved.iter().take(TOLD) {
-            let _ = writeln!(text, "{word}: {}", line(one));
-        }
-        if let more @ 1.. = moved.len().saturating_sub(TOLD) {
-            let _ = writeln!(text, "{word}: {more} more");
-        }
-    }
-    if found.fresh > 0 {
-        let _ = writeln!(text, "not pinned: {}", count(found.fresh, "kernel"));
-    }
-    if found.gone > 0 {
-        let _ = writeln!(text, "pinned and gone: {}", count(found.gone, "kernel"));
-    }
-    if !found.better.is_empty() && found.worse.is_empty() {
-        text.push_str("`--pin REASON` keeps what is better\n");
-    }
-    text
-}
-
-fn line(moved: &Moved) -> String {
-    let Moved {
-        kernel,
-        about,
-        what,
-        old,
-        new,
-    } = moved;
-    let kernel = kernel.as_deref().map(|name| {
-        let name = demangle(name).unwrap_or_else(|| name.to_owned());
-        escape::line(&name).into_owned()
-    });
-    let about = escape::line(about);
-    match (kernel, *what) {
-        (Some(kernel), "missing") if new > old => format!("`{kernel}` no longer loads on {about}"),
-        (Some(kernel), "missing") => format!("`{kernel}` loads on {about}"),
-        (Some(kernel), "registers") => format!("`{kernel}` for {about}: {old} registers before, {new} now"),
-        (Some(kernel), what) => format!("`{kernel}` for {about}: {what} of {old} bytes before, {new} now"),
-        (None, "compiled") => format!("on {about} the driver compiles {new} bytes of PTX, {old} before"),
-        (None, _) => format!("images for {about}: {old} bytes before, {new} now"),
-    }
-}
-
-fn count(count: usize, thing: &str) -> String {
-    if count == 1 {
-        format!("1 {thing}")
-    } else {
-        format!("{count} {thing}s")
-    }
 }

@@ -9,13 +9,14 @@ use anstream::ColorChoice;
 use clap::{Args, ValueEnum};
 use ptxcheck_passes::group;
 use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::release::Comparison;
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{
-    audit, concise, cyclonedx, escape, forecast, full, github, gitlab, html, json, junit, sarif,
+    audit, concise, cyclonedx, escape, forecast, full, github, gitlab, html, json, junit, pinned, sarif,
 };
 
 use crate::args::FailOn;
@@ -170,6 +171,8 @@ pub enum Kind<'a> {
         policy: &'a Policy,
         /// The GPUs of the forecast.
         forecast: &'a Columns,
+        /// The release held against pinned figures.
+        ratchet: Option<&'a Comparison>,
         /// Tables stand before the findings in text.
         has_tables: bool,
         /// One of them has the registers and the memory of kernels.
@@ -239,17 +242,23 @@ impl Report<'_> {
             Format::Jsonl => {
                 return match self.kind {
                     Kind::Check => json::lines::render(outcome, self.elapsed),
-                    Kind::Audit { policy, forecast, .. } => {
-                        json::lines::render_audit(outcome, policy, forecast, self.elapsed)
-                    }
+                    Kind::Audit {
+                        policy,
+                        forecast,
+                        ratchet,
+                        ..
+                    } => json::lines::render_audit(outcome, policy, forecast, ratchet, self.elapsed),
                 }
                 .map_err(|error| error.to_string());
             }
             Format::Json => match self.kind {
                 Kind::Check => json::render(outcome, self.elapsed),
-                Kind::Audit { policy, forecast, .. } => {
-                    json::audit::render(outcome, policy, forecast, self.elapsed)
-                }
+                Kind::Audit {
+                    policy,
+                    forecast,
+                    ratchet,
+                    ..
+                } => json::audit::render(outcome, policy, forecast, ratchet, self.elapsed),
             }
             .map_err(|error| error.to_string()),
             Format::Shard => return shards::render(self.shard),
@@ -294,8 +303,18 @@ impl Report<'_> {
             .columns()
             .map(|columns| forecast::markdown(self.outcome, columns));
         let forecast = forecast.filter(|text| text.len() < room / 2).unwrap_or_default();
-        let findings = github::summary(self.outcome, root, is_check, room - forecast.len());
-        findings + &forecast
+        let ratchet = match self.kind {
+            Kind::Audit {
+                ratchet: Some(found), ..
+            } => pinned::markdown(found),
+            _ => String::new(),
+        };
+        let ratchet = Some(ratchet)
+            .filter(|text| text.len() < room / 4)
+            .unwrap_or_default();
+        let room = room - forecast.len() - ratchet.len();
+        let findings = github::summary(self.outcome, root, is_check, room);
+        findings + &ratchet + &forecast
     }
 
     /// The tables of an audit.

@@ -8,10 +8,12 @@ use ptxcheck_passes::inventory::{ImageKind, Kernel, Registration, Stub};
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::policy::{Budget, ByDesign, Policy, RequiredBlock};
+use ptxcheck_passes::release::Comparison;
 use ptxcheck_passes::run::{InputReport, Outcome};
 use serde::Serialize;
 
 use crate::forecast::Columns;
+use crate::pinned::RatchetJson;
 use crate::resources::Fit;
 
 use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
@@ -26,9 +28,11 @@ pub fn render(
     outcome: &Outcome,
     policy: &Policy,
     forecast: &Columns,
+    ratchet: Option<&Comparison>,
     elapsed: Duration,
 ) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(&Document::new(outcome, policy, forecast, elapsed))?;
+    let document = Document::new(outcome, policy, forecast, ratchet, elapsed);
+    let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
     Ok(text)
 }
@@ -41,18 +45,27 @@ struct Document<'a> {
     inputs: Vec<AuditedJson<'a>>,
     /// `None` where no forecast is asked for.
     forecast: Option<Vec<CellJson<'a>>>,
+    /// `None` where the release is held against no pinned figures.
+    ratchet: Option<RatchetJson<'a>>,
     findings: Vec<FindingJson<'a>>,
     summary: Summary<'a>,
 }
 
 impl<'a> Document<'a> {
-    fn new(outcome: &'a Outcome, policy: &'a Policy, columns: &Columns, elapsed: Duration) -> Self {
+    fn new(
+        outcome: &'a Outcome,
+        policy: &'a Policy,
+        columns: &Columns,
+        ratchet: Option<&'a Comparison>,
+        elapsed: Duration,
+    ) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             tool: Tool::THIS,
             policy: PolicyJson::new(policy),
             inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
             forecast: forecast(outcome, columns),
+            ratchet: ratchet.map(RatchetJson::new),
             findings: findings(outcome),
             summary: Summary::new(outcome, false, elapsed),
         }

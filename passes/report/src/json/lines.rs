@@ -2,17 +2,19 @@
 //! several runs.
 //!
 //! `kind` says what a line is, and the other keys are those of the document: `run` (`schema_version`, `tool` and the policy of an audit)
-//! comes first, then each `input`, each cell of the `forecast`, each `finding`, and the `summary`.
+//! comes first, then each `input`, each cell of the `forecast`, the `ratchet` where there is one, each `finding`, and the `summary`.
 
 use std::time::Duration;
 
 use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::release::Comparison;
 use ptxcheck_passes::run::Outcome;
 use serde::Serialize;
 
 use super::audit::{self, PolicyJson};
 use super::{InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 use crate::forecast::Columns;
+use crate::pinned::RatchetJson;
 
 /// One line.
 #[derive(Serialize)]
@@ -53,6 +55,7 @@ pub fn render_audit(
     outcome: &Outcome,
     policy: &Policy,
     columns: &Columns,
+    ratchet: Option<&Comparison>,
     elapsed: Duration,
 ) -> serde_json::Result<Vec<String>> {
     let mut lines = vec![line("run", Run::new(Some(PolicyJson::new(policy))))?];
@@ -61,6 +64,9 @@ pub fn render_audit(
     }
     for cell in audit::forecast(outcome, columns).into_iter().flatten() {
         lines.push(line("forecast", cell)?);
+    }
+    if let Some(ratchet) = ratchet {
+        lines.push(line("ratchet", RatchetJson::new(ratchet))?);
     }
     conclude(lines, outcome, false, elapsed)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ptxcheck_passes::Input;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
-use ptxcheck_passes::release::Contents;
+use ptxcheck_passes::release::Comparison;
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
@@ -14,7 +14,7 @@ use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::forecast::Columns;
-use ptxcheck_report::{escape, known, summary};
+use ptxcheck_report::{escape, known, pinned, summary};
 
 use crate::args::{AuditArgs, GpuList};
 use crate::baseline::{Prepared, Settled};
@@ -31,21 +31,25 @@ pub fn run(args: &AuditArgs) -> Exit {
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let outcome = &audited.outcome;
-    let contents = args
-        .ratchet
-        .ratchet
-        .as_ref()
-        .map(|_| Contents::of(&outcome.inputs, &audited.columns.gpus));
-    let ratchet = ratchet::settle(&args.ratchet, &contents.unwrap_or_default());
     let exit = audited
         .report(args)
         .write(args.format, &args.output, args.color.into());
     if args.verbose {
         output::write_stderr(&known::render(outcome), args.color.into());
     }
-    if !ratchet.said.is_empty() {
-        output::write_stderr(&ratchet.said, args.color.into());
-    }
+    let is_pinned = args.ratchet.pin.is_some();
+    let gpus = &audited.columns.gpus;
+    let pinned = match audited.ratchet.pin(&args.ratchet, &outcome.inputs, gpus) {
+        Ok(said) => {
+            let told = audited.comparison.as_ref();
+            let told = told
+                .map(|found| pinned::told(found, is_pinned))
+                .unwrap_or_default();
+            output::write_stderr(&(said + &told), args.color.into());
+            Exit::Clean
+        }
+        Err(problem) => output::complain(&escape::line(&problem)),
+    };
     let baseline = &audited.baseline;
     if !baseline.said.is_empty() {
         output::write_stderr(&baseline.said, args.color.into());
@@ -56,7 +60,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         output::write_stderr(&summary, args.color.into());
     }
     exit.worst(baseline.exit)
-        .worst(ratchet.exit)
+        .worst(pinned)
         .worst(judge(outcome, args))
 }
 
@@ -66,6 +70,9 @@ pub(super) struct Audited {
     shard: Option<Shard>,
     settings: Settings,
     columns: Columns,
+    ratchet: ratchet::Prepared,
+    /// The release held against pinned figures.
+    comparison: Option<Comparison>,
     /// Lines about the baseline, and its exit code.
     baseline: Settled,
     elapsed: Duration,
@@ -80,10 +87,13 @@ impl Audited {
     pub(super) fn of(args: &AuditArgs, more: Vec<Input>) -> Result<Self, String> {
         let started = Instant::now();
         let settings = config::read(args.config.as_deref())?.settings();
-        let settings = Settings {
-            policy: policy(args, settings.policy),
-            ..settings
+        let ratchet = ratchet::Prepared::of(&args.ratchet)?;
+        let policy = Policy {
+            // What is pinned anew is no finding.
+            ratchet: ratchet.figures.clone().filter(|_| args.ratchet.pin.is_none()),
+            ..policy(args, settings.policy)
         };
+        let settings = Settings { policy, ..settings };
         let baseline = Prepared::of(&args.baseline)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
         let (mut inputs, left_out) = inputs::collect(&paths, &settings);
@@ -109,6 +119,8 @@ impl Audited {
         let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
         args.report.places.apply(&mut outcome);
         Ok(Self {
+            comparison: ratchet.compare(&outcome.inputs),
+            ratchet,
             outcome,
             shard,
             columns: args.forecast.columns(&settings.policy),
@@ -126,6 +138,7 @@ impl Audited {
             kind: Kind::Audit {
                 policy: &self.settings.policy,
                 forecast: &self.columns,
+                ratchet: self.comparison.as_ref(),
                 has_tables: !args.quiet,
                 has_resources: args.resources,
             },

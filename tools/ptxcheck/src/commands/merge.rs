@@ -59,6 +59,7 @@ pub fn run(args: &MergeArgs) -> Exit {
         Kind::Audit {
             policy: &policy,
             forecast: &columns,
+            ratchet: None,
             has_tables: !args.quiet,
             has_resources: args.resources,
         }

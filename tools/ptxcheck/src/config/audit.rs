@@ -65,6 +65,7 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         hidden_symbols,
         budgets,
         required_blocks,
+        ratchet: None,
     })
 }
 

@@ -71,6 +71,7 @@ pub(super) fn gone(request: &Request, kind: ProblemKind, problem: &str) -> Vec<u
             &outcome,
             &Policy::default(),
             &forecast::Columns::default(),
+            None,
             Duration::ZERO,
         ),
         _ => json::render(&outcome, Duration::ZERO),
