@@ -8,6 +8,7 @@ pub(crate) mod host_constants;
 mod lane_words;
 pub(crate) mod lanes;
 pub(crate) mod symbols;
+pub(crate) mod threshold;
 pub(crate) mod variants;
 pub(crate) mod witness;
 pub(crate) mod wording;

@@ -40,8 +40,10 @@ mod screen;
 mod shuffle;
 mod site;
 mod slice;
+mod thresholds;
 mod transfer;
 mod uniform;
+mod uses;
 mod value;
 mod verdict;
 mod visible;
@@ -59,7 +61,7 @@ use value::ALL;
 
 pub use exchange::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
 pub(crate) use exchange::{find as exchanges, find_possible as possible_exchanges};
-pub use finding::{LaneFinding, Root};
+pub use finding::{LaneFinding, Root, Threshold};
 pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};
 pub use layout::LaneLayout;
@@ -136,7 +138,7 @@ fn analyse_suspects(
         };
         for root in &mut looked_at {
             if !suspects.contains(&root.function) {
-                for found in &mut root.findings {
+                for found in root.findings.iter_mut().filter(|found| found.above.is_none()) {
                     found.issue.certainty = Certainty::Potential;
                 }
             }

@@ -34,9 +34,12 @@
 
 mod addresses;
 pub mod asynchronous;
+mod block_size;
 pub mod call_graph;
+mod certain_paths;
 mod certainty;
 pub mod collectives;
+pub mod constant_objects;
 pub mod constants;
 mod contexts;
 pub mod dataflow;

@@ -205,6 +205,12 @@ pub(crate) const MAX_USE_STEPS: usize = 250_000;
 /// The same for one shuffle: what is read is used nearby, or not at all.
 pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 10_000;
 
+/// Most constant objects of a module whose contents are kept.
+pub(crate) const MAX_CONSTANT_OBJECTS: usize = 256;
+
+/// Most numbers of threads of a block that one kernel is looked at for besides the assumed ones.
+pub(crate) const MAX_THRESHOLDS: usize = 4;
+
 /// Most bytes by lane, in units of the smallest access, that the exchanges of one segment are searched through. Beyond, it has none.
 pub(crate) const MAX_EXCHANGE_PLACES: usize = 1 << 18;
 

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::asynchronous::{self, AsyncKernel, AsyncOperands, Sizes};
 use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
+use crate::constant_objects::{self, ConstantObject};
 use crate::lanes::{self, Exchange, LaneLayouts, PossibleExchange, Root, Scenario};
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, Outside};
@@ -34,6 +35,7 @@ pub struct ModuleAnalyses<'a> {
     asynchronous: OnceLock<Vec<AsyncKernel>>,
     async_operands: OnceLock<Vec<AsyncOperands>>,
     async_sizes: OnceLock<Sizes>,
+    constant_objects: OnceLock<Vec<ConstantObject>>,
 }
 
 impl<'a> Deref for ModuleAnalyses<'a> {
@@ -67,6 +69,7 @@ impl<'a> ModuleAnalyses<'a> {
             asynchronous: OnceLock::new(),
             async_operands: OnceLock::new(),
             async_sizes: OnceLock::new(),
+            constant_objects: OnceLock::new(),
         }
     }
 
@@ -179,6 +182,12 @@ impl<'a> ModuleAnalyses<'a> {
     /// The sizes of asynchronous copies, as far as they are constants.
     pub fn async_sizes(&self) -> &Sizes {
         self.async_sizes.get_or_init(|| Sizes::new(self.async_operands()))
+    }
+
+    /// The variables whose content is that of their initialiser in each run.
+    pub fn constant_objects(&self) -> &[ConstantObject] {
+        self.constant_objects
+            .get_or_init(|| constant_objects::find(self.module))
     }
 
     /// The uses of addresses that are wrong for them, in the order of the input.

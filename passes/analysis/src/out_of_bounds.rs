@@ -5,14 +5,15 @@
 //!
 //! ```text
 //! place(l)     the object and the offset that the address has in lane l of warp w, evaluated with `%tid.x` = 32w + l
-//! comes(l, b)  b is the entry; or comes(l, d) holds of its immediate dominator d, and b post-dominates d, or the branch at the
-//!              end of d is decided in lane l and b is, or post-dominates, the block that it leads to
-//! wrong        lanes l with comes(l, block of the access), whose guard holds, and place(l) outside of the object
+//! wrong        lanes l that certainly come to the block of the access (`certain_paths`), whose guard holds, and place(l) outside of the
+//!              object
 //! ```
 //!
 //! So no condition that is not known is passed on the way: whoever executes the kernel with such threads makes the access. That
-//! they exist is known where the shape of the blocks is (of several, those that exist in all), or where all 32 lanes of the warp are named by a collective that
-//! all ways to the access, or from it, lead through. Only kernels are looked at, since callers may pass functions anything.
+//! they exist is known where the shape of the blocks is (of several, those that exist in all), or where all 32 lanes of the warp are named by a
+//! collective that all paths to the access, or from it, lead through. Elsewhere the first such thread is a threshold: the access is wrong
+//! in every block that has this thread. From 32 on that is told only where the code shows that blocks have it (`block_size`): arrays
+//! of as many elements as the block has threads are common. Only kernels are analysed, since callers may pass functions anything.
 
 use std::cell::LazyCell;
 
@@ -22,9 +23,12 @@ use ptxcheck_ir::{
     SymbolId, Value,
 };
 
+use crate::block_size;
+use crate::certain_paths::CertainPaths;
 use crate::ends::ends;
 use crate::function::Analyses;
-use crate::lanes::{Lanes, Launch, ShapeSource, launches_of};
+use crate::lanes::{Lanes, Launch, ShapeSource, Threshold, launches_of};
+use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
@@ -51,6 +55,8 @@ pub struct Outside {
     pub offsets: (i64, i64),
     /// The known or assumed launches of the kernel.
     pub launch: Launch,
+    /// It is wrong in every block of more threads than this, and in none of up to so many; `None` where the threads certainly exist.
+    pub above: Option<Threshold>,
 }
 
 /// All of a module, in the order of the input.
@@ -95,10 +101,20 @@ struct Kernel<'a, 'm> {
     analyses: &'a Analyses<'m>,
     threads: Threads<'a, 'm>,
     launch: Launch,
-    /// Threads that are in the first row of each block: where the shape of blocks is not known, those of warp 0, where they exist.
+    paths: CertainPaths<'a, 'm>,
+    /// The threads that are considered: those of the first row of each block; where the shape of blocks is not known, those of warp 0, and
+    /// more where a test of the thread's number shows that there are more.
     row: u32,
-    /// The blocks with a collective that names all lanes; `None` if the shape of blocks is known.
-    full: Option<Vec<BlockId>>,
+    /// What is known of the size of blocks, where their shape is not known.
+    size: Option<SizeHints>,
+}
+
+/// What the code of a kernel shows of the size of its blocks.
+struct SizeHints {
+    /// The blocks of code with a collective that names all lanes.
+    full: Vec<BlockId>,
+    /// See [`block_size::tests`].
+    tests: Vec<u32>,
 }
 
 impl<'a, 'm> Kernel<'a, 'm> {
@@ -132,16 +148,26 @@ impl<'a, 'm> Kernel<'a, 'm> {
             memory: Some(analyses),
             warp: 0,
         };
-        let full = match least_row {
+        let size = match least_row {
             // Blocks may have fewer threads than they are allowed.
             Some(_) if launch.source == ShapeSource::Bound => return None,
             Some(_) => None,
-            None => Some(full_collectives(&threads)),
+            None if module.reads_other_dimensions(id) => return None,
+            None => Some(SizeHints {
+                full: full_collectives(&threads),
+                tests: block_size::tests(module, id),
+            }),
         };
-        let is_closed = |full: &Vec<BlockId>| full.is_empty() || module.reads_other_dimensions(id);
-        if full.as_ref().is_some_and(is_closed) {
-            return None;
-        }
+        let row = least_row.unwrap_or_else(|| {
+            let last = size
+                .iter()
+                .flat_map(|size| &size.tests)
+                .max()
+                .copied()
+                .unwrap_or(0);
+            let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
+            last.saturating_add(1).next_multiple_of(WARP).min(most).max(WARP)
+        });
         Some(Self {
             module,
             id,
@@ -150,8 +176,9 @@ impl<'a, 'm> Kernel<'a, 'm> {
             analyses,
             threads,
             launch,
-            row: least_row.map_or(WARP, |x| x.min(MAX_ROW)),
-            full,
+            paths: CertainPaths { body, analyses },
+            row: row.min(MAX_BLOCK_THREADS),
+            size,
         })
     }
 
@@ -219,13 +246,28 @@ impl<'a, 'm> Kernel<'a, 'm> {
                 lanes: 0,
                 offsets: (by, by),
                 launch: self.launch,
+                above: None,
             });
             if (known.symbol, known.param, known.wrong) == (symbol, param, wrong) {
                 known.lanes |= 1 << lane;
                 known.offsets = (known.offsets.0.min(by), known.offsets.1.max(by));
             }
         }
-        found.filter(|_| self.exist(self.body.block_of(id)))
+        let mut found = found?;
+        let Some(size) = &self.size else {
+            return Some(found);
+        };
+        if warp > 0 || !self.exist(&size.full, self.body.block_of(id)) {
+            let threads = warp * WARP + found.lanes.trailing_zeros();
+            let is_exceeded = size.tests.iter().any(|test| *test >= threads);
+            found.above = Some(Threshold { threads, is_exceeded });
+            // Thread 0 exists in every block.
+            if threads == 0 {
+                found.above = None;
+            }
+            return Some(found).filter(|_| is_exceeded || threads < WARP);
+        }
+        Some(found)
     }
 
     /// True if a lane that executes the kernel certainly executes an instruction.
@@ -235,51 +277,21 @@ impl<'a, 'm> Kernel<'a, 'm> {
             let holds = threads.at(Value::Register(guard.register), lane);
             holds.is_none_or(|holds| (holds & 1 == 1) == guard.negated)
         });
-        !is_held_back && self.analyses.is_reached(id) && self.comes(threads, lane, self.body.block_of(id))
+        !is_held_back
+            && self.analyses.is_reached(id)
+            && self.paths.comes(threads, lane, self.body.block_of(id))
     }
 
-    /// True if a lane that executes the kernel certainly comes to a block.
-    fn comes(&self, threads: &Threads<'_, '_>, lane: u32, mut block: BlockId) -> bool {
+    /// True if all lanes of warp 0 exist where an access in this block is executed.
+    fn exist(&self, full: &[BlockId], block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
-        while block.index() != 0 {
-            let Some(above) = dominators.immediate(block) else {
-                return false;
-            };
-            if !post.dominates(block, above) {
-                let chosen = self.chosen(threads, lane, above);
-                if !chosen.is_some_and(|chosen| chosen == block || post.dominates(block, chosen)) {
-                    return false;
-                }
-            }
-            block = above;
-        }
-        true
-    }
-
-    /// The block that a lane goes on to from the end of another, where its branch is decided.
-    fn chosen(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<BlockId> {
-        let (_, last) = self.body.block(block).next_back()?;
-        let guard = last.guard.filter(|_| last.op == Op::Branch)?;
-        let holds = threads.at(Value::Register(guard.register), lane)? & 1 == 1;
-        let way = usize::from(holds == guard.negated);
-        self.body.successors(block).get(way).copied()
-    }
-
-    /// True if all threads that are considered exist where an access in this block is executed.
-    fn exist(&self, block: BlockId) -> bool {
-        let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
-        self.full.as_ref().is_none_or(|full| {
-            full.iter()
-                .any(|&at| dominators.dominates(at, block) || post.dominates(at, block))
-        })
+        full.iter()
+            .any(|&at| dominators.dominates(at, block) || post.dominates(at, block))
     }
 }
 
 /// Lanes of a warp.
 const WARP: u32 = 32;
-
-/// Most threads of a block (CUDA C++ Programming Guide, Compute Capabilities).
-const MAX_ROW: u32 = 1024;
 
 /// The blocks with a collective that no guard keeps from being executed and that names all lanes.
 fn full_collectives(threads: &Threads<'_, '_>) -> Vec<BlockId> {

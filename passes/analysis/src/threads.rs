@@ -52,6 +52,11 @@ impl Threads<'_, '_> {
         lanes.iter().all(|lane| *lane == first).then_some(first)
     }
 
+    /// A value in all lanes of the warp; `None` also where it is not known in one of them.
+    pub(crate) fn all(&self, value: Value) -> Option<[u64; WARP]> {
+        self.values(value, &LANES, &mut MAX_STEPS.clone())
+    }
+
     /// A value in a lane.
     pub(crate) fn at(&self, value: Value, lane: u32) -> Option<u64> {
         let [value] = self.values(value, &[lane], &mut MAX_STEPS.clone())?;

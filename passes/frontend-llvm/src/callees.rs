@@ -57,7 +57,6 @@ struct Known<'m> {
 
 /// Intrinsics that neither compute nor touch memory.
 const NOTHING: &[&str] = &[
-    "assume",
     "dbg.",
     "donothing",
     "experimental.noalias.scope.decl",

@@ -8,7 +8,7 @@ use ptxcheck_ptx_parser::{Position, Span};
 use super::places::{Places, Tickets};
 use super::raw::{Handles, Module, Node, NodeKind, SharedHandles, Value};
 use crate::limits::MAX_SCOPE_DEPTH;
-use ptxcheck_ir::limits::MAX_INLINE_DEPTH;
+use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Instruction, Origin, SymbolId};
 
@@ -131,6 +131,26 @@ fn function(module: Module<'_>, scope: Node<'_>) -> Option<String> {
     None
 }
 
+/// Deepest nesting of arrays in an initialiser.
+const MAX_ARRAY_DEPTH: usize = 4;
+
+/// Appends the bytes of an integer, or of an array of such, up to [`MAX_INITIAL_BYTES`]; `None` for anything else.
+fn integers(constant: Value<'_>, depth: usize, bytes: &mut Vec<u8>) -> Option<()> {
+    if let Some(bits) = constant.ty().int_bits() {
+        let width = bits.is_multiple_of(8).then_some(bits as usize / 8)?;
+        bytes.extend(constant.int()?.to_le_bytes().get(..width)?);
+        return Some(());
+    }
+    let (_, count) = constant.ty().sequence().filter(|_| depth > 0)?;
+    for number in 0..u32::try_from(count).ok()? {
+        if bytes.len() >= MAX_INITIAL_BYTES {
+            break;
+        }
+        integers(constant.element(number)?, depth - 1, bytes)?;
+    }
+    Some(())
+}
+
 impl Origin for LlvmOrigin<'_> {
     fn place(&self, span: Span) -> Option<Span> {
         self.text.as_ref()?.place(&self.llvm, span.start)
@@ -156,11 +176,16 @@ impl Origin for LlvmOrigin<'_> {
         })
     }
 
-    fn string(&self, name: &str, _: Span) -> Option<Vec<u8>> {
+    fn initial_bytes(&self, name: &str, _: Span) -> Option<Vec<u8>> {
         self.llvm.read(|llvm| {
             let variable = llvm.module.globals().find(|global| global.name() == name)?;
-            let bytes = variable.initializer()?.bytes()?;
-            Some(bytes.split(|byte| *byte == 0).next()?.to_vec())
+            let initializer = variable.initializer()?;
+            if let Some(text) = initializer.bytes() {
+                return Some(text[..text.len().min(MAX_INITIAL_BYTES)].to_vec());
+            }
+            let mut bytes = Vec::new();
+            integers(initializer, MAX_ARRAY_DEPTH, &mut bytes)?;
+            Some(bytes)
         })
     }
 

@@ -10,7 +10,7 @@ use super::raw::User;
 use super::types::Shape;
 use ptxcheck_ir::{
     Access, AccessKind, Asynchronous, Barrier, BinaryOp, Collective, InstructionId, Match, MemberMask, Op,
-    Shuffle, Space, UnaryOp, Value, Vote,
+    Semantics, Shuffle, Space, UnaryOp, Value, Vote,
 };
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -29,6 +29,13 @@ impl<'m> Lowering<'_, '_, 'm> {
                 "trap" | "ubsantrap" => {
                     self.emit(Op::Trap, &[], &[]);
                     return false;
+                }
+                "assume" => {
+                    let condition = self.operand(call, 0);
+                    // What stands beside a condition of `true` is about pointers.
+                    if !matches!(condition, Value::Integer(_)) {
+                        self.emit(Op::Assume, &[], &[condition]);
+                    }
                 }
                 "memcpy" | "memmove" => self.memory_copy(call, true),
                 "memset" => self.memory_copy(call, false),
@@ -109,7 +116,10 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// The destination is written, the source read; how much, and what, is not followed.
     fn memory_copy(&mut self, call: User<'m>, has_source: bool) {
-        let volatile = self.operand(call, 3) == Value::Integer(1);
+        let semantics = match self.operand(call, 3) {
+            Value::Integer(1) => Semantics::Volatile,
+            _ => Semantics::Weak,
+        };
         let sides = [(0, AccessKind::Store), (1, AccessKind::Load)];
         for (number, kind) in sides.into_iter().take(1 + usize::from(has_source)) {
             let Some(pointer) = call.operand(number) else {
@@ -117,7 +127,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             };
             let address = self.value(pointer);
             let op = Op::Access(Access {
-                volatile,
+                semantics,
                 ..Access::one(kind, self.shape(pointer.ty()).space, 0)
             });
             if kind == AccessKind::Store {

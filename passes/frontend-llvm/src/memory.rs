@@ -153,8 +153,8 @@ impl<'m> Lowering<'_, '_, 'm> {
             bits,
             signed: false,
             count: count.max(1),
-            volatile: user.is_volatile() || user.is_atomic_access(),
-            orders: user.is_ordering_access(),
+            semantics: user.semantics(),
+            scope: user.scope(),
             align: user.access_alignment().min(128) as u8,
         })
     }

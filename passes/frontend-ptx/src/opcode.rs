@@ -6,8 +6,8 @@
 use super::asynchronous::async_op;
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Shuffle,
-    Space, UnaryOp, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Scope,
+    Semantics, Shuffle, Space, UnaryOp, Vote,
 };
 
 /// The mapping of an opcode's operands to results and uses.
@@ -391,19 +391,55 @@ fn memory(op: Access, results: u8, others: [Space; 2]) -> Decoded {
     }
 }
 
+/// What an access promises: without a word on it, a load or store is weak, and an atomic relaxed (PTX ISA, ld, st, atom, red).
+fn semantics(m: &Modifiers<'_>, kind: AccessKind) -> Semantics {
+    let words = [
+        ("volatile", Semantics::Volatile),
+        ("acq_rel", Semantics::AcquireRelease),
+        ("acquire", Semantics::Acquire),
+        ("release", Semantics::Release),
+        ("mmio", Semantics::Mmio),
+        ("relaxed", Semantics::Relaxed),
+    ];
+    let said = words.into_iter().find(|(word, _)| m.has(word));
+    said.map_or(
+        match kind {
+            AccessKind::Atomic | AccessKind::Reduction => Semantics::Relaxed,
+            _ => Semantics::Weak,
+        },
+        |(_, semantics)| semantics,
+    )
+}
+
+/// The scope of an access: of an atomic that names none it is the GPU (PTX ISA, atom), of a volatile access the system.
+fn scope(m: &Modifiers<'_>) -> Scope {
+    let words = [
+        ("cta", Scope::Cta),
+        ("cluster", Scope::Cluster),
+        ("gpu", Scope::Gpu),
+        ("sys", Scope::System),
+    ];
+    let said = words.into_iter().find(|(word, _)| m.has(word));
+    said.map_or(
+        if m.has("volatile") {
+            Scope::System
+        } else {
+            Scope::Gpu
+        },
+        |(_, scope)| scope,
+    )
+}
+
 /// `ld`, `st`, `atom`, `red` and their like: one address in the space that the opcode names.
 fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
-    let is_plain = matches!(kind, AccessKind::Load | AccessKind::Store);
-    let orders = ["acquire", "release", "acq_rel"].iter().any(|part| m.has(part));
-    let is_strong = orders || m.has("relaxed") || m.has("mmio");
     let op = Access {
         kind,
         space: m.space().unwrap_or(Space::Generic),
         bits: m.any_bits().unwrap_or(0),
         signed: m.int().is_some_and(|ty| ty.signed),
         count: m.vector(),
-        volatile: m.has("volatile") || is_plain && is_strong,
-        orders,
+        semantics: semantics(m, kind),
+        scope: scope(m),
         align: 0,
     };
     // `st.async` and `red.async` signal a barrier through their last address, which is written as the first one.

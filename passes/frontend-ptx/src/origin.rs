@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use ptxcheck_ptx_parser::ast::{self, Location, ScalarType, Statement, Tree};
+use ptxcheck_ptx_parser::ast::{self, Location, Statement, Tree};
 use ptxcheck_ptx_parser::operand::constant;
 use ptxcheck_ptx_parser::span::LineCounts;
 use ptxcheck_ptx_parser::{Element, Position, Span, debug_info};
@@ -12,7 +12,7 @@ use ptxcheck_ptx_parser::{Element, Position, Span, debug_info};
 use crate::inlined::InlinedCalls;
 use crate::limits::MAX_ASSEMBLY_COMMENTS;
 use crate::parameters::ParameterNames;
-use ptxcheck_ir::limits::MAX_INLINE_DEPTH;
+use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Ends, Instruction, Origin, SymbolId};
 
@@ -267,25 +267,31 @@ impl Origin for PtxOrigin<'_> {
         self.tree.text(span)
     }
 
-    fn string(&self, _: &str, span: Span) -> Option<Vec<u8>> {
+    fn initial_bytes(&self, _: &str, span: Span) -> Option<Vec<u8>> {
         let mut variables = self.tree.variables().iter();
         let variable = variables.find(|variable| variable.name == span)?;
-        let is_bytes = matches!(variable.scalar, ScalarType::B8 | ScalarType::U8 | ScalarType::S8);
-        if !is_bytes || variable.vector != 1 || variable.has_addresses {
+        let width = variable.scalar.bytes()? as usize;
+        if variable.vector != 1 || variable.has_addresses {
             return None;
         }
-        let mut bytes = Vec::new();
+        let (mut bytes, mut has_some) = (Vec::new(), false);
         for element in self.tree.initializer(variable) {
             match element {
+                // Rows of an array of several dimensions may be shorter than it says.
+                Element::Open if has_some => return None,
                 Element::Open | Element::Close => {}
-                Element::Constant(text) => match constant(text)? {
-                    0 => break,
-                    value => bytes.push(value as u8),
-                },
+                Element::Constant(text) => {
+                    let value = constant(text)?;
+                    bytes.extend(value.to_le_bytes().get(..width)?);
+                    has_some = true;
+                }
                 _ => return None,
             }
+            if bytes.len() >= MAX_INITIAL_BYTES {
+                break;
+            }
         }
-        Some(bytes)
+        has_some.then_some(bytes)
     }
 
     fn ends(&self) -> Option<Ends> {

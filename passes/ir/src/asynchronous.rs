@@ -153,10 +153,12 @@ pub struct ProxyFence {
     pub direction: FenceDirection,
 }
 
-/// The threads that a fence speaks of (PTX ISA, Scope).
+/// The threads that a fence or a strong access synchronises with (PTX ISA, Memory Consistency Model, Scope).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Scope {
+    /// LLVM's `singlethread`: the thread itself alone.
+    Thread,
     Cta,
     Cluster,
     Gpu,

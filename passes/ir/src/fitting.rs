@@ -119,6 +119,7 @@ impl Operands<'_> {
             Op::ToGeneric(..) | Op::FromGeneric(..) => self.counted(results, 64, uses, 1, 64),
             Op::IsSpace(_) => self.counted(results, 1, uses, 1, 64),
             Op::MapShared(_) => self.counted(results, 64, uses, 2, 64),
+            Op::Assume => results.is_empty() && uses.len() == 1 && self.may_all_be(uses, 1),
             Op::Access(access) => self.access(access, results, uses),
             Op::Collective(collective, _) => self.collective(collective, results, uses),
             Op::ActiveMask => self.counted(results, 32, uses, 0, 32),

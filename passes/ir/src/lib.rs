@@ -77,6 +77,6 @@ pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};
 
 pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Rare,
-    Shuffle, Space, Special, UnaryOp, Vote,
+    Semantics, Shuffle, Space, Special, UnaryOp, Vote,
 };
 pub use verify::{Unsound, verify};

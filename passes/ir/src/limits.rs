@@ -18,6 +18,9 @@ pub const MAX_UNDECLARED: usize = 64;
 /// Most words of a table of virtual functions that is looked at.
 pub const MAX_TABLE_WORDS: u64 = 4_096;
 
+/// Most bytes of an initialiser that are kept.
+pub const MAX_INITIAL_BYTES: usize = 4_096;
+
 /// Most absolute paths that are kept of one image.
 pub const SHOWN_PATHS: usize = 8;
 

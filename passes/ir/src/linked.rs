@@ -116,10 +116,10 @@ impl Origin for LinkedOrigin<'_> {
         }
     }
 
-    fn string(&self, name: &str, span: Span) -> Option<Vec<u8>> {
+    fn initial_bytes(&self, name: &str, span: Span) -> Option<Vec<u8>> {
         match self.part(span) {
-            None => self.own.string(name, span),
-            Some((origin, first)) => origin.string(name, back(span, first)),
+            None => self.own.initial_bytes(name, span),
+            Some((origin, first)) => origin.initial_bytes(name, back(span, first)),
         }
     }
 

@@ -116,10 +116,17 @@ pub trait Origin: Sync {
     /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];
 
-    /// The bytes of a string that a variable is initialised with, up to its first zero; `None` where it is no array of bytes, or the
-    /// origin does not keep them. `span`: the variable's declaration, as [`super::Symbol::span`] has it.
-    fn string(&self, _name: &str, _span: Span) -> Option<Vec<u8>> {
+    /// The first bytes that a variable is initialised with, little-endian, at most [`MAX_INITIAL_BYTES`]: all behind them are zeros or not
+    /// asked for. `None` where it has no initialiser, one of addresses, or the origin does not keep it. `span`: the variable's
+    /// declaration, as [`super::Symbol::span`] has it.
+    fn initial_bytes(&self, _name: &str, _span: Span) -> Option<Vec<u8>> {
         None
+    }
+
+    /// The bytes of a string that a variable is initialised with, up to its first zero.
+    fn string(&self, name: &str, span: Span) -> Option<Vec<u8>> {
+        let bytes = self.initial_bytes(name, span)?;
+        Some(bytes.split(|byte| *byte == 0).next()?.to_vec())
     }
 
     /// The ends of its spans and debug locations; `None` where bodies are not taken from one module to another.

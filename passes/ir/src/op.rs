@@ -1,5 +1,6 @@
 //! The operations of instructions, as far as analyses interpret them.
 
+use super::asynchronous::Scope;
 use super::index::{CallId, InstructionId};
 use bitflags::bitflags;
 
@@ -260,6 +261,23 @@ pub enum AccessKind {
     Other,
 }
 
+/// What an access promises to other threads (PTX ISA, Memory Consistency Model, Operation types).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Semantics {
+    Weak,
+    /// A relaxed access of system scope that is made each time (`.volatile`, or a volatile access in IR).
+    Volatile,
+    /// `.relaxed`, an atomic in IR that is unordered or monotonic, or an atomic that does not say.
+    Relaxed,
+    /// `.mmio`: relaxed, and made exactly once.
+    Mmio,
+    Acquire,
+    Release,
+    /// `.acq_rel`, or a sequentially consistent atomic in IR.
+    AcquireRelease,
+}
+
 /// A memory access. Uses: base address, constant byte offset, then the values stored. Results: the values loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
@@ -273,19 +291,17 @@ pub struct Access {
     pub signed: bool,
     /// Elements.
     pub count: u8,
-    /// It reads or writes memory each time, and others may meanwhile: `.volatile`, of loads and stores also `.relaxed`, `.acquire`,
-    /// `.release` and `.mmio`, or an IR access that is volatile or atomic.
-    pub volatile: bool,
-    /// It may order what its thread does with what others do: `.acquire`, `.release`, `.acq_rel`, or an IR load or store with such an
-    /// ordering.
-    pub orders: bool,
+    /// What it promises to other threads.
+    pub semantics: Semantics,
+    /// The threads that it promises that to; without meaning for a weak access.
+    pub scope: Scope,
     /// Bytes that its address is said to be a multiple of, at most 128; 0 for those that it accesses, as always in PTX. A
     /// compiler takes an access apart that is said to be aligned to less (LLVM Language Reference, load).
     pub align: u8,
 }
 
 impl Access {
-    /// Of one element of so many bits, neither extended by its sign nor volatile, and aligned to its size.
+    /// A weak one of one element of so many bits, not extended by its sign, and aligned to its size.
     #[must_use]
     pub const fn one(kind: AccessKind, space: Space, bits: u8) -> Self {
         Self {
@@ -294,10 +310,37 @@ impl Access {
             bits,
             signed: false,
             count: 1,
-            volatile: false,
-            orders: false,
+            semantics: Semantics::Weak,
+            scope: Scope::System,
             align: 0,
         }
+    }
+
+    /// True if it is strong: two strong accesses to exactly the same bytes, each with a scope that includes the other thread, are no data
+    /// race (PTX ISA, Memory Consistency Model, Morally strong operations).
+    #[must_use]
+    pub const fn is_strong(self) -> bool {
+        !matches!(self.semantics, Semantics::Weak)
+    }
+
+    /// True if it reads or writes memory each time, and others may do so meanwhile: any strong load or store. A strong atomic counts
+    /// where it is volatile alone, since each atomic accesses memory.
+    #[must_use]
+    pub const fn is_volatile(self) -> bool {
+        match self.semantics {
+            Semantics::Weak => false,
+            Semantics::Volatile => true,
+            _ => matches!(self.kind, AccessKind::Load | AccessKind::Store),
+        }
+    }
+
+    /// True if it may order what its thread does with what others do.
+    #[must_use]
+    pub const fn is_ordering(self) -> bool {
+        matches!(
+            self.semantics,
+            Semantics::Acquire | Semantics::Release | Semantics::AcquireRelease
+        )
     }
 
     /// The conversion that a load makes of each element that it reads, for a register of `to` bits: a narrow load leaves zeros,
@@ -424,6 +467,9 @@ pub enum Op {
     /// `mapa`: the address (use 0) in the shared memory of CTA rank use 1. [`Space::SharedCluster`] where both are
     /// addresses in the window, [`Space::Generic`] where both are generic.
     MapShared(Space),
+    /// The predicate (use) holds whenever control comes here, or the behaviour is undefined (LLVM Language Reference, llvm.assume). No
+    /// results.
+    Assume,
     /// A memory access.
     Access(Access),
     /// A warp collective.

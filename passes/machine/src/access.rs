@@ -255,11 +255,12 @@ impl Machine<'_> {
             space,
             address: generic.wrapping_sub(address::window(space)),
             bytes: element(access).unwrap_or(0) * u64::from(access.count),
-            is_volatile: access.volatile,
-            orders: access.orders,
+            semantics: access.semantics,
+            scope: access.scope,
+            is_ordering: access.is_ordering(),
         };
         self.tell(thread, &Event::Access(accessed, stored));
-        if accessed.bytes == 0 || access.orders {
+        if accessed.bytes == 0 || access.is_ordering() {
             self.tell(thread, &Event::MayOrder);
         }
     }

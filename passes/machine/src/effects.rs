@@ -150,7 +150,7 @@ impl Callees {
                 Op::Access(access) => effects.add_access(access),
                 Op::Call(call) => effects.add_call(self, module, body.call(call), depth + 1)?,
                 // Its registers and its memory go with it.
-                Op::StackAlloc | Op::Return | Op::Branch | Op::BranchTable => {}
+                Op::StackAlloc | Op::Return | Op::Branch | Op::BranchTable | Op::Assume => {}
                 Op::Trap => effects.may_trap = true,
                 op if is_computation(op) || op == Op::ActiveMask => {}
                 _ => return Err(Decisive),
@@ -174,7 +174,9 @@ const MATRIX_RESULTS: usize = 2;
 /// one that the IR does not know with no result, or those of an operation on matrices.
 pub(crate) fn may_order(instruction: &Instruction) -> bool {
     match instruction.op {
-        Op::Access(access) => access.orders || !matches!(access.kind, AccessKind::Load | AccessKind::Store),
+        Op::Access(access) => {
+            access.is_ordering() || !matches!(access.kind, AccessKind::Load | AccessKind::Store)
+        }
         Op::Opaque => !(1..MATRIX_RESULTS).contains(&usize::from(instruction.results)),
         _ => false,
     }
@@ -204,7 +206,8 @@ pub(crate) const fn is_computation(op: Op) -> bool {
         | Op::CallResult(_)
         | Op::Opaque => true,
         Op::Access(access) => matches!(access.kind, AccessKind::Load),
-        Op::Collective(..)
+        Op::Assume
+        | Op::Collective(..)
         | Op::ActiveMask
         | Op::Barrier(_)
         | Op::Call(_)

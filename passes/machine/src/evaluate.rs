@@ -97,7 +97,8 @@ pub fn result(op: Op, number: usize, uses: &[Word]) -> Word {
         | Op::BranchTable
         | Op::Return
         | Op::Exit
-        | Op::Trap => None,
+        | Op::Trap
+        | Op::Assume => None,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::observe::{Accessed, Event, Observer, View};
 use crate::outcome::Wrong;
 use crate::site::{Point, Site};
 use crate::world::At;
-use ptxcheck_ir::{AccessKind, Space};
+use ptxcheck_ir::{AccessKind, Semantics, Space};
 
 /// The kind of an exchange: what the run did first, and what then. In another order of the same run, it is the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -231,7 +231,7 @@ impl Exchanges {
                 return;
             }
         };
-        if !matches!(access.space, Space::Shared | Space::Global) || access.orders {
+        if !matches!(access.space, Space::Shared | Space::Global) || access.is_ordering {
             return;
         }
         let is_global = access.space == Space::Global;
@@ -249,7 +249,7 @@ impl Exchanges {
             let kept = Kept {
                 lane: (at.thread % WARP) as u8,
                 is_store,
-                is_volatile: access.is_volatile,
+                is_volatile: access.semantics == Semantics::Volatile,
                 epoch: 0,
                 passed: 0,
                 since: 0,

@@ -1,7 +1,7 @@
 //! A kernel, prepared to run.
 
 use ptxcheck_ir::params::{self, Layout as Params};
-use ptxcheck_ir::{Body, FunctionId, InstructionId, Module};
+use ptxcheck_ir::{Body, FunctionId, InstructionId, Module, SymbolId};
 
 use crate::address::Layout;
 use crate::detour::Detours;
@@ -73,6 +73,12 @@ impl<'m> Kernel<'m> {
     #[must_use]
     pub fn parameter_offset(&self, number: u16) -> Option<u64> {
         self.params.offsets.get(usize::from(number)).copied()
+    }
+
+    /// The address of a variable in its own space.
+    #[must_use]
+    pub fn address_of(&self, symbol: SymbolId) -> u64 {
+        self.symbols.of(symbol)
     }
 
     /// True if control may get from one instruction of the kernel to another, in the same round of the loops around the latter

@@ -54,6 +54,8 @@ pub(crate) struct Record {
     pub(crate) has_passed_counted: bool,
     /// Shifts by an amount that is computed: true if none was executed with one below the number of bits.
     pub(crate) shifts: FxHashMap<(FunctionId, InstructionId), bool>,
+    /// See [`crate::Outcome::breaks_assumption`].
+    pub(crate) breaks_assumption: bool,
 }
 
 pub(crate) struct Machine<'r> {

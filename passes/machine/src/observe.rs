@@ -1,6 +1,6 @@
 //! The events of a run, as they happen.
 
-use ptxcheck_ir::{AccessKind, BlockId, Collective, Space};
+use ptxcheck_ir::{AccessKind, BlockId, Collective, Scope, Semantics, Space};
 
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
@@ -20,10 +20,12 @@ pub struct Accessed {
     pub address: u64,
     /// Bytes; 0 where the instruction does not say.
     pub bytes: u64,
-    /// See [`ptxcheck_ir::Access::volatile`].
-    pub is_volatile: bool,
-    /// See [`ptxcheck_ir::Access::orders`].
-    pub orders: bool,
+    /// See [`ptxcheck_ir::Access::semantics`].
+    pub semantics: Semantics,
+    /// See [`ptxcheck_ir::Access::scope`].
+    pub scope: Scope,
+    /// See [`ptxcheck_ir::Access::is_ordering`].
+    pub is_ordering: bool,
 }
 
 /// An event of a run, at the instruction of a thread. Threads are numbered in their block: 32 times the number of the warp, plus

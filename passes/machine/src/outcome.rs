@@ -176,6 +176,8 @@ pub struct Outcome {
     /// Some shift was executed with a computed amount, and each time with one of at least as many bits as the number has: PTX
     /// defines it, C++ does not, so that the code is hardly meant for such values.
     pub has_shifted_beyond: bool,
+    /// A thread executed an [`ptxcheck_ir::Op::Assume`] whose predicate does not hold: the code excludes the values of the run.
+    pub breaks_assumption: bool,
     /// The asynchronous operations of the run; `None` where it did not follow them.
     pub asynchronous: Option<Asynchronous>,
     /// The end.

@@ -239,6 +239,7 @@ impl Machine<'_> {
             has_passed_counted: self.record.has_passed_counted,
             uneven_warps,
             has_shifted_beyond: self.record.shifts.values().any(|all| *all),
+            breaks_assumption: self.record.breaks_assumption,
             asynchronous: asynchronous.map(|agent| agent.outcome(&self.contexts)),
             end,
             steps: self.steps,

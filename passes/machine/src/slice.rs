@@ -189,7 +189,13 @@ impl<'b> Search<'b> {
         match instruction.op {
             Op::Branch => instruction.guard.is_some() && block().is_none(),
             Op::BranchTable => block().is_none(),
-            Op::Collective(..) | Op::Barrier(_) | Op::Return | Op::Exit | Op::Trap | Op::StackAlloc => true,
+            Op::Collective(..)
+            | Op::Barrier(_)
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::Assume
+            | Op::StackAlloc => true,
             Op::Access(access) => match access.kind {
                 AccessKind::Load => false,
                 _ => is_returned(self.body, instruction) || access.space != Space::Local,

@@ -143,6 +143,11 @@ impl Machine<'_> {
             Op::Return => self.leave(thread, false),
             Op::Exit => self.leave(thread, true),
             Op::Trap => return Err(End::Trap(self.contexts.site(self.point(thread)))),
+            Op::Assume => {
+                let condition = self.uses(thread).first().copied().flatten();
+                self.record.breaks_assumption |= condition.is_some_and(|holds| holds & 1 == 0);
+                self.advance(thread);
+            }
             Op::Collective(kind, MemberMask::Operand) => self.arrive(thread, kind)?,
             Op::Collective(kind, MemberMask::Absent) => {
                 self.threads[thread].state = State::Poised(Act::Together(kind));

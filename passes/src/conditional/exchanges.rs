@@ -300,7 +300,7 @@ impl ExchangeSearch<'_, '_> {
                 is_complete = !outcome.is_unknown();
             }
             tried.push(witness.clone());
-            if outcome.has_shifted_beyond {
+            if outcome.has_shifted_beyond || outcome.breaks_assumption {
                 continue;
             }
             let is_accessed = |number: &usize| {
@@ -334,7 +334,8 @@ impl ExchangeSearch<'_, '_> {
     /// True if a run of a witness shows a pair in its warp.
     fn is_shown(&self, witness: &Witness, wanted: &PossiblePair) -> bool {
         let mut exchanges = Exchanges::without_atomics();
-        self.replay.observed(witness, &mut exchanges).is_some()
+        let outcome = self.replay.observed(witness, &mut exchanges);
+        outcome.is_some_and(|outcome| !outcome.breaks_assumption)
             && of_warp(&exchanges, wanted, Some(witness.warp)).is_some()
     }
 

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hash};
+use std::rc::Rc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
@@ -16,6 +17,7 @@ use crate::limits::{
     MAX_THREAD_STEPS,
 };
 use ptxcheck_common::externs;
+use ptxcheck_ir::limits::MAX_INITIAL_BYTES;
 use ptxcheck_machine::{
     At, Doing, End, Event, Exchanges, Failure, Given, Group, Kernel, Launch, Moment, Observer, Outcome,
     Outside, Read, Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP,
@@ -26,12 +28,50 @@ use ptxcheck_machine::{
 pub(super) struct WitnessWorld<'m> {
     module: &'m Module<'m>,
     given: Given,
+    /// The content of constant objects, which no witness changes.
+    constants: Rc<Constants>,
     /// The content of all other memory that threads share, when the kernel begins.
     memory: Memory,
 }
 
+/// The contents of constant objects: their spaces and addresses, with all their bytes.
+#[derive(Default)]
+struct Constants(Vec<(Space, u64, Vec<u8>)>);
+
+impl Constants {
+    fn new(module: &ModuleAnalyses<'_>, kernel: &Kernel<'_>) -> Self {
+        let objects = module.constant_objects().iter().map(|object| {
+            let symbol = module.module.symbol(object.symbol);
+            let mut bytes = object.bytes.clone();
+            // Zeros stand behind what the initialiser says.
+            let size = symbol.size.and_then(|size| usize::try_from(size).ok());
+            if bytes.len() < MAX_INITIAL_BYTES {
+                bytes.resize(size.map_or(bytes.len(), |size| size.min(MAX_INITIAL_BYTES)), 0);
+            }
+            (symbol.space, kernel.address_of(object.symbol), bytes)
+        });
+        Self(objects.collect())
+    }
+
+    /// What a read finds in an object, if it lies in one.
+    fn read(&self, read: &Read<'_>) -> Option<u64> {
+        self.0.iter().find_map(|(space, start, bytes)| {
+            let first = usize::try_from(read.address.checked_sub(*start)?).ok()?;
+            let found = bytes.get(first..first.checked_add(read.bytes.into())?)?;
+            let word = found
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte));
+            (*space == read.space).then_some(word)
+        })
+    }
+}
+
 impl World for WitnessWorld<'_> {
     fn read(&mut self, read: &Read<'_>) -> Option<u64> {
+        if let Some(constant) = self.constants.read(read) {
+            return Some(constant);
+        }
         let is_shared = matches!(read.space, Space::Global | Space::Const) && read.is_initial;
         let known = self.given.read(read);
         known.or_else(|| self.memory.load(read.address, read.bytes).filter(|_| is_shared))
@@ -66,6 +106,7 @@ pub(super) struct Replay<'m> {
     pointers: FxHashMap<(u16, u32), u64>,
     /// The other pieces.
     scalars: FxHashMap<(u16, u32), u8>,
+    constants: Rc<Constants>,
 }
 
 impl<'m> Replay<'m> {
@@ -105,6 +146,7 @@ impl<'m> Replay<'m> {
         }
         Some(Self {
             module,
+            constants: Rc::new(Constants::new(module, &kernel)),
             kernel,
             steps_left: Cell::new(MAX_SEARCH_STEPS),
             checks_left: Cell::new(MAX_CHECK_STEPS),
@@ -200,6 +242,7 @@ impl<'m> Replay<'m> {
         WitnessWorld {
             module: self.module.module,
             given,
+            constants: Rc::clone(&self.constants),
             memory: witness.memory,
         }
     }
@@ -270,7 +313,7 @@ impl<'m> Replay<'m> {
             };
             failures.is_complete &= !outcome.is_unknown();
             failures.is_too_long |= outcome.end == End::Unknown(Unknown::Steps);
-            failures.has_shifted_beyond |= outcome.has_shifted_beyond;
+            failures.is_excluded |= outcome.has_shifted_beyond || outcome.breaks_assumption;
             let reached = sites
                 .iter()
                 .filter(|site| outcome.reached.contains(&machine_site(site)));
@@ -434,6 +477,7 @@ impl<'m> Replay<'m> {
         };
         let limits = (&self.checks_left, MAX_LONG_THREAD_STEPS);
         let outcome = self.run(limits, witness, schedule, stop, observer);
+        let outcome = outcome.filter(|outcome| !outcome.breaks_assumption);
         let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
         failures.iter().any(|other| other.is_same(failure))
     }
@@ -492,8 +536,8 @@ pub(super) struct Failures {
     pub is_too_long: bool,
     /// See [`Course::finish`].
     pub course: u64,
-    /// See [`Outcome::has_shifted_beyond`].
-    pub has_shifted_beyond: bool,
+    /// The code is not meant for the values: see [`Outcome::has_shifted_beyond`] and [`Outcome::breaks_assumption`].
+    pub is_excluded: bool,
 }
 
 /// The course of a run: the ways that branches went, and the lanes that met.

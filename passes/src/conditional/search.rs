@@ -117,8 +117,8 @@ fn sites_to_try(module: &ModuleAnalyses<'_>, root: &Root, layout: &LaneLayout<'_
     }
     let open = open_sites(root);
     if open.is_empty() {
-        // Nothing was found as operands are not known: those of any collective.
-        return layout.judged().collect();
+        // Nothing was found as operands are not known: those of any collective about which nothing is certain.
+        return all_but_definite(root, layout);
     }
     open
 }
@@ -388,7 +388,7 @@ impl KernelSearch<'_, '_> {
             trial.astray = if is_astray { trial.astray + 1 } else { 0 };
             trial.courses.insert(failures.course);
             tried.push(witness.clone());
-            if failures.has_shifted_beyond {
+            if failures.is_excluded {
                 // The code is not meant for these values.
                 continue;
             }
@@ -468,6 +468,7 @@ impl KernelSearch<'_, '_> {
                 issue,
                 warps: vec![witness.warp],
                 more: 0,
+                above: None,
             },
             general: None,
             witness,

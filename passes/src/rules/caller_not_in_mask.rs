@@ -31,6 +31,10 @@
 //! no lane above 15 is named by `mask & 0xffff`. A ballot names the lanes in which its predicate holds: in the other arm of
 //! a branch on that predicate it names none of those that come, which is definite. Where ballot and branch compare one
 //! value with different numbers, a finding is potential. The mask 0 is PTX407.
+//!
+//! The mask of the first n lanes is right in a block of n threads. Where every collective of the kernel is, and nobody states the block, the
+//! finding begins with "in blocks of more than n threads", and is a warning unless the kernel tests the number of a thread against a constant
+//! that only larger blocks need. A collective that all lanes reach with a full mask shows that blocks have a warp.
 
 use crate::analysis::lanes::{LaneFinding, Lanes, Problem, Root};
 use crate::context::{ModuleContext, Report};

@@ -1,7 +1,8 @@
 //! ## What it does
 //!
 //! Finds barriers of the whole block (`__syncthreads` and its kin, `bar.sync` and `barrier.sync` without a thread
-//! count) that some threads of the block skip while others wait.
+//! count) that some threads of the block skip while others wait. A barrier under `threadIdx.x < 100` is right in blocks of up to 100 threads:
+//! the finding begins with "in blocks of more than 100 threads", and the test itself shows that blocks are larger.
 //!
 //! ## Why is this bad?
 //!

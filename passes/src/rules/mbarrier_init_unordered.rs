@@ -86,7 +86,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 /// True for an access that may order what threads do.
 fn orders(op: Op) -> bool {
-    matches!(op, Op::Access(access) if access.orders || access.volatile)
+    matches!(op, Op::Access(access) if access.is_ordering() || access.is_volatile())
 }
 
 fn any_instruction(module: &ModuleContext<'_>, kernel: &AsyncKernel, holds: impl Fn(Op) -> bool) -> bool {

@@ -42,11 +42,13 @@
 //! potential: where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the
 //! program never passes. Of offsets that are computed at run time, those outside of global memory are known that hang off
 //! `threadIdx.x` and constants alone; they are followed where nothing but such conditions decides whether the thread
-//! comes there, no function that is called may end the thread, and the threads certainly exist: the shape of the blocks is
-//! known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes. A mask that names lanes is taken to
-//! say that they exist, in line with the assumption that blocks have a multiple of 32 threads: a kernel that is launched
-//! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Where the shape is known, all warps of the first row of
-//! a block are looked at, else the first one. Not known are the sizes of `extern` arrays and of definitions that another
+//! comes there, and no function that is called may end the thread. The threads certainly exist where the shape of the blocks is
+//! known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes: a kernel that is launched
+//! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Elsewhere the finding begins with "in blocks of more
+//! than n threads", n being the first thread whose access is outside. It is a warning unless the kernel tests the number of a thread against
+//! a constant that only blocks of more than n threads need, and from n = 32 on it is reported only where there is such a test: arrays
+//! of as many elements as the block has threads are common. Where the shape is known, all warps of the first row of
+//! a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another
 //! module may replace. Of an address that is computed at run time, the last bits are known where they follow from the alignment of
 //! its object, or from a mask, and from constants that are added and multiplied with; a branch on the way that may be a test of the same
 //! address, or asks a function, makes it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function into one object: leaving one of them for the next
@@ -59,7 +61,7 @@ use crate::analysis::out_of_bounds::Outside;
 use crate::analysis::provenance::{Base, Violation, Wrong};
 use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::{addresses, lanes, wording};
+use crate::support::{addresses, lanes, threshold, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -192,10 +194,11 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
         (_, None) => format!("{access} {name} at {offsets}, outside of it"),
     };
     let place = Place::instruction(outside.function, outside.instruction);
-    let draft = report.definite(place, message);
+    let draft = report.definite(place, threshold::message(outside.above, message));
     if outside.wrong == Wrong::Misaligned {
         draft.kind(MISALIGNED);
     }
+    threshold::tell(draft, outside.above);
     draft.note(format!("this is so in warp {} of each block", outside.warp));
     lanes::assumption(draft, module, outside.function, &outside.launch);
     draft.help("let only those threads come here whose offset is inside the object");

@@ -50,6 +50,12 @@
 //! from a variable, or from a parameter of the kernel, by a number that hangs off the number of the thread and constants; the number
 //! and the sides of the block may add to it, alike in both accesses.
 //!
+//! A read counts only in lanes that certainly use its value: compilers load in all lanes what one lane needs, and drop it again by a select, a
+//! branch or a shuffle from another lane. Two writes count only where something may read the bytes afterwards. Two strong accesses to the same
+//! bytes are no data race: relaxed ones are silent, and volatile ones count where a lane uses what it reads for more than to end the loop that
+//! it reads in; an election, in which lanes write different values to a volatile variable, is silent. A function that is called and too large
+//! to be followed may wait for other lanes.
+//!
 //! Silent are atomics, loads that acquire and stores that release, asynchronous copies, matrix operations, equal values that several
 //! lanes write, different ones that they write to global memory (any may do), and whatever lies on two sides of a collective or a
 //! barrier, though a collective other than `__syncwarp` orders no memory.

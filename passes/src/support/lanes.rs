@@ -16,7 +16,7 @@ use super::lane_words::sides;
 pub(crate) use super::lane_words::{
     group, mask, mask_as_code, mask_with_lanes, named, numbers, place_of, subject, verb,
 };
-use super::{witness, wording};
+use super::{threshold, witness, wording};
 
 /// Calls `write` with every finding of one kind, but for those that follow from another finding about the same call.
 pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
@@ -106,12 +106,14 @@ pub(crate) fn begin<'r>(
 ) -> &'r mut Draft {
     let issue = &found.issue;
     let place = place_of(&issue.site);
+    let message = threshold::message(found.above, message);
     let draft = match issue.certainty {
         Certainty::Definite => report.definite(place, message),
         Certainty::Conditional => report.conditional(place, message),
         Certainty::Potential => report.potential(place, message),
     };
     draft.finished();
+    threshold::tell(draft, found.above);
     if let Some(kind) = issue.kind {
         draft.data("operation", kind.cuda_name());
     }
@@ -192,6 +194,10 @@ pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: 
                                   threads, and one layer where `threadIdx.z` is not read (--launch-block X,Y,Z gives their \
                                   real shape)"
             .to_owned(),
+        // A threshold says how many threads they have.
+        _ if draft.data.get("above").is_some() => {
+            "blocks are assumed to be one-dimensional".to_owned()
+        }
         _ => "blocks are assumed to be one-dimensional, with a multiple of 32 threads (--launch-block X,Y,Z or `.reqntid` \
               gives their real shape)"
             .to_owned(),

@@ -319,8 +319,8 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
 
 /// True for an access by which other threads may say that they have waited.
 const fn may_signal(access: Access) -> bool {
-    access.volatile
-        || access.orders
+    access.is_volatile()
+        || access.is_ordering()
         || matches!(
             access.kind,
             AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite

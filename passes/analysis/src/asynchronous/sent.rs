@@ -301,7 +301,8 @@ fn may_be_fenced(
 
 /// True for an instruction that may order a store before a copy, or write what the copy reads: any access or wait but that at a barrier.
 fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
-    let is_ordered = matches!(instruction.op, Op::Access(access) if access.orders || access.volatile);
+    let is_ordered =
+        matches!(instruction.op, Op::Access(access) if access.is_ordering() || access.is_volatile());
     let waits = |op| {
         matches!(
             op,

@@ -13,13 +13,13 @@
 mod clashes;
 mod found;
 mod kernels;
+mod matters;
 mod pairs;
 mod possible;
 mod screen;
 mod segments;
 mod sums;
 mod touches;
-mod used;
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ use super::site::Site;
 use super::slice::Slices;
 use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES};
 use crate::shared::Shared;
-use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Space};
+use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
 
 /// All of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
@@ -228,7 +228,9 @@ impl Kernel<'_> {
             other: placed.other,
             kind: placed.kind,
             lanes: clash.lanes,
-            is_volatile: write.is_volatile && other.is_volatile,
+            is_volatile: [write, other]
+                .iter()
+                .all(|touch| touch.semantics == Semantics::Volatile),
         };
         ((placed.both, placed.is_behind, other.node), known)
     }

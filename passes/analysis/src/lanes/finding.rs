@@ -31,6 +31,17 @@ pub struct LaneFinding {
     pub warps: Vec<u32>,
     /// The number of others like it, in other kernels and after other calls, that are left out.
     pub more: usize,
+    /// It holds in every block of more threads than this, and in none of up to so many; `None` where it holds in all.
+    pub above: Option<Threshold>,
+}
+
+/// The number of threads of a block up to which nothing is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// That number.
+    pub threads: u32,
+    /// The code of the kernel shows that its blocks have more.
+    pub is_exceeded: bool,
 }
 
 impl Root {

@@ -316,19 +316,32 @@ impl<'a> Flow<'a> {
         blurred
     }
 
-    /// The lanes in which a predicate is known to be true before an instruction of a node, and to be false. What the node
-    /// itself has written before counts as unknown, if it is written elsewhere, too.
+    /// The lanes in which a predicate is known to be true before an instruction of a node, and to be false.
     #[must_use]
     pub(super) fn truth(&self, node: u32, before: InstructionId, predicate: Register) -> (Lanes, Lanes) {
+        let Some(vector) = self.known_before(node, before, Value::Register(predicate)) else {
+            return (0, 0);
+        };
+        let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
+        let holds = set_of(holds);
+        (holds, vector.exact & !holds)
+    }
+
+    /// What is known of a register before an instruction of a node, if anything is. What the node itself has written before counts as
+    /// unknown, if it is written elsewhere, too.
+    #[must_use]
+    pub(super) fn known_before(&self, node: u32, before: InstructionId, value: Value) -> Option<&Vector> {
+        let Value::Register(register) = value else {
+            return None;
+        };
         let context = self.graph.context(node);
-        let id = match context.slice.register(predicate) {
-            None => return (0, 0),
-            Some(Cell::Single(cell)) => self.singles[(context.singles + cell) as usize],
-            Some(Cell::Flowing(cell)) => {
+        let id = match context.slice.register(register)? {
+            Cell::Single(cell) => self.singles[(context.singles + cell) as usize],
+            Cell::Flowing(cell) => {
                 let first = self.graph.nodes[node as usize].instructions.start as usize;
                 let mut written = context.body.instructions[first..before.index()].iter();
-                if written.any(|write| context.body.defined(write).any(|register| register == predicate)) {
-                    return (0, 0);
+                if written.any(|write| context.body.defined(write).any(|defined| defined == register)) {
+                    return None;
                 }
                 let state = self.input[node as usize].as_ref();
                 state.map_or(ValueId::NONE, |state| {
@@ -336,13 +349,7 @@ impl<'a> Flow<'a> {
                 })
             }
         };
-        if id == ValueId::NONE {
-            return (0, 0);
-        }
-        let vector = self.pool.get(id);
-        let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
-        let holds = set_of(holds);
-        (holds, vector.exact & !holds)
+        (id != ValueId::NONE).then(|| self.pool.get(id))
     }
 
     /// True if a cell may be read where no way has written it. Cells outside of the states come first.

@@ -375,6 +375,7 @@ impl<'k> Kernel<'k> {
                     issue,
                     warps: Vec::new(),
                     more: 0,
+                    above: None,
                 });
             }
         }
@@ -435,6 +436,7 @@ impl<'k> Kernel<'k> {
                 issue,
                 warps: Vec::new(),
                 more: 0,
+                above: None,
             });
         }
         findings.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -639,6 +641,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
                     issue,
                     warps: warps.clone(),
                     more: 0,
+                    above: None,
                 });
             }
         }

@@ -184,6 +184,15 @@ impl Launch {
         }
     }
 
+    /// The warp whose lanes have consecutive `%tid.x` from 32 times its number on, if that is known.
+    pub(super) fn row_warp(&self) -> Option<u32> {
+        let is_row = match self.shape {
+            Some([_, y, z]) => y == 1 && z == 1,
+            None => self.layout == Layout::OneRow,
+        };
+        self.warp.filter(|_| is_row)
+    }
+
     /// Value of a special register. Registers that change over time have a new value at each `site`.
     pub(crate) fn special(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
         let lane_of = |value: fn(u64) -> u64| Vector::exact(std::array::from_fn(|lane| value(lane as u64)));

@@ -42,6 +42,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
     if !loops.is_empty() && !root.is_unknown {
         look_at_loops(&layout, slices, &loops, &mut root, least);
     }
+    kernel.add_thresholds(&mut root);
     root
 }
 

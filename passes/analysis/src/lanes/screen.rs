@@ -31,6 +31,7 @@ use super::counted::Counted;
 use super::launch::launch_of;
 use super::roots::Calls;
 use super::value::WARP;
+use crate::block_size;
 use crate::limits::SEARCHES_PER_THREAD;
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
@@ -48,9 +49,18 @@ pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls)
     // A witness does not come in all rounds of a loop that lanes leave one after the other.
     let is_known_open = |root: &FunctionId| {
         let known = known.get(root).copied();
-        counted.is_in(*root) || known.unwrap_or_else(|| is_open(module, &mut search, *root))
+        counted.is_in(*root)
+            || known.unwrap_or_else(|| is_open(module, &mut search, *root))
+            || parts_beyond_a_warp(module, *root)
     };
     roots.iter().copied().filter(is_known_open).collect()
+}
+
+/// True if a kernel tests the number of a thread in a way that parts a warp which only larger blocks have: warps are told apart by it, and
+/// what is definite there has a threshold.
+fn parts_beyond_a_warp(module: &Shared<'_>, root: FunctionId) -> bool {
+    let is_beyond = |test: &u32| *test > WARP as u32;
+    module.module.function(root).is_kernel() && block_size::tests(module, root).iter().any(is_beyond)
 }
 
 /// True if a root may have a definite finding. When the time is over, nobody is looked at any more.

@@ -464,7 +464,7 @@ impl Search<'_, '_> {
                     if !self.module.module.function(function).is_kernel() {
                         self.add(function, FrameVariable::Param(u32::from(number), offset));
                     }
-                } else if !access.volatile {
+                } else if !access.is_volatile() {
                     uses.iter().take(1).for_each(|&value| self.value(function, value));
                 }
             }

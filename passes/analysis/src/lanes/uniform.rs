@@ -351,7 +351,7 @@ impl<'f, 'a> Search<'f, 'a> {
                             OTHER
                         }
                     }
-                    (Space::Const, &[address, Value::Integer(_), ..]) if !access.volatile => {
+                    (Space::Const, &[address, Value::Integer(_), ..]) if !access.is_volatile() => {
                         self.value(context, address)
                     }
                     _ => OTHER,

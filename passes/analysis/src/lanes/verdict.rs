@@ -15,24 +15,23 @@
 //! "comes along" and "perhaps".
 //!
 //! `meet.rs` says which collectives lanes may meet at, `phases.rs` and `in_step.rs` between which barriers, `absent.rs` which lanes do not
-//! come, `relations.rs` which ones an unknown mask names, `sources.rs` which are read, `used.rs` whether what was read is used, `barrier.rs` judges barriers.
+//! come, `relations.rs` which ones an unknown mask names, `sources.rs` which are read, `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;
-mod format;
 mod in_step;
 mod meet;
 mod phases;
 mod relations;
 mod round;
 mod sources;
-mod used;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::absent::{Absent, Passed};
 use self::in_step::InStep;
-use self::meet::{Call, Passers, call, others, passers, perhaps_whole, waiting, whole};
+pub(super) use self::meet::{Call, call};
+use self::meet::{Passers, others, passers, perhaps_whole, waiting, whole};
 use self::phases::Phases;
 use self::relations::Relation;
 use super::copies::Rounds;

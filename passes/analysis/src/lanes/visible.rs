@@ -66,7 +66,7 @@ pub(super) fn of_instruction(
     let (surely, maybe) = match instruction.op {
         Op::Access(access) => match (access.kind, access.space) {
             (_, Space::Local | Space::Param) => (false, false),
-            (AccessKind::Load, _) => (false, access.volatile),
+            (AccessKind::Load, _) => (false, access.is_volatile()),
             (AccessKind::Store, Space::Generic) => {
                 match module.function(function).slots().effect(id, instruction) {
                     Effect::Store(_) | Effect::Spoil(_) => (false, false),

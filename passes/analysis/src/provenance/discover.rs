@@ -126,7 +126,7 @@ impl Solver<'_> {
     ) -> Option<(InstructionId, Value)> {
         let place = |instruction: &Instruction| match (instruction.op, self.body.uses(instruction)) {
             (Op::Access(access), &[base @ Value::Symbol(..), Value::Integer(0), ..])
-                if access.bits == 64 && access.count == 1 && !access.volatile =>
+                if access.bits == 64 && access.count == 1 && !access.is_volatile() =>
             {
                 Some((access.kind, base))
             }

@@ -104,7 +104,7 @@ fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
 
 /// True if an access is a deliberate crash: a volatile store, or one with nothing but a `trap` behind it.
 fn is_crash(body: &Body<'_>, at: InstructionId, access: &Access) -> bool {
-    let is_volatile_store = access.volatile && access.kind == AccessKind::Store;
+    let is_volatile_store = access.is_volatile() && access.kind == AccessKind::Store;
     let next = || body.instructions.get(at.index() + 1);
     is_volatile_store || next().is_some_and(|next| next.op == Op::Trap && next.guard.is_none())
 }

@@ -8,6 +8,8 @@ use crate::llvm_sys::core::*;
 use crate::llvm_sys::debuginfo::*;
 use crate::llvm_sys::prelude::*;
 
+use ptxcheck_ir::{Scope, Semantics};
+
 use super::{Block, Node, Opcode, Predicate, Type, User, Value, ValueKind, wrap};
 
 impl<'m> Value<'m> {
@@ -132,19 +134,63 @@ impl<'m> User<'m> {
         }
     }
 
-    /// True for a load or store that is atomic.
-    pub(crate) fn is_atomic_access(self) -> bool {
-        self.ordering() != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
+    /// What a load, store or atomic promises to other threads (LLVM Language Reference, Atomic Memory Ordering Constraints); nothing, for
+    /// anything else. Of atomics that read and write, the code generator drops orderings before sm_70: they count as relaxed.
+    pub(crate) fn semantics(self) -> Semantics {
+        match self.ordering() {
+            LLVMAtomicOrdering::LLVMAtomicOrderingAcquire => Semantics::Acquire,
+            LLVMAtomicOrdering::LLVMAtomicOrderingRelease => Semantics::Release,
+            LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease
+            | LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent => Semantics::AcquireRelease,
+            _ if self.is_volatile() => Semantics::Volatile,
+            LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic if self.is_update() => Semantics::Relaxed,
+            LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic => Semantics::Weak,
+            LLVMAtomicOrdering::LLVMAtomicOrderingUnordered
+            | LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic => Semantics::Relaxed,
+        }
     }
 
-    /// True for a load or store that acquires or releases.
-    pub(crate) fn is_ordering_access(self) -> bool {
-        !matches!(
-            self.ordering(),
-            LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
-                | LLVMAtomicOrdering::LLVMAtomicOrderingUnordered
-                | LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic
-        )
+    fn is_update(self) -> bool {
+        self.is_instruction && matches!(self.opcode, Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg)
+    }
+
+    /// The threads that an atomic access synchronises with (LLVM's NVPTX usage guide, Memory model): the system where it names none, and
+    /// where this version of LLVM does not tell its name.
+    pub(crate) fn scope(self) -> Scope {
+        if self.ordering() == LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic {
+            return Scope::System;
+        }
+        // SAFETY: an atomic access.
+        if unsafe { LLVMIsAtomicSingleThread(self.value.0) } != 0 {
+            return Scope::Thread;
+        }
+        self.named_scope()
+    }
+
+    #[cfg(feature = "llvm")]
+    fn named_scope(self) -> Scope {
+        let names = [
+            ("block", Scope::Cta),
+            ("cluster", Scope::Cluster),
+            ("device", Scope::Gpu),
+        ];
+        // SAFETY: an atomic access of a context that lives; names are looked up by their length.
+        let (own, number) = unsafe {
+            let context = LLVMGetTypeContext(LLVMTypeOf(self.value.0));
+            let number = |name: &str| LLVMGetSyncScopeID(context, name.as_ptr().cast(), name.len());
+            (
+                LLVMGetAtomicSyncScopeID(self.value.0),
+                names.map(|(name, _)| number(name)),
+            )
+        };
+        let named = number.into_iter().zip(names).find(|(number, _)| *number == own);
+        named.map_or(Scope::System, |(_, (_, scope))| scope)
+    }
+
+    #[cfg(not(feature = "llvm"))]
+    #[allow(clippy::unused_self)]
+    fn named_scope(self) -> Scope {
+        Scope::System
     }
 
     /// The alignment in bytes that a load or store says its address has; 0 for anything else.

@@ -16,15 +16,15 @@
 use rustc_hash::FxHashSet;
 
 use super::clashes::{Clash, clashes};
+use super::matters;
 use super::segments::{self, Ways, is_ordering};
 use super::touches::Touches;
-use super::used::is_used;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{NONE, NodeKind};
 use crate::lanes::placement::{Exits, Placement};
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PAIRS;
-use ptxcheck_ir::{AccessKind, InstructionId, Op};
+use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, InstructionId, Op};
 
 /// The clashes of a solution that are definite.
 pub(super) struct Definite {
@@ -37,10 +37,20 @@ pub(super) struct Definite {
 /// The definite clashes of a solution that follows addresses. `entry`: the lanes that surely begin together.
 pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
     let touches = Touches::new(flow);
-    let flow = &*flow;
+    let mut found = candidates(flow, &touches, entry);
+    matters::retain_certain(flow, &touches, entry, &mut found);
+    found.sort_by_key(|clash| (clash.write.max(clash.other), clash.write.min(clash.other)));
+    Definite {
+        touches,
+        clashes: found,
+    }
+}
+
+/// The clashes that no launch of the solution orders, whether they matter or not.
+fn candidates(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
     let mut search = Search {
         flow,
-        touches: &touches,
+        touches,
         placement: Placement::new(flow, entry, &FxHashSet::default()),
         orderings: None,
         in_rounds: None,
@@ -48,7 +58,7 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
     search.in_rounds = search.certain_in_rounds();
     let mut found: Vec<Clash> = Vec::new();
     let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
-    for head in segments::heads(flow, &touches) {
+    for head in segments::heads(flow, touches) {
         if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
             break;
         }
@@ -56,11 +66,7 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
         of_head.retain(|clash| known.insert((clash.write, clash.other)));
         found.extend(of_head);
     }
-    found.sort_by_key(|clash| (clash.write.max(clash.other), clash.write.min(clash.other)));
-    Definite {
-        touches,
-        clashes: found,
-    }
+    found
 }
 
 struct Search<'s, 'f, 'a> {
@@ -137,7 +143,7 @@ impl Search<'_, '_, '_> {
         let classes = self.classes(head.node);
         let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
         let mut found = clashes(touches, &self.flow.pool, &made(here), own, may_clash);
-        found.retain(|clash| self.flow.order.dominates(head.node, self.place(clash)) && self.is_used(clash));
+        found.retain(|clash| self.flow.order.dominates(head.node, self.place(clash)));
         found
     }
 
@@ -175,12 +181,6 @@ impl Search<'_, '_, '_> {
     /// The node that a clash is reported at.
     fn place(&self, clash: &Clash) -> u32 {
         self.touches.all[clash.other].node
-    }
-
-    /// True if lanes that read certainly use the value.
-    fn is_used(&self, clash: &Clash) -> bool {
-        let read = &self.touches.all[clash.other];
-        read.is_store || read.is_volatile || is_used(self.flow, read.node, read.at)
     }
 
     /// The classes of lanes that pass all orderings together which may come before a head.
@@ -231,7 +231,8 @@ impl Search<'_, '_, '_> {
                 flow.order.rank[known.node as usize]
             }) {
                 let kind = graph.nodes[node as usize].kind;
-                if !matches!(kind, NodeKind::Collective | NodeKind::Barrier | NodeKind::Quiet) {
+                let is_harmless_call = kind == NodeKind::Quiet && !self.waits_in_call(node);
+                if !matches!(kind, NodeKind::Collective | NodeKind::Barrier) && !is_harmless_call {
                     return vec![true; flow.may.len()];
                 }
                 let is_whole = orderings[at].must == all;
@@ -266,7 +267,7 @@ impl Search<'_, '_, '_> {
             NodeKind::Barrier => {
                 !is_aligned() || self.flow.launch.lanes() & !self.flow.may[node as usize] != 0
             }
-            NodeKind::Quiet => false,
+            NodeKind::Quiet => self.waits_in_call(node),
             _ => is_ordering(self.flow, node),
         }
     }
@@ -278,19 +279,55 @@ impl Search<'_, '_, '_> {
         inside.copied().any(|node| {
             let body = graph.context(node).body;
             let range = graph.nodes[node as usize].instructions.clone();
-            range.into_iter().any(|number| {
-                let instruction = body.instruction(InstructionId::new(number as usize));
-                match instruction.op {
-                    Op::Access(access) => match access.kind {
-                        AccessKind::Load => access.volatile,
-                        AccessKind::Store | AccessKind::Reduction => false,
-                        _ => true,
-                    },
-                    Op::Opaque => body.results(instruction).is_empty(),
-                    _ => false,
-                }
-            })
+            let mut instructions = range.map(|number| body.instruction(InstructionId::new(number as usize)));
+            instructions.any(|instruction| may_wait_for_others(body, instruction))
         })
+    }
+
+    /// True if lanes may wait for others in a call that is not followed: code that is here, and comes back.
+    fn waits_in_call(&self, node: u32) -> bool {
+        let graph = self.flow.graph;
+        let module = self.flow.module.module;
+        let body = graph.context(node).body;
+        let called = |body: &Body<'_>, instruction: &Instruction| match body.callee(instruction) {
+            Some(Callee::Direct(symbol)) => module.called(symbol),
+            _ => None,
+        };
+        if graph.successors(node).all(|next| next == graph.exit) {
+            return false;
+        }
+        let mut open: Vec<FunctionId> = called(body, body.instruction(graph.instruction(node)))
+            .into_iter()
+            .collect();
+        let mut known: FxHashSet<FunctionId> = open.iter().copied().collect();
+        while let Some(function) = open.pop() {
+            // What the driver provides without its code is known to come back by itself.
+            let Some(body) = &module.function(function).body else {
+                continue;
+            };
+            for (_, instruction) in body.iter() {
+                let callee = called(body, instruction);
+                let is_open_call = matches!(instruction.op, Op::Call(_)) && callee.is_none();
+                if is_open_call || may_wait_for_others(body, instruction) {
+                    return true;
+                }
+                open.extend(callee.filter(|&callee| known.insert(callee)));
+            }
+        }
+        false
+    }
+}
+
+/// True if an instruction may read what others have written meanwhile, so that a loop may wait for it.
+fn may_wait_for_others(body: &Body<'_>, instruction: &Instruction) -> bool {
+    match instruction.op {
+        Op::Access(access) => match access.kind {
+            AccessKind::Load => access.is_volatile(),
+            AccessKind::Store | AccessKind::Reduction => false,
+            _ => true,
+        },
+        Op::Opaque => body.results(instruction).is_empty(),
+        _ => false,
     }
 }
 

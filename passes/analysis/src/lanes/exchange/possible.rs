@@ -18,14 +18,14 @@ use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
 use super::kernels::{Place, by_object, launches, leading_to, placed, search};
 use super::segments::{self, Ways};
 use super::touches::{Loose, Touch, Touches};
-use super::used::is_used;
 use crate::lanes::flow::Flow;
 use crate::lanes::launch::{INDEPENDENT_LANES, Launch};
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::scenario::Fixed;
 use crate::lanes::slice::Slices;
+use crate::lanes::uses::possible_users_of_load;
 use crate::lanes::value::{Base, Lanes, lanes};
-use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES};
+use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES, MAX_USE_STEPS};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, Value};
 
@@ -111,11 +111,14 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<BTreeMap<Key, (Ob
     let fixed = Fixed::default();
     let mut flow = Flow::new(layout, launch, &fixed, layout.pool())?;
     let touches = Touches::with_loose(&mut flow);
-    let mut found = BTreeMap::new();
+    let (mut found, mut steps) = (BTreeMap::new(), MAX_USE_STEPS);
     for possible in pairs(&flow, &touches) {
         let (write, other) = (possible.write.at(&touches), possible.other.at(&touches));
-        if !possible.is_store && !is_used(&flow, other.0, other.1) {
-            continue;
+        if !possible.is_store {
+            let load = (other.0, other.1, possible.others);
+            if possible_users_of_load(&flow, load, &mut steps) & possible.others == 0 {
+                continue;
+            }
         }
         let placed = placed(layout, write, other, possible.is_store);
         let pair = PossiblePair {
@@ -154,6 +157,8 @@ struct Possible {
     other: Access,
     /// The other one is a write, too.
     is_store: bool,
+    /// The lanes that may make the other one to what another lane writes.
+    others: Lanes,
     /// See [`PossiblePair::is_likely`].
     is_likely: bool,
 }
@@ -188,13 +193,14 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             let lanes = all.map(|(number, access)| (number, here(access.part, access.may)));
             loose.extend(lanes.filter(|&(_, lanes)| lanes != 0));
         }
-        let mut add = |object, write, other, is_store, is_likely| {
+        let mut add = |object, write, (other, others), is_store, is_likely| {
             if known.insert((write, other)) {
                 found.push(Possible {
                     object,
                     write,
                     other,
                     is_store,
+                    others,
                     is_likely,
                 });
             }
@@ -216,10 +222,11 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                 .filter(|clash| clash.write != clash.other && !is_alike(flow, &touches.all[clash.write]))
             {
                 let (object, is_store) = (touches.all[clash.write].object, touches.all[clash.other].is_store);
+                let others = clash.lanes.iter().fold(0, |all, lanes| all | lanes);
                 add(
                     object,
                     Access::Known(clash.write),
-                    Access::Known(clash.other),
+                    (Access::Known(clash.other), others),
                     is_store,
                     true,
                 );
@@ -238,7 +245,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                     add(
                         access.object,
                         Access::Loose(one),
-                        Access::Loose(other),
+                        (Access::Loose(other), of),
                         false,
                         is_likely,
                     );
@@ -251,8 +258,8 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                     let (loose, exact) = (Access::Loose(one), Access::Known(other));
                     let is_likely = is_unknown(flow, access);
                     match access.is_store {
-                        true => add(access.object, loose, exact, false, is_likely),
-                        false => add(access.object, exact, loose, false, is_likely),
+                        true => add(access.object, loose, (exact, of), false, is_likely),
+                        false => add(access.object, exact, (loose, lanes), false, is_likely),
                     }
                 }
             }

@@ -11,7 +11,8 @@ use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Base, Lanes, ValueId, WARP};
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, Body, Instruction, InstructionId, Op, Register, Space, SymbolId, Value,
+    Access, AccessKind, BinaryOp, Body, Instruction, InstructionId, Op, Register, Scope, Semantics, Space,
+    SymbolId, Value,
 };
 
 /// An access to shared or global memory of which the place is known in all lanes that may come there.
@@ -24,8 +25,10 @@ pub(super) struct Touch {
     pub at: InstructionId,
     /// It writes.
     pub is_store: bool,
-    /// It is volatile.
-    pub is_volatile: bool,
+    /// What it promises to other threads.
+    pub semantics: Semantics,
+    /// It is strong, and the threads of the block are in its scope.
+    pub is_strong: bool,
     /// The memory that the address counts in.
     pub object: Object,
     /// The space that the access names.
@@ -227,7 +230,8 @@ impl Touches {
                 part,
                 at,
                 is_store: access.kind == AccessKind::Store,
-                is_volatile: access.volatile,
+                semantics: access.semantics,
+                is_strong: access.is_strong() && access.scope >= Scope::Cta,
                 object,
                 space: access.space,
                 is_shared,
@@ -246,7 +250,7 @@ impl Touches {
 }
 
 /// The variable in shared memory that an address is computed from, and the addresses in between that each lane has for itself.
-fn root(
+pub(super) fn root(
     flow: &mut Flow<'_>,
     node: u32,
     at: InstructionId,
@@ -346,7 +350,7 @@ pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Acc
     let may_be = matches!(access.kind, AccessKind::Load | AccessKind::Store)
         && matches!(access.space, Space::Shared | Space::Global | Space::Generic)
         && (1..=64).contains(&access.bytes())
-        && !access.orders;
+        && !access.is_ordering();
     match body.uses(instruction) {
         &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
         _ => None,
@@ -365,7 +369,7 @@ pub(super) fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value
 /// barriers in memory complete in their own ways, an acquire may read what a release has written, and what has no result may do anything.
 pub(super) fn orders(body: &Body<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
-        Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0 || access.orders,
+        Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0 || access.is_ordering(),
         Op::Opaque => !(1..MATRIX_RESULTS).contains(&body.results(instruction).len()),
         _ => false,
     }

@@ -376,7 +376,7 @@ impl Flow<'_> {
                 {
                     return self.pool.add(Vector::exact(values));
                 }
-                if access.volatile || matches!(access.space, Space::Local | Space::Param) {
+                if access.is_volatile() || matches!(access.space, Space::Local | Space::Param) {
                     return ValueId::UNKNOWN;
                 }
                 let address = uses.first().copied().unwrap_or(Value::Unknown);

@@ -9,14 +9,14 @@ use crate::limits::MAX_NEIGHBOURS;
 use ptxcheck_ir::{Collective, MemberMask, Op};
 
 /// A collective with its operands.
-pub(super) struct Call {
-    pub(super) node: u32,
-    pub(super) kind: Collective,
-    pub(super) mask: Vector,
-    pub(super) source: Option<Vector>,
-    pub(super) control: Option<Vector>,
+pub(in crate::lanes) struct Call {
+    pub(in crate::lanes) node: u32,
+    pub(in crate::lanes) kind: Collective,
+    pub(in crate::lanes) mask: Vector,
+    pub(in crate::lanes) source: Option<Vector>,
+    pub(in crate::lanes) control: Option<Vector>,
     /// The lanes that it answers with at most, if it does.
-    pub(super) answer: Option<Lanes>,
+    pub(in crate::lanes) answer: Option<Lanes>,
 }
 
 impl Call {
@@ -25,7 +25,7 @@ impl Call {
     }
 }
 
-pub(super) fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
+pub(in crate::lanes) fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
     let body = flow.graph.context(node).body;
     let instruction = body.instruction(flow.graph.instruction(node));
     let Op::Collective(kind, MemberMask::Operand) = instruction.op else {

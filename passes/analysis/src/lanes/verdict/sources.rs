@@ -2,8 +2,9 @@
 
 use super::absent::{Absent, Passed};
 use super::meet::Call;
-use super::{Judge, Problem, Reach, certainty, used};
+use super::{Judge, Problem, Reach, certainty};
 use crate::lanes::shuffle;
+use crate::lanes::uses::{Shuffles, users_of_undefined};
 use crate::lanes::value::{ALL, Lanes, WARP, lanes};
 use crate::limits::MAX_USE_STEPS_OF_ONE;
 use ptxcheck_ir::{Shuffle, Value};
@@ -76,7 +77,15 @@ impl Judge<'_, '_> {
         let mut left = given;
         let users = match absent {
             0 => None,
-            _ => used::certainly(flow, &mut self.placement, calls, (call.node, absent), &mut left),
+            _ => {
+                let placement = &mut self.placement;
+                users_of_undefined(
+                    flow,
+                    Shuffles { calls, placement },
+                    (call.node, absent),
+                    &mut left,
+                )
+            }
         };
         self.use_steps -= given - left;
         let users = users.unwrap_or(0);

@@ -1,228 +1,60 @@
-//! Certain uses of a value that a shuffle has read.
-//!
-//! A value that was read from a lane that does not take part is undefined; the behaviour is not, as long as nobody uses
-//! the value (PTX ISA, `shfl.sync`). A use is: an address, a mask, a source lane, a branch, what is stored to memory that
-//! others see, what a function outside the module is passed.
-//!
-//! ```text
-//! on(n)       lanes that may be at n, having passed the shuffle and used nothing since
-//! held(n, x)  of these, the lanes in which x certainly holds something that was computed from what was read
-//! used(n)     of these, the lanes that use some x at n in which they hold it
-//! on(s)     ∪= edge ∩ on(n) ∖ used(n)          held(s, x) ∩= held(n, x), for the lanes that come along
-//! ```
-//!
-//! Lanes for which `on` reaches the end need not use it. A further shuffle hands the value on: lane l holds its result if the
-//! lane s that l reads holds the operand, s is at that shuffle whenever l is, and all ways there lead through the first one.
+//! What the instructions of one node do with a value that is followed.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
-
-use super::super::flow::Flow;
-use super::super::graph::NONE;
-use super::super::graph::{NodeKind, Test};
-use super::super::placement::{Exits, Placement};
-use super::super::shuffle;
-use super::super::value::{Lanes, WARP, lanes, set_of};
-use super::super::visible;
+use super::carries::{Operand, carries, depends};
 use super::format::argument_places;
-use super::meet::Call;
+use super::{Handed, HeldValues, Need, Origin};
 use crate::addresses::stored;
 use crate::function::Analyses;
+use crate::lanes::flow::Flow;
+use crate::lanes::graph::NodeKind;
+use crate::lanes::value::{Lanes, Vector, lanes, set_of};
+use crate::lanes::visible;
 use crate::slots::{Effect, Slot, SlotId};
+use crate::threads::Threads;
 use crate::variable::{FrameVariable, Variable};
 use ptxcheck_common::externs;
-use ptxcheck_ir::evaluate::{evaluate, is_interpreted};
+use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, Argument, BinaryOp, Body, Callee, Collective, Guard, Instruction, InstructionId, Logic, Op,
+    AccessKind, Argument, BinaryOp, Body, Callee, Collective, Guard, Instruction, InstructionId, Op,
     Register, Space, SymbolId, Value,
 };
 
-/// Lanes and the undefined values that they hold at one point: see the module.
-#[derive(Clone, Default)]
-struct UndefinedValues {
-    on: Lanes,
-    cells: FxHashMap<(u32, FrameVariable), Lanes>,
-}
-
-impl UndefinedValues {
-    /// Takes what comes along an edge with some lanes; true if that changes anything.
-    fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
-        let (both, new) = (lanes & self.on, lanes & !self.on);
-        let mut changed = new != 0;
-        self.cells.retain(|cell, held| {
-            let theirs = from.cells.get(cell).copied().unwrap_or(0);
-            let kept = *held & (!both | theirs);
-            changed |= kept != *held;
-            *held = kept;
-            kept != 0
-        });
-        if new != 0 {
-            for (&cell, &theirs) in from.cells.iter().filter(|(_, theirs)| **theirs & new != 0) {
-                *self.cells.entry(cell).or_default() |= theirs & new;
-            }
-        }
-        self.on |= lanes;
-        changed
-    }
-
-    /// Drops cells that no lane still on the way holds.
-    fn restrict(&mut self) {
-        let on = self.on;
-        self.cells.retain(|_, held| {
-            *held &= on;
-            *held != 0
-        });
-    }
-}
-
-/// Lanes that certainly use an undefined value, among those that pass the shuffle `shuffle`, each time or a later
-/// time that they pass it: lanes of `readers`, which read something undefined there, and lanes that further shuffles
-/// hand it to. `calls`: the collectives in order. `None` if `steps`, which instructions and cells are counted
-/// against, are used up.
-pub(super) fn certainly(
-    flow: &Flow<'_>,
-    placement: &mut Placement<'_, '_>,
-    calls: &[Call],
-    (shuffle, readers): (u32, Lanes),
-    steps: &mut usize,
-) -> Option<Lanes> {
-    let here = flow.may[shuffle as usize];
-    let mut walk = Walk {
-        flow,
-        placement,
-        calls,
-        shuffle,
-        readers,
-        lost: 0,
-        held: FxHashMap::default(),
-        pending: BTreeSet::new(),
-        steps,
-    };
-    walk.held.insert(
-        shuffle,
-        UndefinedValues {
-            on: here,
-            cells: FxHashMap::default(),
-        },
-    );
-    walk.pending.insert(flow.order.rank[shuffle as usize]);
-    while here & !walk.lost != 0
-        && let Some(rank) = walk.pending.pop_first()
-    {
-        walk.node(flow.order.nodes[rank as usize])?;
-    }
-    Some(here & !walk.lost)
-}
-
-struct Walk<'w, 'a, 'f, 'p> {
-    flow: &'w Flow<'a>,
-    placement: &'w mut Placement<'f, 'p>,
-    calls: &'w [Call],
-    shuffle: u32,
-    readers: Lanes,
-    /// The lanes that need not use it.
-    lost: Lanes,
-    held: FxHashMap<u32, UndefinedValues>,
-    /// Nodes to look at, by rank.
-    pending: BTreeSet<u32>,
-    steps: &'w mut usize,
-}
-
-impl Walk<'_, '_, '_, '_> {
-    fn node(&mut self, node: u32) -> Option<()> {
-        let flow = self.flow;
-        let graph = flow.graph;
-        let mut point = Point {
-            flow,
-            node,
-            context: graph.context(node).home,
-            readers: self.readers,
-            shuffle: self.shuffle,
-            handed: None,
-            held: self.held.get(&node)?.clone(),
-        };
-        point.handed = self.handed(node);
-        let current = &graph.nodes[node as usize];
-        *self.steps = self
-            .steps
-            .checked_sub(1 + current.instructions.len() + point.held.cells.len())?;
-        for number in current.instructions.clone() {
-            point.instruction(InstructionId::new(number as usize));
-        }
-        match current.test {
-            Test::None => {}
-            Test::Guard(guard) => point.uses(Value::Register(guard.register)),
-            Test::Table(index, guard) => {
-                point.uses(index);
-                if let Some(guard) = guard {
-                    point.uses(Value::Register(guard.register));
-                }
-            }
-        }
-        let mut held = point.held;
-        held.restrict();
-        if held.cells.is_empty() {
-            self.lost |= held.on;
-        }
-        held.on &= !self.lost;
-        for edge in current.edges.clone() {
-            let lanes = flow.edges[edge as usize] & held.on;
-            let target = graph.targets[edge as usize];
-            if lanes == 0 {
-                continue;
-            }
-            let rank = flow.order.rank[target as usize];
-            if target == graph.exit || rank == NONE {
-                self.lost |= lanes;
-                continue;
-            }
-            *self.steps = self.steps.checked_sub(1 + held.cells.len())?;
-            if self.held.entry(target).or_default().merge(lanes, &held) {
-                self.pending.insert(rank);
-            }
-        }
-        Some(())
-    }
-
-    /// Lanes that read through a further shuffle, if the node is one.
-    fn handed(&mut self, node: u32) -> Option<Handed> {
-        let order = self.flow.order;
-        let rank = |node: u32| order.rank[node as usize];
-        if node == self.shuffle || !order.dominates(self.shuffle, node) {
-            return None;
-        }
-        let number = self
-            .calls
-            .binary_search_by_key(&rank(node), |call| rank(call.node))
-            .ok()?;
-        let call = &self.calls[number];
-        let (Collective::Shuffle(mode), Some(source), Some(control)) =
-            (call.kind, &call.source, &call.control)
-        else {
-            return None;
-        };
-        let must = self.placement.must(node, Exits::All);
-        Some(std::array::from_fn(|lane| {
-            let from = shuffle::source(mode, lane, source.at(lane)?, control.at(lane)?);
-            (from == lane || must >> from & 1 == 1).then_some(from as u8)
-        }))
-    }
-}
-
-/// By lane, the lane that it reads, if that is known and certainly takes part.
-type Handed = [Option<u8>; WARP];
-
-/// A place between two instructions of a node.
-struct Point<'w, 'a> {
+/// A point between two instructions of a node.
+pub(super) struct Point<'w, 'a> {
     flow: &'w Flow<'a>,
     node: u32,
     context: u32,
-    readers: Lanes,
-    shuffle: u32,
+    origin: Origin,
+    need: Need,
     /// Lanes that the node hands values to, if it is a further shuffle.
     handed: Option<Handed>,
-    held: UndefinedValues,
+    /// What lanes hold here.
+    pub(super) held: HeldValues,
+    /// The lanes that have come to a use.
+    pub(super) used: Lanes,
+}
+
+impl<'w, 'a> Point<'w, 'a> {
+    pub(super) fn new(
+        flow: &'w Flow<'a>,
+        node: u32,
+        (origin, need): (Origin, Need),
+        handed: Option<Handed>,
+        held: HeldValues,
+    ) -> Self {
+        Self {
+            flow,
+            node,
+            context: flow.graph.context(node).home,
+            origin,
+            need,
+            handed,
+            held,
+            used: 0,
+        }
+    }
 }
 
 impl Point<'_, '_> {
@@ -239,8 +71,24 @@ impl Point<'_, '_> {
     }
 
     /// An operand is used, whenever control comes here.
-    fn uses(&mut self, value: Value) {
-        self.held.on &= !self.of(value);
+    pub(super) fn uses(&mut self, value: Value) {
+        self.use_in(self.of(value));
+    }
+
+    /// These lanes use it.
+    fn use_in(&mut self, users: Lanes) {
+        self.used |= users & self.held.on;
+        if self.need != Need::Possible {
+            self.held.on &= !users;
+        }
+    }
+
+    /// What holds there may go on to where it is not followed.
+    fn forgets(&mut self, place: FrameVariable) {
+        if self.need == Need::Possible {
+            self.use_in(self.at(place));
+        }
+        self.set(self.context, place, 0);
     }
 
     fn set(&mut self, context: u32, place: FrameVariable, lanes: Lanes) {
@@ -249,6 +97,26 @@ impl Point<'_, '_> {
         } else {
             self.held.cells.insert((context, place), lanes);
         }
+    }
+
+    /// What is known of a register before an instruction: as the solution has it, or as the number of the thread decides it, since the
+    /// solution holds only what branches, masks and addresses need.
+    fn known(&self, id: InstructionId, value: Value) -> Option<Cow<'_, Vector>> {
+        if let Some(known) = self.flow.known_before(self.node, id, value)
+            && known.exact != 0
+        {
+            return Some(Cow::Borrowed(known));
+        }
+        value.register()?;
+        let context = self.flow.graph.context(self.node);
+        let analyses = self.flow.module.function(context.function);
+        let threads = Threads {
+            body: context.body,
+            definitions: analyses.definitions(),
+            memory: Some(analyses),
+            warp: self.flow.launch.row_warp()?,
+        };
+        Some(Cow::Owned(Vector::exact(threads.all(value)?)))
     }
 
     /// The lanes in which a predicate is surely true, and surely false.
@@ -262,38 +130,53 @@ impl Point<'_, '_> {
         };
         let known = match self.in_range() {
             // A lane that reads another lane is in range.
-            Some(inside) if inside == register => (self.readers, 0),
-            _ => self.flow.truth(self.node, id, register),
+            Some((inside, readers)) if inside == register => (readers, 0),
+            _ if self.need == Need::Undefined => self.flow.truth(self.node, id, register),
+            _ => {
+                let known = self.known(id, Value::Register(register));
+                known.map_or((0, 0), |known| {
+                    let holds = set_of(lanes(known.exact).filter(|&lane| known.bits[lane] & 1 == 1));
+                    (holds, known.exact & !holds)
+                })
+            }
         };
         if negated { (known.1, known.0) } else { known }
     }
 
-    /// The register that only the shuffle writes: whether its source was in range.
-    fn in_range(&self) -> Option<Register> {
+    /// The register that only the shuffle writes: whether its source was in range; and the lanes that read others.
+    fn in_range(&self) -> Option<(Register, Lanes)> {
+        let Origin::Shuffle(node, readers) = self.origin else {
+            return None;
+        };
         let graph = self.flow.graph;
-        let context = graph.context(self.shuffle);
-        let shuffle = graph.instruction(self.shuffle);
+        let context = graph.context(node);
+        let shuffle = graph.instruction(node);
         let results = context.body.results(context.body.instruction(shuffle));
         let inside = results.get(1)?.register()?;
         let definitions = self.flow.module.function(context.function).definitions();
         let context_of = |node: u32| graph.nodes[node as usize].context;
-        let is_here = context_of(self.shuffle) == context_of(self.node);
-        (is_here && definitions.of(inside) == [shuffle]).then_some(inside)
+        let is_here = context_of(node) == context_of(self.node);
+        (is_here && definitions.of(inside) == [shuffle]).then_some((inside, readers))
     }
 
     /// Writes a place under the guard of an instruction, if it has one.
-    fn write(&mut self, place: FrameVariable, lanes: Lanes, guard: Option<(Lanes, Lanes)>) {
+    fn write(&mut self, place: FrameVariable, lanes: Lanes, guard: Option<GuardTruth>) {
         let lanes = match guard {
             None => lanes,
-            Some((holds, fails)) => {
+            Some(guard) => {
                 let old = self.at(place);
-                lanes & holds | old & fails | lanes & old
+                let (holds, fails) = (guard.holds, guard.fails);
+                match self.need {
+                    Need::Undefined => lanes & holds | old & fails | lanes & old,
+                    Need::Certain => lanes & holds | old & fails | lanes & old | guard.held,
+                    Need::Possible => lanes & !fails | old & !holds | guard.held,
+                }
             }
         };
         self.set(self.context, place, lanes);
     }
 
-    fn instruction(&mut self, id: InstructionId) {
+    pub(super) fn instruction(&mut self, id: InstructionId) {
         let graph = self.flow.graph;
         let context = graph.context(self.node);
         let body = context.body;
@@ -304,8 +187,15 @@ impl Point<'_, '_> {
         // Collectives, barriers and calls are nodes of their own: their guard is the branch before them.
         let own = graph.nodes[self.node as usize].kind == NodeKind::Plain;
         let guard = instruction.guard.filter(|_| own);
-        let truth = guard.map(|guard| self.truth(id, guarded(guard)));
-        let runs = truth.map_or(Lanes::MAX, |(holds, _)| holds);
+        let truth = guard.map(|guard| {
+            let (holds, fails) = self.truth(id, guarded(guard));
+            let held = self.of(guarded(guard));
+            GuardTruth { holds, fails, held }
+        });
+        let runs = truth.map_or(Lanes::MAX, |guard| match self.need {
+            Need::Possible => !guard.fails,
+            Need::Undefined | Need::Certain => guard.holds,
+        });
         match instruction.op {
             Op::Access(_) => self.access(id, body, instruction, runs),
             Op::Collective(kind, _) => self.collective(kind, body.uses(instruction)),
@@ -329,6 +219,14 @@ impl Point<'_, '_> {
             let lanes = self.result(id, body, instruction, number);
             self.write(FrameVariable::register(register), lanes, truth);
         }
+        if self.need != Need::Undefined
+            && matches!(instruction.op, Op::Opaque)
+            && body.results(instruction).is_empty()
+        {
+            for &value in body.uses(instruction) {
+                self.uses(value);
+            }
+        }
         if let Some((offset, value)) = body.returned(instruction) {
             self.write(FrameVariable::Result(offset), self.of(value), truth);
         }
@@ -345,6 +243,24 @@ impl Point<'_, '_> {
             _ => uses.first().map_or(0, |&address| self.of(address)),
         };
         let is_seen = match (access.kind, access.space) {
+            (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic)
+                if self.need == Need::Possible =>
+            {
+                let slots = self
+                    .flow
+                    .module
+                    .function(self.flow.graph.context(self.node).function)
+                    .slots();
+                !matches!(slots.effect(id, instruction), Effect::Store(_))
+            }
+            (AccessKind::Store, Space::Local | Space::Param) if self.need == Need::Possible => {
+                let slots = self
+                    .flow
+                    .module
+                    .function(self.flow.graph.context(self.node).function)
+                    .slots();
+                !matches!(slots.effect(id, instruction), Effect::Store(_))
+            }
             (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic) => {
                 let context = self.flow.graph.context(self.node);
                 let is_store = access.kind == AccessKind::Store;
@@ -357,12 +273,14 @@ impl Point<'_, '_> {
             let data = uses.iter().skip(2);
             used |= data.fold(0, |all, &value| all | self.of(value));
         }
-        self.held.on &= !(used & runs);
+        self.use_in(used & runs);
     }
 
     fn collective(&mut self, kind: Collective, uses: &[Value]) {
         let decisive: &[usize] = match kind {
             Collective::Shuffle(_) => &[0, 2, 3],
+            // What all lanes answer depends on what each of them asks with.
+            _ if self.need != Need::Undefined => &[0, 1],
             _ => &[0],
         };
         for &value in decisive.iter().filter_map(|&place| uses.get(place)) {
@@ -395,7 +313,7 @@ impl Point<'_, '_> {
             self.printed(body, body.arguments(call));
         }
         for argument in body.arguments(call) {
-            if leaves {
+            if leaves || inner.is_none() && self.need != Need::Undefined {
                 self.uses(argument.value);
             } else if let Some(inner) = inner {
                 let lanes = self.of(argument.value);
@@ -429,7 +347,7 @@ impl Point<'_, '_> {
             let is_there = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
             let count = slots[from..].iter().take_while(is_there).count();
             for slot in from..from + count {
-                self.held.on &= !self.at(FrameVariable::slot(slot as SlotId));
+                self.use_in(self.at(FrameVariable::slot(slot as SlotId)));
             }
         }
     }
@@ -439,7 +357,7 @@ impl Point<'_, '_> {
         id: InstructionId,
         body: &Body<'_>,
         instruction: &Instruction,
-        truth: Option<(Lanes, Lanes)>,
+        truth: Option<GuardTruth>,
     ) {
         let function = self.flow.graph.context(self.node).function;
         let slots = self.flow.module.function(function).slots();
@@ -448,14 +366,16 @@ impl Point<'_, '_> {
                 let stored = stored(body, instruction);
                 self.write(FrameVariable::slot(slot), self.of(stored), truth);
                 for other in slots.overlapping(slot) {
-                    self.set(self.context, FrameVariable::slot(other), 0);
+                    self.forgets(FrameVariable::slot(other));
                 }
             }
             Effect::Spoil(slot) => {
                 for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.set(self.context, FrameVariable::slot(slot), 0);
+                    self.forgets(FrameVariable::slot(slot));
                 }
             }
+            // What they hold stays possible.
+            Effect::SpoilEscaped if self.need == Need::Possible => {}
             Effect::SpoilEscaped => {
                 let own = self.context;
                 self.held.cells.retain(|(context, place), _| match place {
@@ -472,7 +392,22 @@ impl Point<'_, '_> {
         let graph = self.flow.graph;
         let uses = body.uses(instruction);
         match instruction.op {
-            Op::Collective(..) if self.node == self.shuffle && number == 0 => self.readers & self.held.on,
+            Op::Collective(Collective::Shuffle(_), _) if number == 0 && self.need == Need::Possible => {
+                let held = uses.get(1).map_or(0, |&data| self.of(data));
+                let may_read = |lane: &usize| match self.handed.and_then(|handed| handed[*lane]) {
+                    Some(from) => held >> from & 1 == 1,
+                    None => held != 0,
+                };
+                set_of(lanes(self.held.on).filter(may_read))
+            }
+            Op::Collective(..)
+                if number == 0 && matches!(self.origin, Origin::Shuffle(node, _) if node == self.node) =>
+            {
+                match self.origin {
+                    Origin::Shuffle(_, readers) => readers & self.held.on,
+                    Origin::Load(..) => 0,
+                }
+            }
             Op::Collective(..) if number == 0 => match (&self.handed, uses.get(1)) {
                 (Some(handed), Some(&data)) => {
                     let held = self.of(data);
@@ -504,9 +439,10 @@ impl Point<'_, '_> {
             }
             Op::Select => self.selected(id, uses),
             Op::ToGeneric(..) | Op::FromGeneric(..) => uses.first().map_or(0, |&address| self.of(address)),
-            op if is_interpreted(op) || matches!(op, Op::Opaque | Op::CompareOther) => {
-                self.computed(op, uses)
-            }
+            op if is_interpreted(op) || matches!(op, Op::Opaque | Op::CompareOther) => match self.need {
+                Need::Undefined => self.computed(op, uses),
+                Need::Certain | Need::Possible => self.depending(id, op, uses),
+            },
             _ => 0,
         }
     }
@@ -515,8 +451,42 @@ impl Point<'_, '_> {
     fn selected(&self, id: InstructionId, uses: &[Value]) -> Lanes {
         let &[a, b, condition] = uses else { return 0 };
         let (holds, fails) = self.truth(id, condition);
+        let (is_same, condition) = (a == b, self.of(condition));
         let (a, b) = (self.of(a), self.of(b));
-        (a & holds | b & fails | a & b) & !self.of(condition)
+        match self.need {
+            Need::Undefined => (a & holds | b & fails | a & b) & !condition,
+            Need::Certain if is_same => a,
+            Need::Certain => a & holds | b & fails | a & b | condition,
+            Need::Possible => a & !fails | b & !holds | condition,
+        }
+    }
+
+    /// The lanes in which the result of an operation depends on it: as far as the other operands are known, they let it through. Of a
+    /// conjunction or disjunction of predicates, each operand may hide the other one.
+    fn depending(&self, id: InstructionId, op: Op, uses: &[Value]) -> Lanes {
+        let once = uses.iter().fold(0, |all, &value| all | self.of(value));
+        if once == 0 {
+            return 0;
+        }
+        let vectors: Vec<Option<Cow<'_, Vector>>> = uses.iter().map(|&value| self.known(id, value)).collect();
+        let through = |&lane: &usize| {
+            let operand = |place: usize| {
+                let value = uses[place];
+                if self.of(value) >> lane & 1 == 1 {
+                    return Operand::Held;
+                }
+                match value {
+                    Value::Integer(value) => Operand::Known(value as u64),
+                    _ => vectors[place]
+                        .as_ref()
+                        .and_then(|vector| vector.at(lane))
+                        .map_or(Operand::Unknown, Operand::Known),
+                }
+            };
+            let operands: Vec<Operand> = (0..uses.len()).map(operand).collect();
+            depends(op, &operands, self.need)
+        };
+        set_of(lanes(once & self.held.on).filter(through))
     }
 
     fn computed(&self, op: Op, uses: &[Value]) -> Lanes {
@@ -565,77 +535,18 @@ fn address(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<(Sy
     Some((symbol, offset?.checked_add(by.into())?))
 }
 
+/// The guard of an instruction: the lanes in which it surely holds, surely fails, and is computed from what is followed.
+#[derive(Clone, Copy)]
+struct GuardTruth {
+    holds: Lanes,
+    fails: Lanes,
+    held: Lanes,
+}
+
 fn guarded(guard: Guard) -> Value {
     if guard.negated {
         Value::Not(guard.register)
     } else {
         Value::Register(guard.register)
     }
-}
-
-/// True if the result of an operation depends on one of its operands, whatever the other, non-constant operands hold.
-fn carries(op: Op, uses: &[Value], place: usize) -> bool {
-    let is_constant = |value: &Value| matches!(value, Value::Integer(_));
-    let others = || uses.iter().enumerate().filter(|(at, _)| *at != place);
-    if matches!(op, Op::Opaque | Op::CompareOther) {
-        // Of three operands, the first may be scaled or picked by the others.
-        return uses.len() <= 2 || place == 2;
-    }
-    if others().all(|(_, value)| is_constant(value)) {
-        return varies(op, uses, place);
-    }
-    match op {
-        Op::Copy | Op::Convert { .. } | Op::Pack(_) => true,
-        Op::Binary(op, _) => matches!(
-            op,
-            BinaryOp::Add
-                | BinaryOp::Sub
-                | BinaryOp::Xor
-                | BinaryOp::MinSigned
-                | BinaryOp::MinUnsigned
-                | BinaryOp::MaxSigned
-                | BinaryOp::MaxUnsigned
-        ),
-        Op::MulAdd(..) => place == 2,
-        Op::Compare(_, _, Logic::None) => true,
-        _ => false,
-    }
-}
-
-/// True if an operation gives different results for different values of one operand, where all others are constant.
-fn varies(op: Op, uses: &[Value], place: usize) -> bool {
-    const TRIED: [u64; 6] = [
-        0,
-        1,
-        0x5555_5555_5555_5555,
-        0x7fff_ffff,
-        u64::MAX,
-        0xaaaa_aaaa_aaaa_aaaa,
-    ];
-    if matches!(op, Op::Copy | Op::Pack(_) | Op::Unpack(_)) {
-        return true;
-    }
-    let outcome = |tried: u64| {
-        let values: Vec<u64> = uses
-            .iter()
-            .enumerate()
-            .map(|(at, value)| match value {
-                _ if at == place => tried,
-                Value::Integer(value) => *value as u64,
-                _ => 0,
-            })
-            .collect();
-        evaluate(op, &values)
-    };
-    let constants = uses.iter().filter_map(|value| match value {
-        Value::Integer(value) => Some(*value as u64),
-        _ => None,
-    });
-    // A comparison changes beside what it compares with.
-    let beside = constants.flat_map(|value| [value, value.wrapping_add(1)]);
-    let first = outcome(TRIED[0]);
-    TRIED
-        .into_iter()
-        .chain(beside)
-        .any(|tried| outcome(tried) != first)
 }

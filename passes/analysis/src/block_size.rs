@@ -1,0 +1,155 @@
+//! What the code of a kernel shows of the number of threads in its blocks, where nobody states it.
+//!
+//! ```text
+//! test k      a branch that thread 0 certainly comes to, which threads up to k - 1 take one way and those from k on the other: it decides
+//!             nothing in blocks of up to k threads, so that whoever wrote it has larger ones
+//! test 1      the kernel reads the number of a thread at all
+//! no test     the test before a loop that threads go through in steps of the block's size: `for (i = threadIdx.x; i < 100; i += blockDim.x)`
+//!             is right in every block, and compilers test before the loop
+//! ```
+
+use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value};
+
+use crate::certain_paths::CertainPaths;
+use crate::function::Analyses;
+use crate::launches::MAX_BLOCK_THREADS;
+use crate::shared::Shared;
+use crate::threads::Threads;
+
+/// Lanes of a warp.
+const WARP: u32 = 32;
+
+/// The tests of the number of a thread against a constant that a kernel makes: in order, each number of threads `k` once. Those against
+/// multiples of 32 are left out: they tell warps apart, and no more than that is known of the block.
+pub(crate) fn tests(module: &Shared<'_>, function: FunctionId) -> Vec<u32> {
+    let analyses = module.function(function);
+    let Some(body) = &module.module.function(function).body else {
+        return Vec::new();
+    };
+    let kernel = Kernel {
+        body,
+        analyses,
+        paths: CertainPaths { body, analyses },
+    };
+    let guards = body
+        .instructions
+        .iter()
+        .enumerate()
+        .filter_map(|(at, instruction)| {
+            let guard = instruction.guard?;
+            Some((InstructionId::new(at), guard.register))
+        });
+    let mut tests: Vec<u32> = guards
+        .filter_map(|(at, predicate)| {
+            let test = kernel.test(Value::Register(predicate))?;
+            kernel.is_telling(at).then_some(test)
+        })
+        .collect();
+    // In a block of one thread, its number is known.
+    let is_number = |value: &Value| matches!(value, Value::Special(Special::Tid(0) | Special::LaneId));
+    if body
+        .instructions
+        .iter()
+        .any(|one| body.uses(one).iter().any(is_number))
+    {
+        tests.push(1);
+    }
+    tests.sort_unstable();
+    tests.dedup();
+    tests
+}
+
+struct Kernel<'a, 'm> {
+    body: &'a Body<'m>,
+    analyses: &'a Analyses<'m>,
+    paths: CertainPaths<'a, 'm>,
+}
+
+impl Kernel<'_, '_> {
+    /// The first thread for which a predicate is not what it is for thread 0, where it stays so for all later ones.
+    fn test(&self, predicate: Value) -> Option<u32> {
+        let constant = self.compared(predicate)?;
+        let value = |thread: u32| self.threads(thread / WARP).at(predicate, thread % WARP);
+        let first = value(0)?;
+        // `<` and `>=` change at the constant, `<=` and `>` behind it.
+        let beside = [constant, constant.checked_add(1)?].into_iter();
+        let mut beside = beside.filter(|k| (1..MAX_BLOCK_THREADS).contains(k) && k % WARP != 0);
+        beside.find(|&k| {
+            value(k - 1) == Some(first)
+                && [k, MAX_BLOCK_THREADS - 1]
+                    .iter()
+                    .all(|&later| value(later) == Some(first ^ 1))
+        })
+    }
+
+    fn threads(&self, warp: u32) -> Threads<'_, '_> {
+        Threads {
+            body: self.body,
+            definitions: self.analyses.definitions(),
+            memory: Some(self.analyses),
+            warp,
+        }
+    }
+
+    /// The constant of the comparison for order that a predicate is, or is the opposite of.
+    fn compared(&self, predicate: Value) -> Option<u32> {
+        let mut constant = None;
+        self.analyses.definitions().trace(self.body, predicate, |at| {
+            let instruction = self.body.instruction(at);
+            match (instruction.op, self.body.uses(instruction)) {
+                (Op::Compare(condition, _, Logic::None), &[one, other, ..])
+                    if !matches!(condition, Condition::Equal | Condition::NotEqual) =>
+                {
+                    constant = match (one, other) {
+                        (Value::Register(_) | Value::Special(_), Value::Integer(value))
+                        | (Value::Integer(value), Value::Register(_) | Value::Special(_)) => {
+                            u32::try_from(value).ok()
+                        }
+                        _ => None,
+                    };
+                    None
+                }
+                (Op::Copy | Op::Unary(..), &[from]) => Some(from),
+                _ => None,
+            }
+        });
+        constant.filter(|constant| *constant < MAX_BLOCK_THREADS)
+    }
+
+    /// True if thread 0 comes to a test, and no loop behind it goes on from its thread in steps of the block's size.
+    fn is_telling(&self, at: InstructionId) -> bool {
+        let block = self.body.block_of(at);
+        let is_ntid = |value: &Value| matches!(value, Value::Special(Special::Ntid(0)));
+        let reads_size = self
+            .body
+            .instructions
+            .iter()
+            .any(|one| self.body.uses(one).iter().any(is_ntid));
+        let is_before_loop = || {
+            reads_size
+                && self
+                    .body
+                    .successors(block)
+                    .iter()
+                    .any(|&next| self.leads_loop(block, next))
+        };
+        self.paths.comes(&self.threads(0), 0, block) && !is_before_loop()
+    }
+
+    /// True if a loop lies in what a branch guards: the code that one of its successors dominates.
+    fn leads_loop(&self, branch: BlockId, successor: BlockId) -> bool {
+        let dominators = self.analyses.dominators();
+        let post = self.analyses.post_dominators();
+        if post.dominates(successor, branch) {
+            return false;
+        }
+        let blocks = (0..self.body.blocks.len()).map(BlockId::new);
+        blocks
+            .filter(|&block| dominators.dominates(successor, block))
+            .any(|block| {
+                // An edge to a block that dominates its source.
+                let mut targets = self.body.successors(block).iter();
+                targets.any(|&target| dominators.dominates(target, block))
+            })
+    }
+}

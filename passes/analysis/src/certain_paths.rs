@@ -1,0 +1,47 @@
+//! Blocks that a thread certainly comes to, as far as the number of the thread decides its branches.
+//!
+//! ```text
+//! comes(l, b)  b is the entry; or comes(l, d) holds of its immediate dominator d, and b post-dominates d, or the branch at the
+//!              end of d is decided in lane l and b is, or post-dominates, the block that it leads to
+//! ```
+
+use ptxcheck_ir::{BlockId, Body, Op, Value};
+
+use crate::function::Analyses;
+use crate::threads::Threads;
+
+/// The paths of a kernel whose calls come back and whose ends have no guard.
+#[derive(Clone, Copy)]
+pub(crate) struct CertainPaths<'a, 'm> {
+    pub(crate) body: &'a Body<'m>,
+    pub(crate) analyses: &'a Analyses<'m>,
+}
+
+impl CertainPaths<'_, '_> {
+    /// True if a lane that executes the kernel certainly comes to a block.
+    pub(crate) fn comes(&self, threads: &Threads<'_, '_>, lane: u32, mut block: BlockId) -> bool {
+        let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
+        while block.index() != 0 {
+            let Some(above) = dominators.immediate(block) else {
+                return false;
+            };
+            if !post.dominates(block, above) {
+                let chosen = self.chosen(threads, lane, above);
+                if !chosen.is_some_and(|chosen| chosen == block || post.dominates(block, chosen)) {
+                    return false;
+                }
+            }
+            block = above;
+        }
+        true
+    }
+
+    /// The block that a lane goes on to from the end of another, where its branch is decided.
+    fn chosen(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<BlockId> {
+        let (_, last) = self.body.block(block).next_back()?;
+        let guard = last.guard.filter(|_| last.op == Op::Branch)?;
+        let holds = threads.at(Value::Register(guard.register), lane)? & 1 == 1;
+        let way = usize::from(holds == guard.negated);
+        self.body.successors(block).get(way).copied()
+    }
+}

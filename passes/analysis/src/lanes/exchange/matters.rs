@@ -1,0 +1,210 @@
+//! Clashes whose order matters: another order changes a value that somebody uses.
+//!
+//! ```text
+//! read          the lane that reads certainly uses the value: compilers load before they branch, and drop what they have read
+//! two writes    something may read the bytes after the writes
+//! strong pair   both accesses are strong, and to the same bytes: no data race. Relaxed pairs do not matter; volatile ones do where a lane
+//!               uses what it reads for more than to end the loop that it reads in, which is how code waits
+//! ```
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::clashes::{ByLane, Clash};
+use super::found::Object;
+use super::touches::{self, Touch, Touches};
+use crate::lanes::flow::Flow;
+use crate::lanes::graph::NodeKind;
+use crate::lanes::placement::Placement;
+use crate::lanes::uses::{LoadUsers, certain_users_of_load};
+use crate::lanes::value::{Lanes, lanes, set_of};
+use crate::lanes::verdict::{Call, call};
+use crate::limits::{MAX_USE_STEPS, MAX_USE_STEPS_OF_ONE};
+use crate::slots::Effect;
+use ptxcheck_ir::{AccessKind, Collective, InstructionId, Op, Semantics, Space, Value};
+
+/// Leaves the clashes of a solution that certainly matter, with the lanes for which they do. `entry`: the lanes that surely begin together.
+pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lanes, clashes: &mut Vec<Clash>) {
+    if clashes.is_empty() {
+        return;
+    }
+    let readers = readers(touches, clashes);
+    let users = users(flow, entry, readers, touches);
+    let is_of_writes = |clash: &Clash| touches.all[clash.other].is_store;
+    let reads = if clashes.iter().any(is_of_writes) {
+        open_reads(flow, touches)
+    } else {
+        Vec::new()
+    };
+    clashes.retain_mut(|clash| {
+        let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
+        let is_volatile = [write, other]
+            .iter()
+            .all(|touch| touch.semantics == Semantics::Volatile);
+        if other.is_store {
+            without_strong(write, other, &mut clash.lanes);
+            return has_some(&clash.lanes) && may_be_read(flow, touches, &reads, clash);
+        }
+        if !is_volatile {
+            without_strong(write, other, &mut clash.lanes);
+        }
+        let used = users.get(&clash.other).copied().unwrap_or_default();
+        let used = if is_volatile {
+            used.lanes & !used.ending
+        } else {
+            used.lanes
+        };
+        for others in &mut clash.lanes {
+            *others &= used;
+        }
+        has_some(&clash.lanes)
+    });
+}
+
+fn has_some(lanes: &ByLane) -> bool {
+    lanes.iter().any(|lanes| *lanes != 0)
+}
+
+/// By access that reads, the lanes that clash there.
+fn readers(touches: &Touches, clashes: &[Clash]) -> FxHashMap<usize, Lanes> {
+    let mut readers: FxHashMap<usize, Lanes> = FxHashMap::default();
+    for clash in clashes.iter().filter(|clash| !touches.all[clash.other].is_store) {
+        let lanes = clash.lanes.iter().fold(0, |all, lanes| all | lanes);
+        *readers.entry(clash.other).or_default() |= lanes;
+    }
+    readers
+}
+
+/// By access that reads, with the lanes in question: those that use what they read.
+fn users(
+    flow: &mut Flow<'_>,
+    entry: Lanes,
+    readers: FxHashMap<usize, Lanes>,
+    touches: &Touches,
+) -> FxHashMap<usize, LoadUsers> {
+    if readers.is_empty() {
+        return FxHashMap::default();
+    }
+    let shuffles = flow
+        .order
+        .nodes
+        .iter()
+        .copied()
+        .filter(|&node| is_reached(flow, node, NodeKind::Collective));
+    let shuffles: Vec<u32> = shuffles.collect();
+    let shuffles = shuffles.into_iter().filter_map(|node| call(flow, node));
+    let shuffles: Vec<Call> = shuffles
+        .filter(|call| matches!(call.kind, Collective::Shuffle(_)))
+        .collect();
+    let flow = &*flow;
+    let mut placement = Placement::new(flow, entry, &FxHashSet::default());
+    let mut left = MAX_USE_STEPS;
+    let all = readers.into_iter().map(|(number, lanes)| {
+        let touch = &touches.all[number];
+        let given = left.min(MAX_USE_STEPS_OF_ONE);
+        let mut steps = given;
+        let load = (touch.node, touch.at, lanes);
+        let users = certain_users_of_load(flow, &mut placement, &shuffles, load, &mut steps);
+        left -= given - steps;
+        (number, users.unwrap_or_default())
+    });
+    all.collect()
+}
+
+fn is_reached(flow: &Flow<'_>, node: u32, kind: NodeKind) -> bool {
+    flow.may[node as usize] != 0 && flow.graph.nodes[node as usize].kind == kind
+}
+
+/// Leaves the lanes of a clash that access not exactly the same bytes, if both accesses are strong.
+fn without_strong(write: &Touch, other: &Touch, clash: &mut ByLane) {
+    if !write.is_strong || !other.is_strong || write.bytes != other.bytes {
+        return;
+    }
+    for (writer, others) in clash.iter_mut().enumerate() {
+        let same = lanes(*others).filter(|&lane| other.places[lane] == write.places[writer]);
+        *others &= !set_of(same);
+    }
+}
+
+/// A read of shared memory of which the place is not known in all lanes, or an atomic: its node, and the variable that its address is
+/// computed from, if that is known.
+type OpenRead = (u32, Option<Object>);
+
+fn open_reads(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
+    let nodes: Vec<u32> = flow
+        .order
+        .nodes
+        .iter()
+        .copied()
+        .filter(|&node| flow.may[node as usize] != 0)
+        .collect();
+    let mut open = Vec::new();
+    for node in nodes {
+        let current = &flow.graph.nodes[node as usize];
+        match current.kind {
+            NodeKind::Plain => {}
+            NodeKind::Unknown | NodeKind::Quiet => {
+                open.push((node, None));
+                continue;
+            }
+            NodeKind::Collective | NodeKind::Barrier | NodeKind::Enter(_) => continue,
+        }
+        let context = flow.graph.context(node);
+        let body = context.body;
+        let slots = flow.module.function(context.function).slots();
+        for number in current.instructions.clone() {
+            let at = InstructionId::new(number as usize);
+            let instruction = body.instruction(at);
+            let Op::Access(access) = instruction.op else {
+                continue;
+            };
+            let reads = !matches!(access.kind, AccessKind::Store);
+            let is_shared = matches!(
+                access.space,
+                Space::Shared | Space::SharedCluster | Space::Generic
+            );
+            let is_known = || touches.of(node).any(|number| touches.all[number].at == at);
+            let is_own = matches!(slots.effect(at, instruction), Effect::Load(_));
+            if reads && is_shared && !is_own && !is_known() {
+                let address = body.uses(instruction).first().copied().unwrap_or(Value::Unknown);
+                let object = touches::root(flow, node, at, address).map(|(object, _)| object);
+                open.push((node, object));
+            }
+        }
+    }
+    open
+}
+
+/// True if something after two writes of different values may read the bytes.
+fn may_be_read(flow: &Flow<'_>, touches: &Touches, open: &[OpenRead], clash: &Clash) -> bool {
+    let write = &touches.all[clash.write];
+    let order = flow.order;
+    let is_after = |node: u32| {
+        let first = [clash.write, clash.other].map(|number| touches.all[number].node);
+        first.into_iter().any(|write| {
+            let mut loops = order.loops_of(write);
+            order.rank[node as usize] >= order.rank[write as usize] || loops.any(|of| order.is_in(node, of))
+        })
+    };
+    let writers = (0..).zip(&clash.lanes).filter(|(_, others)| **others != 0);
+    let places: Vec<i64> = writers.map(|(lane, _): (usize, _)| write.places[lane]).collect();
+    let reads_some = |touch: &Touch| {
+        let is_part = |object: Object| matches!(object, Object::Part(_));
+        if touch.object != write.object {
+            return is_part(touch.object) || is_part(write.object);
+        }
+        lanes(touch.may).any(|lane| {
+            let read = touch.places[lane];
+            places.iter().any(|&place| {
+                read < place.saturating_add(i64::from(write.bytes))
+                    && place < read.saturating_add(i64::from(touch.bytes))
+            })
+        })
+    };
+    touches
+        .all
+        .iter()
+        .any(|touch| !touch.is_store && is_after(touch.node) && reads_some(touch))
+        || open
+            .iter()
+            .any(|&(node, object)| is_after(node) && object.is_none_or(|object| object == write.object))
+}

@@ -1,0 +1,159 @@
+//! Findings that hold in every block of more than so many threads, and in none of up to so many.
+//!
+//! Nobody states the block of most kernels, and a multiple of 32 threads is assumed. A kernel that is launched with 16 threads is right
+//! with masks of 16 lanes; one that tests `threadIdx.x < 100` around a barrier is wrong in blocks of more than 100 threads alone:
+//!
+//! ```text
+//! n < 32     a definite finding of the assumed launch that is none in a block of n threads, in which nothing definite is found at all;
+//!            n is the number of lanes of a low mask, or of a test of the thread's number (`block_size`)
+//! n > 32     n is such a test: the warp that it parts has a definite finding that is none in a block of n threads
+//! ```
+//!
+//! Both are checked with blocks of n and of n + 1 threads.
+
+use rustc_hash::FxHashSet;
+
+use super::finding::{LaneFinding, Root, Threshold, key};
+use super::kernel::Kernel;
+use super::launch::{Launch, ShapeSource};
+use super::value::{Lanes, WARP};
+use super::verdict::Problem;
+use crate::block_size;
+use crate::certainty::Certainty;
+use crate::limits::MAX_THRESHOLDS;
+
+impl Kernel<'_> {
+    /// Gives the definite findings about a kernel their thresholds, and adds those of warps beyond the first.
+    pub(super) fn add_thresholds(&self, root: &mut Root) {
+        let is_assumed = |launch: &Launch| launch.shape.is_none() && launch.source == ShapeSource::Assumed;
+        let [launch] = self.layout.launches()[..] else {
+            return;
+        };
+        if !is_assumed(&launch) || launch.is_multidimensional || !self.layout.is_kernel || root.is_unknown {
+            return;
+        }
+        let tests = block_size::tests(self.layout.module, self.layout.function);
+        self.below_a_warp(launch, &tests, root);
+        self.beyond_a_warp(launch, &tests, root);
+    }
+
+    fn below_a_warp(&self, launch: Launch, tests: &[u32], root: &mut Root) {
+        let is_definite = |found: &&LaneFinding| found.issue.certainty == Certainty::Definite;
+        let masks = root.findings.iter().filter(is_definite).filter_map(low_mask);
+        let mut sizes: Vec<u32> = masks.collect();
+        let has_barrier = root
+            .findings
+            .iter()
+            .filter(is_definite)
+            .any(|found| found.issue.problem == Problem::SkippedBarrier);
+        if has_barrier {
+            sizes.extend(tests.iter().copied().filter(|test| *test < WARP as u32));
+        }
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        sizes.dedup();
+        for size in sizes.into_iter().take(MAX_THRESHOLDS) {
+            let (Some(at), Some(beyond)) =
+                (self.definite_in(launch, size), self.definite_in(launch, size + 1))
+            else {
+                return;
+            };
+            if !at.is_empty() {
+                continue;
+            }
+            for found in root
+                .findings
+                .iter_mut()
+                .filter(|found| found.issue.certainty == Certainty::Definite)
+            {
+                if beyond.contains(&(found.issue.node, found.issue.problem)) {
+                    found.above = Some(Threshold {
+                        threads: size,
+                        is_exceeded: tests.iter().any(|test| *test >= size),
+                    });
+                }
+            }
+            return;
+        }
+    }
+
+    fn beyond_a_warp(&self, launch: Launch, tests: &[u32], root: &mut Root) {
+        let most = launch.most.unwrap_or(u32::MAX);
+        let beyond = tests
+            .iter()
+            .copied()
+            .filter(|test| (WARP as u32..most).contains(test));
+        for test in beyond.take(MAX_THRESHOLDS) {
+            let warp = test / WARP as u32;
+            let Some((verdict, _)) = self.solved(launch, Some(warp), Certainty::Definite) else {
+                return;
+            };
+            let known: FxHashSet<(u32, Problem)> = definite(root).collect();
+            let issues = verdict.issues.into_iter().filter(|issue| {
+                issue.certainty == Certainty::Definite && !known.contains(&(issue.node, issue.problem))
+            });
+            let issues: Vec<_> = issues.collect();
+            if issues.is_empty() {
+                continue;
+            }
+            let (Some(at), Some(past)) = (self.definite_in(launch, test), self.definite_in(launch, test + 1))
+            else {
+                return;
+            };
+            for issue in issues {
+                let key = (issue.node, issue.problem);
+                if at.contains(&key) || !past.contains(&key) {
+                    continue;
+                }
+                root.findings
+                    .retain(|found| (found.issue.node, found.issue.problem) != key);
+                root.findings.push(LaneFinding {
+                    issue,
+                    warps: vec![warp],
+                    more: 0,
+                    above: Some(Threshold {
+                        threads: test,
+                        is_exceeded: true,
+                    }),
+                });
+            }
+        }
+        root.findings.sort_by(|a, b| key(a).cmp(&key(b)));
+    }
+
+    /// What is definite in some warp of a block of so many threads: nodes and problems. `None` if it is too much work.
+    fn definite_in(&self, launch: Launch, threads: u32) -> Option<FxHashSet<(u32, Problem)>> {
+        let launch = Launch {
+            shape: Some([threads, 1, 1]),
+            most: Some(threads),
+            ..launch
+        };
+        let mut all = FxHashSet::default();
+        for warp in 0..launch.warps() {
+            let (verdict, _) = self.solved(launch, Some(warp), Certainty::Definite)?;
+            let issues = verdict
+                .issues
+                .iter()
+                .filter(|issue| issue.certainty == Certainty::Definite);
+            all.extend(issues.map(|issue| (issue.node, issue.problem)));
+        }
+        Some(all)
+    }
+}
+
+fn definite(root: &Root) -> impl Iterator<Item = (u32, Problem)> + '_ {
+    let findings = root
+        .findings
+        .iter()
+        .filter(|found| found.issue.certainty == Certainty::Definite);
+    findings.map(|found| (found.issue.node, found.issue.problem))
+}
+
+/// The number of lanes of a mask that names the lowest ones, fewer than a warp has, in a finding about lanes that it does not name.
+fn low_mask(found: &LaneFinding) -> Option<u32> {
+    let mask: Lanes = found
+        .issue
+        .mask
+        .filter(|_| found.issue.problem == Problem::NotNamed)?;
+    let is_low = mask != 0 && mask != Lanes::MAX && mask & mask.wrapping_add(1) == 0;
+    is_low.then(|| mask.count_ones())
+}

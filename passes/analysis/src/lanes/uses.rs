@@ -1,0 +1,385 @@
+//! Uses of one value: whether what an instruction has read matters to anybody.
+//!
+//! A value that a shuffle reads from a lane that does not take part is undefined; the behaviour is defined as long as nobody uses the
+//! value (PTX ISA, `shfl.sync`). A load that lanes make too early is no defect where none of them uses what it read: compilers load before
+//! they branch, and drop the value with a select. A use is: an address, a mask, a source lane, a branch, what is stored to memory that
+//! others see, what a function outside of the module is passed.
+//!
+//! ```text
+//! on(n)       lanes that may be at n, having passed the origin and used nothing since
+//! held(n, x)  of these, the lanes in which x certainly holds something that was computed from what was read
+//! used(n)     of these, the lanes that use some x at n in which they hold it
+//! on(s)     ∪= edge ∩ on(n) ∖ used(n)          held(s, x) ∩= held(n, x), for the lanes that come along
+//! ```
+//!
+//! Lanes for which `on` reaches the end need not use it. A further shuffle hands the value on: lane l holds its result if the
+//! lane s that l reads holds the operand, s is at that shuffle whenever l is, and all paths there lead through the origin.
+//!
+//! [`Need::Possible`] asks the opposite question with the same walk: `held` is a union, and any use counts.
+
+mod carries;
+mod format;
+mod point;
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use self::point::Point;
+use super::copies::Rounds;
+use super::flow::Flow;
+use super::graph::{NONE, Test};
+use super::placement::{Exits, Placement};
+use super::shuffle;
+use super::value::{Lanes, WARP, lanes};
+use super::verdict::Call;
+use crate::variable::FrameVariable;
+use ptxcheck_ir::{Collective, InstructionId, Value};
+
+/// The instruction whose result is followed, and the lanes whose result counts.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// A shuffle, by its node: each time that lanes pass it.
+    Shuffle(u32, Lanes),
+    /// A load in a node: one time that lanes execute it.
+    Load(u32, InstructionId, Lanes),
+}
+
+impl Origin {
+    const fn node(self) -> u32 {
+        match self {
+            Self::Shuffle(node, _) | Self::Load(node, ..) => node,
+        }
+    }
+}
+
+/// What has to be known of a use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// It is certain, and the value used is undefined if the one that was read is.
+    Undefined,
+    /// It is certain that the value is used, and computed from the one that was read.
+    Certain,
+    /// Nothing excludes it.
+    Possible,
+}
+
+/// Lanes and the values that they hold at one point: see the module.
+#[derive(Clone, Default)]
+struct HeldValues {
+    on: Lanes,
+    cells: FxHashMap<(u32, FrameVariable), Lanes>,
+}
+
+impl HeldValues {
+    /// Takes what comes along an edge with some lanes, where the edges into a node may bring any value; true if that changes anything.
+    fn unite(&mut self, lanes: Lanes, from: &Self) -> bool {
+        let mut changed = lanes & !self.on != 0;
+        self.on |= lanes;
+        for (&cell, &theirs) in &from.cells {
+            if theirs & lanes != 0 {
+                let held = self.cells.entry(cell).or_default();
+                changed |= theirs & lanes & !*held != 0;
+                *held |= theirs & lanes;
+            }
+        }
+        changed
+    }
+
+    /// Takes what comes along an edge with some lanes; true if that changes anything.
+    fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
+        let (both, new) = (lanes & self.on, lanes & !self.on);
+        let mut changed = new != 0;
+        self.cells.retain(|cell, held| {
+            let theirs = from.cells.get(cell).copied().unwrap_or(0);
+            let kept = *held & (!both | theirs);
+            changed |= kept != *held;
+            *held = kept;
+            kept != 0
+        });
+        if new != 0 {
+            for (&cell, &theirs) in from.cells.iter().filter(|(_, theirs)| **theirs & new != 0) {
+                *self.cells.entry(cell).or_default() |= theirs & new;
+            }
+        }
+        self.on |= lanes;
+        changed
+    }
+
+    /// Drops cells that no lane still on the way holds.
+    fn restrict(&mut self) {
+        let on = self.on;
+        self.cells.retain(|_, held| {
+            *held &= on;
+            *held != 0
+        });
+    }
+}
+
+/// Further shuffles, which hand values on.
+pub(super) struct Shuffles<'s, 'f, 'p> {
+    /// They, in order; other collectives among them count for nothing.
+    pub calls: &'s [Call],
+    /// The lanes that are there.
+    pub placement: &'s mut Placement<'f, 'p>,
+}
+
+/// The lanes that certainly use an undefined value, among those that pass a shuffle, each time or a later time that they pass it: lanes of
+/// `readers`, which read something undefined there, and lanes that further shuffles hand it to. `None` if `steps`, which instructions and
+/// cells are counted against, are used up.
+pub(super) fn users_of_undefined(
+    flow: &Flow<'_>,
+    shuffles: Shuffles<'_, '_, '_>,
+    (shuffle, readers): (u32, Lanes),
+    steps: &mut usize,
+) -> Option<Lanes> {
+    let origin = Origin::Shuffle(shuffle, readers);
+    let mut walk = Walk::new(flow, Some(shuffles), (origin, Need::Undefined), steps);
+    walk.go()?;
+    Some(walk.used & flow.may[shuffle as usize] & !walk.lost)
+}
+
+/// The lanes that use what a load reads.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LoadUsers {
+    /// The lanes that read, whose value is used by themselves or by those that shuffles hand it to.
+    pub lanes: Lanes,
+    /// Those of them that may only end a loop around the load with it.
+    pub ending: Lanes,
+}
+
+/// Of the lanes `readers`, those whose value a load reads for a use that is certain. `None` if that is too much work.
+pub(super) fn certain_users_of_load(
+    flow: &Flow<'_>,
+    placement: &mut Placement<'_, '_>,
+    calls: &[Call],
+    (node, at, readers): (u32, InstructionId, Lanes),
+    steps: &mut usize,
+) -> Option<LoadUsers> {
+    let mut users = |readers: Lanes, calls: &[Call]| {
+        let shuffles = Shuffles {
+            calls,
+            placement: &mut *placement,
+        };
+        let origin = Origin::Load(node, at, readers);
+        let mut walk = Walk::new(flow, Some(shuffles), (origin, Need::Certain), steps);
+        walk.go()?;
+        let lanes = walk.used & flow.may[node as usize] & !walk.lost;
+        Some(LoadUsers {
+            lanes,
+            ending: lanes & walk.ending,
+        })
+    };
+    let mut all = users(readers, &[])?;
+    all.lanes &= readers;
+    let left = readers & !all.lanes;
+    if left == 0 || calls.is_empty() || users(left, calls)?.lanes == 0 {
+        return Some(all);
+    }
+    for lane in lanes(left) {
+        // Who uses it then is another lane.
+        if users(1 << lane, calls)?.lanes != 0 {
+            all.lanes |= 1 << lane;
+        }
+    }
+    Some(all)
+}
+
+/// The lanes that may use what a load reads in the lanes `readers`; all of them if that is too much work.
+pub(super) fn possible_users_of_load(
+    flow: &Flow<'_>,
+    (node, at, readers): (u32, InstructionId, Lanes),
+    steps: &mut usize,
+) -> Lanes {
+    let origin = Origin::Load(node, at, readers);
+    let mut walk = Walk::new(flow, None, (origin, Need::Possible), steps);
+    match walk.go() {
+        Some(()) => walk.used,
+        None => Lanes::MAX,
+    }
+}
+
+struct Walk<'w, 'a, 'f, 'p> {
+    flow: &'w Flow<'a>,
+    shuffles: Option<Shuffles<'w, 'f, 'p>>,
+    origin: Origin,
+    need: Need,
+    /// The lanes that need not use it.
+    lost: Lanes,
+    /// The lanes that have come to a use.
+    used: Lanes,
+    /// The lanes that have come to a branch out of a loop around the origin that depends on it.
+    ending: Lanes,
+    held: FxHashMap<u32, HeldValues>,
+    /// The nodes to visit, by rank.
+    pending: BTreeSet<u32>,
+    steps: &'w mut usize,
+}
+
+impl<'w, 'a, 'f, 'p> Walk<'w, 'a, 'f, 'p> {
+    fn new(
+        flow: &'w Flow<'a>,
+        shuffles: Option<Shuffles<'w, 'f, 'p>>,
+        (origin, need): (Origin, Need),
+        steps: &'w mut usize,
+    ) -> Self {
+        Self {
+            flow,
+            shuffles,
+            origin,
+            need,
+            lost: 0,
+            used: 0,
+            ending: 0,
+            held: FxHashMap::default(),
+            pending: BTreeSet::new(),
+            steps,
+        }
+    }
+}
+
+impl Walk<'_, '_, '_, '_> {
+    /// Follows the value to all of its uses; `None` if the steps are used up.
+    fn go(&mut self) -> Option<()> {
+        let flow = self.flow;
+        let here = flow.may[self.origin.node() as usize];
+        let start = HeldValues {
+            on: here,
+            cells: FxHashMap::default(),
+        };
+        match self.origin {
+            Origin::Shuffle(node, _) => {
+                self.held.insert(node, start);
+                self.pending.insert(flow.order.rank[node as usize]);
+            }
+            Origin::Load(node, at, readers) => self.after_load((node, at, readers), start)?,
+        }
+        while here & !self.lost != 0
+            && let Some(rank) = self.pending.pop_first()
+        {
+            self.node(flow.order.nodes[rank as usize])?;
+        }
+        Some(())
+    }
+
+    fn node(&mut self, node: u32) -> Option<()> {
+        let held = self.held.get(&node)?.clone();
+        let all = self.flow.graph.nodes[node as usize].instructions.clone();
+        self.instructions(node, held, all)
+    }
+
+    /// Goes on after the load that is the origin, with what it has read.
+    fn after_load(
+        &mut self,
+        (node, at, readers): (u32, InstructionId, Lanes),
+        start: HeldValues,
+    ) -> Option<()> {
+        let mut held = start;
+        let context = self.flow.graph.context(node);
+        for result in context.body.results(context.body.instruction(at)) {
+            if let Value::Register(register) = *result {
+                let cell = (context.home, FrameVariable::register(register));
+                held.cells.insert(cell, readers);
+            }
+        }
+        let end = self.flow.graph.nodes[node as usize].instructions.end;
+        self.instructions(node, held, at.index() as u32 + 1..end)
+    }
+
+    /// Passes instructions of a node, and hands what lanes hold at its end to its successors.
+    fn instructions(&mut self, node: u32, held: HeldValues, range: std::ops::Range<u32>) -> Option<()> {
+        let flow = self.flow;
+        let graph = flow.graph;
+        let cost = 1 + range.len() + held.cells.len();
+        *self.steps = self.steps.checked_sub(cost)?;
+        let handed = self.handed(node);
+        let mut point = Point::new(flow, node, (self.origin, self.need), handed, held);
+        for number in range {
+            point.instruction(InstructionId::new(number as usize));
+        }
+        let current = &graph.nodes[node as usize];
+        let used_before = point.used;
+        match current.test {
+            Test::None => {}
+            Test::Guard(guard) => point.uses(Value::Register(guard.register)),
+            Test::Table(index, guard) => {
+                point.uses(index);
+                if let Some(guard) = guard {
+                    point.uses(Value::Register(guard.register));
+                }
+            }
+        }
+        if self.ends_loop(node) {
+            self.ending |= point.used & !used_before;
+        }
+        self.used |= point.used;
+        let mut held = point.held;
+        held.restrict();
+        if held.cells.is_empty() {
+            self.lost |= held.on;
+        }
+        held.on &= !self.lost;
+        for edge in current.edges.clone() {
+            let lanes = flow.edges[edge as usize] & held.on;
+            let target = graph.targets[edge as usize];
+            if lanes == 0 {
+                continue;
+            }
+            let rank = flow.order.rank[target as usize];
+            if target == graph.exit || rank == NONE {
+                self.lost |= lanes;
+                continue;
+            }
+            *self.steps = self.steps.checked_sub(1 + held.cells.len())?;
+            let into = self.held.entry(target).or_default();
+            let has_changed = match self.need {
+                Need::Possible => into.unite(lanes, &held),
+                Need::Undefined | Need::Certain => into.merge(lanes, &held),
+            };
+            if has_changed {
+                self.pending.insert(rank);
+            }
+        }
+        Some(())
+    }
+
+    /// True if an edge of a node leaves a loop around the origin.
+    fn ends_loop(&self, node: u32) -> bool {
+        let (graph, order, origin) = (self.flow.graph, self.flow.order, self.origin.node());
+        graph.successors(node).any(|target| {
+            let is_apart =
+                |rounds: &Rounds| rounds.is_in(origin) && rounds.is_in(node) && !rounds.is_in(target);
+            order.left(node, target).any(|of| order.is_in(origin, of))
+                || graph.rounds.as_ref().is_some_and(is_apart)
+        })
+    }
+
+    /// Lanes that read through a further shuffle, if the node is one.
+    fn handed(&mut self, node: u32) -> Option<Handed> {
+        let order = self.flow.order;
+        let rank = |node: u32| order.rank[node as usize];
+        let origin = self.origin.node();
+        if node == origin || !order.dominates(origin, node) {
+            return None;
+        }
+        let shuffles = self.shuffles.as_mut()?;
+        let number = shuffles
+            .calls
+            .binary_search_by_key(&rank(node), |call| rank(call.node))
+            .ok()?;
+        let call = &shuffles.calls[number];
+        let (Collective::Shuffle(mode), Some(source), Some(control)) =
+            (call.kind, &call.source, &call.control)
+        else {
+            return None;
+        };
+        let must = shuffles.placement.must(node, Exits::All);
+        Some(std::array::from_fn(|lane| {
+            let from = shuffle::source(mode, lane, source.at(lane)?, control.at(lane)?);
+            (from == lane || must >> from & 1 == 1).then_some(from as u8)
+        }))
+    }
+}
+
+/// By lane, the lane that it reads, if that is known and certainly takes part.
+type Handed = [Option<u8>; WARP];
