@@ -10,7 +10,7 @@ pub use crate::drivers::{
 use crate::forecast::Gpu;
 use crate::inventory::Stub;
 use crate::names;
-use crate::patterns::Pattern;
+use crate::patterns::{Pattern, Written};
 use crate::release::{Comparison, Files, Ratchet};
 
 /// The policy of an audit. Empty: nothing is asked.
@@ -26,6 +26,8 @@ pub struct Policy {
     pub allow_jit: Option<Vec<Gpu>>,
     /// Most bytes of PTX of a file that the driver may compile for one GPU.
     pub max_jit_bytes: Option<u64>,
+    /// Where these two are written.
+    pub jit_written: JitWritten,
     /// Kernels that have no body in the image that a GPU loads.
     pub stubs: StubPolicy,
     /// Kernels that are not there for some GPUs, and why that is meant so.
@@ -49,6 +51,15 @@ pub struct Policy {
     /// Figures that may only get better. No shard of a release can be held against them.
     #[serde(skip)]
     pub ratchet: Option<PinnedFigures>,
+}
+
+/// Where a configuration says what the driver may compile; `None` for options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JitWritten {
+    /// `allow-jit`.
+    pub allow: Option<Written>,
+    /// `max-jit`.
+    pub max: Option<Written>,
 }
 
 /// Figures that may only get better.
@@ -83,6 +94,8 @@ pub struct Budget {
     pub max_shared_bytes: Option<u64>,
     /// Most bytes of machine code of a kernel.
     pub max_code_bytes: Option<u64>,
+    /// Where it is written, if that is a file.
+    pub written: Option<Written>,
 }
 
 impl Budget {
@@ -155,17 +168,23 @@ pub struct ByDesign {
     pub gpus: Vec<Gpu>,
     /// Why it is all right.
     pub reason: String,
+    /// Where it is written, if that is a file.
+    pub written: Option<Written>,
+}
+
+impl ByDesign {
+    /// True if it is about a GPU.
+    #[must_use]
+    pub fn is_for(&self, gpu: Gpu) -> bool {
+        self.gpus.is_empty() || self.gpus.contains(&gpu)
+    }
 }
 
 impl Policy {
     /// True if the policy says that a kernel need not be there for a GPU.
     #[must_use]
     pub fn is_by_design(&self, kernel: &str, gpu: Gpu) -> bool {
-        let mut entries = self
-            .by_design
-            .iter()
-            .filter(|entry| entry.gpus.is_empty() || entry.gpus.contains(&gpu))
-            .peekable();
+        let mut entries = self.by_design.iter().filter(|entry| entry.is_for(gpu)).peekable();
         if entries.peek().is_none() {
             return false;
         }
@@ -176,12 +195,32 @@ impl Policy {
     }
 }
 
+/// Threads of the largest block (CUDA Programming Guide, Compute Capabilities).
+pub const MAX_BLOCK_THREADS: u32 = 1024;
+
+/// Registers of a thread: the fewest and the most that a budget can leave (CUDA Programming Guide, Compute Capabilities).
+pub const THREAD_REGISTERS: std::ops::RangeInclusive<u64> = 1..=255;
+
+/// Targets that are no GPU from Maxwell on: older ones, and Thor as CUDA 12 numbers it.
+const OTHER_TARGETS: [u32; 7] = [20, 21, 30, 32, 35, 37, 101];
+
+/// The first targets with `a` and with `f` (PTX ISA, .target).
+const FIRST_SPECIFIC: u32 = 90;
+const FIRST_OF_FAMILY: u32 = 100;
+
 /// A text that is no target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no target such as `90` or `90a`")]
-pub struct NoTarget(String);
+#[non_exhaustive]
+pub enum NoTarget {
+    /// It is not written like one.
+    #[error("`{0}` is no target such as `90` or `90a`")]
+    Malformed(String),
+    /// No toolkit compiles for it.
+    #[error("there is no target `sm_{0}`")]
+    Unknown(String),
+}
 
-/// A target as policies name it, `90` or `90a`; `sm_90` is taken, too.
+/// A target as policies name it, `90` or `90a`; `sm_90` is taken, too. Numbers above those that are known are taken.
 ///
 /// # Errors
 ///
@@ -192,19 +231,34 @@ pub struct NoTarget(String);
 ///
 /// assert_eq!(target("sm_90a")?, "90a");
 /// assert_eq!(target("turing").unwrap_err().to_string(), "`turing` is no target such as `90` or `90a`");
+/// assert_eq!(target("81").unwrap_err().to_string(), "there is no target `sm_81`");
 /// assert_eq!("550.54.14".parse::<Driver>()?, Driver(550, 54, 14));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn target(text: &str) -> Result<String, NoTarget> {
+    let malformed = || NoTarget::Malformed(text.to_owned());
     let bare = text
         .strip_prefix("sm_")
         .or_else(|| text.strip_prefix("compute_"))
         .unwrap_or(text);
     let digits = bare.strip_suffix(['a', 'f']).unwrap_or(bare);
     let is_target = (2..=3).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_target
-        .then(|| bare.to_owned())
-        .ok_or_else(|| NoTarget(text.to_owned()))
+    if !is_target {
+        return Err(malformed());
+    }
+    let number: u32 = digits.parse().map_err(|_| malformed())?;
+    let newest = Gpu::all().map(Gpu::number).max().unwrap_or_default();
+    let is_known = number > newest || Gpu::of_number(number).is_some() || OTHER_TARGETS.contains(&number);
+    let first = match bare.strip_prefix(digits) {
+        Some("a") => FIRST_SPECIFIC,
+        Some("f") => FIRST_OF_FAMILY,
+        _ => 0,
+    };
+    if is_known && number >= first {
+        Ok(bare.to_owned())
+    } else {
+        Err(NoTarget::Unknown(bare.to_owned()))
+    }
 }
 
 #[cfg(test)]
@@ -215,7 +269,10 @@ mod tests {
     fn targets_are_numbers_with_a_suffix() {
         assert_eq!(target("sm_90a").as_deref(), Ok("90a"));
         assert_eq!(target("120").as_deref(), Ok("120"));
-        for wrong in ["", "9", "ninety", "90b", "sm_", "9000"] {
+        assert_eq!(target("compute_130f").as_deref(), Ok("130f"));
+        for wrong in [
+            "", "9", "ninety", "90b", "sm_", "9000", "81", "010", "80a", "90f", "sm_105",
+        ] {
             assert!(target(wrong).is_err(), "{wrong}");
         }
     }
@@ -228,6 +285,7 @@ mod tests {
                 kernels: vec![Pattern::name("tma::*").unwrap()],
                 gpus: vec![gpu(80)],
                 reason: "needs TMA".to_owned(),
+                written: None,
             }],
             ..Policy::default()
         };

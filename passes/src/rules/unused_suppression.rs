@@ -3,7 +3,9 @@
 //! With `--strict-config`, reports what the configuration and comments say of findings that are not there: exceptions (`[[allow]]`,
 //! `// ptxcheck: allow(…)`) that suppress nothing, comments that do not count because they have no reason or name no rule,
 //! patterns of paths and kernels that nothing fits, assumptions about parameters that no kernel has, and lines of a baseline
-//! (`--baseline`) that no longer occur. `audit`, which has the option, too, reports exceptions for rules about images, and lines of a baseline that an audit wrote.
+//! (`--baseline`) that no longer occur. `audit`, which has the option, too, reports exceptions for rules about images, lines of a baseline that
+//! an audit wrote, and parts of the policy that nothing is for: patterns that no kernel fits, budgets that limit nothing or are for targets without
+//! machine code, GPUs that are not among `gpus`, and `by-design` for kernels that load everywhere.
 //!
 //! ## Why is this bad?
 //!

@@ -5,6 +5,7 @@ mod assumptions;
 mod configuration;
 mod headers;
 mod places;
+mod policy;
 mod suppress;
 mod unused;
 

@@ -353,7 +353,8 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FROM=TO", value_parser = parse_path_map)]
     pub path_map: Vec<PathMap>,
 
-    /// Report exceptions for rules about images that suppress nothing, and entries of a baseline that no longer occur (PTX906)
+    /// Report exceptions for rules about images that suppress nothing, parts of the policy that nothing is for, and entries of a baseline
+    /// that no longer occur (PTX906)
     #[arg(long)]
     pub strict_config: bool,
 

@@ -2,15 +2,15 @@
 
 use clap::Args;
 use ptxcheck_passes::patterns::Pattern;
-use ptxcheck_passes::policy::{Budget, RequiredBlock};
+use ptxcheck_passes::policy::{Budget, RequiredBlock, THREAD_REGISTERS};
 
 use crate::config;
 
 /// Budgets for the machine code of each kernel.
 #[derive(Debug, Args)]
 pub struct BudgetArgs {
-    /// Most registers of a thread
-    #[arg(long, value_name = "NUMBER", help_heading = "Policy")]
+    /// Most registers of a thread, 1 to 255
+    #[arg(long, value_name = "NUMBER", value_parser = registers, help_heading = "Policy")]
     pub max_registers: Option<u64>,
 
     /// Most bytes of the stack of a thread, as in `512` or `1K`
@@ -44,6 +44,13 @@ impl BudgetArgs {
     }
 }
 
+fn registers(text: &str) -> Result<u64, &'static str> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| THREAD_REGISTERS.contains(number))
+        .ok_or(config::NO_REGISTERS)
+}
+
 fn required_block(text: &str) -> Result<RequiredBlock, String> {
     let (kernels, threads) = match text.rsplit_once('=') {
         Some((pattern, threads)) => (Some(pattern), threads),
@@ -52,9 +59,8 @@ fn required_block(text: &str) -> Result<RequiredBlock, String> {
     let threads: u32 = threads
         .trim()
         .parse()
-        .ok()
-        .filter(|threads| *threads > 0)
-        .ok_or_else(|| format!("`{text}` is no number of threads such as `256` or `gemm*=256`"))?;
+        .map_err(|_| format!("`{text}` is no number of threads such as `256` or `gemm*=256`"))?;
+    let threads = config::block_of(threads)?;
     let kernels = kernels
         .map(Pattern::name)
         .transpose()
@@ -76,7 +82,7 @@ mod tests {
         assert_eq!(read("256"), Ok::<_, ()>((None, 256)));
         assert_eq!(read("gemm*=512"), Ok((Some("gemm*".to_owned()), 512)));
         assert_eq!(read("f<a=b>=64"), Ok((Some("f<a=b>".to_owned()), 64)));
-        for wrong in ["", "0", "gemm*", "gemm*=", "=0", "k=-1", "99999999999"] {
+        for wrong in ["", "0", "gemm*", "gemm*=", "=0", "k=-1", "99999999999", "1025"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

@@ -22,7 +22,7 @@ use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::{self, LevelSetting, Override, Settings};
 
-pub use audit::{driver_of_cuda, parse_gpus, sorted};
+pub use audit::{NO_REGISTERS, block_of, driver_of_cuda, parse_gpus, sorted};
 use file::{File, Params};
 use findings::PatternReader;
 

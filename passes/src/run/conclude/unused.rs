@@ -1,10 +1,11 @@
-//! Unused parts of the configuration: exceptions that suppress nothing, patterns that match nothing (PTX906).
+//! Unused parts of the configuration: exceptions that suppress nothing, patterns and parts of a policy that match nothing (PTX906).
 
 use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::configuration::ConfigurationFindings;
 use super::places::{SpellingCache, frames};
+use super::policy;
 use super::suppress::{CommentFile, Suppressions};
 use crate::comments::Comment;
 use crate::exceptions::Allow;
@@ -67,8 +68,16 @@ impl<'a> UnusedSettings<'a> {
             return Vec::new();
         };
         if settings.images_only {
-            // Comments, patterns and the other exceptions are for checks.
-            return self.unused_exceptions(suppressions, &make);
+            // Comments, patterns of places and the other exceptions are for checks.
+            let mut findings = self.unused_exceptions(suppressions, &make);
+            let file = settings.file.as_deref().unwrap_or_default();
+            for (message, written) in policy::idle(&settings.policy, inputs, &self.names) {
+                findings.push(match written {
+                    Some(written) => make.in_file(message, file, written),
+                    None => make.without_place(message),
+                });
+            }
+            return findings;
         }
         let mut findings = in_images(inputs, suppressions, &make);
         read_sources_of_kernels(inputs, settings, suppressions);

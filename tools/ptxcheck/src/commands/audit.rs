@@ -165,6 +165,10 @@ fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
     }
     if let Some(lists) = &args.allow_jit {
         policy.allow_jit = Some(GpuList::all(lists));
+        policy.jit_written.allow = None;
+    }
+    if args.max_jit.is_some() {
+        policy.jit_written.max = None;
     }
     policy.max_jit_bytes = args.max_jit.or(policy.max_jit_bytes);
     policy.stubs = args.stubs.map_or(policy.stubs, Into::into);

@@ -3,7 +3,9 @@
 use std::str::FromStr as _;
 
 use ptxcheck_passes::forecast::Gpu;
-use ptxcheck_passes::policy::{self, Budget, ByDesign, Driver, Policy, RequiredBlock, StubPolicy};
+use ptxcheck_passes::policy::{
+    self, Budget, ByDesign, Driver, JitWritten, Policy, RequiredBlock, StubPolicy,
+};
 use toml::Spanned;
 
 use super::file::{
@@ -20,13 +22,13 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
     let by_design = audit
         .by_design
         .iter()
-        .map(|entry| by_design(entry, reader))
+        .map(|entry| by_design(entry.span().start, entry.get_ref(), reader))
         .collect::<Result<_, _>>()?;
     let hidden_symbols = reader.names(audit.hidden_symbols.as_ref())?;
     let budgets = audit
         .budget
         .iter()
-        .map(|entry| budget(entry, reader))
+        .map(|entry| budget(entry.span().start, entry.get_ref(), reader))
         .collect::<Result<_, _>>()?;
     let required_blocks = required_blocks(audit, reader)?;
     let target = |text: (usize, &str)| reader.read(text, policy::target);
@@ -51,6 +53,16 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
             .map(|list| gpus(Some(list), reader))
             .transpose()?,
         max_jit_bytes: audit.max_jit.as_ref().map(spelt).map(size).transpose()?,
+        jit_written: JitWritten {
+            allow: audit
+                .allow_jit
+                .as_ref()
+                .map(|list| reader.written(list.span().start)),
+            max: audit
+                .max_jit
+                .as_ref()
+                .map(|text| reader.written(text.span().start)),
+        },
         stubs: match audit.stubs {
             None | Some(StubsWord::AllowTrap) => StubPolicy::AllowTrap,
             Some(StubsWord::Deny) => StubPolicy::Deny,
@@ -69,8 +81,13 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
     })
 }
 
-fn budget(entry: &BudgetEntry, reader: &mut PatternReader<'_>) -> Result<Budget, FileError> {
+fn budget(at: usize, entry: &BudgetEntry, reader: &mut PatternReader<'_>) -> Result<Budget, FileError> {
     let kernels = reader.names(entry.kernels.as_ref())?;
+    if let Some(number) = &entry.max_registers
+        && !policy::THREAD_REGISTERS.contains(number.get_ref())
+    {
+        return Err(reader.error(number.span().start, NO_REGISTERS));
+    }
     let size =
         |text: Option<&Spanned<String>>| text.map(|text| reader.read(spelt(text), parse_size)).transpose();
     Ok(Budget {
@@ -78,10 +95,11 @@ fn budget(entry: &BudgetEntry, reader: &mut PatternReader<'_>) -> Result<Budget,
         targets: texts(entry.targets.as_ref())
             .map(|text| reader.read(text, policy::target))
             .collect::<Result<_, _>>()?,
-        max_registers: entry.max_registers,
+        max_registers: entry.max_registers.as_ref().map(|number| *number.get_ref()),
         max_stack_bytes: size(entry.max_stack.as_ref())?,
         max_shared_bytes: size(entry.max_shared.as_ref())?,
         max_code_bytes: size(entry.max_code.as_ref())?,
+        written: Some(reader.written(at)),
     })
 }
 
@@ -90,18 +108,37 @@ fn required_blocks(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Vec<
     entries
         .map(|(pattern, threads)| {
             let kernels = reader.name(pattern.span().start, pattern.get_ref())?;
-            if *threads.get_ref() == 0 {
-                return Err(reader.error(threads.span().start, "a block has at least one thread"));
-            }
+            let threads = block_of(*threads.get_ref())
+                .map_err(|problem| reader.error(threads.span().start, problem))?;
             Ok(RequiredBlock {
                 kernels: Some(kernels),
-                threads: *threads.get_ref(),
+                threads,
             })
         })
         .collect()
 }
 
-fn by_design(entry: &ByDesignEntry, reader: &mut PatternReader<'_>) -> Result<ByDesign, FileError> {
+/// The problem of a budget without or with too many registers.
+pub const NO_REGISTERS: &str = "a thread has 1 to 255 registers";
+
+/// The threads of a block.
+///
+/// # Errors
+///
+/// A sentence, if no block has so many.
+pub fn block_of(threads: u32) -> Result<u32, &'static str> {
+    match threads {
+        0 => Err("a block has at least one thread"),
+        1..=policy::MAX_BLOCK_THREADS => Ok(threads),
+        _ => Err("a block has at most 1024 threads"),
+    }
+}
+
+fn by_design(
+    at: usize,
+    entry: &ByDesignEntry,
+    reader: &mut PatternReader<'_>,
+) -> Result<ByDesign, FileError> {
     let reason = entry.reason.get_ref().trim();
     if reason.is_empty() {
         return Err(reader.error(entry.reason.span().start, "the reason is missing"));
@@ -110,6 +147,7 @@ fn by_design(entry: &ByDesignEntry, reader: &mut PatternReader<'_>) -> Result<By
         kernels: reader.names(Some(&entry.kernel))?,
         gpus: gpus(entry.gpu.as_ref(), reader)?,
         reason: reason.to_owned(),
+        written: Some(reader.written(at)),
     })
 }
 

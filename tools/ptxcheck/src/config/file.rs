@@ -203,13 +203,15 @@ pub(super) struct Audit {
     /// `allow-trap`
     pub stubs: Option<StubsWord>,
     /// Kernels that are not there for some of `gpus`
-    pub by_design: Vec<ByDesignEntry>,
+    #[cfg_attr(test, schemars(with = "Vec<ByDesignEntry>"))]
+    pub by_design: Vec<Spanned<ByDesignEntry>>,
     /// The virtual architecture that machine code is compiled for
     pub virtual_target: Option<VirtualTargetWord>,
     /// The metadata of wheel variants
     pub variants: Option<VariantsWord>,
     /// Budgets for the machine code of kernels
-    pub budget: Vec<BudgetEntry>,
+    #[cfg_attr(test, schemars(with = "Vec<BudgetEntry>"))]
+    pub budget: Vec<Spanned<BudgetEntry>>,
     /// Threads of a block that kernels have to be launchable with, by a pattern of their names, in the image or in C++
     #[cfg_attr(test, schemars(with = "BTreeMap<String, u32>"))]
     pub require_block: BTreeMap<Spanned<String>, Spanned<u32>>,
@@ -228,9 +230,10 @@ pub(super) struct BudgetEntry {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
     pub targets: Option<Spanned<StringList>>,
-    /// Most registers of a thread
+    /// Most registers of a thread, 1 to 255
     #[serde(default)]
-    pub max_registers: Option<u64>,
+    #[cfg_attr(test, schemars(with = "Option<u64>", range(min = 1, max = 255)))]
+    pub max_registers: Option<Spanned<u64>>,
     /// Most bytes of the stack of a thread, as in `512` or `1K`
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
