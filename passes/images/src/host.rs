@@ -1,8 +1,9 @@
-//! The kernels and variables that host code registers with the CUDA runtime, found without disassembly.
+//! The kernels and variables that host code registers with the CUDA runtime.
 //!
 //! * Objects: `__cudaRegisterFunction(handle, stub, name, name, …)` and `__cudaRegisterVar` are called in a row; between
 //!   two calls stand the relocations of the arguments, one of which leads to the name in read-only data.
-//! * Whatever has a symbol table: the stub of a kernel is called `__device_stub_<name>` (nvcc: the mangled name without
+//! * Linked files: the arguments of the calls are read off the instructions (`launch_shapes/registered.rs`).
+//! * Where that is not possible and there is a symbol table: the stub of a kernel is called `__device_stub_<name>` (nvcc: the mangled name without
 //!   its first underscore; clang: the kernel's own mangled name with the prefix before its last part). nvcc names the stubs
 //!   of `extern "C"` kernels as if they were C++, so a stub stands for either.
 //! * Relocatable device code by clang: see `offload_entries.rs`.
@@ -17,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
+use super::launch_shapes::{registered, registers_variables};
 use super::named::{RegisteredName, constant_text};
 use super::stubs::{STUB, kernel_of_stub};
 use super::{launches, offload_entries};
@@ -24,6 +26,9 @@ use crate::host_names::{HostKind, HostNames};
 use crate::kinds::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
 use ptxcheck_common::names::{c_name, normalised};
+
+/// The section of the records that lead the runtime to images.
+const REGISTERED: &str = ".nvFatBinSegment";
 
 /// Adds what an ELF file registers.
 pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
@@ -33,6 +38,7 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     let mut stubs: BTreeSet<String> = BTreeSet::new();
     let mut has_symbols = false;
     let mut calls: FxHashMap<usize, bool> = FxHashMap::default();
+    let mut defined: Vec<(u64, bool)> = Vec::new();
     let mut budget = Budget::of(elf.data());
     for symbol in elf.symbols() {
         has_symbols = true;
@@ -42,15 +48,11 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
         }
         let Ok(name) = symbol.name_bytes() else { continue };
         note(&symbol, name, &mut host.names);
-        if symbol.is_undefined() {
-            match name {
-                b"__cudaRegisterFunction" => {
-                    calls.insert(symbol.index().0, false);
-                }
-                b"__cudaRegisterVar" | b"__cudaRegisterManagedVar" => {
-                    calls.insert(symbol.index().0, true);
-                }
-                _ => {}
+        if let Some(is_variable) = registers_variables(name) {
+            if symbol.is_undefined() {
+                calls.insert(symbol.index().0, is_variable);
+            } else {
+                defined.push((symbol.address(), is_variable));
             }
         } else if name.len() <= MAX_SYMBOL_BYTES && memmem::find(name, STUB.as_bytes()).is_some() {
             stubs.extend(std::str::from_utf8(name).ok().and_then(kernel_of_stub));
@@ -66,7 +68,18 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
             note(&symbol, name, &mut host.names);
         }
     }
-    if !calls.is_empty() {
+    let mut is_read = false;
+    if !elf::is_object(elf) {
+        let has_table = !found.is_empty();
+        let has_images = has_images(elf);
+        let read = has_images
+            .then(|| registered(elf, &defined, &mut budget))
+            .flatten();
+        // Of a table of clang's, the one call registers each entry in turn.
+        is_read = read.as_ref().is_some_and(|read| read.is_all || has_table);
+        host.is_partial |= !is_read && (has_images || elf.sections().next().is_none());
+        found.extend(read.into_iter().flat_map(|read| read.names));
+    } else {
         arguments(elf, &calls, &mut found);
     }
     // The call names a static kernel of relocatable code with its prefix, the stub without; and one of C by its name.
@@ -74,6 +87,9 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     let is_registered = |name: &str| called.contains(name);
     let launchable = launches::unregistered(elf, member, is_registered);
     host.unregistered.extend(launchable);
+    if is_read {
+        stubs.clear();
+    }
     stubs.retain(|stub| !is_registered(&normalised(stub)) && !c_name(stub).is_some_and(is_registered));
     found.extend(stubs.into_iter().map(|name| RegisteredName {
         name,
@@ -99,6 +115,12 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
             is_variable: named.is_variable,
             is_certain: named.is_certain,
         }));
+}
+
+/// True if a linked file has a section with the images that its code registers.
+fn has_images(elf: &Elf<'_>) -> bool {
+    let mut names = elf.sections();
+    names.any(|section| section.name().is_ok_and(|name| name == REGISTERED))
 }
 
 /// Notes what host code defines.

@@ -145,9 +145,12 @@ pub struct Host {
     pub registered: Vec<Registration>,
     /// The kernels that it can launch and does not register, sorted.
     pub unregistered: Vec<Launchable>,
+    /// It may register more than [`Self::registered`] has: the calls could not be read, or not all of them.
+    #[serde(default)]
+    pub is_partial: bool,
     /// A linker is done with it: an executable or shared library.
     pub is_linked: bool,
-    /// It has no symbol table: what it registers is not known.
+    /// It has no symbol table.
     pub is_stripped: bool,
     /// Not serialised: it is asked before. The names that its code defines; of a stripped file, those that other files can refer to.
     #[serde(skip)]

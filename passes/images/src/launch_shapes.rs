@@ -34,6 +34,7 @@ mod events;
 mod kernels;
 mod operands;
 mod program;
+mod registered;
 mod state;
 mod step;
 mod uses;
@@ -55,6 +56,7 @@ use crate::limits::{MAX_HOST_LAUNCHES, MAX_WALK_STEPS};
 use events::Event;
 use kernels::Kernels;
 use program::Program;
+pub(super) use registered::{registered, registers_variables};
 use state::Dims;
 use walk::{Steps, events};
 

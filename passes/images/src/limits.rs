@@ -87,3 +87,6 @@ pub(crate) const MAX_WALK_STEPS: usize = 8 << 20;
 
 /// Most launches of a file that are kept.
 pub(crate) const MAX_HOST_LAUNCHES: usize = 1 << 16;
+
+/// Most instructions that are gone over for the names that the code of a linked file registers.
+pub(crate) const MAX_REGISTRATION_STEPS: usize = 8 << 20;

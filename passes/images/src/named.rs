@@ -27,7 +27,11 @@ pub(super) fn constant_text(elf: &Elf<'_>, symbol: SymbolIndex, offset: i64) -> 
         return None;
     }
     let at = usize::try_from(symbol.address().checked_add_signed(offset)?).ok()?;
-    let rest = section.data().ok()?.get(at..)?;
+    name_in(section.data().ok()?.get(at..)?)
+}
+
+/// The text at the beginning of these bytes, if it can be a name.
+pub(super) fn name_in(rest: &[u8]) -> Option<String> {
     let name = &rest[..memchr::memchr(0, &rest[..rest.len().min(MAX_SYMBOL_BYTES)])?];
     let is_name = name.first().is_some_and(|first| !first.is_ascii_digit())
         && name

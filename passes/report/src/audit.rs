@@ -50,15 +50,16 @@ fn headline(input: &InputReport) -> String {
     if let Some(host) = &input.host {
         let certain = host.registered.iter().filter(|one| one.is_certain);
         let (variables, kernels): (Vec<_>, Vec<_>) = certain.partition(|one| one.is_variable);
-        if !kernels.is_empty() || !variables.is_empty() {
+        // Symbols of stubs that happen to be left say nothing of how many kernels are registered.
+        if host.is_partial {
+            text.push_str(", what host code registers is not known");
+        } else if !kernels.is_empty() || !variables.is_empty() {
             let _ = write!(
                 text,
                 ", host code registers {} and {}",
                 plural(kernels.len() as u64, "kernel"),
                 plural(variables.len() as u64, "variable")
             );
-        } else if host.is_stripped {
-            text.push_str(", stripped: what host code registers is not known");
         }
     }
     text

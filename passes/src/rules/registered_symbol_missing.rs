@@ -38,9 +38,9 @@
 //!
 //! ## Limits
 //!
-//! In objects the arguments of the registering calls are read, in linked files the names of the stubs, which stripped
-//! files lack: of those nothing is reported. Variables are known in objects only. Files with LTO-IR or damaged images are
-//! left out: what those define is not known.
+//! The arguments of the registering calls are read: in objects, and in linked files for x86-64, stripped or not. Of other linked files the
+//! names of stubs tell, where they are left, and of stripped ones nothing is reported. A linked file is held against all of its images, not container by container.
+//! Files with LTO-IR or damaged images are left out: what those define is not known.
 //!
 //! Launched kernels are read off x86-64 code that nvcc made, and off the function that each launch of a kernel template
 //! calls. With an optimised host (`-O1` and more) that function is mostly inlined where it is called, and no trace of the

@@ -136,9 +136,84 @@ pub(super) fn stripped(build: &Build) -> Result<(), String> {
     let document = build.audit("libk.so")?;
     let input = &document["inputs"][0];
     same("stripped", input["host"]["stripped"].as_bool(), Some(true))?;
+    same(
+        "registered",
+        input["host"]["kernels"].as_array().map(Vec::len),
+        Some(3),
+    )?;
     same("kernels", input["kernels"].as_array().map(Vec::len), Some(3))?;
     same("findings", codes(&document), vec![])?;
     same("check", codes(&build.check("libk.so")?), vec!["PTX407"])
+}
+
+/// Sources with kernels of all kinds and with variables, and the numbers of what their host code registers.
+const REGISTERED: [(&str, &str); 3] = [
+    (
+        "a.cu",
+        "template <class T> __global__ void of_type(T *p) { *p = T(1); }\n\
+         extern \"C\" __global__ void of_c(int *p) { *p = 3; }\n\
+         __device__ int numbers[4]; __constant__ float factor; __managed__ int managed;\n\
+         namespace { __global__ void local(int *p) { *p = numbers[0] + int(factor) + managed; } }\n\
+         void run(int *p, double *d) { of_type<<<1, 1>>>(p); of_type<<<1, 1>>>(d); of_c<<<1, 1>>>(p); local<<<1, 1>>>(p); }\n",
+    ),
+    (
+        "b.cu",
+        "__constant__ int table[8]; __global__ void reads(int *p) { *p = table[*p]; }\n\
+         void more(int *p) { reads<<<1, 1>>>(p); }\n",
+    ),
+    (
+        "main.cu",
+        "void run(int *, double *); void more(int *); int main() { run(nullptr, nullptr); more(nullptr); }\n",
+    ),
+];
+
+/// The calls that register kernels and variables are read in libraries and programs, with symbols and without.
+pub(super) fn registered(build: &Build) -> Result<(), String> {
+    for (name, text) in REGISTERED {
+        build.write(name, text)?;
+    }
+    for options in [
+        "-shared -Xcompiler -fPIC,-O0 -cudart static a.cu b.cu",
+        "-shared -Xcompiler -fPIC,-O2 -cudart static a.cu b.cu",
+        "-shared -Xcompiler -fPIC,-O2,-fno-plt -cudart none a.cu b.cu",
+        "-Xcompiler -O1 -cudart static a.cu b.cu main.cu",
+        "-Xcompiler -Os,-no-pie,-fno-pie -cudart static a.cu b.cu main.cu",
+        "-Xcompiler -O2 -rdc=true -cudart static a.cu b.cu main.cu",
+    ] {
+        build.nvcc(&format!("-arch=sm_90 {options} -o app"))?;
+        for is_stripped in [false, true] {
+            if is_stripped {
+                build.tool(Path::new("strip"), "app")?;
+            }
+            let document = build.audit("app")?;
+            let host = &document["inputs"][0]["host"];
+            let count = |key: &str| host[key].as_array().map_or(0, Vec::len);
+            same(options, (count("kernels"), count("variables")), (5, 4))?;
+            same("complete", host["complete"].as_bool(), Some(true))?;
+            same(options, codes(&document), vec![])?;
+        }
+    }
+    Ok(())
+}
+
+/// A stripped library registers a kernel that no image has.
+pub(super) fn registered_and_missing(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "#ifdef __CUDA_ARCH__\nusing Tag = int;\n#else\nusing Tag = long;\n#endif\n\
+         template <class T> __global__ void k(int *p) { *p = sizeof(T); }\n\
+         void run(int *p) { k<Tag><<<1, 1>>>(p); k<char><<<1, 1>>>(p); }\n",
+    )?;
+    // clang registers the kernels that host code mentions.
+    build.clang("-O2 -shared -fPIC -nostdlib k.cu -o k.so")?;
+    for is_stripped in [false, true] {
+        if is_stripped {
+            build.tool(Path::new("strip"), "k.so")?;
+        }
+        let document = build.check("k.so")?;
+        same("findings", codes(&document), vec!["PTX504"])?;
+    }
+    Ok(())
 }
 
 pub(super) fn debug(build: &Build) -> Result<(), String> {

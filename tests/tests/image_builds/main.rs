@@ -39,6 +39,7 @@ const NVCC: &[(&str, Case)] = &[
     ("targets with suffixes", containers::suffixes),
     ("an archive", containers::archived),
     ("a stripped shared library", containers::stripped),
+    ("what finished host code registers", containers::registered),
     ("a debug build", containers::debug),
     ("parameters that depend on the target", symbols::signatures),
     ("a template for one target only", symbols::one_target),
@@ -103,6 +104,10 @@ const NVCC: &[(&str, Case)] = &[
 
 const CLANG: &[(&str, Case)] = &[
     ("a compiler launcher of clang's", launcher::of_clang),
+    (
+        "what finished host code of clang's registers and lacks",
+        containers::registered_and_missing,
+    ),
     ("launches that host code of clang's shows", launches::of_clang),
     (
         "launches that finished host code of clang's shows",

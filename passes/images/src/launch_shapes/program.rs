@@ -79,9 +79,7 @@ pub(super) struct Program<'e, 'a> {
 impl<'e, 'a> Program<'e, 'a> {
     /// `None` for code of another architecture, and for a file that claims to hold more than a file of its size can.
     pub(super) fn of(elf: &'e Elf<'a>, budget: &mut Budget) -> Option<Self> {
-        if elf.elf_header().e_machine.get(LittleEndian) != raw::EM_X86_64 {
-            return None;
-        }
+        let program = Self::without_functions(elf)?;
         let functions = functions(elf, budget)?;
         let mut cold: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         for (number, code) in functions.iter().enumerate() {
@@ -91,10 +89,22 @@ impl<'e, 'a> Program<'e, 'a> {
         }
         Some(Self {
             cold,
+            functions,
+            ..program
+        })
+    }
+
+    /// A program whose functions are not asked for; `None` for code of another architecture.
+    pub(super) fn without_functions(elf: &'e Elf<'a>) -> Option<Self> {
+        if elf.elf_header().e_machine.get(LittleEndian) != raw::EM_X86_64 {
+            return None;
+        }
+        Some(Self {
+            cold: FxHashMap::default(),
             elf,
             is_object: elf::is_object(elf),
             is_fixed: elf.elf_header().e_type.get(LittleEndian) == raw::ET_EXEC,
-            functions,
+            functions: Vec::new(),
             references: FxHashMap::default(),
             imports: FxHashMap::default(),
             sections: Vec::new(),

@@ -257,6 +257,7 @@ impl<'a> AuditedJson<'a> {
             HostJson {
                 kernels: names(false),
                 variables: names(true),
+                complete: !host.is_partial,
                 linked: host.is_linked,
                 stripped: host.is_stripped,
             }
@@ -354,6 +355,7 @@ fn kernels(report: &InputReport) -> Vec<KernelJson<'_>> {
 struct HostJson<'a> {
     kernels: Vec<&'a str>,
     variables: Vec<&'a str>,
+    complete: bool,
     linked: bool,
     stripped: bool,
 }

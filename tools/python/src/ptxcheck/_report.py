@@ -201,10 +201,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Host:
-    """Kernels and variables that host code of an input registers."""
+    """Kernels and variables that host code of an input registers; more than these where it is not ``complete``."""
 
     kernels: tuple[str, ...]
     variables: tuple[str, ...]
+    complete: bool
     linked: bool
     stripped: bool
 
