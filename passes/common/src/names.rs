@@ -78,8 +78,10 @@ pub fn readable(name: &str) -> String {
 /// out.
 #[must_use]
 pub fn base(name: &str) -> String {
-    let name = normalised(name);
-    let full = qualified(&name).unwrap_or_else(|| name.into_owned());
+    let stable = normalised(name);
+    // Without the hash of a unit, the length before it is wrong, and the name cannot be read.
+    let full = qualified(&stable).or_else(|| qualified(name));
+    let full = full.unwrap_or_else(|| stable.into_owned());
     let mut plain = without_template_arguments(&full);
     plain.truncate(plain.trim_end().len());
     if !plain.contains("_SM_") {
@@ -94,7 +96,9 @@ pub fn base(name: &str) -> String {
 /// architectures that they are compiled for: two releases of a program have one name for a kernel then.
 #[must_use]
 pub fn without_versions(name: &str) -> String {
-    let full = readable(&normalised(name));
+    let stable = normalised(name);
+    let full = demangle(&stable).or_else(|| demangle(name));
+    let full = full.unwrap_or_else(|| stable.into_owned());
     let is_kept = |scope: &&str| !is_version(scope);
     let scopes: Vec<&str> = full.split("::").filter(is_kept).collect();
     scopes.join("::")
@@ -135,6 +139,49 @@ fn without_template_arguments(name: &str) -> String {
         before = letter;
     }
     plain
+}
+
+/// The name of an instance of a template without its arguments, and the arguments: `ns::kernel` and `float`, `4` for
+/// `void ns::kernel<float, 4>(float*)`. `None` for what is no instance of a function template.
+#[must_use]
+pub fn template_arguments(name: &str) -> Option<(String, Vec<String>)> {
+    let full = demangle(&normalised(name)).or_else(|| demangle(name))?;
+    let head = before_bracket(full.strip_suffix(')')?, '(', ')')?.0;
+    let list = before_bracket(head.strip_suffix('>')?, '<', '>')?.1;
+    let mut arguments = vec![String::new()];
+    let mut depth = 0_usize;
+    for letter in list.chars() {
+        match letter {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                arguments.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = arguments.last_mut() {
+            last.push(letter);
+        }
+    }
+    let arguments = arguments.iter().map(|argument| argument.trim().to_owned());
+    Some((base(name), arguments.collect()))
+}
+
+/// The text before the bracket that is open at the end of a text, and what is behind it.
+fn before_bracket(text: &str, open: char, close: char) -> Option<(&str, &str)> {
+    let mut depth = 1_usize;
+    for (at, letter) in text.char_indices().rev() {
+        if letter == close {
+            depth += 1;
+        } else if letter == open {
+            depth -= 1;
+            if depth == 0 {
+                return Some((&text[..at], &text[at + open.len_utf8()..]));
+            }
+        }
+    }
+    None
 }
 
 /// True for `CUB_300102_SM_750_800` and `_V_300403_SM_900`.
@@ -357,11 +404,31 @@ pub fn in_message(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{c_name, demangle, normalised, without_static_marks, without_unit};
+    use super::{c_name, demangle, normalised, template_arguments, without_static_marks, without_unit};
     use crate::patterns::Pattern;
 
     fn is_called(name: &str, pattern: &str) -> bool {
         super::is_called(name, &Pattern::name(pattern).unwrap())
+    }
+
+    #[test]
+    fn arguments_of_templates_are_those_of_the_function() {
+        let parts = |name: &str| {
+            let (base, arguments) = template_arguments(name)?;
+            Some(format!("{base}|{}", arguments.join("|")))
+        };
+        assert_eq!(
+            parts("_ZN2ns6kernelIfLi4EEEvPT_").as_deref(),
+            Some("ns::kernel|float|4")
+        );
+        let of_class = parts("_Z1kI1AIifEL1E1EEvT_");
+        assert_eq!(of_class.as_deref(), Some("k|A<int, float>|(E)1"));
+        let of_unit = "_Z1kIN36_GLOBAL__N__2d0a7e28_4_k_cu_6088eb741AEEvv";
+        assert_eq!(super::base(of_unit), "k");
+        assert_eq!(parts(of_unit).as_deref(), Some("k|(anonymous namespace)::A"));
+        for plain in ["_Z1kPi", "k", "_ZN1AIiE1kEPi"] {
+            assert_eq!(parts(plain), None, "{plain}");
+        }
     }
 
     #[test]

@@ -26,18 +26,21 @@
 //!
 //! ## Limits
 //!
-//! All findings are potential, because libraries such as CUB tune by target on purpose and choose the block size from the
-//! same table: switch the rule on with `-W PTX510`; `ptxcheck audit` does. Machine code does not keep the second number of
-//! `__launch_bounds__`, which is compared between PTX images only.
+//! All findings are potential, because libraries tune by target on purpose and choose the block size from the same table: switch the rule
+//! on with `-W PTX510`; `ptxcheck audit` does. Kernels of CUB and Thrust, which do so, are left out. The second number of
+//! `__launch_bounds__` changes no block that can be launched, so it is not compared.
 
 use ptxcheck_common::maps::{NameMap, NameSet};
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
-use crate::inventory::{Group, ImageKind, ImageReport};
+use crate::inventory::{Group, ImageReport};
 use crate::ir::LaunchBounds;
-use crate::names::in_message;
+use crate::names::{self, in_message};
 use crate::rule::{Check, Family, Level, Rule};
+
+/// The namespaces of libraries that choose bounds and blocks by one table of targets.
+const TUNED: [&str; 2] = ["cub", "thrust"];
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -67,11 +70,9 @@ fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
     for (index, image) in group {
         for kernel in &image.facts.kernels {
             let known = seen.entry(&kernel.identity).or_default();
-            let other = known.iter().find(|(_, other, bounds)| {
-                let both_ptx = image.kind == ImageKind::Ptx && other.kind == ImageKind::Ptx;
-                differ(bounds, &kernel.launch, both_ptx)
-            });
+            let other = known.iter().find(|(.., bounds)| differ(bounds, &kernel.launch));
             if let Some((first, other, bounds)) = other
+                && !is_tuned(&kernel.name)
                 && reported.insert(&kernel.identity)
             {
                 let finding = report.potential(
@@ -94,9 +95,17 @@ fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
     }
 }
 
-fn differ(a: &LaunchBounds, b: &LaunchBounds, both_ptx: bool) -> bool {
+/// True if a block can be launched with the one bounds and not with the other.
+fn differ(a: &LaunchBounds, b: &LaunchBounds) -> bool {
     let threads = |bounds: &LaunchBounds| (bounds.max_threads.map(product), bounds.required_threads);
-    threads(a) != threads(b) || both_ptx && a.min_ctas != b.min_ctas
+    threads(a) != threads(b)
+}
+
+/// True for kernels of libraries that choose bounds and blocks by one table of targets.
+fn is_tuned(kernel: &str) -> bool {
+    names::base(kernel)
+        .split("::")
+        .any(|scope| TUNED.contains(&scope))
 }
 
 /// Threads of a CTA: `.maxntid` limits their number, not the shape.
@@ -114,9 +123,6 @@ fn describe(bounds: &LaunchBounds) -> String {
     }
     if let Some(shape) = bounds.max_threads {
         parts.push(format!("at most {} threads", product(shape)));
-    }
-    if let Some(ctas) = bounds.min_ctas {
-        parts.push(format!("at least {ctas} blocks a multiprocessor"));
     }
     if parts.is_empty() {
         "nothing".to_owned()

@@ -43,6 +43,7 @@ const NVCC: &[(&str, Case)] = &[
     ("a debug build", containers::debug),
     ("parameters that depend on the target", symbols::signatures),
     ("a template for one target only", symbols::one_target),
+    ("an argument that depends on the target", symbols::twins),
     ("launch bounds that depend on the target", symbols::bounds),
     ("weak functions that differ", symbols::weak_functions),
     ("a policy", containers::policy),

@@ -56,6 +56,39 @@ pub(super) fn one_target(build: &Build) -> Result<(), String> {
     }
 }
 
+/// An argument of a template that depends on the architecture: of two instances, host code registers one.
+pub(super) fn twins(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "struct Old { int x; }; struct New { int x; };\n\
+         #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900\nusing Number = New;\n#else\nusing Number = Old;\n#endif\n\
+         template <class T, int N> __global__ void k(T *p) { p->x = N; }\n\
+         void run(void *p) { k<Number, 4><<<1, 1>>>(static_cast<Number *>(p)); }\n",
+    )?;
+    build.nvcc(&format!("-shared -Xcompiler -fPIC {TWO_TARGETS} k.cu -o k.so"))?;
+    build.tool(Path::new("strip"), "k.so")?;
+    let document = build.audit("k.so")?;
+    let found: Vec<&Value> = report::findings(&document)
+        .iter()
+        .filter(|finding| finding["code"] == "PTX502")
+        .collect();
+    same("one finding of two kernels", found.len(), 1)?;
+    let message = found[0]["message"].as_str().unwrap_or_default();
+    same(
+        message,
+        message.starts_with("kernel `void k<New, 4>(New*)` is in")
+            && message.ends_with("which has `void k<Old, 4>(Old*)` in its place"),
+        true,
+    )?;
+    same(
+        "the host",
+        found[0]["notes"]
+            .to_string()
+            .contains("registers the first one alone"),
+        true,
+    )
+}
+
 pub(super) fn bounds(build: &Build) -> Result<(), String> {
     build.write(
         "k.cu",

@@ -88,9 +88,38 @@ fn kernels_that_only_some_images_have_are_reported() {
             Entry::ptx(90, &clean("sm_90", other, "")),
         ])
     };
-    assert_eq!(audited(&fat("_Z1kIfEvv", "_Z1kIdEvv"), &[]), ["PTX502", "PTX502"]);
+    assert_eq!(audited(&fat("_Z1kIfEvv", "_Z1lIdEvv"), &[]), ["PTX502", "PTX502"]);
     assert_eq!(codes(&fat("_Z1kIfEvv", "_Z1kIdEvv"), &[]), [""; 0]);
     assert_eq!(audited(&fat("k", "k"), &[]), [""; 0]);
+    // Twins are one finding, before all others.
+    let module = |sm: u32, kernels: [&str; 2]| {
+        let text = kernels.map(|kernel| clean("sm_75", kernel, ""));
+        let second = text[1].split_once(".visible").unwrap().1;
+        let text = format!("{}.visible{second}", text[0]);
+        Entry::ptx(sm, &text.replace("sm_75", &format!("sm_{sm}")))
+    };
+    let fat_of_two = container(&[
+        module(75, ["_Z1aPi", "_Z1kI4BF16Li4EEvPT_"]),
+        module(90, ["_Z1bPi", "_Z1kI4bf16Li4EEvPT_"]),
+    ]);
+    let (_, document) = audit(&fat_of_two, &[]);
+    let found: Vec<_> = report::findings(&document)
+        .iter()
+        .map(|finding| {
+            (
+                finding["code"].as_str().unwrap(),
+                finding["message"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(
+        found[0],
+        (
+            "PTX502",
+            "kernel `void k<BF16, 4>(BF16*)` is in the PTX for sm_75 and not in the PTX for sm_90, which has `void k<bf16, 4>(bf16*)` in its place"
+        )
+    );
     // An image that a link left behind counts for nothing; in an object it is yet to be linked.
     let lies_in = |kind, section: &str| {
         let elf = Elf::host(kind).section(section, fat("k", "l"));
@@ -386,8 +415,15 @@ fn launch_bounds_that_differ_are_reported() {
     assert_eq!(audited(&fat(".maxntid 128, 1, 1", ".maxntid 128"), &[]), [""; 0]);
     assert_eq!(
         audited(&fat(".maxntid 128", ".maxntid 128\n.minnctapersm 2"), &[]),
-        ["PTX510"]
+        [""; 0]
     );
+    // CUB chooses bounds and blocks by one table.
+    let of_cub = |target: &str, bounds: &str| bound(target, bounds).replace(" k(", " _ZN1a3cub1kEPi(");
+    let of_cub = container(&[
+        Entry::ptx(75, &of_cub("sm_75", ".maxntid 128")),
+        Entry::ptx(90, &of_cub("sm_90", ".maxntid 256")),
+    ]);
+    assert_eq!(audited(&of_cub, &[]), [""; 0]);
     assert_eq!(codes(&fat(".maxntid 128", ".maxntid 256"), &[]), [""; 0]);
     assert_eq!(
         codes(&fat(".maxntid 128", ".maxntid 256"), &["-W", "PTX510"]),
