@@ -4,8 +4,11 @@
 //! kernel.rs     the operations that a kernel may execute, and whether there is code that nobody sees
 //! operand.rs    the constants among their operands, in the contexts that decide them
 //! pointed.rs    the memory that an address certainly points into
+//! reach.rs      what a kernel comes to in the functions that it calls, by the constants that it passes
+//! alike.rs      what all threads of a block or a warp come to alike
 //! handed.rs     functions that only convert a pointer
 //! flow.rs       what may be executed behind what, through calls
+//! own.rs        the own CTA among those of its cluster
 //! pending.rs    the copies that are under way at a place
 //! view.rs       the part of a body that one thread executes
 //! sum.rs        addresses as sums, and how far apart two of them are
@@ -15,13 +18,16 @@
 //! overlap.rs    accesses to bytes that a copy under way still needs
 //! ```
 
+mod alike;
 mod flow;
 mod handed;
 mod kernel;
 mod operand;
 mod overlap;
+mod own;
 mod pending;
 mod pointed;
+mod reach;
 mod round;
 mod sent;
 mod size;
@@ -37,9 +43,10 @@ pub use kernel::{AsyncKernel, AsyncSite};
 pub use operand::AsyncOperands;
 pub(crate) use operand::operands;
 pub use overlap::{End, UnderWay, Ways, accesses_under_way};
+pub use own::{MappedTo, cluster_size, mapped_to};
 pub use pending::{Pending, PendingCopy, States};
 pub use pointed::{Pointed, accessed, may_point, pointed};
 pub use sent::{Sent, is_shared_fence, orders_or_writes};
-pub use size::Sizes;
+pub use size::{Sizes, Written};
 pub use sum::{AddressSum, constant_bounds, constant_place, leads};
 pub use view::View;

@@ -46,6 +46,7 @@ pub mod dataflow;
 pub mod definitions;
 pub mod dominators;
 mod ends;
+mod entered;
 mod function;
 pub mod held_params;
 pub mod lanes;

@@ -268,6 +268,19 @@ pub(crate) const MAX_SAME_DEPTH: usize = 6;
 /// Most instructions that an address is followed through to the memories that it may point into. Beyond, it may point anywhere.
 pub(crate) const MAX_POINTED_STEPS: usize = 256;
 
+/// Most functions that chains of calls enter with other constants, in the search for the asynchronous operations of one kernel. Beyond,
+/// nothing is known of what is passed, …
+pub(crate) const MAX_ASYNC_FRAMES: usize = 1_024;
+
+/// … nor in chains of more calls.
+pub(crate) const MAX_ASYNC_CHAIN: usize = 32;
+
+/// Most blocks of a function in which it is asked whether a thread certainly comes to an operation. In larger ones, it is not known.
+pub(crate) const MAX_ASKED_STEPS: usize = 512;
+
+/// Most definitions and blocks that decide whether threads come to an instruction alike. Beyond, they may not.
+pub(crate) const MAX_ALIKE_STEPS: usize = 100_000;
+
 /// Most definitions that an address of an asynchronous operation is followed through, to be written as a sum.
 pub(crate) const MAX_SUM_STEPS: usize = 64;
 

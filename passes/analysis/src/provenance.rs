@@ -13,7 +13,7 @@
 //! objects.rs        offsets outside objects, escapes; extent.rs: sizes; own_slot.rs: shared memory of one thread
 //! nulls.rs          address 0
 //! summary.rs        the summary of a function; calls.rs: arguments and results
-//! decided.rs        conditions under which an instruction is executed; entered.rs: given the arguments of a call
+//! decided.rs        conditions under which an instruction is executed
 //! results.rs        casts whose result is used; own_cta.rs: ranks in a cluster
 //! ```
 
@@ -21,7 +21,6 @@ mod aliases;
 mod calls;
 mod decided;
 mod discover;
-mod entered;
 pub(crate) mod extent;
 mod function;
 mod guards;

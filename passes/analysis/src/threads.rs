@@ -3,15 +3,37 @@
 use crate::definitions::Definitions;
 use crate::function::Analyses;
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones};
-use ptxcheck_ir::{BinaryOp, Body, InstructionId, Op, Register, Special, SymbolId, Value};
+use ptxcheck_ir::{
+    BinaryOp, Body, Collective, Instruction, InstructionId, Op, Register, Shuffle, Special, SymbolId, Value,
+};
 
 /// The threads of a warp of a CTA of one dimension, or of the part of a warp that lies in the first row of a CTA.
 pub(crate) struct Threads<'a, 'm> {
     pub(crate) body: &'a Body<'m>,
     pub(crate) definitions: &'a Definitions,
-    /// The analyses of the body, if values are to be followed through variables in local memory.
-    pub(crate) memory: Option<&'a Analyses<'m>>,
+    /// What values are followed through beside operations on integers.
+    pub(crate) memory: Option<Followed<'a, 'm>>,
     pub(crate) warp: u32,
+}
+
+/// What values are followed through.
+#[derive(Clone, Copy)]
+pub(crate) struct Followed<'a, 'm> {
+    /// Variables in local memory, by the analyses of the body.
+    pub(crate) memory: &'a Analyses<'m>,
+    /// Collectives of the warp, with what `elect.sync` gives.
+    pub(crate) collectives: Option<Elected>,
+}
+
+/// What `elect.sync` tells the lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elected {
+    /// They are the lane that it picks.
+    Picked,
+    /// They are not.
+    Passed,
+    /// Not known.
+    Unknown,
 }
 
 /// Lanes of a warp.
@@ -130,10 +152,38 @@ impl Threads<'_, '_> {
         Some((start, at))
     }
 
+    /// The value that a collective gives lanes: a shuffle of what is the same in all lanes, the choice of one lane.
+    fn given<const N: usize>(
+        &self,
+        (collective, instruction): (Collective, &Instruction),
+        (register, is_complement): (Register, bool),
+        left: &mut usize,
+    ) -> Option<[u64; N]> {
+        let elected = self.memory?.collectives?;
+        match (collective, self.body.uses(instruction)) {
+            (Collective::Shuffle(Shuffle::Index), &[_, value, ..]) if !is_complement => {
+                let is_value = self.body.result_number(instruction, register) == Some(0);
+                let lanes = self.values(value, &LANES, left).filter(|_| is_value)?;
+                lanes
+                    .iter()
+                    .all(|lane| *lane == lanes[0])
+                    .then_some([lanes[0]; N])
+            }
+            (Collective::Elect, _) if self.body.result_number(instruction, register) == Some(1) => {
+                match elected {
+                    Elected::Picked => Some([u64::from(!is_complement); N]),
+                    Elected::Passed => Some([u64::from(is_complement); N]),
+                    Elected::Unknown => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// The value that a register is loaded with from a variable in local memory that is written once, before, and how the load extends it.
     fn stored(&self, register: Register) -> Option<(Value, Op)> {
         let load = self.definitions.only(self.body, register)?;
-        stored(self.memory?, self.body, load, register)
+        stored(self.memory?.memory, self.body, load, register)
     }
 
     fn values<const N: usize>(&self, value: Value, lanes: &[u32; N], left: &mut usize) -> Option<[u64; N]> {
@@ -150,6 +200,9 @@ impl Threads<'_, '_> {
             _ => return None,
         };
         let instruction = self.body.instruction(self.definitions.only(self.body, register)?);
+        if let Op::Collective(collective, _) = instruction.op {
+            return self.given((collective, instruction), (register, is_complement), left);
+        }
         if !is_interpreted(instruction.op) {
             let (stored, extension) = self.stored(register).filter(|_| !is_complement)?;
             let mut values = self.values(stored, lanes, left)?;

@@ -166,6 +166,7 @@ fn bulk_copy(words: &Words<'_>, passed: &[Value]) -> Decoded {
     copy.addresses = addresses;
     copy.values.bytes = Some(bytes);
     copy.values.mask = multicast.then_some(4);
+    copy.values.byte_mask = words.has("bytemask").then_some(5);
     copy
 }
 

@@ -394,5 +394,6 @@ fn launch<'m>(function: Value<'m>, annotations: &Annotations<'m>) -> LaunchBound
         required_threads: threads("nvvm.reqntid").or_else(|| annotations.sizes(function, "reqntid")),
         min_ctas: number("nvvm.minctasm").or_else(|| annotations.number(function, "minctasm")),
         max_registers: number("nvvm.maxnreg").or_else(|| annotations.number(function, "maxnreg")),
+        cluster: threads("nvvm.cluster_dim").or_else(|| annotations.sizes(function, "cluster_dim_")),
     }
 }

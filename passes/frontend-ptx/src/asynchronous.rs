@@ -234,6 +234,9 @@ pub(super) fn operands(op: AsyncOp, opcode: &[u8], uses: usize) -> (AsyncAddress
             if copy.kind == CopyKind::Element && uses == 4 + hint {
                 values.source_bytes = Some(3);
             }
+            if m.has("cp_mask") {
+                values.byte_mask = last;
+            }
             if copy.multicast && copy.kind != CopyKind::Answer {
                 values.mask = u8::try_from(uses.saturating_sub(1 + hint)).ok();
             }

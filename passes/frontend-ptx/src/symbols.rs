@@ -312,6 +312,9 @@ fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId)
                 launch.required_threads = number().map(|x| [x, number().unwrap_or(1), number().unwrap_or(1)]);
             }
             b".minnctapersm" => launch.min_ctas = number(),
+            b".reqnctapercluster" => {
+                launch.cluster = number().map(|x| [x, number().unwrap_or(1), number().unwrap_or(1)]);
+            }
             b".maxnreg" => launch.max_registers = number(),
             b".noreturn" => noreturn = true,
             _ => {}

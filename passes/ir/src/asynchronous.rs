@@ -298,6 +298,8 @@ pub struct AsyncValues {
     pub count: Option<u8>,
     /// The mask of the CTAs that a copy writes into.
     pub mask: Option<u8>,
+    /// The mask of the bytes of each 16 that a copy writes.
+    pub byte_mask: Option<u8>,
     /// The parity, or the state, of the phase that is waited for.
     pub phase: Option<u8>,
 }

@@ -28,6 +28,8 @@ pub struct LaunchBounds {
     pub min_ctas: Option<u32>,
     /// `.maxnreg`
     pub max_registers: Option<u32>,
+    /// `.reqnctapercluster`: exactly so many CTAs a cluster.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// A parameter or return value.

@@ -60,10 +60,11 @@ impl Body<'_> {
             source_bytes,
             count,
             mask,
+            byte_mask,
             phase,
         } = one.values;
         let mut addresses = [destination, source, tensor_map, barrier].into_iter();
-        let values = [bytes, source_bytes, count, mask, phase];
+        let values = [bytes, source_bytes, count, mask, byte_mask, phase];
         let is_access = |id: InstructionId| {
             let instruction = self.instructions.get(id.index());
             instruction.is_some_and(|one| matches!(one.op, Op::Access(_)))

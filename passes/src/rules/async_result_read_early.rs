@@ -43,7 +43,8 @@
 //!
 //! A finding is definite. Either the thread that loads, or one that the code tells from others by its number, has certainly started the copy, to
 //! bytes that certainly overlap what it loads, and on no way in between is a wait that can complete it; groups are counted by constants; on some ways
-//! only, it is potential. Or the variable is filled by nothing
+//! only, it is potential. A multicast copy brings bytes to the own CTA where its mask names all of the cluster; where the mask is not known, it is
+//! potential. Or the variable is filled by nothing
 //! but `cp.async` in the whole kernel, and no wait for those comes before the load at all. Waits in functions, by other threads with a barrier
 //! behind, and copies under a condition that the load is not under make it silent.
 
@@ -54,7 +55,7 @@ use crate::analysis::asynchronous::{
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{
     AccessKind, AsyncOp, Asynchronous, Completion, CopyKind, CopyWay, FunctionId, InstructionId, MbarrierOp,
-    Op, Space, SymbolId,
+    Op, Space, SymbolId, TensorMemory,
 };
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
@@ -89,7 +90,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         for one in accesses_under_way(module, module.async_sizes(), id, End::Destination, reads) {
             found.push((id, one.access));
-            self::one(id, &one, report);
+            self::one(module, id, &one, report);
         }
     }
     for kernel in module.asynchronous() {
@@ -99,11 +100,13 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn one(id: FunctionId, found: &UnderWay, report: &mut Report<'_>) {
+fn one(module: &ModuleContext<'_>, id: FunctionId, found: &UnderWay, report: &mut Report<'_>) {
     let copy = &found.copy;
     let noun = text::noun(copy.op);
     let message = format!("this reads what a {noun} brings, and nothing has waited for the copy");
-    let draft = text::under_way(id, found, message, report);
+    let Some(draft) = text::under_way(module, id, found, message, report) else {
+        return;
+    };
     draft.in_general("what asynchronous copies bring is read before anything has waited for them");
     draft.related(
         Place::Instruction(id, copy.instruction, Vec::new()),
@@ -161,9 +164,10 @@ fn by_others(
                     access: at,
                     copy,
                     thread: None,
+                    is_elected: false,
                     ways: Ways::All,
                 };
-                one(id, &found, report);
+                one(module, id, &found, report);
             }
         }
     }
@@ -195,7 +199,8 @@ fn is_filled(
         return false;
     };
     if matches!(copy.op, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element) {
-        return constant_place(module, id, destination).is_none();
+        return constant_place(module, id, destination).is_none()
+            && is_near(module, id, (load, loaded), copy);
     }
     let Some(bytes) = module.async_sizes().of(id, copy) else {
         return false;
@@ -218,6 +223,24 @@ fn is_filled(
     })
 }
 
+/// False if a load is certainly of another part of the variable than all threads' copies fill.
+fn is_near(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    (load, loaded): (InstructionId, i64),
+    copy: &Asynchronous,
+) -> bool {
+    let (Some(view), Some(destination)) = (View::any(module, id), copy.destination()) else {
+        return false;
+    };
+    let bounds = |at| constant_bounds(&view, at);
+    let (Some((_, least, most)), Some((_, first, last))) = (bounds(load), bounds(destination)) else {
+        return true;
+    };
+    let bytes = module.async_sizes().of(id, copy).unwrap_or(0);
+    least < last.saturating_add_unsigned(bytes) && most.saturating_add(loaded) > first
+}
+
 /// The copies of a kernel that fill variables which nothing else writes; `None` where something is not known.
 fn filled_by_copies(
     module: &ModuleContext<'_>,
@@ -226,8 +249,14 @@ fn filled_by_copies(
     let mut copies = Vec::new();
     let mut written = Vec::new();
     for site in &kernel.operations {
-        let AsyncOp::Copy(copy) = site.operation.op else {
-            continue;
+        let copy = match site.operation.op {
+            AsyncOp::Copy(copy) => copy,
+            // It writes the address of what it allocates.
+            AsyncOp::TensorMemory(TensorMemory::Allocate) => {
+                written.push(accessed(module, site.function, site.operation.destination()?)?.symbol?);
+                continue;
+            }
+            _ => continue,
         };
         if !copy.writes_shared() {
             continue;

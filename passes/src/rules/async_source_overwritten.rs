@@ -37,7 +37,7 @@
 //! and on no way in between is a wait that can complete the copy; groups are counted by constants. Threads that the code tells from others by
 //! their number are looked at by themselves: where the first one sends and all write, it does both. So is a loop that certainly has
 //! a second round, from the copy of one to the write of the next. Where it may have one round only, or the wait is on other ways, it is
-//! potential. Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
+//! potential, as it is where a multicast copy writes whose mask of CTAs is not known. Bytes that `.cp_mask` leaves out are not read. Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
 
 use crate::analysis::asynchronous::{End, UnderWay, accesses_under_way};
 use crate::context::{ModuleContext, Place, Report};
@@ -71,16 +71,18 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         for found in accesses_under_way(module, module.async_sizes(), id, End::Source, writes) {
-            one(id, &found, report);
+            one(module, id, &found, report);
         }
     }
 }
 
-fn one(id: FunctionId, found: &UnderWay, report: &mut Report<'_>) {
+fn one(module: &ModuleContext<'_>, id: FunctionId, found: &UnderWay, report: &mut Report<'_>) {
     let copy = &found.copy;
     let noun = text::noun(copy.op);
     let message = format!("this writes what a {noun} may still be reading");
-    let draft = text::under_way(id, found, message, report);
+    let Some(draft) = text::under_way(module, id, found, message, report) else {
+        return;
+    };
     draft.in_general("shared memory is written while a bulk copy may still be reading it");
     draft.related(
         Place::Instruction(id, copy.instruction, Vec::new()),

@@ -36,7 +36,7 @@
 //! ## Limits
 //!
 //! A finding is definite: the kernel, with all that it calls, has such copies and a wait at an mbarrier, and neither `expect_tx` nor
-//! `complete_tx` in any form. A call of a function that is not there, or through a pointer, makes it silent. A constant number of bytes that no barrier can
+//! `complete_tx` in any form. A copy in a function counts where no branch on what the kernel passes may keep it from being made. A call of a function that is not there, or through a pointer, makes it silent. A constant number of bytes that no barrier can
 //! count (2²⁰ or more) is found as well. Numbers that are not equal are found where all copies of the kernel to one barrier, and all that expect
 //! bytes at it, are executed together or not at all, have constant sizes, and are neither tensor copies nor between CTAs: else other
 //! threads, other calls and other CTAs of the cluster may expect the rest.
@@ -57,7 +57,7 @@ pub static RULE: Rule = Rule {
     summary: "copies complete at a barrier in shared memory that does not expect their bytes",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -90,7 +90,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             text::noun(first.operation.op),
             text::kernel(module, kernel)
         );
-        let draft = report.definite(text::place(first), message);
+        let draft = report.definite(first.place(), message);
         draft.in_general("copies complete at an mbarrier, and nothing makes it expect their bytes");
         draft.help("arrive by `mbarrier.arrive.expect_tx` with the bytes of all copies of the phase");
     }
@@ -102,12 +102,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let Some(bytes) = site.bytes.map(|bytes| bytes & 0xffff_ffff) else {
             continue;
         };
-        if bytes > MAX_BYTES && site.is_reached(module) {
-            let message = format!(
-                "this {} is about {bytes} bytes, and an mbarrier counts at most {MAX_BYTES}",
-                text::noun(AsyncOp::Mbarrier(op))
-            );
-            let draft = report.definite(site.place(), message);
+        if bytes <= MAX_BYTES {
+            continue;
+        }
+        let message = format!(
+            "this {} is about {bytes} bytes, and an mbarrier counts at most {MAX_BYTES}",
+            text::noun(AsyncOp::Mbarrier(op))
+        );
+        if let Some(draft) = text::operands(module, site, message, report) {
             draft.kind("too many");
             draft.help("bring what is larger in several phases");
         }
@@ -157,10 +159,10 @@ fn unequal(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report
             wording::bytes(expected),
             wording::bytes(brought)
         );
-        let draft = report.definite(text::place(expect.site), message);
+        let draft = report.definite(expect.site.place(), message);
         draft.kind("unequal");
         draft.related(
-            text::place(copy.site),
+            copy.site.place(),
             format!(
                 "this {} brings {}",
                 text::noun(copy.site.operation.op),

@@ -50,7 +50,8 @@
 //!
 //! ## Limits
 //!
-//! Numbers are known that are constants at the instruction, through calls. Of an address, only the bits below the declared
+//! Numbers are known that are constants at the instruction, through calls. Where a branch of the function may keep it from the instruction when it is
+//! called so, the finding is potential. Of an address, only the bits below the declared
 //! alignment of its object are known: a tensor copy into a dynamic array that is declared with 16 is silent, since the launch decides.
 //! An address whose low bits are known, but whose place a branch may have tested, is potential. The box and the swizzle of a tensor map
 //! are known to the host alone.
@@ -89,9 +90,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
     for site in module.async_operands() {
         if let Some((message, help)) = wrong(site)
-            && site.is_reached(module)
+            && let Some(draft) = text::operands(module, site, message, report)
         {
-            let draft = report.definite(site.place(), message);
             draft.in_general("a size or a count of an asynchronous operation is not allowed");
             draft.help(help);
         }
@@ -178,7 +178,10 @@ fn address(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut Rep
         misaligned.of,
         misaligned.unit
     );
-    let place = Place::Instruction(function, misaligned.instruction, Vec::new());
+    let Some(callers) = text::chain(module, function, misaligned.instruction) else {
+        return;
+    };
+    let place = Place::Instruction(function, misaligned.instruction, callers);
     let draft = if misaligned.is_definite {
         report.definite(place, message)
     } else {

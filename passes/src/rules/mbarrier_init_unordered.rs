@@ -44,14 +44,17 @@
 //! ## Limits
 //!
 //! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, the kernel has no fence that covers the cluster and no
-//! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival. Or one thread, which its number picks,
+//! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival: not one that `mapa` maps to the own rank,
+//! nor in a cluster of one CTA. One that all CTAs map to the first is potential where the kernel does not say how many there are. Or one thread, which its number picks,
 //! initialises a barrier, another one or all threads arrive or wait at it, and no barrier, collective or access that could make them wait
 //! comes before. Or all threads arrive at one that is initialised for several arrivals. Blocks are taken to have more than one thread. A `fence.mbarrier_init`
 //! by another thread than the one that initialises is a potential finding. No proxy fence is asked for: copies access their barrier in the generic proxy.
 
 use std::cell::OnceCell;
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, View, constant_place, hands_on, leads};
+use crate::analysis::asynchronous::{
+    AsyncKernel, AsyncSite, Flow, MappedTo, View, cluster_size, constant_place, hands_on, leads, mapped_to,
+};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{
     AccessKind, AsyncOp, Asynchronous, BinaryOp, BlockId, Body, Completion, FunctionId, InstructionId,
@@ -127,7 +130,8 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
         return;
     }
     for site in &kernel.operations {
-        if !is_remote(module, site) || !text::is_reached(module, site) {
+        let remote = remote(module, kernel.kernel, site);
+        if !site.is_asked || remote == MappedTo::Own || !text::is_reached(module, site) {
             continue;
         }
         let mut arrivals = sites(|op| matches!(op, AsyncOp::ClusterArrive { .. }));
@@ -136,14 +140,15 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
         });
         let Some(arrival) = arrival else { continue };
         let message = format!(
-            "this {} of {} is at an mbarrier of another CTA, whose initialisation no fence or arrival makes it wait for",
+            "this {} of {} is at an mbarrier of another CTA, and no fence or arrival orders its initialisation before",
             text::noun(site.operation.op),
             text::kernel(module, kernel)
         );
-        let draft = if is_fenced {
-            report.potential(text::place(site), message)
+        let may_be_own = cluster_size(module, kernel.kernel).is_none() && remote == MappedTo::First;
+        let draft = if is_fenced || may_be_own {
+            report.potential(site.place(), message)
         } else {
-            report.definite(text::place(site), message)
+            report.definite(site.place(), message)
         };
         draft.in_general(
             "mbarriers of other CTAs are used, and nothing orders that behind their initialisation",
@@ -153,7 +158,10 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
                 "`fence.mbarrier_init` orders initialisations by its own thread, and those are another one's",
             );
         }
-        draft.related(text::place(arrival), "this arrival is relaxed: it orders nothing");
+        if may_be_own {
+            draft.note("in a cluster of one CTA, which a launch may make, it is the own one");
+        }
+        draft.related(arrival.place(), "this arrival is relaxed: it orders nothing");
         draft.help(
             "put `fence.mbarrier_init.release.cluster` behind `mbarrier.init`, or arrive without `.relaxed`",
         );
@@ -175,30 +183,29 @@ fn is_of_others(
     })
 }
 
-/// True for a use of an mbarrier in another CTA: at a mapped address, or of several CTAs.
-fn is_remote(module: &ModuleContext<'_>, site: &AsyncSite) -> bool {
+/// The CTA whose mbarrier an operation is at: a mapped one, or that of several CTAs.
+fn remote(module: &ModuleContext<'_>, kernel: FunctionId, site: &AsyncSite) -> MappedTo {
     let one = &site.operation;
+    if cluster_size(module, kernel) == Some(1) {
+        return MappedTo::Own;
+    }
     match one.op {
         AsyncOp::Mbarrier(MbarrierOp::Init | MbarrierOp::Invalidate | MbarrierOp::Wait { .. }) => {
-            return false;
+            return MappedTo::Own;
         }
-        AsyncOp::Copy(copy) if copy.completion != Completion::Mbarrier => return false,
-        AsyncOp::Copy(copy) if copy.multicast => return true,
+        AsyncOp::Copy(copy) if copy.completion != Completion::Mbarrier => return MappedTo::Own,
+        AsyncOp::Copy(copy) if copy.multicast => return MappedTo::Other,
         AsyncOp::Mbarrier(_) | AsyncOp::Copy(_) => {}
-        _ => return false,
+        _ => return MappedTo::Own,
     }
-    let Some(body) = &module.module.function(site.function).body else {
-        return false;
-    };
-    one.barrier()
-        .is_some_and(|at| is_mapped(module, site.function, body, at))
+    let mapped = one.barrier().and_then(|at| mapped(module, site.function, at));
+    mapped.unwrap_or(MappedTo::Own)
 }
 
-/// True if an access is at an address that `mapa` made.
-fn is_mapped(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, at: InstructionId) -> bool {
-    let Some(&address) = body.uses(body.instruction(at)).first() else {
-        return false;
-    };
+/// The CTA that `mapa` has mapped the address of an access to, if it has.
+fn mapped(module: &ModuleContext<'_>, id: FunctionId, at: InstructionId) -> Option<MappedTo> {
+    let body = module.module.function(id).body.as_ref()?;
+    let &address = body.uses(body.instruction(at)).first()?;
     let definitions = module.function(id).definitions();
     let end = definitions.trace(body, address, |at| {
         let instruction = body.instruction(at);
@@ -208,10 +215,11 @@ fn is_mapped(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, at: In
             _ => None,
         }
     });
-    let writer = end
-        .register()
-        .and_then(|register| definitions.only(body, register));
-    writer.is_some_and(|writer| matches!(body.instruction(writer).op, Op::MapShared(_)))
+    let map = body.instruction(definitions.only(body, end.register()?)?);
+    match (map.op, body.uses(map)) {
+        (Op::MapShared(_), &[_, rank]) => Some(mapped_to(module, id, rank, at)),
+        _ => None,
+    }
 }
 
 /// Threads of the block use a barrier that others initialise, and nothing makes them wait.
@@ -263,10 +271,7 @@ fn in_block(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Repor
         if (comes_later && matches!(users, Users::All)) || !analyses.is_reached(one.instruction) {
             continue;
         }
-        let site = |operation: &Asynchronous| AsyncSite {
-            function: kernel.kernel,
-            operation: *operation,
-        };
+        let site = |operation: &Asynchronous| AsyncSite::in_kernel(kernel.kernel, operation);
         let (does, note) = match (users, one.op) {
             (Users::Thread(thread), _) => (
                 format!("thread {thread} of {} uses", text::kernel(module, kernel)),
@@ -282,9 +287,9 @@ fn in_block(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Repor
             ),
         };
         let message = format!("{does} this mbarrier, and nothing makes them wait until it is initialised");
-        let draft = report.definite(text::place(&site(one)), message);
+        let draft = report.definite(site(one).place(), message);
         draft.kind("block");
-        draft.related(text::place(&site(init)), "it is initialised here");
+        draft.related(site(init).place(), "it is initialised here");
         if let Some(note) = note {
             draft.note(note);
         }

@@ -35,7 +35,9 @@
 //! A finding is definite: the kernel, with all that it calls, has operations on barriers and no `mbarrier.init` that may be executed; or
 //! it initialises barriers at constant places of variables alone, and uses one at another such place, or uses one on each way to the only
 //! place that initialises it. A call of a function that is not there, or through a pointer, makes it silent, since that may initialise the
-//! barrier. So does a barrier that is initialised in a loop, at a computed address. Initialising a barrier twice without `mbarrier.inval` is
+//! barrier. So does a barrier that is initialised in a loop, at a computed address. An operation counts if the kernel asks for it: not
+//! behind a branch that what it passes to a function decides against, or may decide against, nor behind a test that the barrier lies in shared
+//! memory, as `cuda::barrier` has one. Initialising a barrier twice without `mbarrier.inval` is
 //! not allowed, and a potential finding: production code does it.
 
 use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, constant_place, leads};
@@ -77,7 +79,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             text::noun(first.operation.op),
             text::kernel(module, kernel)
         );
-        let draft = report.definite(text::place(first), message);
+        let draft = report.definite(first.place(), message);
         draft.in_general("kernels use an mbarrier that nothing initialises");
         draft.help("have one thread execute `mbarrier.init`, and all wait at a barrier until it has");
     }
@@ -108,7 +110,7 @@ fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<
     let Some(known) = known else { return };
     let mut said: Vec<(SymbolId, i64)> = Vec::new();
     for site in &kernel.operations {
-        if !uses_one(site.operation.op) || is_init(&site) {
+        if !uses_one(site.operation.op) || is_init(&site) || !site.is_asked {
             continue;
         }
         let Some(used) = place(module, site).filter(|used| !said.contains(used)) else {
@@ -131,12 +133,12 @@ fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<
         } else {
             format!("this {noun} of {kernel_name} uses an mbarrier that nothing initialises: only others are")
         };
-        let draft = report.definite(text::place(site), message);
+        let draft = report.definite(site.place(), message);
         draft.kind(if is_late { "later" } else { "others" });
         let init = known.iter().find(|(_, at)| !is_late || *at == used);
         if let Some((init, _)) = init {
             draft.related(
-                text::place(init),
+                init.place(),
                 if is_late {
                     "it is initialised here"
                 } else {
@@ -178,9 +180,9 @@ fn again(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'
                 text::noun(second.operation.op),
                 text::kernel(module, kernel)
             );
-            let draft = report.potential(text::place(second), message);
+            let draft = report.potential(second.place(), message);
             draft.kind("again");
-            draft.related(text::place(first), "it is initialised here, too");
+            draft.related(first.place(), "it is initialised here, too");
             draft.help("put `mbarrier.inval` before, and let all threads wait at a barrier on both sides");
         }
     }

@@ -52,12 +52,15 @@
 //! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those. A
 //! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself.
 //! Or the thread that copies, or one that the code tells from others by its number and that comes to a barrier of the block with the others, has
-//! certainly stored bytes of what is sent, and from there to the copy is no fence, no wait but that of a barrier,
-//! and nothing else that writes. Else any fence makes it silent, whoever executes it and wherever it stands. So does any other writer: a bulk load, a copy from another CTA,
+//! certainly stored bytes of what is sent, and from there to the copy is no wait but that of a barrier, nothing else that writes, and
+//! no fence of any thread: each fence of the kernel comes before the store or behind the copy, and all threads come alike to the barriers in between.
+//! A named barrier for some warps lets others be elsewhere, so that a fence that stands further up or down may be executed in between: with one,
+//! any fence makes it silent. A fence of another thread than those that store and send counts. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
 //! there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs
 //! are a potential finding; so is a copy of what other threads stored where they come to the barrier without a fence and only the sender has
-//! one, as the PTX ISA does not say that this orders their stores. Ordinary *reads* before an asynchronous write are not looked at.
+//! one, as the PTX ISA does not say that this orders their stores. A copy of a function that a branch on what its callers pass may
+//! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not looked at.
 
 use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Sent, is_shared_fence, orders_or_writes};
 use crate::context::{Draft, ModuleContext, Place, Report};
@@ -117,7 +120,7 @@ fn nowhere(
     let readers = kernel.operations.iter().filter(|site| reads(site.operation.op));
     let flow = Flow::new(module, kernel);
     let mut meetings = None;
-    for reader in readers.filter(|site| text::is_reached(module, site)) {
+    for reader in readers.filter(|site| site.is_asked && text::is_reached(module, site)) {
         let at = (reader.function, reader.operation.instruction);
         // Where neither orders the two, their threads race, whatever the proxy is.
         let store = sent.own(reader).or_else(|| {
@@ -172,14 +175,14 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, sent: &Sent<'_, '_>
             let near: Vec<_> = near.collect();
             Flow::new(module, kernel).leads(&near, at)
         };
-        let Some(store) = store.filter(|_| text::is_reached(module, reader)) else {
+        let Some(store) = store.filter(|_| reader.is_asked && text::is_reached(module, reader)) else {
             continue;
         };
         let noun = text::noun(reader.operation.op);
         let (message, note) = if has_fence {
             (
                 format!(
-                    "this {noun} may read shared memory that other threads wrote, and they have no proxy fence behind their stores"
+                    "this {noun} may read shared memory that other threads wrote, with no proxy fence between their stores and the barrier"
                 ),
                 "a fence that the sender executes behind the barrier orders its own accesses",
             )
@@ -192,7 +195,7 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, sent: &Sent<'_, '_>
                 "copies write shared memory, too: it is not known that it reads what the stores wrote",
             )
         };
-        let draft = report.potential(text::place(reader), message);
+        let draft = report.potential(reader.place(), message);
         told(draft, store);
         draft.note(note);
         return;
@@ -216,7 +219,7 @@ fn one(
             ""
         }
     );
-    let draft = report.definite(text::place(reader), message);
+    let draft = report.definite(reader.place(), message);
     draft.in_general(
         "the hardware reads shared memory that ordinary stores wrote, and there is no proxy fence",
     );

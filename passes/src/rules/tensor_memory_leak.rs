@@ -29,7 +29,7 @@
 //! ## Limits
 //!
 //! A finding is definite: the kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed. A call
-//! of a function that is not there, or through a pointer, makes it silent. Which ways free what they allocate is not looked at: it is
+//! of a function that is not there, or through a pointer, makes it silent, and so does a branch in a function on what the kernel passes. Which ways free what they allocate is not looked at: it is
 //! other warps that do, or the same under a condition that is asked twice.
 
 use crate::context::{ModuleContext, Report};
@@ -63,7 +63,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 "{} allocates tensor memory here, and never frees it",
                 text::kernel(module, kernel)
             );
-            let draft = report.definite(text::place(first), message);
+            let draft = report.definite(first.place(), message);
             draft.in_general("kernels allocate tensor memory, and never free it");
             draft.help("free it by `tcgen05.dealloc` in the warp that allocated it, before the kernel ends");
         }

@@ -39,11 +39,11 @@
 //! ## Limits
 //!
 //! A finding is definite: a copy is started on every way to the wait, and no group of its kind is made on any way to the wait, or behind it
-//! and before another wait.
+//! and before another wait. A function that may be called again waits for groups that it made in the call before.
 //! Where the copy is started on some ways only, in a loop of unknown rounds for example, it is potential. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where functions are called in between that are not
 //! known, and where no copy is before the wait at all, it is silent: waits for empty groups are usual and right.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Pending, View, leads};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Pending, View, leads};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionId, InstructionId, MbarrierOp};
 use crate::rule::{Check, Family, Level, Rule};
@@ -184,6 +184,11 @@ impl Search<'_, '_> {
         let leads = |from: InstructionId, to: InstructionId| leads(self.body, from, to, from);
         let is_wait = |op| matches!(op, AsyncOp::Wait { group: of, .. } if of == group);
         let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group));
+        // The group of the call before.
+        if commits.clone().next().is_some() && Flow::new(self.module, self.kernel).enters_again(self.function)
+        {
+            return true;
+        }
         commits.any(|commit| {
             let commit = commit.instruction;
             let mut waits = all().filter(|one| is_wait(one.op));
@@ -199,19 +204,25 @@ impl Search<'_, '_> {
         (is_other, is_certain): (bool, bool),
         report: &mut Report<'_>,
     ) {
-        let place = |one: &Asynchronous| Place::Instruction(self.function, one.instruction, Vec::new());
+        let chain = self.kernel.chain(self.module, (self.function, wait.instruction));
+        let callers = chain.unwrap_or_default().to_vec();
+        let place = |one: &Asynchronous| Place::Instruction(self.function, one.instruction, callers.clone());
         let noun = text::noun(copy.op);
-        let message = if is_other {
-            format!("this wait is for groups of another kind than the {noun} before it")
-        } else {
-            format!("this wait waits for nothing: the {noun} before it is in no group")
+        let message = match (is_other, is_certain) {
+            (true, _) => format!("this wait is for groups of another kind than the {noun} before it"),
+            (false, true) => {
+                format!("this wait does not wait for the {noun} before it, which is in no group")
+            }
+            (false, false) => {
+                format!("this wait may not wait for the {noun} before it, which is in no group")
+            }
         };
         let draft = if is_certain {
             report.definite(place(wait), message)
         } else {
             report.potential(place(wait), message)
         };
-        draft.in_general("waits for groups of asynchronous copies wait for nothing");
+        draft.in_general("waits for groups of asynchronous copies do not wait for the copies before them");
         draft.related(place(copy), format!("the {noun}"));
         draft.help(match (wait.op, is_other) {
             (

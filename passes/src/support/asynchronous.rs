@@ -1,17 +1,13 @@
 //! Asynchronous operations in words, and their places.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, UnderWay, Ways};
+use crate::analysis::asynchronous::{AsyncKernel, AsyncOperands, AsyncSite, UnderWay, Ways};
+use crate::analysis::call_graph::CallSite;
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{
-    AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, InstructionId, MatrixAsync, MbarrierOp, Op,
+    AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, InstructionId, Linkage, MatrixAsync, MbarrierOp, Op,
     TensorMemory,
 };
 use crate::names;
-
-/// The place of an operation.
-pub(crate) fn place(site: &AsyncSite) -> Place {
-    Place::Instruction(site.function, site.operation.instruction, Vec::new())
-}
 
 /// A kernel's name, for a message.
 pub(crate) fn kernel(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> String {
@@ -26,25 +22,75 @@ pub(crate) fn is_reached(module: &ModuleContext<'_>, site: &AsyncSite) -> bool {
         .is_reached(site.operation.instruction)
 }
 
-/// The first operation of a kernel for which something holds, and which constants do not keep from being executed.
+/// The first operation that a kernel asks for, for which something holds.
 pub(crate) fn first<'k>(
     module: &ModuleContext<'_>,
     kernel: &'k AsyncKernel,
     holds: impl Fn(AsyncOp) -> bool,
 ) -> Option<&'k AsyncSite> {
     let mut all = kernel.operations.iter();
-    all.find(|site| holds(site.operation.op) && is_reached(module, site))
+    all.find(|site| site.is_asked && holds(site.operation.op) && is_reached(module, site))
+}
+
+/// The chain of calls that leads to an instruction of a function from the first kernel that comes to it; `None` where kernels call the
+/// function, and none of them comes to the instruction by what it passes.
+pub(crate) fn chain(module: &ModuleContext<'_>, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
+    let mut kernels = module
+        .asynchronous()
+        .iter()
+        .filter(|kernel| kernel.functions.contains(&id));
+    let mut chains = kernels
+        .clone()
+        .filter_map(|kernel| kernel.chain(module, (id, at)));
+    if let Some(chain) = chains.next() {
+        return Some(chain.to_vec());
+    }
+    let may_others_call = || {
+        let known = module.module.symbol(module.module.function(id).symbol);
+        let mut bodies = module.module.bodies();
+        known.linkage != Linkage::Local
+            || bodies.any(|(.., body)| {
+                let mut references = body.references.iter();
+                references.any(|one| !one.is_call && module.module.called(one.symbol) == Some(id))
+            })
+    };
+    (kernels.next().is_none() || may_others_call()).then(Vec::new)
+}
+
+/// A finding about an operation with constant operands: potential where a branch may keep the function from it that the constants come
+/// from callers of. `None` where no kernel comes to it.
+pub(crate) fn operands<'r>(
+    module: &ModuleContext<'_>,
+    site: &AsyncOperands,
+    message: String,
+    report: &'r mut Report<'_>,
+) -> Option<&'r mut Draft> {
+    let at = site.operation.instruction;
+    let chain = chain(module, site.function, at)?;
+    let is_asked = site.is_asked(module)?;
+    let place = match &site.callers[..] {
+        [] => Place::Instruction(site.function, at, chain),
+        _ => site.place(),
+    };
+    if is_asked {
+        return Some(report.definite(place, message));
+    }
+    let draft = report.potential(place, message);
+    draft.note("it is not known that the function comes to it when it is called so");
+    Some(draft)
 }
 
 /// A finding about an access to what a copy under way still needs: potential where that takes a second round of a loop which may have
 /// only one, or one of several ways.
 pub(crate) fn under_way<'r>(
+    module: &ModuleContext<'_>,
     id: FunctionId,
     found: &UnderWay,
     message: String,
     report: &'r mut Report<'_>,
-) -> &'r mut Draft {
-    let place = Place::Instruction(id, found.access, Vec::new());
+) -> Option<&'r mut Draft> {
+    let callers = chain(module, id, found.access)?;
+    let place = Place::Instruction(id, found.access, callers);
     let draft = if found.ways.is_certain() {
         report.definite(place, message)
     } else {
@@ -55,14 +101,20 @@ pub(crate) fn under_way<'r>(
         Ways::LaterRounds | Ways::LaterRoundsIfAny => {
             draft.note("the copy is of the round of the loop before");
         }
+        Ways::SomeCtas => {
+            draft.note("it is not known that the mask of CTAs names the own one");
+        }
         Ways::Some => {
             draft.note("on some ways through the code; it is not known that they are taken");
         }
     }
+    if found.is_elected {
+        draft.note("the thread that `elect.sync` picks makes both");
+    }
     if let Some(thread) = found.thread {
         draft.note(format!("thread {thread} of the block makes both"));
     }
-    draft
+    Some(draft)
 }
 
 /// The instructions of a kernel at which threads wait for each other.
@@ -75,7 +127,8 @@ pub(crate) fn meetings(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> Vec<
         let is_meeting =
             |op| matches!(op, Op::Barrier(barrier) if barrier.waits) || matches!(op, Op::Collective(..));
         let all = body.iter().filter(|(_, instruction)| is_meeting(instruction.op));
-        meetings.extend(all.map(|(at, _)| (id, at)));
+        let all = all.map(|(at, _)| (id, at));
+        meetings.extend(all.filter(|&place| kernel.reaches(module, place)));
     }
     meetings
 }

@@ -90,6 +90,28 @@ impl<'a, 'm> Flow<'a, 'm> {
         })
     }
 
+    /// True if one thread may enter a function more than once: by several calls, or by one in a loop.
+    #[must_use]
+    pub fn enters_again(&self, function: FunctionId) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut function = function;
+        while !self.module.module.function(function).is_kernel() {
+            let calls = self.module.call_graph().calls_to(function).iter();
+            let mut calls = calls.filter(|call| self.functions.contains(&call.caller));
+            let (Some(call), None) = (calls.next(), calls.next()) else {
+                return true;
+            };
+            let Some(body) = &self.module.module.function(call.caller).body else {
+                return true;
+            };
+            if !seen.insert(function) || leads_in(body, call.instruction, call.instruction) {
+                return true;
+            }
+            function = call.caller;
+        }
+        false
+    }
+
     /// The functions of the kernel that an instruction of a function is executed in, or in what they call.
     fn holders(&self, function: FunctionId) -> FxHashSet<FunctionId> {
         let mut holders: FxHashSet<FunctionId> = std::iter::once(function).collect();

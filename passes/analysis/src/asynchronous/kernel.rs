@@ -1,16 +1,48 @@
 //! The asynchronous operations that a kernel may execute, itself or in functions that it calls.
 
-use ptxcheck_ir::{AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, Module};
+use std::sync::Arc;
 
+use ptxcheck_ir::{
+    AsyncKinds, AsyncOp, Asynchronous, BlockId, Body, Callee, FunctionId, Instruction, InstructionId, Module,
+};
+use rustc_hash::FxHashMap;
+
+use super::reach::{FrameView, Frames, ReachedBlocks, join};
+use crate::call_graph::CallSite;
+use crate::place::Place;
 use crate::shared::Shared;
 
-/// An asynchronous operation, and the function that it stands in.
-#[derive(Clone, Copy, Debug)]
+/// An asynchronous operation, the function that it stands in, and how a kernel comes to it.
+#[derive(Clone, Debug)]
 pub struct AsyncSite {
     /// The function.
     pub function: FunctionId,
     /// The operation.
     pub operation: Asynchronous,
+    /// The calls that lead from the kernel to the function, innermost first.
+    pub callers: Arc<[CallSite]>,
+    /// The kernel asks for it: no function on the way to it has a branch that may keep it away, unless the number of the thread
+    /// decides that.
+    pub is_asked: bool,
+}
+
+impl AsyncSite {
+    /// Of a kernel itself.
+    #[must_use]
+    pub fn in_kernel(kernel: FunctionId, operation: &Asynchronous) -> Self {
+        Self {
+            function: kernel,
+            operation: *operation,
+            callers: Arc::default(),
+            is_asked: true,
+        }
+    }
+
+    /// Its location, with the calls that lead to it.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place::Instruction(self.function, self.operation.instruction, self.callers.to_vec())
+    }
 }
 
 /// A kernel with asynchronous operations, in it or in what it calls.
@@ -25,12 +57,36 @@ pub struct AsyncKernel {
     pub is_open: bool,
     /// The operations that may be executed, by function and in the order of the input.
     pub operations: Vec<AsyncSite>,
+    reached: ReachedBlocks,
 }
 
 impl AsyncKernel {
     /// The first operation for which something holds.
     pub fn first(&self, holds: impl Fn(AsyncOp) -> bool) -> Option<&AsyncSite> {
         self.operations.iter().find(|site| holds(site.operation.op))
+    }
+
+    /// True if the kernel may come to an instruction of a function: by what it passes, for other kernels may pass something else.
+    #[must_use]
+    pub fn reaches(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
+        let Some(body) = &module.module.function(id).body else {
+            return false;
+        };
+        module.function(id).may_be_reached(at) && self.chain_to(id, body.block_of(at)).is_some()
+    }
+
+    /// The first chain of calls, innermost first, by which the kernel comes to an instruction of a function.
+    #[must_use]
+    pub fn chain(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> Option<&[CallSite]> {
+        let body = module.module.function(id).body.as_ref()?;
+        self.chain_to(id, body.block_of(at))
+    }
+
+    fn chain_to(&self, id: FunctionId, block: BlockId) -> Option<&[CallSite]> {
+        let mut frames = self.reached.get(&id)?.iter();
+        let is_in = |blocks: &Vec<bool>| blocks.get(block.index()) == Some(&true);
+        let (callers, _) = frames.find(|(_, blocks)| blocks.as_ref().is_none_or(is_in))?;
+        Some(callers)
     }
 
     /// True if something holds for an operation.
@@ -60,48 +116,83 @@ pub(crate) fn kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
     let mut found = Vec::new();
     for (id, function, _) in module.module.bodies() {
         if function.is_kernel() && has_any[id.index()] && !module.deadline.is_over_at_step() {
-            found.push(of_kernel(module, id));
+            found.push(of_kernel(module, id, &has_any));
         }
     }
     found
 }
 
-fn of_kernel(module: &Shared<'_>, kernel: FunctionId) -> AsyncKernel {
+fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> AsyncKernel {
     let mut all = AsyncKernel {
         kernel,
         functions: vec![kernel],
         is_open: false,
         operations: Vec::new(),
+        reached: ReachedBlocks::default(),
     };
-    let mut next = 0;
-    while let Some(&id) = all.functions.get(next) {
-        next += 1;
+    let mut sites: FxHashMap<(FunctionId, InstructionId), AsyncSite> = FxHashMap::default();
+    let mut frames = Frames::of(kernel);
+    while let Some(frame) = frames.next() {
+        let id = frame.function;
         let function = module.module.function(id);
         let Some(body) = &function.body else {
             all.is_open = true;
             continue;
         };
-        let analyses = module.function(id);
         all.is_open |= function.is_damaged || module.deadline.is_over_after(body.instructions.len());
+        let view = FrameView::new(module, &frame, body);
+        join(&mut all.reached, &frame, view.blocks());
         for operation in &body.asynchronous {
-            if analyses.may_be_reached(operation.instruction) {
-                all.is_open |= operation.op == AsyncOp::Unknown;
-                all.operations.push(AsyncSite {
+            if !view.is_reached(operation.instruction) {
+                continue;
+            }
+            all.is_open |= operation.op == AsyncOp::Unknown;
+            let known = sites.get(&(id, operation.instruction));
+            if known.is_some_and(|known| known.is_asked) {
+                continue;
+            }
+            let is_asked = view.is_asked(operation.instruction);
+            if is_asked || known.is_none() {
+                let site = AsyncSite {
                     function: id,
                     operation: *operation,
-                });
+                    callers: Arc::clone(&frame.callers),
+                    is_asked,
+                };
+                sites.insert((id, operation.instruction), site);
             }
         }
         for call in &body.calls {
-            if !analyses.may_be_reached(call.instruction) {
+            if !view.is_reached(call.instruction) {
                 continue;
             }
             match callee(module.module, body, body.instruction(call.instruction)) {
-                Called::Function(callee) if !all.functions.contains(&callee) => all.functions.push(callee),
-                Called::Function(_) | Called::Harmless => {}
+                Called::Function(callee) => {
+                    if !all.functions.contains(&callee) {
+                        all.functions.push(callee);
+                    }
+                    let site = CallSite {
+                        caller: id,
+                        instruction: call.instruction,
+                        callee,
+                    };
+                    frames.enter(&view, site, has_any[callee.index()]);
+                }
+                Called::Harmless => {}
                 Called::Unknown => all.is_open = true,
             }
         }
+    }
+    for &id in &all.functions {
+        let operations = module
+            .module
+            .function(id)
+            .body
+            .as_ref()
+            .map(|body| &body.asynchronous);
+        let of_it = operations.into_iter().flatten();
+        all.operations
+            .extend(of_it.filter_map(|one| sites.remove(&(id, one.instruction))));
     }
     all
 }

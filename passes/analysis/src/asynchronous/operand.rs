@@ -2,6 +2,7 @@
 
 use ptxcheck_ir::{AsyncValues, Asynchronous, Body, FunctionId, Value};
 
+use super::reach::is_asked_through;
 use crate::call_graph::CallSite;
 use crate::constants::{Arguments, Constants};
 use crate::contexts::{Budget, contexts, solve};
@@ -24,6 +25,10 @@ pub struct AsyncOperands {
     pub source_bytes: Option<u64>,
     /// Arrivals, groups, or columns.
     pub count: Option<u64>,
+    /// The CTAs that a copy writes into.
+    pub mask: Option<u64>,
+    /// The bytes of each 16 that it writes.
+    pub byte_mask: Option<u64>,
 }
 
 impl AsyncOperands {
@@ -33,17 +38,29 @@ impl AsyncOperands {
         Place::Instruction(self.function, self.operation.instruction, self.callers.clone())
     }
 
-    /// True if it may be executed in this context.
+    /// `None` if it is not executed in this context. False if the callers decide its operands, and a branch on something else than the
+    /// number of the thread may keep the function from it.
     #[must_use]
-    pub fn is_reached(&self, module: &Shared<'_>) -> bool {
-        module
-            .function(self.function)
-            .is_reached(self.operation.instruction)
-            && self.callers.iter().all(|call| module.may_call(call))
+    pub fn is_asked(&self, module: &Shared<'_>) -> Option<bool> {
+        let at = self.operation.instruction;
+        let may_be = module.function(self.function).is_reached(at)
+            && self.callers.iter().all(|call| module.may_call(call));
+        match &self.callers[..] {
+            _ if !may_be => None,
+            [] => Some(true),
+            callers => is_asked_through(module, callers, (self.function, at)),
+        }
     }
 
-    const fn has_any(&self) -> bool {
-        self.bytes.is_some() || self.source_bytes.is_some() || self.count.is_some()
+    fn has_any(&self) -> bool {
+        let all = [
+            self.bytes,
+            self.source_bytes,
+            self.count,
+            self.mask,
+            self.byte_mask,
+        ];
+        all.iter().any(Option::is_some)
     }
 }
 
@@ -103,14 +120,16 @@ fn of_function(
     found.extend(others);
 }
 
-fn values(one: &Asynchronous) -> [Option<u8>; 3] {
+fn values(one: &Asynchronous) -> [Option<u8>; 5] {
     let AsyncValues {
         bytes,
         source_bytes,
         count,
+        mask,
+        byte_mask,
         ..
     } = one.values;
-    [bytes, source_bytes, count]
+    [bytes, source_bytes, count, mask, byte_mask]
 }
 
 fn of_context(
@@ -125,7 +144,7 @@ fn of_context(
         .before(ids, |_, value_of| {
             let operation = operations.next();
             operation.map(|operation| {
-                let mut known = values(operation).map(|number| {
+                let [bytes, source_bytes, count, mask, byte_mask] = values(operation).map(|number| {
                     let value: Value = body.async_value(operation, number)?;
                     value_of(value).known()
                 });
@@ -133,9 +152,11 @@ fn of_context(
                     function,
                     operation: *operation,
                     callers: callers.to_vec(),
-                    bytes: known[0].take(),
-                    source_bytes: known[1].take(),
-                    count: known[2].take(),
+                    bytes,
+                    source_bytes,
+                    count,
+                    mask,
+                    byte_mask,
                 }
             })
         })

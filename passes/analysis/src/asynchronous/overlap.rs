@@ -2,10 +2,11 @@
 
 use ptxcheck_ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, InstructionId, Op, Space};
 
+use super::own::cluster_size;
 use super::pending::Pending;
 use super::round;
-use super::size::Sizes;
-use super::sum::{AddressSum, overlap};
+use super::size::{Sizes, Written};
+use super::sum::{ALL_BYTES, AddressSum, Stretch, overlap};
 use super::view::View;
 use crate::shared::Shared;
 
@@ -50,6 +51,8 @@ pub enum Ways {
     LaterRoundsIfAny,
     /// Some, which other branches may keep from being taken.
     Some,
+    /// All, in CTAs that a copy writes into whose mask of CTAs is not known.
+    SomeCtas,
 }
 
 impl Ways {
@@ -69,6 +72,8 @@ pub struct UnderWay {
     pub copy: Asynchronous,
     /// The thread that does both, where only its number says that it does.
     pub thread: Option<u32>,
+    /// It is the one that `elect.sync` picks.
+    pub is_elected: bool,
     /// The ways to the access on which it is.
     pub ways: Ways,
 }
@@ -79,6 +84,8 @@ struct Search<'s, 'm> {
     id: FunctionId,
     body: &'s Body<'m>,
     end: End,
+    /// CTAs of a cluster.
+    cluster: Option<u32>,
     found: Vec<UnderWay>,
 }
 
@@ -103,25 +110,30 @@ pub fn accesses_under_way(
         id,
         body,
         end,
+        cluster: cluster_size(module, id),
         found: Vec::new(),
     };
     for view in View::all(module, id) {
         if module.deadline.is_over_after(body.instructions.len()) {
             break;
         }
-        let Some(pending) = Pending::new(&view) else {
+        let before = search.found.clone();
+        if search.view(&view, &is_access).is_none() {
             break;
-        };
-        search.walk(&view, &pending, Ways::All, &is_access);
-        for around in round::loops(&view) {
-            if let Some(later) = pending.around(&around.blocks) {
-                let ways = if around.is_repeated(&view) {
-                    Ways::LaterRounds
-                } else {
-                    Ways::LaterRoundsIfAny
-                };
-                search.walk(&view, &later, ways, &is_access);
+        }
+        // Where it depends on the lane that is picked, ways that only a lane would take which is picked once and passed over once are none.
+        if let Some(passed) = view.passed() {
+            let mut other = Search {
+                found: before.clone(),
+                ..search
+            };
+            if other.view(&passed, &is_access).is_none() {
+                break;
             }
+            search.found.retain(|found| {
+                let is_same = |known: &UnderWay| known.access == found.access;
+                found.ways.is_certain() || before.iter().any(is_same) || other.found.iter().any(is_same)
+            });
         }
     }
     search.found.retain(|found| analyses.is_reached(found.access));
@@ -129,6 +141,23 @@ pub fn accesses_under_way(
 }
 
 impl Search<'_, '_> {
+    /// Adds what a thread does; `None` if its copies cannot be followed.
+    fn view(&mut self, view: &View<'_, '_>, is_access: &impl Fn(AccessKind) -> bool) -> Option<()> {
+        let pending = Pending::new(view)?;
+        self.walk(view, &pending, Ways::All, is_access);
+        for around in round::loops(view) {
+            if let Some(later) = pending.around(&around.blocks) {
+                let ways = if around.is_repeated(view) {
+                    Ways::LaterRounds
+                } else {
+                    Ways::LaterRoundsIfAny
+                };
+                self.walk(view, &later, ways, is_access);
+            }
+        }
+        Some(())
+    }
+
     fn walk(
         &mut self,
         view: &View<'_, '_>,
@@ -137,7 +166,16 @@ impl Search<'_, '_> {
         is_access: &impl Fn(AccessKind) -> bool,
     ) {
         let (id, body, sizes, end) = (self.id, self.body, self.sizes, self.end);
-        let of_copy = |end: End, one: &Asynchronous| end.of(one).zip(sizes.of(id, one));
+        let cluster = self.cluster;
+        // Of one that writes into other CTAs, nothing is known to be here.
+        let of_copy = |end: End, one: &Asynchronous| {
+            let written = match end {
+                End::Source => Written::Own,
+                End::Destination => sizes.written(id, one, cluster),
+            };
+            let bytes = (sizes.of(id, one)?, sizes.byte_mask(id, one));
+            (written != Written::Some).then_some((end.of(one)?, bytes, written == Written::Own))
+        };
         pending.walk(|at, instruction, states| {
             if !states.iter().any(|states| states.may_be_under_way()) || view.executes(at) == Some(false) {
                 return;
@@ -149,7 +187,7 @@ impl Search<'_, '_> {
                         && is_access(access.kind)
                         && access.bytes() > 0 =>
                 {
-                    Some((at, access.bytes().into()))
+                    Some((at, (access.bytes().into(), ALL_BYTES), true))
                 }
                 _ => None,
             };
@@ -165,22 +203,30 @@ impl Search<'_, '_> {
                 if is_itself || !states.may_be_under_way() {
                     continue;
                 }
-                let ways = if states.is_under_way() { ways } else { Ways::Some };
+                let held = of_copy(end, operation);
+                let is_here = accessed.2 && held.is_some_and(|(.., is_here)| is_here);
+                let ways = match (states.is_under_way(), is_here) {
+                    (true, true) => ways,
+                    (true, false) => Ways::SomeCtas,
+                    (false, _) => Ways::Some,
+                };
                 if !ways.is_certain() && self.found.iter().any(|found| found.access == at) {
                     continue;
                 }
-                let meets = |(held, bytes): (InstructionId, u64)| {
+                let meets = |(held, bytes, _)| {
                     let addresses = AddressSum::of(view, held).zip(AddressSum::of(view, accessed.0));
                     addresses.is_some_and(|(from, to)| {
-                        overlap(view, (held, &from, bytes), (accessed.0, &to, accessed.1))
+                        let of_access = Stretch::new(accessed.0, &to, accessed.1);
+                        overlap(view, &Stretch::new(held, &from, bytes), &of_access)
                     })
                 };
-                if of_copy(end, operation).is_some_and(meets) {
+                if held.is_some_and(meets) {
                     self.found.retain(|found| found.access != at);
                     self.found.push(UnderWay {
                         access: at,
                         copy: *operation,
                         thread: view.thread(),
+                        is_elected: view.is_elected(),
                         ways,
                     });
                     if ways.is_certain() {

@@ -8,16 +8,18 @@
 //! unfenced   no fence, wait, call or asynchronous write is between, and each fence certainly comes before the store or behind the copy
 //! ```
 //!
-//! A fence of another warp, that no way connects with the two, may be executed at any time, and so counts as one between them.
+//! A fence of another warp, that no way connects with the two, may be executed at any time, and so counts as one between them. So does any
+//! fence if threads may come from elsewhere to a barrier that is between: text that stands behind the copy may be executed before it.
 
 use ptxcheck_ir::{
     AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
 };
 
+use super::alike::{Group, is_alike};
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::pointed::accessed;
 use super::size::Sizes;
-use super::sum::{AddressSum, constant_bounds, leads, overlap};
+use super::sum::{ALL_BYTES, AddressSum, Stretch, constant_bounds, leads, overlap};
 use super::view::View;
 use crate::shared::Shared;
 
@@ -122,13 +124,14 @@ impl<'a, 'm> Sent<'a, 'm> {
     ) -> Option<InstructionId> {
         let (module, copy) = (self.module, reader.operation.instruction);
         let source = reader.operation.source()?;
+        let mask = self.sizes.byte_mask(reader.function, &reader.operation);
         self.ways(reader.function).iter().find_map(|way| {
             let view = &way.view;
             let read = AddressSum::of(view, source)?;
             let mut is_by_this = None;
             let is_certain = |store: &&Store| {
-                let stored = (store.at, &store.address, store.bytes);
-                overlap(view, stored, (source, &read, bytes))
+                let stored = Stretch::new(store.at, &store.address, (store.bytes, ALL_BYTES));
+                overlap(view, &stored, &Stretch::new(source, &read, (bytes, mask)))
                     && *is_by_this.get_or_insert_with(|| view.is_by_this(copy))
                     && !module.deadline.is_over_at_step()
                     && view.is_surely_before(store.at, copy)
@@ -147,7 +150,11 @@ impl<'a, 'm> Sent<'a, 'm> {
         // Only of the kernel itself is known that all threads come to what is on each way to its end.
         let (module, id) = (self.module, self.kernel.kernel);
         let copy = reader.operation.instruction;
-        let source = reader.operation.source().filter(|_| reader.function == id)?;
+        let is_whole = self.sizes.byte_mask(reader.function, &reader.operation) == ALL_BYTES;
+        let source = reader
+            .operation
+            .source()
+            .filter(|_| reader.function == id && is_whole)?;
         let meeting = last_meeting(module, id, copy)?;
         let ways = self.ways(id);
         let (object, first, last) = constant_bounds(&ways.first()?.view, source)?;
@@ -192,6 +199,9 @@ impl<'a, 'm> Sent<'a, 'm> {
         }
         let view = View::any(self.module, id)?;
         let bytes = self.sizes.known(id, one)?;
+        if self.sizes.byte_mask(id, one) != ALL_BYTES {
+            return None;
+        }
         let (of, least, most) = constant_bounds(&view, store)?;
         let (from, first, last) = constant_bounds(&view, one.source()?)?;
         let (end, stored) = (last.saturating_add_unsigned(bytes), access.bytes().into());
@@ -212,12 +222,16 @@ impl<'a, 'm> Sent<'a, 'm> {
             return false;
         }
         let analyses = self.module.function(id);
-        meetings.iter().any(|&(of, meeting)| {
-            of == id
-                && analyses.is_before(store, meeting)
-                && analyses.is_before(meeting, copy)
-                && fences(self.kernel).all(|fence| !leads(body, store, fence.operation.instruction, meeting))
-        })
+        let is_between = |&&(of, meeting): &&Place| {
+            of == id && analyses.is_before(store, meeting) && analyses.is_before(meeting, copy)
+        };
+        let fences = || fences(self.kernel).map(|fence| fence.operation.instruction);
+        let mut between = meetings.iter().filter(is_between).map(|(_, meeting)| *meeting);
+        // All that store pass it before they come to a later meeting.
+        let is_fenced = between.clone().any(|meeting| {
+            fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))
+        });
+        !is_fenced && between.any(|meeting| fences().all(|fence| !leads(body, store, fence, meeting)))
     }
 }
 
@@ -283,6 +297,19 @@ fn may_be_fenced(
     if !fences(kernel).all(is_apart) {
         return true;
     }
+    // A thread that waits elsewhere may be at a fence that stands before the store, or behind the copy.
+    let meets_elsewhere = |(at, instruction): (InstructionId, &Instruction)| {
+        let group = match instruction.op {
+            Op::Barrier(barrier) if barrier.counted || !barrier.waits => return is_between(at),
+            Op::Barrier(_) => Group::Block,
+            Op::Collective(..) => Group::Warp,
+            _ => return false,
+        };
+        is_between(at) && !(id == kernel.kernel && is_alike(module, id, at, group))
+    };
+    if fences(kernel).next().is_some() && body.iter().any(meets_elsewhere) {
+        return true;
+    }
     let others = kernel.functions.iter().filter(|&&function| function != id);
     let may_others_order = others
         .filter_map(|&function| module.module.function(function).body.as_ref())
@@ -332,7 +359,7 @@ fn stores_of(module: &Shared<'_>, kernel: &AsyncKernel) -> Vec<Place> {
                 Space::Generic => accessed(module, id, at).is_some_and(|found| found.space == Space::Shared),
                 _ => false,
             };
-            if is_shared && module.function(id).may_be_reached(at) && body.asynchronous_at(at).is_none() {
+            if is_shared && kernel.reaches(module, (id, at)) && body.asynchronous_at(at).is_none() {
                 stores.push((id, at));
             }
         }

@@ -254,16 +254,48 @@ pub fn constant_bounds(view: &View<'_, '_>, access: InstructionId) -> Option<(Sy
     AddressSum::of(view, access)?.bounds(view)
 }
 
-/// True if two accesses of a thread to so many bytes at these addresses, the second executed behind the first, certainly overlap.
+/// A mask of all bytes of each 16.
+pub(super) const ALL_BYTES: u16 = u16::MAX;
+
+/// The bytes of an access.
+pub(super) struct Stretch<'s> {
+    at: InstructionId,
+    address: &'s AddressSum,
+    bytes: u64,
+    /// Those of each 16 that it is to.
+    mask: u16,
+}
+
+impl<'s> Stretch<'s> {
+    pub(super) const fn new(at: InstructionId, address: &'s AddressSum, (bytes, mask): (u64, u16)) -> Self {
+        Self {
+            at,
+            address,
+            bytes,
+            mask,
+        }
+    }
+}
+
+/// True if two accesses of a thread, the second executed behind the first, certainly overlap.
 #[must_use]
-pub(super) fn overlap(
-    view: &View<'_, '_>,
-    (first, from, first_bytes): (InstructionId, &AddressSum, u64),
-    (second, to, second_bytes): (InstructionId, &AddressSum, u64),
-) -> bool {
-    distance(view, (first, from), (second, to)).is_some_and(|(least, most)| {
-        i128::from(most) < i128::from(first_bytes) && i128::from(least) + i128::from(second_bytes) > 0
-    })
+pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch<'_>, second: &Stretch<'_>) -> bool {
+    let Some((least, most)) = distance(view, (first.at, first.address), (second.at, second.address)) else {
+        return false;
+    };
+    let meet = i128::from(most) < i128::from(first.bytes) && i128::from(least) + i128::from(second.bytes) > 0;
+    if !meet || (first.mask, second.mask) == (ALL_BYTES, ALL_BYTES) {
+        return meet;
+    }
+    // Behind 16 bytes, the masks begin again.
+    let from = least.max(0);
+    let end = i64::try_from(first.bytes).unwrap_or(i64::MAX);
+    let end = end.min(least.saturating_add_unsigned(second.bytes));
+    let is_in = |mask: u16, byte: i64| mask >> byte.rem_euclid(16) & 1 == 1;
+    least == most
+        && (from..end)
+            .take(16)
+            .any(|byte| is_in(first.mask, byte) && is_in(second.mask, byte - least))
 }
 
 /// The variable that an access of a function is in, and the offset there, if both are constant.

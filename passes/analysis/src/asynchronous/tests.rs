@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
-use super::sum::overlap;
+use super::sum::{ALL_BYTES, Stretch, overlap};
 use super::{AddressSum, View, constant_bounds, constant_place, handed_on, hands_on};
 use crate::shared::Shared;
 use crate::testing::with_ptx;
@@ -48,7 +48,8 @@ fn addresses_are_sums() {
         assert_eq!(bounds(both), None);
         // `n * 64` falls out: the words of 32 threads lie in 132 bytes, and not in the last four of 128.
         let [first, second] = [by_param, both].map(|at| AddressSum::of(&any, at).unwrap());
-        let meet = |bytes| overlap(&any, (by_param, &first, bytes), (both, &second, 4));
+        let word = Stretch::new(both, &second, (4, ALL_BYTES));
+        let meet = |bytes| overlap(&any, &Stretch::new(by_param, &first, (bytes, ALL_BYTES)), &word);
         assert!(meet(132));
         assert!(!meet(128));
     });
@@ -62,7 +63,33 @@ fn a_register_that_is_written_in_between_is_another_address() {
         let any = View::any(module, KERNEL).unwrap();
         let sum = |at| AddressSum::of(&any, at).unwrap();
         let (a, b) = (accesses[0], accesses[1]);
-        assert!(!overlap(&any, (a, &sum(a), 16), (b, &sum(b), 16)));
+        let (first, second) = (sum(a), sum(b));
+        let [first, second] =
+            [(a, &first), (b, &second)].map(|(at, sum)| Stretch::new(at, sum, (16, ALL_BYTES)));
+        assert!(!overlap(&any, &first, &second));
+    });
+}
+
+#[test]
+fn masks_leave_bytes_out() {
+    let lines = "st.shared.u32 [s], %r1;
+st.shared.u32 [s+20], %r1;";
+    with_kernel(lines, |module, accesses| {
+        let any = View::any(module, KERNEL).unwrap();
+        let [first, second] = [accesses[0], accesses[1]].map(|at| (at, AddressSum::of(&any, at).unwrap()));
+        let stretch = |of: &(InstructionId, AddressSum), bytes, mask| {
+            overlap(
+                &any,
+                &Stretch::new(of.0, &of.1, (bytes, mask)),
+                &Stretch::new(second.0, &second.1, (4, ALL_BYTES)),
+            )
+        };
+        assert!(stretch(&first, 64, ALL_BYTES));
+        assert!(!stretch(&first, 64, 0xff0f));
+        assert!(stretch(&first, 64, 0x0080));
+        // Not as far as that.
+        assert!(!stretch(&first, 16, 0x0080));
+        assert!(stretch(&second, 4, 1) && !stretch(&second, 4, 0x0010));
     });
 }
 

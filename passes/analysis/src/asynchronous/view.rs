@@ -1,7 +1,7 @@
 //! The part of a body that one thread executes, or any of them: branches and guards that its number decides.
 //!
 //! ```text
-//! view = any thread | the thread (n, 0, 0)
+//! view = any thread | the thread (n, 0, 0) | the thread of the first warp that `elect.sync` picks
 //! decided   a branch, or another instruction under a guard, on a predicate whose value hangs off nothing but the number of
 //!           the thread and constants
 //! ```
@@ -10,15 +10,15 @@
 //! comparison is executed by that thread or by nobody.
 
 use ptxcheck_ir::{
-    BinaryOp, BlockId, Body, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op, Register,
-    Special, UnaryOp, Value,
+    BinaryOp, BlockId, Body, Collective, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op,
+    Register, Special, UnaryOp, Value,
 };
 
 use crate::function::Analyses;
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::ranges;
 use crate::shared::Shared;
-use crate::threads::Threads;
+use crate::threads::{Elected, Followed, Threads};
 
 /// Threads in a warp.
 const WARP: u32 = 32;
@@ -33,9 +33,16 @@ pub struct View<'a, 'm> {
     pub(super) analyses: &'a Analyses<'m>,
     pub(super) is_kernel: bool,
     launch: &'a LaunchBounds,
-    thread: Option<(Threads<'a, 'm>, u32)>,
+    thread: Option<Alone<'a, 'm>>,
     /// By block: true if its branch is taken; empty for any thread.
     taken: Vec<Option<bool>>,
+}
+
+/// A thread by itself.
+struct Alone<'a, 'm> {
+    threads: Threads<'a, 'm>,
+    /// Its lane; `None` for the one that `elect.sync` picks, of which only is known what all lanes have in common.
+    lane: Option<u32>,
 }
 
 impl<'a, 'm> View<'a, 'm> {
@@ -60,36 +67,65 @@ impl<'a, 'm> View<'a, 'm> {
         let Some(any) = Self::any(module, id) else {
             return Vec::new();
         };
-        let (body, analyses) = (any.body, any.analyses);
-        let of_one = numbers(body, analyses).into_iter().map(|number| {
-            let threads = Threads {
-                body,
-                definitions: analyses.definitions(),
-                memory: Some(analyses),
-                warp: number / WARP,
-            };
-            let mut view = Self {
-                thread: Some((threads, number % WARP)),
-                ..any.any_of()
-            };
-            let last = |block| body.block(BlockId::new(block)).next_back();
-            let is_taken = |block| {
-                let (id, branch) = last(block)?;
-                (branch.op == Op::Branch).then(|| view.executes(id)).flatten()
-            };
-            let taken = (0..body.blocks.len()).map(is_taken).collect();
-            view.taken = taken;
-            view
-        });
-        let of_one: Vec<Self> = of_one.collect();
-        std::iter::once(any).chain(of_one).collect()
+        let numbers = numbers(any.body, any.analyses).into_iter();
+        let of_one = numbers.map(|number| any.alone(number / WARP, Some(number % WARP), Elected::Unknown));
+        let mut all: Vec<Self> = of_one.collect();
+        all.extend(any.elects().then(|| any.alone(0, None, Elected::Picked)));
+        all.insert(0, any);
+        all
     }
 
-    /// The number of the thread, if it is one by itself.
+    /// One thread of a warp by itself.
+    fn alone(&self, warp: u32, lane: Option<u32>, elected: Elected) -> Self {
+        let (body, analyses) = (self.body, self.analyses);
+        let threads = Threads {
+            body,
+            definitions: analyses.definitions(),
+            memory: Some(Followed {
+                memory: analyses,
+                collectives: Some(elected),
+            }),
+            warp,
+        };
+        let mut view = Self {
+            thread: Some(Alone { threads, lane }),
+            ..self.any_of()
+        };
+        let last = |block| body.block(BlockId::new(block)).next_back();
+        let is_taken = |block| {
+            let (id, branch) = last(block)?;
+            (branch.op == Op::Branch).then(|| view.executes(id)).flatten()
+        };
+        let taken = (0..body.blocks.len()).map(is_taken).collect();
+        view.taken = taken;
+        view
+    }
+
+    /// The same thread where `elect.sync` picks another one; `None` if nothing is picked, or this is no thread with a number.
+    pub(super) fn passed(&self) -> Option<Self> {
+        let Alone { threads, lane } = self.thread.as_ref()?;
+        let lane = Some((*lane)?);
+        self.elects()
+            .then(|| self.alone(threads.warp, lane, Elected::Passed))
+    }
+
+    fn elects(&self) -> bool {
+        let mut collectives = self.body.collectives.iter();
+        let op = |&id| self.body.instruction(id).op;
+        collectives.any(|id| matches!(op(id), Op::Collective(Collective::Elect, _)))
+    }
+
+    /// The number of the thread, if it is one by itself, and that is known.
     #[must_use]
     pub fn thread(&self) -> Option<u32> {
-        let (threads, lane) = self.thread.as_ref()?;
-        Some(threads.warp * WARP + lane)
+        let Alone { threads, lane } = self.thread.as_ref()?;
+        Some(threads.warp * WARP + (*lane)?)
+    }
+
+    /// True for the thread that `elect.sync` picks.
+    #[must_use]
+    pub(super) fn is_elected(&self) -> bool {
+        self.thread.as_ref().is_some_and(|alone| alone.lane.is_none())
     }
 
     /// The blocks that may follow on a block.
@@ -115,8 +151,11 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// A value, where the number of the thread decides it.
     pub(super) fn known(&self, value: Value) -> Option<u64> {
-        let (threads, lane) = self.thread.as_ref()?;
-        threads.at(value, *lane)
+        let Alone { threads, lane } = self.thread.as_ref()?;
+        match lane {
+            Some(lane) => threads.at(value, *lane),
+            None => threads.same(value),
+        }
     }
 
     /// The least and the greatest number that a special register may have.
@@ -155,7 +194,7 @@ impl<'a, 'm> View<'a, 'm> {
     #[must_use]
     pub fn is_by_this(&self, id: InstructionId) -> bool {
         let Some(number) = self.thread() else {
-            return true;
+            return !self.is_elected();
         };
         let dominators = self.analyses.dominators();
         let all = Self::any_of(self);

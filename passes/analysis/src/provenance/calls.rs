@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 
-use super::entered::Executed;
 use super::function::Judge;
 use super::guards::{self, TestCalls};
 use super::judge::Wrong;
@@ -10,6 +9,7 @@ use super::summary::{Demand, OperandValue, Violation, formals, verdict};
 use super::survey::{Survey, direct_callee};
 use super::value::{Base, ElementKind};
 use crate::call_graph::CallSite;
+use crate::entered::Executed;
 use crate::limits::MAX_CALL_DEPTH;
 use ptxcheck_ir::{FunctionId, InstructionId, Op, Value};
 

@@ -1,9 +1,10 @@
 //! Conditions under which the instructions of a body are executed.
 
-use super::entered::{Entered, Executed, follows, guarded_ends};
 use super::function::Judge;
 use super::summary::{Decided, Demand};
+use crate::entered::{Entered, Executed, KnownArguments, follows, guarded_ends};
 use crate::limits::MAX_CONDITION_BLOCKS;
+use crate::shared::Shared;
 use ptxcheck_ir::{Argument, BlockId, InstructionId};
 
 impl Judge<'_> {
@@ -50,5 +51,27 @@ impl Judge<'_> {
     /// True if an instruction is executed whenever another one is that stands before it.
     pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
         follows(self.body, self.module.function(self.id), first, second)
+    }
+}
+
+impl Demand {
+    /// True if what it is about is executed where the function is passed this.
+    pub(super) fn executed(&self, module: &Shared<'_>, mut passed: KnownArguments) -> Executed {
+        let inner = (self.function, self.instruction);
+        let outer = self.callers.iter().rev();
+        let mut found = Executed::Always;
+        for (function, at) in outer.map(|site| (site.caller, site.instruction)).chain([inner]) {
+            let Some(entered) = Entered::new(module, function, passed) else {
+                return Executed::Perhaps;
+            };
+            found = match (entered.comes_to(at), found) {
+                (Executed::Never, _) => return Executed::Never,
+                (Executed::Always, before) => before,
+                (Executed::Perhaps, Executed::AsPassed) => Executed::AsPassed,
+                (now, _) => now,
+            };
+            passed = entered.passes(at);
+        }
+        found
     }
 }

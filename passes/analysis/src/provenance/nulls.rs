@@ -12,7 +12,6 @@
 //!            element and never added to a base
 //! ```
 
-use super::entered::Executed;
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, faults};
 use super::solver::Variable;
@@ -21,6 +20,7 @@ use super::survey::Survey;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::call_graph::CallSite;
 use crate::definitions::Definitions;
+use crate::entered::Executed;
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
 use ptxcheck_ir::{
     Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, UnaryOp,

@@ -6,10 +6,10 @@
 //!        a guard, that depends on such a register
 //! ```
 
-use super::entered::Entered;
 use super::function::Judge;
 use super::judge::Wrong;
 use super::value::Element;
+use crate::entered::Entered;
 use crate::limits::MAX_DECIDED_STEPS;
 use crate::shared::Shared;
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Special, Value};

@@ -11,11 +11,11 @@
 
 use rustc_hash::FxHashSet;
 
-use super::entered::{Entered, Executed, follows};
 use super::judge::Use;
 use super::solver::callee;
 use super::summary::Summaries;
 use crate::call_graph::CallSite;
+use crate::entered::{Entered, Executed, follows};
 use crate::function::Analyses;
 use crate::shared::Shared;
 use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Op, Value};

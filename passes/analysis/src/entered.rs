@@ -12,7 +12,6 @@
 //!
 //! A call is followed inwards: what it passes is known in the function called, and what that passes on in the next.
 
-use super::summary::Demand;
 use crate::function::Analyses;
 use crate::limits::{MAX_DECIDED_STEPS, MAX_DECIDED_USES};
 use crate::shared::Shared;
@@ -21,7 +20,7 @@ use ptxcheck_ir::{BlockId, Body, FunctionId, Guard, Instruction, InstructionId, 
 
 /// True if an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Executed {
+pub(crate) enum Executed {
     Always,
     Never,
     AsPassed,
@@ -30,45 +29,23 @@ pub(super) enum Executed {
 
 impl Executed {
     /// True if a use that is wrong is worth a word: what the caller passes beside the pointer may be what keeps it away.
-    pub(super) const fn may_be_wrong(self) -> bool {
+    pub(crate) const fn may_be_wrong(self) -> bool {
         matches!(self, Self::Always | Self::Perhaps)
     }
 }
 
 /// Known values of parameters, by number and byte offset.
-pub(super) type KnownArguments = Vec<((u16, u32), u64)>;
+pub(crate) type KnownArguments = Vec<((u16, u32), u64)>;
 
 /// A function that is entered.
-pub(super) struct Entered<'a> {
+pub(crate) struct Entered<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     passed: KnownArguments,
 }
 
-impl Demand {
-    /// True if what it is about is executed where the function is passed this.
-    pub(super) fn executed(&self, module: &Shared<'_>, mut passed: KnownArguments) -> Executed {
-        let inner = (self.function, self.instruction);
-        let outer = self.callers.iter().rev();
-        let mut found = Executed::Always;
-        for (function, at) in outer.map(|site| (site.caller, site.instruction)).chain([inner]) {
-            let Some(entered) = Entered::new(module, function, passed) else {
-                return Executed::Perhaps;
-            };
-            found = match (entered.comes_to(at), found) {
-                (Executed::Never, _) => return Executed::Never,
-                (Executed::Always, before) => before,
-                (Executed::Perhaps, Executed::AsPassed) => Executed::AsPassed,
-                (now, _) => now,
-            };
-            passed = entered.passes(at);
-        }
-        found
-    }
-}
-
 /// True if an instruction is executed whenever another one is that stands before it.
-pub(super) fn follows(
+pub(crate) fn follows(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     first: InstructionId,
@@ -90,7 +67,7 @@ pub(super) fn follows(
 }
 
 /// Blocks at whose end some threads may leave the function, and others not.
-pub(super) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
+pub(crate) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
     (0..body.blocks.len()).map(BlockId::new).filter(|&block| {
         let last = body.terminator(block);
         last.is_some_and(|last| may_end(last) && last.guard.is_some())
@@ -104,7 +81,7 @@ const fn may_end(last: &Instruction) -> bool {
 
 impl<'a> Entered<'a> {
     /// `None` where the function has no body that is whole.
-    pub(super) fn new(module: &'a Shared<'_>, function: FunctionId, passed: KnownArguments) -> Option<Self> {
+    pub(crate) fn new(module: &'a Shared<'_>, function: FunctionId, passed: KnownArguments) -> Option<Self> {
         let known = module.module.function(function);
         Some(Self {
             body: known.body.as_ref().filter(|_| !known.is_damaged)?,
@@ -114,7 +91,7 @@ impl<'a> Entered<'a> {
     }
 
     /// The arguments that a call in it passes, as far as they are known.
-    pub(super) fn passes(&self, call: InstructionId) -> KnownArguments {
+    pub(crate) fn passes(&self, call: InstructionId) -> KnownArguments {
         let Op::Call(number) = self.body.instruction(call).op else {
             return Vec::new();
         };
@@ -127,7 +104,7 @@ impl<'a> Entered<'a> {
             .collect()
     }
 
-    fn comes_to(&self, at: InstructionId) -> Executed {
+    pub(crate) fn comes_to(&self, at: InstructionId) -> Executed {
         let target = self.body.block_of(at);
         let own = self.body.instruction(at).guard;
         let own_holds = own.map(|guard| self.holds(guard));
@@ -175,6 +152,19 @@ impl<'a> Entered<'a> {
         seen
     }
 
+    /// The blocks that control comes to from the entry.
+    pub(crate) fn blocks(&self) -> Vec<bool> {
+        self.reached(BlockId::new(0), None)
+    }
+
+    /// The blocks that control may go to from the end of a block, and true if it may leave the function there.
+    pub(crate) fn successors(&self, block: BlockId) -> (Vec<BlockId>, bool) {
+        match self.next(block) {
+            Some(next) => (next.into_iter().collect(), next.is_none()),
+            None => (self.body.successors(block).to_vec(), self.may_leave(block)),
+        }
+    }
+
     /// The only successor that control takes from a block, if that is known: `Some(None)` if it leaves the function.
     fn next(&self, block: BlockId) -> Option<Option<BlockId>> {
         let successors = self.body.successors(block);
@@ -200,13 +190,14 @@ impl<'a> Entered<'a> {
         }
     }
 
-    fn holds(&self, guard: Guard) -> Option<bool> {
+    /// True if a guard holds, where that is known.
+    pub(crate) fn holds(&self, guard: Guard) -> Option<bool> {
         let number = self.known(Value::Register(guard.register))?;
         Some((number & 1 == 1) != guard.negated)
     }
 
     /// The number that a value is.
-    pub(super) fn known(&self, value: Value) -> Option<u64> {
+    pub(crate) fn known(&self, value: Value) -> Option<u64> {
         self.number(value, &mut MAX_DECIDED_STEPS.clone())
     }
 

@@ -1,0 +1,190 @@
+//! Instructions that all threads of a block, or all lanes of a warp, come to alike: as often, and in the same order with others like them.
+//!
+//! ```text
+//! alike(x)    no guard, and every branch that x depends on is taken alike
+//! depends     the branches of which one way leads to x for certain and another past it, those that these depend on, and so on
+//! taken alike the predicate is computed from constants, parameters of the kernel and special registers that the threads share, and where
+//!             a register has several definitions, their branches are taken alike, too
+//! lanes       of a warp share the number of the warp, and the outcome of a comparison with a multiple of 32
+//! ```
+
+use ptxcheck_ir::{
+    BinaryOp, BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Space, Special, Value,
+};
+use rustc_hash::FxHashSet;
+
+use crate::function::Analyses;
+use crate::limits::MAX_ALIKE_STEPS;
+use crate::shared::Shared;
+
+/// The threads that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    Block,
+    /// Of blocks in one dimension.
+    Warp,
+}
+
+/// Threads in a warp.
+const WARP: i64 = 32;
+
+/// True if the threads of a group come to an instruction of a kernel alike.
+#[must_use]
+pub(super) fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
+    let Some(body) = &module.module.function(kernel).body else {
+        return false;
+    };
+    let mut search = Search {
+        body,
+        analyses: module.function(kernel),
+        group,
+        blocks: FxHashSet::default(),
+        open: Vec::new(),
+        left: MAX_ALIKE_STEPS,
+    };
+    body.instruction(at).guard.is_none()
+        && search.comes_alike(body.block_of(at)).is_some()
+        && search.values_agree().is_some()
+}
+
+struct Search<'a, 'm> {
+    body: &'a Body<'m>,
+    analyses: &'a Analyses<'m>,
+    group: Group,
+    /// The blocks that are to be come to alike.
+    blocks: FxHashSet<BlockId>,
+    /// The values that are to be alike.
+    open: Vec<Value>,
+    left: usize,
+}
+
+impl Search<'_, '_> {
+    /// Adds the predicates of the branches that a block depends on; `None` if that is too much.
+    fn comes_alike(&mut self, block: BlockId) -> Option<()> {
+        if !self.blocks.insert(block) {
+            return Some(());
+        }
+        let post = self.analyses.post_dominators();
+        for branch in (0..self.body.blocks.len()).map(BlockId::new) {
+            self.left = self.left.checked_sub(1)?;
+            let Some(last) = self.body.terminator(branch) else {
+                continue;
+            };
+            let next = self.body.successors(branch);
+            let may_end = matches!(last.op, Op::Return | Op::Exit | Op::Trap);
+            if next.len() < 2 && !(may_end && last.guard.is_some()) {
+                continue;
+            }
+            let leads = |&next: &BlockId| next == block || post.dominates(block, next);
+            let passes = may_end || (branch == block || !post.dominates(block, branch));
+            if passes && next.iter().any(leads) {
+                let index = self.body.uses(last).iter().copied();
+                self.open.extend(index.filter(|_| last.op == Op::BranchTable));
+                self.open
+                    .extend(last.guard.map(|guard| Value::Register(guard.register)));
+                self.comes_alike(branch)?;
+            }
+        }
+        Some(())
+    }
+
+    /// `None` if some value may differ between the threads.
+    fn values_agree(&mut self) -> Option<()> {
+        let mut seen = FxHashSet::default();
+        while let Some(value) = self.open.pop() {
+            let register = match value {
+                Value::Special(special) if !self.agrees(special) => return None,
+                Value::Register(register) | Value::Not(register) => register,
+                _ => continue,
+            };
+            if !seen.insert(register) {
+                continue;
+            }
+            let definitions = self.analyses.definitions().of(register);
+            for &definition in definitions {
+                self.left = self.left.checked_sub(1)?;
+                let instruction = self.body.instruction(definition);
+                if definitions.len() > 1 {
+                    self.comes_alike(self.body.block_of(definition))?;
+                }
+                self.open
+                    .extend(instruction.guard.map(|guard| Value::Register(guard.register)));
+                match instruction.op {
+                    Op::Access(access) => {
+                        let store = self.analyses.store_for(definition);
+                        let stored =
+                            store.and_then(|store| self.body.uses(self.body.instruction(store)).get(2));
+                        match (access.space, stored) {
+                            (_, Some(&stored)) => self.open.push(stored),
+                            (Space::Param | Space::Const, None) => {
+                                self.open.extend(self.body.uses(instruction));
+                            }
+                            _ => return None,
+                        }
+                    }
+                    Op::Collective(..) if self.group == Group::Warp => {}
+                    Op::Collective(..) | Op::Opaque | Op::CallResult(_) | Op::Call(_) | Op::ActiveMask => {
+                        return None;
+                    }
+                    op if self.group == Group::Warp
+                        && is_of_warp(op, self.body.uses(instruction), |value| {
+                            self.is_thread_number(value)
+                        }) => {}
+                    _ => self.open.extend(self.body.uses(instruction)),
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn agrees(&self, special: Special) -> bool {
+        match special {
+            Special::Ntid(_)
+            | Special::Ctaid(_)
+            | Special::Nctaid(_)
+            | Special::NwarpId
+            | Special::Uniform => true,
+            Special::Tid(1 | 2) | Special::WarpId => self.group == Group::Warp,
+            _ => false,
+        }
+    }
+
+    /// True for the number of the thread in its block, moved and converted.
+    fn is_thread_number(&self, value: Value) -> bool {
+        let end = self.analyses.definitions().trace(self.body, value, |at| {
+            let instruction = self.body.instruction(at);
+            match (instruction.op, self.body.uses(instruction)) {
+                (Op::Copy | Op::Convert { .. }, &[from]) => Some(from),
+                (Op::Access(_), _) => {
+                    let store = self.body.instruction(self.analyses.store_for(at)?);
+                    self.body.uses(store).get(2).copied()
+                }
+                _ => None,
+            }
+        });
+        end == Value::Special(Special::Tid(0))
+    }
+}
+
+/// True for operations on the number of the thread that give all lanes of a warp the same.
+fn is_of_warp(op: Op, uses: &[Value], is_number: impl Fn(Value) -> bool) -> bool {
+    use Condition as C;
+    let &[number, Value::Integer(with)] = uses else {
+        return false;
+    };
+    let shares = match op {
+        Op::Binary(BinaryOp::ShrUnsigned | BinaryOp::ShrSigned, _) => with >= 5,
+        Op::Compare(
+            C::LessUnsigned | C::LessSigned | C::GreaterEqualUnsigned | C::GreaterEqualSigned,
+            _,
+            Logic::None,
+        ) => with % WARP == 0,
+        Op::Compare(
+            C::LessEqualUnsigned | C::LessEqualSigned | C::GreaterUnsigned | C::GreaterSigned,
+            _,
+            Logic::None,
+        ) => with % WARP == WARP - 1,
+        _ => false,
+    };
+    shares && is_number(number)
+}
