@@ -205,3 +205,65 @@ __global__ void takes_none(int *out) {
   __shared__ unsigned slot;
   if (threadIdx.x < 32) take(&slot, false, out);
 }
+
+// Two conditions in one, of which the size decides one.
+__device__ __noinline__ void head_and_rest(char *out, char *tile, unsigned bytes) {
+  unsigned head = bytes & ~15u;
+  if (head != 0 && threadIdx.x == 0) {
+    BULK_STORE(out, tile, head);
+    BULK_DONE();
+  }
+  for (unsigned i = head + threadIdx.x; i < bytes; i += blockDim.x) out[i] = tile[i];
+}
+
+__global__ void only_a_rest(char *out, char value) {
+  __shared__ alignas(128) char tile[256];
+  tile[threadIdx.x] = value;
+  __syncthreads();
+  head_and_rest(out, tile, 12);
+}
+
+__global__ void a_head_and_a_rest(char *out, char value) {
+  __shared__ alignas(128) char tile[256];
+  tile[threadIdx.x] = value;
+  FENCE();
+  __syncthreads();
+  head_and_rest(out, tile, 250);
+}
+
+// The mode in an object that is passed by reference, of which a member says whether there is a barrier.
+struct Stage {
+  int *tile;
+  Barrier *full;
+  bool by_copy;
+};
+
+__device__ __noinline__ void load(const Stage &stage, const int *in) {
+  if (stage.by_copy) {
+    if (threadIdx.x == 0) {
+      EXPECT(stage.full, 1024);
+      BULK_LOAD(stage.tile, in, 1024, stage.full);
+    }
+    WAIT(stage.full, 0);
+  } else {
+    stage.tile[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+  }
+}
+
+__global__ void loads_plainly(int *out, const int *in) {
+  __shared__ alignas(128) int tile[256];
+  Stage stage{tile, nullptr, false};
+  load(stage, in);
+  out[threadIdx.x] = tile[255 - threadIdx.x];
+}
+
+__global__ void loads_by_copy(int *out, const int *in) {
+  __shared__ alignas(128) int tile[256];
+  __shared__ Barrier full;
+  if (threadIdx.x == 0) INIT(&full, 1);
+  __syncthreads();
+  Stage stage{tile, &full, true};
+  load(stage, in);
+  out[threadIdx.x] = tile[255 - threadIdx.x];
+}

@@ -1,4 +1,5 @@
 // targets: sm_90 sm_120
+// compilers: nvcc
 // why: mapa of the own rank, and clusters of one CTA: the barrier of the block orders the initialisation
 
 #define SHARED(p) static_cast<unsigned>(__cvta_generic_to_shared(p))
@@ -56,4 +57,28 @@ __global__ void __cluster_dims__(2) of_the_first_alone(int *out) {
     WAIT(&all, 0);
     *out = 1;
   }
+}
+
+// The function is passed the rank, and the launch passes it.
+__device__ __noinline__ void arrive(Barrier *bar, unsigned rank) { ARRIVE_AT(map(bar, rank)); }
+
+__global__ void __cluster_dims__(2) by_a_function(int *out) {
+  __shared__ Barrier all;
+  if (threadIdx.x == 0) INIT(&all, blockDim.x);
+  __syncthreads();
+  CLUSTER_RELAXED();
+  arrive(&all, rank());
+  WAIT(&all, 0);
+  out[rank()] = 1;
+}
+
+__global__ void __cluster_dims__(4) of_the_one_that_the_launch_names(int *out, unsigned chosen) {
+  __shared__ Barrier all;
+  if (threadIdx.x == 0) INIT(&all, blockDim.x);
+  __syncthreads();
+  CLUSTER_RELAXED();
+  if (chosen != rank()) return;
+  arrive(&all, chosen);
+  WAIT(&all, 0);
+  *out = 1;
 }

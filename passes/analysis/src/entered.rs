@@ -13,10 +13,12 @@
 //! A call is followed inwards: what it passes is known in the function called, and what that passes on in the next.
 
 use crate::function::Analyses;
-use crate::limits::{MAX_DECIDED_STEPS, MAX_DECIDED_USES};
+use crate::limits::{MAX_DECIDED_STEPS, MAX_DECIDED_USES, MAX_SETTLE_ROUNDS};
 use crate::shared::Shared;
-use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones};
-use ptxcheck_ir::{BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value, registers};
+use ptxcheck_ir::evaluate::{absorbed, evaluate, evaluate_result, is_interpreted, may_absorb, ones};
+use ptxcheck_ir::{
+    BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Logic, Op, Register, Value, registers,
+};
 
 /// True if an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub(crate) struct Entered<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     passed: KnownArguments,
+    /// The blocks that control comes to, once they are known: definitions elsewhere are none.
+    live: Option<Vec<bool>>,
 }
 
 /// True if an instruction is executed whenever another one is that stands before it.
@@ -74,6 +78,26 @@ pub(crate) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = Block
     })
 }
 
+/// Result number `result` of an operation of which not all operands are known.
+fn computed(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
+    let mut known = [0; MAX_DECIDED_USES];
+    let known = known.get_mut(..values.len())?;
+    if values.iter().all(Option::is_some) {
+        for (known, value) in known.iter_mut().zip(values) {
+            *known = (*value)?;
+        }
+        return evaluate_result(op, result, known);
+    }
+    if let (Op::Compare(condition, bits, logic @ (Logic::And | Logic::Or)), &[Some(a), Some(b), None]) =
+        (op, values)
+    {
+        // Where the comparison alone decides it.
+        let holds = evaluate_result(Op::Compare(condition, bits, Logic::None), result, &[a, b])?;
+        return (holds & 1 == u64::from(logic == Logic::Or)).then_some(holds);
+    }
+    absorbed(op, result, |place| values.get(place).copied().flatten())
+}
+
 /// True if control may go nowhere in the function from an instruction.
 const fn may_end(last: &Instruction) -> bool {
     matches!(last.op, Op::Return | Op::Exit | Op::Trap)
@@ -87,7 +111,19 @@ impl<'a> Entered<'a> {
             body: known.body.as_ref().filter(|_| !known.is_damaged)?,
             analyses: module.function(function),
             passed,
+            live: None,
         })
+    }
+
+    /// Leaves out the definitions in blocks that nothing leads to, as far as that decides more branches.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..MAX_SETTLE_ROUNDS {
+            let live = Some(self.reached(BlockId::new(0), None));
+            if live == self.live {
+                break;
+            }
+            self.live = live;
+        }
     }
 
     /// The arguments that a call in it passes, as far as they are known.
@@ -209,7 +245,7 @@ impl<'a> Entered<'a> {
             Value::Not(register) => (register, true),
             _ => return None,
         };
-        let definition = self.analyses.definitions().only(self.body, register)?;
+        let definition = self.definition(register)?;
         let instruction = self.body.instruction(definition);
         let result = self.body.result_number(instruction, register)?;
         let known = match instruction.op {
@@ -219,18 +255,36 @@ impl<'a> Entered<'a> {
             }
             op if is_interpreted(op) => {
                 let uses = self.body.uses(instruction);
-                let mut values = [0; MAX_DECIDED_USES];
+                let mut values = [None; MAX_DECIDED_USES];
                 let values = values.get_mut(..uses.len())?;
                 for (value, &operand) in values.iter_mut().zip(uses) {
-                    *value = self.number(operand, left)?;
+                    *value = self.number(operand, left);
+                    if value.is_none() && !may_absorb(op) {
+                        return None;
+                    }
                 }
-                evaluate_result(op, result, values)?
+                computed(op, result, values)?
             }
             _ => return None,
         };
         let bits = self.body.registers[register.index()].bits;
         let known = if bits == 0 { known } else { known & ones(bits) };
         Some(if is_complement { (known & 1) ^ 1 } else { known })
+    }
+
+    /// The only definition of a register, or the only one that control comes to.
+    fn definition(&self, register: Register) -> Option<InstructionId> {
+        let definitions = self.analyses.definitions();
+        let only = definitions.only(self.body, register);
+        let Some(live) = self.live.as_ref().filter(|_| only.is_none()) else {
+            return only;
+        };
+        let is_live = |at: &&InstructionId| live[self.body.block_of(**at).index()];
+        let mut all = definitions.of(register).iter().filter(is_live);
+        match (all.next(), all.next()) {
+            (Some(&one), None) if self.body.instruction(one).guard.is_none() => Some(one),
+            _ => None,
+        }
     }
 
     /// The value that a load reads: an argument, or what has been put on the stack.

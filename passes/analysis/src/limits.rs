@@ -58,6 +58,9 @@ pub(crate) const MAX_DECIDED_STEPS: usize = 128;
 /// … and most operands of one.
 pub(crate) const MAX_DECIDED_USES: usize = 8;
 
+/// Most times that the blocks which a call comes to are found anew, with the definitions that they leave.
+pub(crate) const MAX_SETTLE_ROUNDS: usize = 4;
+
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
 pub(crate) const MAX_DEMANDS: usize = 256;
 

@@ -45,7 +45,7 @@
 //!
 //! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, the kernel has no fence that covers the cluster and no
 //! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival: not one that `mapa` maps to the own rank,
-//! nor in a cluster of one CTA. One that all CTAs map to the first is potential where the kernel does not say how many there are. Or one thread, which its number picks,
+//! nor in a cluster of one CTA. Where the kernel does not say how many CTAs a cluster has, it is taken to have more than one. Or one thread, which its number picks,
 //! initialises a barrier, another one or all threads arrive or wait at it, and no barrier, collective or access that could make them wait
 //! comes before. Or all threads arrive at one that is initialised for several arrivals. Blocks are taken to have more than one thread. A `fence.mbarrier_init`
 //! by another thread than the one that initialises is a potential finding. No proxy fence is asked for: copies access their barrier in the generic proxy.
@@ -144,8 +144,8 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
             text::noun(site.operation.op),
             text::kernel(module, kernel)
         );
-        let may_be_own = cluster_size(module, kernel.kernel).is_none() && remote == MappedTo::First;
-        let draft = if is_fenced || may_be_own {
+        let may_be_own = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
+        let draft = if is_fenced {
             report.potential(site.place(), message)
         } else {
             report.definite(site.place(), message)
@@ -159,7 +159,7 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
             );
         }
         if may_be_own {
-            draft.note("in a cluster of one CTA, which a launch may make, it is the own one");
+            draft.note("clusters are taken to have more than one CTA");
         }
         draft.related(arrival.place(), "this arrival is relaxed: it orders nothing");
         draft.help(
@@ -198,12 +198,13 @@ fn remote(module: &ModuleContext<'_>, kernel: FunctionId, site: &AsyncSite) -> M
         AsyncOp::Mbarrier(_) | AsyncOp::Copy(_) => {}
         _ => return MappedTo::Own,
     }
-    let mapped = one.barrier().and_then(|at| mapped(module, site.function, at));
+    let mapped = one.barrier().and_then(|at| mapped(module, site, at));
     mapped.unwrap_or(MappedTo::Own)
 }
 
 /// The CTA that `mapa` has mapped the address of an access to, if it has.
-fn mapped(module: &ModuleContext<'_>, id: FunctionId, at: InstructionId) -> Option<MappedTo> {
+fn mapped(module: &ModuleContext<'_>, site: &AsyncSite, at: InstructionId) -> Option<MappedTo> {
+    let id = site.function;
     let body = module.module.function(id).body.as_ref()?;
     let &address = body.uses(body.instruction(at)).first()?;
     let definitions = module.function(id).definitions();
@@ -217,7 +218,7 @@ fn mapped(module: &ModuleContext<'_>, id: FunctionId, at: InstructionId) -> Opti
     });
     let map = body.instruction(definitions.only(body, end.register()?)?);
     match (map.op, body.uses(map)) {
-        (Op::MapShared(_), &[_, rank]) => Some(mapped_to(module, id, rank, at)),
+        (Op::MapShared(_), &[_, rank]) => Some(mapped_to(module, rank, (id, at), &site.callers)),
         _ => None,
     }
 }

@@ -1,9 +1,10 @@
 //! The own CTA among those of its cluster: how many there are, and addresses that `mapa` makes in it.
 
 use ptxcheck_ir::{
-    Body, Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, UnaryOp, Value,
+    Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, UnaryOp, Value,
 };
 
+use crate::call_graph::CallSite;
 use crate::limits::MAX_DECIDED_STEPS;
 use crate::shared::Shared;
 
@@ -27,21 +28,51 @@ pub enum MappedTo {
     Other,
 }
 
-/// The CTA of a rank, where an instruction uses the address that `mapa` makes with it: the own one if the rank is, or the way to the
-/// instruction says so.
+/// An instruction of a function, and the calls that lead to it, innermost first.
+#[derive(Clone, Copy)]
+struct Spot<'c> {
+    function: FunctionId,
+    at: InstructionId,
+    callers: &'c [CallSite],
+}
+
+impl<'c> Spot<'c> {
+    /// The call that leads there.
+    fn outer(self) -> Option<Self> {
+        let (call, callers) = self.callers.split_first()?;
+        Some(Self {
+            function: call.caller,
+            at: call.instruction,
+            callers,
+        })
+    }
+}
+
+/// The CTA of a rank, where an instruction, which calls lead to, innermost first, uses the address that `mapa` makes with it: the own one if the
+/// rank is, or the way to the instruction says so.
 #[must_use]
-pub fn mapped_to(module: &Shared<'_>, function: FunctionId, rank: Value, user: InstructionId) -> MappedTo {
-    let Some(body) = &module.module.function(function).body else {
+pub fn mapped_to(
+    module: &Shared<'_>,
+    rank: Value,
+    (function, at): (FunctionId, InstructionId),
+    callers: &[CallSite],
+) -> MappedTo {
+    let spot = Spot {
+        function,
+        at,
+        callers,
+    };
+    let Some(rank) = origin(module, spot, rank) else {
         return MappedTo::Other;
     };
-    match origin(module, function, rank) {
-        Some(Origin::Rank) => MappedTo::Own,
-        Some(Origin::Number(rank)) => match is_only_in(module, (function, body), rank, user) {
-            Some(true) => MappedTo::Own,
-            None if rank == 0 => MappedTo::First,
-            _ => MappedTo::Other,
-        },
-        None => MappedTo::Other,
+    if rank == Origin::Rank {
+        return MappedTo::Own;
+    }
+    let mut spots = std::iter::successors(Some(spot), |spot| spot.outer());
+    match spots.find_map(|spot| is_only_in(module, spot, rank)) {
+        Some(true) => MappedTo::Own,
+        None if rank == Origin::Number(0) => MappedTo::First,
+        _ => MappedTo::Other,
     }
 }
 
@@ -51,11 +82,13 @@ enum Origin {
     /// The register with the own one: no other is passed as it is.
     Rank,
     Number(i64),
+    /// A parameter of the kernel.
+    Param(u16, i32),
 }
 
 /// The origin of a value that is only moved.
-fn origin(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Origin> {
-    let (mut function, mut value) = (function, value);
+fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
+    let (mut spot, mut value) = (spot, value);
     for _ in 0..MAX_DECIDED_STEPS {
         let register = match value {
             Value::Special(Special::Uniform | Special::Ctaid(_) | Special::Other) => {
@@ -65,22 +98,32 @@ fn origin(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Ori
             Value::Register(register) => register,
             _ => return None,
         };
-        let body = module.module.function(function).body.as_ref()?;
-        let analyses = module.function(function);
+        let body = module.module.function(spot.function).body.as_ref()?;
+        let analyses = module.function(spot.function);
         let definition = analyses.definitions().only(body, register)?;
         let instruction = body.instruction(definition);
         value = match (instruction.op, body.uses(instruction)) {
             (Op::Copy | Op::Convert { .. }, &[from]) => from,
-            (Op::Access(_), _) => {
-                let store = body.instruction(analyses.store_for(definition)?);
-                *body.uses(store).get(2)?
-            }
+            (Op::Access(_), _) => match (body.loaded_param(instruction), spot.outer()) {
+                (Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
+                (Some((number, offset)), Some(outer)) => {
+                    spot = outer;
+                    argument(module, outer, (number, u32::try_from(offset).ok()?))?
+                }
+                (None, _) => {
+                    let store = body.instruction(analyses.store_for(definition)?);
+                    *body.uses(store).get(2)?
+                }
+            },
             (Op::CallResult(call), _) => {
                 let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
                     return None;
                 };
-                function = module.module.called(symbol)?;
-                let inner = module.module.function(function).body.as_ref()?;
+                spot = Spot {
+                    function: module.module.called(symbol)?,
+                    ..spot
+                };
+                let inner = module.module.function(spot.function).body.as_ref()?;
                 let mut returned = inner.iter().filter_map(|(_, one)| inner.returned(one));
                 let (Some((0, value)), None) = (returned.next(), returned.next()) else {
                     return None;
@@ -93,19 +136,23 @@ fn origin(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Ori
     None
 }
 
+/// The value that a call passes.
+fn argument(module: &Shared<'_>, call: Spot<'_>, piece: (u16, u32)) -> Option<Value> {
+    let body = module.module.function(call.function).body.as_ref()?;
+    let Op::Call(number) = body.instruction(call.at).op else {
+        return None;
+    };
+    let mut arguments = body.arguments(body.call(number)).iter();
+    Some(arguments.find(|one| one.passes(piece))?.value)
+}
+
 /// True if each way to an instruction passes a branch that only the CTA of this rank takes so, false if one that only others take.
-fn is_only_in(
-    module: &Shared<'_>,
-    (function, body): (FunctionId, &Body<'_>),
-    rank: i64,
-    at: InstructionId,
-) -> Option<bool> {
-    let dominators = module.function(function).dominators();
-    let of = body.block_of(at);
-    let compares = |register| compared(module, (function, body), register, rank);
-    let own = body.instruction(at).guard;
-    if let Some(guard) = own
-        && let Some(is_equal) = compares(guard.register)
+fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool> {
+    let body = module.module.function(spot.function).body.as_ref()?;
+    let dominators = module.function(spot.function).dominators();
+    let of = body.block_of(spot.at);
+    if let Some(guard) = body.instruction(spot.at).guard
+        && let Some(is_equal) = compared(module, spot, guard.register, rank)
     {
         return Some(is_equal != guard.negated);
     }
@@ -115,7 +162,7 @@ fn is_only_in(
         let &[taken, other] = body.successors(block) else {
             return None;
         };
-        let is_equal = compares(guard.register)? != guard.negated;
+        let is_equal = compared(module, spot, guard.register, rank)? != guard.negated;
         let leads =
             |side| side != block && dominators.dominates(side, of) && !dominators.dominates(side, block);
         match (leads(taken), leads(other)) {
@@ -127,13 +174,9 @@ fn is_only_in(
 }
 
 /// True if a predicate says that the own rank is this one, false if it says that it is not; `None` if it says something else.
-fn compared(
-    module: &Shared<'_>,
-    (function, body): (FunctionId, &Body<'_>),
-    predicate: Register,
-    rank: i64,
-) -> Option<bool> {
-    let definitions = module.function(function).definitions();
+fn compared(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
+    let body = module.module.function(spot.function).body.as_ref()?;
+    let definitions = module.function(spot.function).definitions();
     let mut is_complement = false;
     let mut register = predicate;
     for _ in 0..MAX_DECIDED_STEPS {
@@ -144,11 +187,9 @@ fn compared(
                 is_complement = !is_complement;
                 register = from;
             }
-            (
-                Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), _, Logic::None),
-                &[own, Value::Integer(with)],
-            ) => {
-                let is_rank = origin(module, function, own) == Some(Origin::Rank) && with == rank;
+            (Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), _, Logic::None), &[a, b]) => {
+                let sides = (origin(module, spot, a)?, origin(module, spot, b)?);
+                let is_rank = sides == (Origin::Rank, rank) || sides == (rank, Origin::Rank);
                 return is_rank.then_some((condition == Condition::Equal) != is_complement);
             }
             _ => return None,

@@ -94,7 +94,10 @@ pub(super) struct FrameView<'a, 'm> {
 
 impl<'a, 'm> FrameView<'a, 'm> {
     pub(super) fn new(module: &'a Shared<'m>, frame: &'a Frame, body: &'a Body<'m>) -> Self {
-        let entered = Entered::new(module, frame.function, frame.passed.clone());
+        let mut entered = Entered::new(module, frame.function, frame.passed.clone());
+        if let Some(entered) = entered.as_mut().filter(|_| !frame.passed.is_empty()) {
+            entered.settle();
+        }
         let blocks = entered.as_ref().filter(|_| !frame.passed.is_empty());
         Self {
             module,
@@ -204,6 +207,16 @@ impl<'a, 'm> FrameView<'a, 'm> {
         }
     }
 
+    /// The predicates of the branches that stand on each way to an instruction.
+    fn branches_above(&self, at: InstructionId) -> impl Iterator<Item = Value> + '_ {
+        let dominators = self.module.function(self.frame.function).dominators();
+        let block = self.body.block_of(at);
+        let above = std::iter::successors(Some(block), |&block| dominators.immediate(block)).skip(1);
+        above
+            .filter_map(|block| self.body.terminator(block)?.guard)
+            .map(|guard| Value::Register(guard.register))
+    }
+
     /// True if nothing but the number of the thread, and constants, decides a value; in a kernel, no test of an address's memory.
     fn is_free(&self, value: Value) -> bool {
         let analyses = self.module.function(self.frame.function);
@@ -220,7 +233,12 @@ impl<'a, 'm> FrameView<'a, 'm> {
             if !seen.insert(register) {
                 continue;
             }
-            for &definition in analyses.definitions().of(register) {
+            let definitions = analyses.definitions().of(register);
+            for &definition in definitions {
+                if definitions.len() > 1 {
+                    // The branches in front of it decide whether it is the one.
+                    open.extend(self.branches_above(definition));
+                }
                 let Some(fewer) = left.checked_sub(1) else {
                     return false;
                 };
@@ -266,9 +284,10 @@ pub(super) fn is_asked_through(
 ) -> Option<bool> {
     let mut passed = KnownArguments::new();
     for call in callers.iter().rev() {
-        let Some(entered) = Entered::new(module, call.caller, passed) else {
+        let Some(mut entered) = Entered::new(module, call.caller, passed) else {
             return Some(false);
         };
+        entered.settle();
         if entered.comes_to(call.instruction) == Executed::Never {
             return None;
         }
