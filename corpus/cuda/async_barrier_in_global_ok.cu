@@ -45,3 +45,14 @@ __global__ void in_an_object(Team team) {
   team.all->wait(std::move(token));
   team.data[threadIdx.x + 256] = team.data[255 - threadIdx.x];
 }
+
+// A test by hand, in the kernel and in a function.
+__device__ __forceinline__ unsigned long long *word(Barrier *all) { return reinterpret_cast<unsigned long long *>(all); }
+
+__global__ void tested_by_hand(Barrier *all, int *data) {
+  data[threadIdx.x] *= 2;
+  if (__isShared(all))
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(all))) : "memory");
+  else
+    atomicAdd(word(all), 1ull);
+}

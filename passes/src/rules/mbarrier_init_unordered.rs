@@ -140,9 +140,13 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
         });
         let Some(arrival) = arrival else { continue };
         let message = format!(
-            "this {} of {} is at an mbarrier of another CTA, and no fence or arrival orders its initialisation before",
+            "this {} of {} {} of the cluster, and no fence or arrival orders that behind the initialisation",
             text::noun(site.operation.op),
-            text::kernel(module, kernel)
+            text::kernel(module, kernel),
+            match site.operation.op {
+                AsyncOp::Copy(copy) if copy.multicast => "completes at mbarriers",
+                _ => "is at a mapped mbarrier",
+            }
         );
         let may_be_own = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
         let draft = if is_fenced {
@@ -151,7 +155,7 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
             report.definite(site.place(), message)
         };
         draft.in_general(
-            "mbarriers of other CTAs are used, and nothing orders that behind their initialisation",
+            "mbarriers of the cluster are used, and nothing orders that behind their initialisation",
         );
         if is_fenced {
             draft.note(

@@ -85,7 +85,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 || addresses::memory(found.space).to_owned(),
                 |symbol| addresses::named(module, found.space, symbol),
             );
-            let place = Place::Instruction(id, one.instruction, Vec::new());
+            let Some(callers) = text::chain(module, id, one.instruction) else {
+                continue;
+            };
+            let place = Place::Instruction(id, one.instruction, callers);
             let verb = if certain.is_some() { "is" } else { "may be" };
             let message = format!(
                 "the tensor map of this {} {verb} {object}, where the hardware does not find it",

@@ -1,7 +1,7 @@
 //! ## What it does
 //!
-//! Finds waits for groups of asynchronous copies that wait for nothing, although copies were started: no group was made of them, or they
-//! are of another kind.
+//! Finds waits for groups of asynchronous copies that do not wait for the copies before them: no group was made of those, or they are of
+//! another kind.
 //!
 //! ## Why is this bad?
 //!
@@ -56,7 +56,7 @@ pub static RULE: Rule = Rule {
     aliases: &[],
     guidelines: &[],
     family: Family::Async,
-    summary: "a wait for groups of asynchronous copies waits for nothing",
+    summary: "a wait for groups of asynchronous copies does not wait for the copies before it",
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: true,

@@ -7,7 +7,7 @@ use ptxcheck_ir::{
 };
 use rustc_hash::FxHashMap;
 
-use super::reach::{FrameView, Frames, ReachedBlocks, join};
+use super::reach::{FrameView, Frames, ReachedBlocks, join, tests_memory};
 use crate::call_graph::CallSite;
 use crate::place::Place;
 use crate::shared::Shared;
@@ -113,16 +113,17 @@ pub(crate) fn kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
         return Vec::new();
     }
     module.call_graph().mark_callers(&mut has_any);
+    let tests = tests_memory(module);
     let mut found = Vec::new();
     for (id, function, _) in module.module.bodies() {
         if function.is_kernel() && has_any[id.index()] && !module.deadline.is_over_at_step() {
-            found.push(of_kernel(module, id, &has_any));
+            found.push(of_kernel(module, id, &has_any, &tests));
         }
     }
     found
 }
 
-fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> AsyncKernel {
+fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool], tests: &[bool]) -> AsyncKernel {
     let mut all = AsyncKernel {
         kernel,
         functions: vec![kernel],
@@ -140,7 +141,7 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
             continue;
         };
         all.is_open |= function.is_damaged || module.deadline.is_over_after(body.instructions.len());
-        let view = FrameView::new(module, &frame, body);
+        let view = FrameView::new(module, &frame, body, tests);
         join(&mut all.reached, &frame, view.blocks());
         for operation in &body.asynchronous {
             if !view.is_reached(operation.instruction) {

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use ptxcheck_ir::{BlockId, Body, FunctionId, InstructionId, Op, Rare, Value};
+use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::pointed::pointed;
@@ -90,10 +90,27 @@ pub(super) struct FrameView<'a, 'm> {
     /// By block, where what is passed decides a branch.
     blocks: Option<Vec<bool>>,
     is_kernel: bool,
+    /// By function: it tests the memory that an address lies in, or calls one that does.
+    tests_memory: &'a [bool],
+}
+
+/// By function: it tests the memory that an address lies in, or calls one that does.
+pub(super) fn tests_memory(module: &Shared<'_>) -> Vec<bool> {
+    let mut tests = vec![false; module.module.functions.len()];
+    for (id, _, body) in module.module.bodies() {
+        tests[id.index()] = body.has(Rare::IS_SPACE);
+    }
+    module.call_graph().mark_callers(&mut tests);
+    tests
 }
 
 impl<'a, 'm> FrameView<'a, 'm> {
-    pub(super) fn new(module: &'a Shared<'m>, frame: &'a Frame, body: &'a Body<'m>) -> Self {
+    pub(super) fn new(
+        module: &'a Shared<'m>,
+        frame: &'a Frame,
+        body: &'a Body<'m>,
+        tests_memory: &'a [bool],
+    ) -> Self {
         let mut entered = Entered::new(module, frame.function, frame.passed.clone());
         if let Some(entered) = entered.as_mut().filter(|_| !frame.passed.is_empty()) {
             entered.settle();
@@ -106,6 +123,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
             blocks: blocks.map(Entered::blocks),
             entered,
             is_kernel: module.module.function(frame.function).is_kernel(),
+            tests_memory,
         }
     }
 
@@ -136,7 +154,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         if !self.frame.is_asked {
             return false;
         }
-        if self.is_kernel && !self.body.has(Rare::IS_SPACE) {
+        if self.is_kernel && self.tests_memory.get(self.frame.function.index()) != Some(&true) {
             return true;
         }
         let Some(entered) = &self.entered else {
@@ -207,6 +225,25 @@ impl<'a, 'm> FrameView<'a, 'm> {
         }
     }
 
+    /// True if the same may be said of what a call returns.
+    fn returns_free(&self, call: InstructionId) -> bool {
+        let instruction = self.body.instruction(call);
+        let Op::Call(number) = instruction.op else {
+            return false;
+        };
+        let arguments = self.body.arguments(self.body.call(number));
+        if !self.is_kernel {
+            return arguments.is_empty();
+        }
+        let callee = match self.body.callee(instruction) {
+            Some(Callee::Direct(symbol)) => self.module.module.called(symbol),
+            _ => None,
+        };
+        let tests = callee.and_then(|callee| self.tests_memory.get(callee.index()));
+        let is_known = |value| pointed(self.module, self.frame.function, value).is_some();
+        tests != Some(&true) || arguments.iter().all(|argument| is_known(argument.value))
+    }
+
     /// The predicates of the branches that stand on each way to an instruction.
     fn branches_above(&self, at: InstructionId) -> impl Iterator<Item = Value> + '_ {
         let dominators = self.module.function(self.frame.function).dominators();
@@ -259,14 +296,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                         None if self.is_kernel => {}
                         None => return false,
                     },
-                    Op::CallResult(call) if !self.is_kernel => {
-                        let Op::Call(call) = self.body.instruction(call).op else {
-                            return false;
-                        };
-                        if !self.body.arguments(self.body.call(call)).is_empty() {
-                            return false;
-                        }
-                    }
+                    Op::CallResult(call) if !self.returns_free(call) => return false,
                     _ => open.extend(self.body.uses(instruction)),
                 }
             }
@@ -300,7 +330,7 @@ pub(super) fn is_asked_through(
         passed,
         is_asked: true,
     };
-    let view = FrameView::new(module, &frame, body);
+    let view = FrameView::new(module, &frame, body, &[]);
     view.is_reached(at).then(|| view.is_asked(at))
 }
 

@@ -208,7 +208,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         Some(of == from && least < end && most.saturating_add_unsigned(stored) > first)
     }
 
-    /// True if those who make a store come to a meeting before a fence, and fences stand between that and the copy alone.
+    /// True if those who make a store come to a meeting before a fence, and a fence stands between that and the copy.
     #[must_use]
     pub fn is_fenced_late(&self, (id, store): Place, reader: &AsyncSite, meetings: &[Place]) -> bool {
         let (Some(body), copy) = (
@@ -231,7 +231,14 @@ impl<'a, 'm> Sent<'a, 'm> {
         let is_fenced = between.clone().any(|meeting| {
             fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))
         });
-        !is_fenced && between.any(|meeting| fences().all(|fence| !leads(body, store, fence, meeting)))
+        let is_late = |meeting, fence| {
+            leads(body, meeting, fence, copy) && leads(body, fence, copy, meeting)
+        };
+        !is_fenced
+            && between.any(|meeting| {
+                fences().all(|fence| !leads(body, store, fence, meeting))
+                    && fences().any(|fence| is_late(meeting, fence))
+            })
     }
 }
 

@@ -163,6 +163,10 @@ impl<'a, 'm> View<'a, 'm> {
         let Special::Tid(dimension) = special else {
             return (special == Special::LaneId).then_some((0, u64::from(WARP) - 1));
         };
+        // Of whatever shape the block is, the first warp has the first threads of its rows.
+        if self.is_elected() && dimension == 0 {
+            return Some((0, u64::from(WARP) - 1));
+        }
         let bounds = self.launch.required_threads.or(self.launch.max_threads);
         // The bound is one of the whole block, however many dimensions it is written with.
         let most = bounds
