@@ -4,7 +4,8 @@
 //! kernel.rs     the operations that a kernel may execute, and whether there is code that nobody sees
 //! operand.rs    the constants among their operands, in the contexts that decide them
 //! pointed.rs    the memory that an address certainly points into
-//! reach.rs      what a kernel comes to in the functions that it calls, by the constants that it passes
+//! frames.rs     the functions that a kernel comes to, by the constants that it passes
+//! asked.rs      what is executed of such a function, and what is certain to be
 //! alike.rs      what all threads of a block or a warp come to alike
 //! handed.rs     functions that only convert a pointer
 //! flow.rs       what may be executed behind what, through calls
@@ -19,7 +20,9 @@
 //! ```
 
 mod alike;
+mod asked;
 mod flow;
+mod frames;
 mod handed;
 mod kernel;
 mod operand;
@@ -27,7 +30,6 @@ mod overlap;
 mod own;
 mod pending;
 mod pointed;
-mod reach;
 mod round;
 mod sent;
 mod size;

@@ -278,6 +278,9 @@ pub(crate) const MAX_ASYNC_FRAMES: usize = 1_024;
 /// … nor in chains of more calls.
 pub(crate) const MAX_ASYNC_CHAIN: usize = 32;
 
+/// Most calls that are kept of those that enter a function with the same constants.
+pub(crate) const MAX_FRAME_ENTRIES: usize = 32;
+
 /// Most blocks of a function in which it is asked whether a thread certainly comes to an operation. In larger ones, it is not known.
 pub(crate) const MAX_ASKED_STEPS: usize = 512;
 

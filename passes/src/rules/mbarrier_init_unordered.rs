@@ -131,7 +131,7 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
     }
     for site in &kernel.operations {
         let remote = remote(module, kernel.kernel, site);
-        if !site.is_asked || remote == MappedTo::Own || !text::is_reached(module, site) {
+        if remote == MappedTo::Own || !text::is_reached(module, site) {
             continue;
         }
         let mut arrivals = sites(|op| matches!(op, AsyncOp::ClusterArrive { .. }));
@@ -139,6 +139,9 @@ fn in_cluster(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Rep
             flow.leads(&inits, at(arrival)).is_some() && flow.leads(&[at(arrival)], at(site)).is_some()
         });
         let Some(arrival) = arrival else { continue };
+        let Some(site) = kernel.asked(module, site) else {
+            continue;
+        };
         let message = format!(
             "this {} of {} {} of the cluster, and no fence or arrival orders that behind the initialisation",
             text::noun(site.operation.op),

@@ -110,7 +110,7 @@ fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<
     let Some(known) = known else { return };
     let mut said: Vec<(SymbolId, i64)> = Vec::new();
     for site in &kernel.operations {
-        if !uses_one(site.operation.op) || is_init(&site) || !site.is_asked {
+        if !uses_one(site.operation.op) || is_init(&site) {
             continue;
         }
         let Some(used) = place(module, site).filter(|used| !said.contains(used)) else {
@@ -125,6 +125,9 @@ fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<
         if !of_it.all(|init| comes_first(module, site, init)) || !text::is_reached(module, site) {
             continue;
         }
+        let Some(site) = kernel.asked(module, site) else {
+            continue;
+        };
         said.push(used);
         let noun = text::noun(site.operation.op);
         let kernel_name = text::kernel(module, kernel);

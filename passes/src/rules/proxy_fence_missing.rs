@@ -120,7 +120,7 @@ fn nowhere(
     let readers = kernel.operations.iter().filter(|site| reads(site.operation.op));
     let flow = Flow::new(module, kernel);
     let mut meetings = None;
-    for reader in readers.filter(|site| site.is_asked && text::is_reached(module, site)) {
+    for reader in readers.filter(|site| text::is_reached(module, site)) {
         let at = (reader.function, reader.operation.instruction);
         // Where neither orders the two, their threads race, whatever the proxy is.
         let store = sent.own(reader).or_else(|| {
@@ -128,8 +128,10 @@ fn nowhere(
             let mut meetings = meetings.iter();
             meetings.find_map(|&meeting| flow.ordered(sent.stores(), meeting, at))
         });
-        if let Some(store) = store {
-            return one(module, kernel, reader, store, report);
+        if let Some(store) = store
+            && let Some(reader) = kernel.asked(module, reader)
+        {
+            return one(module, kernel, &reader, store, report);
         }
     }
 }
@@ -175,7 +177,10 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, sent: &Sent<'_, '_>
             let near: Vec<_> = near.collect();
             Flow::new(module, kernel).leads(&near, at)
         };
-        let Some(store) = store.filter(|_| reader.is_asked && text::is_reached(module, reader)) else {
+        let Some(store) = store.filter(|_| text::is_reached(module, reader)) else {
+            continue;
+        };
+        let Some(reader) = kernel.asked(module, reader) else {
             continue;
         };
         let noun = text::noun(reader.operation.op);

@@ -23,13 +23,14 @@ pub(crate) fn is_reached(module: &ModuleContext<'_>, site: &AsyncSite) -> bool {
 }
 
 /// The first operation that a kernel asks for, for which something holds.
-pub(crate) fn first<'k>(
+pub(crate) fn first(
     module: &ModuleContext<'_>,
-    kernel: &'k AsyncKernel,
+    kernel: &AsyncKernel,
     holds: impl Fn(AsyncOp) -> bool,
-) -> Option<&'k AsyncSite> {
-    let mut all = kernel.operations.iter();
-    all.find(|site| site.is_asked && holds(site.operation.op) && is_reached(module, site))
+) -> Option<AsyncSite> {
+    let all = kernel.operations.iter();
+    let mut reached = all.filter(|site| holds(site.operation.op) && is_reached(module, site));
+    reached.find_map(|site| kernel.asked(module, site))
 }
 
 /// The chain of calls that leads to an instruction of a function from the first kernel that comes to it; `None` where kernels call the

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ptxcheck_ir::{
-    AsyncKinds, AsyncOp, Asynchronous, BlockId, Body, Callee, FunctionId, Instruction, InstructionId, Module,
+    AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, InstructionId, Module,
 };
 use rustc_hash::FxHashMap;
 
-use super::reach::{FrameView, Frames, ReachedBlocks, join, tests_memory};
+use super::asked::FrameView;
+use super::frames::Frames;
 use crate::call_graph::CallSite;
 use crate::place::Place;
 use crate::shared::Shared;
@@ -21,9 +22,6 @@ pub struct AsyncSite {
     pub operation: Asynchronous,
     /// The calls that lead from the kernel to the function, innermost first.
     pub callers: Arc<[CallSite]>,
-    /// The kernel asks for it: no function on the way to it has a branch that may keep it away, unless the number of the thread
-    /// decides that.
-    pub is_asked: bool,
 }
 
 impl AsyncSite {
@@ -34,7 +32,6 @@ impl AsyncSite {
             function: kernel,
             operation: *operation,
             callers: Arc::default(),
-            is_asked: true,
         }
     }
 
@@ -57,7 +54,7 @@ pub struct AsyncKernel {
     pub is_open: bool,
     /// The operations that may be executed, by function and in the order of the input.
     pub operations: Vec<AsyncSite>,
-    reached: ReachedBlocks,
+    frames: Frames,
 }
 
 impl AsyncKernel {
@@ -72,21 +69,27 @@ impl AsyncKernel {
         let Some(body) = &module.module.function(id).body else {
             return false;
         };
-        module.function(id).may_be_reached(at) && self.chain_to(id, body.block_of(at)).is_some()
+        module.function(id).may_be_reached(at) && self.frames.chain_to(id, body.block_of(at)).is_some()
     }
 
     /// The first chain of calls, innermost first, by which the kernel comes to an instruction of a function.
     #[must_use]
     pub fn chain(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> Option<&[CallSite]> {
         let body = module.module.function(id).body.as_ref()?;
-        self.chain_to(id, body.block_of(at))
+        self.frames.chain_to(id, body.block_of(at))
     }
 
-    fn chain_to(&self, id: FunctionId, block: BlockId) -> Option<&[CallSite]> {
-        let mut frames = self.reached.get(&id)?.iter();
-        let is_in = |blocks: &Vec<bool>| blocks.get(block.index()) == Some(&true);
-        let (callers, _) = frames.find(|(_, blocks)| blocks.as_ref().is_none_or(is_in))?;
-        Some(callers)
+    /// An operation by a chain of calls that the kernel asks for it by: no function on the way to it has a branch that may keep it away,
+    /// unless the number of the thread decides that.
+    #[must_use]
+    pub fn asked(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
+        let chain = self
+            .frames
+            .asked(module, site.function, site.operation.instruction)?;
+        Some(AsyncSite {
+            callers: chain.into(),
+            ..*site
+        })
     }
 
     /// True if something holds for an operation.
@@ -113,54 +116,47 @@ pub(crate) fn kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
         return Vec::new();
     }
     module.call_graph().mark_callers(&mut has_any);
-    let tests = tests_memory(module);
     let mut found = Vec::new();
     for (id, function, _) in module.module.bodies() {
         if function.is_kernel() && has_any[id.index()] && !module.deadline.is_over_at_step() {
-            found.push(of_kernel(module, id, &has_any, &tests));
+            found.push(of_kernel(module, id, &has_any));
         }
     }
     found
 }
 
-fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool], tests: &[bool]) -> AsyncKernel {
+fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> AsyncKernel {
     let mut all = AsyncKernel {
         kernel,
         functions: vec![kernel],
         is_open: false,
         operations: Vec::new(),
-        reached: ReachedBlocks::default(),
+        frames: Frames::default(),
     };
     let mut sites: FxHashMap<(FunctionId, InstructionId), AsyncSite> = FxHashMap::default();
     let mut frames = Frames::of(kernel);
-    while let Some(frame) = frames.next() {
-        let id = frame.function;
+    let mut number = 0;
+    while let Some(frame) = frames.get(number) {
+        let (id, callers) = (frame.function, Arc::clone(&frame.callers));
         let function = module.module.function(id);
         let Some(body) = &function.body else {
             all.is_open = true;
+            number += 1;
             continue;
         };
         all.is_open |= function.is_damaged || module.deadline.is_over_after(body.instructions.len());
-        let view = FrameView::new(module, &frame, body, tests);
-        join(&mut all.reached, &frame, view.blocks());
+        let view = FrameView::new(module, id, &frame.passed, body, &[]);
+        frames.keep_blocks(number, view.blocks());
         for operation in &body.asynchronous {
-            if !view.is_reached(operation.instruction) {
-                continue;
-            }
-            all.is_open |= operation.op == AsyncOp::Unknown;
-            let known = sites.get(&(id, operation.instruction));
-            if known.is_some_and(|known| known.is_asked) {
-                continue;
-            }
-            let is_asked = view.is_asked(operation.instruction);
-            if is_asked || known.is_none() {
-                let site = AsyncSite {
-                    function: id,
-                    operation: *operation,
-                    callers: Arc::clone(&frame.callers),
-                    is_asked,
-                };
-                sites.insert((id, operation.instruction), site);
+            if view.is_reached(operation.instruction) {
+                all.is_open |= operation.op == AsyncOp::Unknown;
+                sites
+                    .entry((id, operation.instruction))
+                    .or_insert_with(|| AsyncSite {
+                        function: id,
+                        operation: *operation,
+                        callers: Arc::clone(&callers),
+                    });
             }
         }
         for call in &body.calls {
@@ -177,13 +173,18 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool], tests: &
                         instruction: call.instruction,
                         callee,
                     };
-                    frames.enter(&view, site, has_any[callee.index()]);
+                    // What is passed makes a difference where there is an operation.
+                    let is_followed = has_any[callee.index()] && frames.has_room(number);
+                    let passed = is_followed.then(|| view.passes(call.instruction));
+                    frames.enter(number, site, passed.unwrap_or_default());
                 }
                 Called::Harmless => {}
                 Called::Unknown => all.is_open = true,
             }
         }
+        number += 1;
     }
+    all.frames = frames;
     for &id in &all.functions {
         let operations = module
             .module

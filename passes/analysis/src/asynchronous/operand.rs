@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::{AsyncValues, Asynchronous, Body, FunctionId, Value};
 
-use super::reach::is_asked_through;
+use super::frames::is_asked_through;
 use crate::call_graph::CallSite;
 use crate::constants::{Arguments, Constants};
 use crate::contexts::{Budget, contexts, solve};

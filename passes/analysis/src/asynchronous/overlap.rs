@@ -122,6 +122,13 @@ pub fn accesses_under_way(
             break;
         }
         // Where it depends on the lane that is picked, ways that only a lane would take which is picked once and passed over once are none.
+        let is_known = |found: &UnderWay| {
+            let mut known = before.iter();
+            found.ways.is_certain() || known.any(|known| known.access == found.access)
+        };
+        if search.found.iter().all(is_known) {
+            continue;
+        }
         if let Some(passed) = view.passed() {
             let mut other = Search {
                 found: before.clone(),
@@ -131,8 +138,7 @@ pub fn accesses_under_way(
                 break;
             }
             search.found.retain(|found| {
-                let is_same = |known: &UnderWay| known.access == found.access;
-                found.ways.is_certain() || before.iter().any(is_same) || other.found.iter().any(is_same)
+                is_known(found) || other.found.iter().any(|other| other.access == found.access)
             });
         }
     }

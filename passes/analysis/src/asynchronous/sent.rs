@@ -231,9 +231,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         let is_fenced = between.clone().any(|meeting| {
             fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))
         });
-        let is_late = |meeting, fence| {
-            leads(body, meeting, fence, copy) && leads(body, fence, copy, meeting)
-        };
+        let is_late = |meeting, fence| leads(body, meeting, fence, copy) && leads(body, fence, copy, meeting);
         !is_fenced
             && between.any(|meeting| {
                 fences().all(|fence| !leads(body, store, fence, meeting))

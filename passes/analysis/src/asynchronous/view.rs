@@ -70,7 +70,8 @@ impl<'a, 'm> View<'a, 'm> {
         let numbers = numbers(any.body, any.analyses).into_iter();
         let of_one = numbers.map(|number| any.alone(number / WARP, Some(number % WARP), Elected::Unknown));
         let mut all: Vec<Self> = of_one.collect();
-        all.extend(any.elects().then(|| any.alone(0, None, Elected::Picked)));
+        let elected = any.elects().then(|| any.alone(0, None, Elected::Picked));
+        all.extend(elected.filter(|view| view.taken.iter().any(Option::is_some)));
         all.insert(0, any);
         all
     }

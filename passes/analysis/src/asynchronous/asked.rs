@@ -1,95 +1,29 @@
-//! The instructions of functions that a kernel comes to by a chain of calls, given the constants that these pass.
+//! What is executed of a function that a chain of calls enters, and what its caller asks for.
 //!
 //! ```text
-//! frame     a function, entered by a chain of calls from the kernel, with the constants that the last of them passes
-//! reached   in a frame: no branch and no guard that constants decide keeps it away
-//! asked     reached, by a call that is asked, and in each execution of the function by some thread: a branch on anything but the
-//!           number of the thread may go either way. In the kernel itself, which launches choose, only tests of an address's
-//!           memory are such branches
+//! reached   no branch and no guard that constants decide keeps it away
+//! asked     reached in each execution of the function by some thread: a branch on anything but the number of the thread may go either
+//!           way. In a kernel itself, which launches choose, only tests of an address's memory are such branches
 //! ```
-//!
-//! A function that is shared by kernels has operations that one of them never asks for. What they lack is no defect of that kernel.
-
-use std::sync::Arc;
 
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::pointed::pointed;
-use crate::call_graph::CallSite;
-use crate::entered::{Entered, Executed, KnownArguments};
-use crate::limits::{MAX_ASKED_STEPS, MAX_ASYNC_CHAIN, MAX_ASYNC_FRAMES, MAX_DECIDED_STEPS};
+use crate::entered::{Entered, KnownArguments};
+use crate::limits::{MAX_ASKED_STEPS, MAX_DECIDED_STEPS};
 use crate::shared::Shared;
 
-/// A function that a chain of calls enters.
-#[derive(Clone)]
-pub(super) struct Frame {
-    pub(super) function: FunctionId,
-    /// The calls, innermost first.
-    pub(super) callers: Arc<[CallSite]>,
-    passed: KnownArguments,
-    is_asked: bool,
-}
-
-/// The frames of a kernel, each function with the same constants once.
-pub(super) struct Frames {
-    all: Vec<Frame>,
-    seen: FxHashSet<(FunctionId, KnownArguments, bool)>,
-    next: usize,
-}
-
-impl Frames {
-    pub(super) fn of(kernel: FunctionId) -> Self {
-        let first = Frame {
-            function: kernel,
-            callers: Arc::default(),
-            passed: Vec::new(),
-            is_asked: true,
-        };
-        Self {
-            all: vec![first],
-            seen: FxHashSet::default(),
-            next: 0,
-        }
-    }
-
-    pub(super) fn next(&mut self) -> Option<Frame> {
-        let frame = self.all.get(self.next)?.clone();
-        self.next += 1;
-        Some(frame)
-    }
-
-    /// Adds the function that a call of a frame enters, with the constants that it passes if `with_constants`.
-    pub(super) fn enter(&mut self, view: &FrameView<'_, '_>, call: CallSite, with_constants: bool) {
-        let from = view.frame;
-        let is_asked = with_constants && view.is_asked(call.instruction);
-        let is_small = self.all.len() < MAX_ASYNC_FRAMES && from.callers.len() < MAX_ASYNC_CHAIN;
-        let mut passed = Vec::new();
-        if let Some(entered) = view.entered.as_ref().filter(|_| with_constants && is_small) {
-            passed = entered.passes(call.instruction);
-            passed.sort_unstable();
-        }
-        if self.seen.insert((call.callee, passed.clone(), is_asked)) {
-            let callers = std::iter::once(call).chain(from.callers.iter().copied());
-            self.all.push(Frame {
-                function: call.callee,
-                callers: callers.collect(),
-                passed,
-                is_asked,
-            });
-        }
-    }
-}
-
-/// A frame, and what is executed in it.
+/// A function that is entered, and what is executed of it.
 pub(super) struct FrameView<'a, 'm> {
     module: &'a Shared<'m>,
-    frame: &'a Frame,
+    function: FunctionId,
     body: &'a Body<'m>,
     entered: Option<Entered<'a>>,
     /// By block, where what is passed decides a branch.
     blocks: Option<Vec<bool>>,
     is_kernel: bool,
+    has_constants: bool,
     /// By function: it tests the memory that an address lies in, or calls one that does.
     tests_memory: &'a [bool],
 }
@@ -107,41 +41,54 @@ pub(super) fn tests_memory(module: &Shared<'_>) -> Vec<bool> {
 impl<'a, 'm> FrameView<'a, 'm> {
     pub(super) fn new(
         module: &'a Shared<'m>,
-        frame: &'a Frame,
+        function: FunctionId,
+        passed: &KnownArguments,
         body: &'a Body<'m>,
         tests_memory: &'a [bool],
     ) -> Self {
-        let mut entered = Entered::new(module, frame.function, frame.passed.clone());
-        if let Some(entered) = entered.as_mut().filter(|_| !frame.passed.is_empty()) {
+        let has_constants = !passed.is_empty();
+        let mut entered = Entered::new(module, function, passed.clone());
+        if let Some(entered) = entered.as_mut().filter(|_| has_constants) {
             entered.settle();
         }
-        let blocks = entered.as_ref().filter(|_| !frame.passed.is_empty());
+        let blocks = entered.as_ref().filter(|_| has_constants);
         Self {
             module,
-            frame,
+            function,
             body,
             blocks: blocks.map(Entered::blocks),
             entered,
-            is_kernel: module.module.function(frame.function).is_kernel(),
+            is_kernel: module.module.function(function).is_kernel(),
+            has_constants,
             tests_memory,
         }
     }
 
+    /// The constants that a call passes.
+    pub(super) fn passes(&self, call: InstructionId) -> KnownArguments {
+        let mut passed = self
+            .entered
+            .as_ref()
+            .map_or_else(KnownArguments::new, |entered| entered.passes(call));
+        passed.sort_unstable();
+        passed
+    }
+
     /// The blocks that are reached; `None` where what is passed decides nothing.
-    pub(super) fn blocks(&self) -> Option<&[bool]> {
-        self.blocks.as_deref()
+    pub(super) fn blocks(&self) -> Option<Vec<bool>> {
+        self.blocks.clone()
     }
 
     pub(super) fn is_reached(&self, at: InstructionId) -> bool {
         let block = self.body.block_of(at).index();
-        self.module.function(self.frame.function).may_be_reached(at)
+        self.module.function(self.function).may_be_reached(at)
             && self.blocks.as_ref().is_none_or(|blocks| blocks[block])
             && self.guard(at) != Some(false)
     }
 
     /// True if an instruction is executed, by what is passed: `None` where that does not decide its guard.
     fn guard(&self, at: InstructionId) -> Option<bool> {
-        let entered = self.entered.as_ref().filter(|_| !self.frame.passed.is_empty());
+        let entered = self.entered.as_ref().filter(|_| self.has_constants);
         match (self.body.instruction(at).guard, entered) {
             (None, _) => Some(true),
             (Some(guard), Some(entered)) => entered.holds(guard),
@@ -151,10 +98,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
 
     /// True if an instruction that is reached is asked for.
     pub(super) fn is_asked(&self, at: InstructionId) -> bool {
-        if !self.frame.is_asked {
-            return false;
-        }
-        if self.is_kernel && self.tests_memory.get(self.frame.function.index()) != Some(&true) {
+        if self.is_kernel && self.tests_memory.get(self.function.index()) != Some(&true) {
             return true;
         }
         let Some(entered) = &self.entered else {
@@ -167,7 +111,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
             return false;
         }
         let target = self.body.block_of(at);
-        let post = self.module.function(self.frame.function).post_dominators();
+        let post = self.module.function(self.function).post_dominators();
         post.dominates(target, BlockId::new(0)) || self.comes_to(entered, target)
     }
 
@@ -240,13 +184,13 @@ impl<'a, 'm> FrameView<'a, 'm> {
             _ => None,
         };
         let tests = callee.and_then(|callee| self.tests_memory.get(callee.index()));
-        let is_known = |value| pointed(self.module, self.frame.function, value).is_some();
+        let is_known = |value| pointed(self.module, self.function, value).is_some();
         tests != Some(&true) || arguments.iter().all(|argument| is_known(argument.value))
     }
 
     /// The predicates of the branches that stand on each way to an instruction.
     fn branches_above(&self, at: InstructionId) -> impl Iterator<Item = Value> + '_ {
-        let dominators = self.module.function(self.frame.function).dominators();
+        let dominators = self.module.function(self.function).dominators();
         let block = self.body.block_of(at);
         let above = std::iter::successors(Some(block), |&block| dominators.immediate(block)).skip(1);
         above
@@ -256,7 +200,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
 
     /// True if nothing but the number of the thread, and constants, decides a value; in a kernel, no test of an address's memory.
     fn is_free(&self, value: Value) -> bool {
-        let analyses = self.module.function(self.frame.function);
+        let analyses = self.module.function(self.function);
         let mut open = vec![value];
         let mut seen = FxHashSet::default();
         let mut left = MAX_DECIDED_STEPS;
@@ -285,8 +229,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                 match instruction.op {
                     Op::IsSpace(_) => {
                         let address = self.body.uses(instruction).first();
-                        let known =
-                            address.and_then(|&value| pointed(self.module, self.frame.function, value));
+                        let known = address.and_then(|&value| pointed(self.module, self.function, value));
                         if known.is_none() {
                             return false;
                         }
@@ -302,46 +245,5 @@ impl<'a, 'm> FrameView<'a, 'm> {
             }
         }
         true
-    }
-}
-
-/// True if an instruction of a function is asked for when a chain of calls, innermost first, enters the function, false if a branch
-/// there may keep it away; `None` if what is passed keeps it away.
-pub(super) fn is_asked_through(
-    module: &Shared<'_>,
-    callers: &[CallSite],
-    (function, at): (FunctionId, InstructionId),
-) -> Option<bool> {
-    let mut passed = KnownArguments::new();
-    for call in callers.iter().rev() {
-        let Some(mut entered) = Entered::new(module, call.caller, passed) else {
-            return Some(false);
-        };
-        entered.settle();
-        if entered.comes_to(call.instruction) == Executed::Never {
-            return None;
-        }
-        passed = entered.passes(call.instruction);
-    }
-    let body = module.module.function(function).body.as_ref()?;
-    let frame = Frame {
-        function,
-        callers: callers.into(),
-        passed,
-        is_asked: true,
-    };
-    let view = FrameView::new(module, &frame, body, &[]);
-    view.is_reached(at).then(|| view.is_asked(at))
-}
-
-/// The frames of a kernel by function: the chain of calls, and the blocks that are reached if what is passed leaves some out. The last one
-/// of a function is the only one that may reach all.
-pub(super) type ReachedBlocks = FxHashMap<FunctionId, Vec<(Arc<[CallSite]>, Option<Vec<bool>>)>>;
-
-/// Adds what one more frame reaches.
-pub(super) fn join(all: &mut ReachedBlocks, frame: &Frame, blocks: Option<&[bool]>) {
-    let of_it = all.entry(frame.function).or_default();
-    if of_it.last().is_none_or(|(_, blocks)| blocks.is_some()) {
-        of_it.push((Arc::clone(&frame.callers), blocks.map(<[bool]>::to_vec)));
     }
 }

@@ -1,0 +1,198 @@
+//! The functions that a kernel comes to by chains of calls, with the constants that these pass.
+//!
+//! ```text
+//! frame     a function, entered with the constants that a call passes; calls that pass the same enter the same
+//! asked     an instruction of a frame that the kernel asks for: the frame's function comes to it for certain (see `asked`), and by a
+//!           call that is asked itself
+//! ```
+//!
+//! A function that is shared by kernels has operations that one of them never asks for. What they lack is no defect of that kernel.
+
+use std::sync::Arc;
+
+use ptxcheck_ir::{BlockId, FunctionId, InstructionId};
+use rustc_hash::FxHashMap;
+
+use super::asked::{FrameView, tests_memory};
+use crate::call_graph::CallSite;
+use crate::entered::{Entered, Executed, KnownArguments};
+use crate::limits::{MAX_ASYNC_CHAIN, MAX_ASYNC_FRAMES, MAX_FRAME_ENTRIES};
+use crate::shared::Shared;
+
+/// A function that calls enter.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) function: FunctionId,
+    /// The first calls that lead to it, innermost first.
+    pub(super) callers: Arc<[CallSite]>,
+    pub(super) passed: KnownArguments,
+    /// The blocks that are reached, where what is passed decides that.
+    blocks: Option<Vec<bool>>,
+    /// The calls that enter it, by frame.
+    entries: Vec<(usize, CallSite)>,
+}
+
+/// The frames of a kernel.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    all: Vec<Frame>,
+    by_function: FxHashMap<FunctionId, Vec<usize>>,
+    known: FxHashMap<(FunctionId, KnownArguments), usize>,
+}
+
+impl Frames {
+    pub(super) fn of(kernel: FunctionId) -> Self {
+        let mut frames = Self::default();
+        frames.add(kernel, Arc::default(), KnownArguments::new());
+        frames
+    }
+
+    fn add(&mut self, function: FunctionId, callers: Arc<[CallSite]>, passed: KnownArguments) {
+        self.by_function.entry(function).or_default().push(self.all.len());
+        self.known.insert((function, passed.clone()), self.all.len());
+        self.all.push(Frame {
+            function,
+            callers,
+            passed,
+            blocks: None,
+            entries: Vec::new(),
+        });
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<&Frame> {
+        self.all.get(number)
+    }
+
+    /// Keeps the blocks that are reached in a frame.
+    pub(super) fn keep_blocks(&mut self, number: usize, blocks: Option<Vec<bool>>) {
+        if let Some(frame) = self.all.get_mut(number) {
+            frame.blocks = blocks;
+        }
+    }
+
+    /// True if a call of a frame may pass constants that are followed.
+    pub(super) fn has_room(&self, from: usize) -> bool {
+        let depth = self.get(from).map_or(0, |frame| frame.callers.len());
+        self.all.len() < MAX_ASYNC_FRAMES && depth < MAX_ASYNC_CHAIN
+    }
+
+    /// Adds the function that a call of a frame enters, with the constants that it passes.
+    pub(super) fn enter(&mut self, from: usize, call: CallSite, passed: KnownArguments) {
+        let key = (call.callee, passed);
+        let number = self.known.get(&key).copied().unwrap_or(self.all.len());
+        if number == self.all.len() {
+            let outer = self.get(from).map(|frame| Arc::clone(&frame.callers));
+            let outer = outer.iter().flat_map(|callers| callers.iter().copied());
+            let callers = std::iter::once(call).chain(outer).collect();
+            self.add(call.callee, callers, key.1);
+        }
+        let entries = self.all.get_mut(number).map(|frame| &mut frame.entries);
+        if let Some(entries) = entries.filter(|entries| entries.len() < MAX_FRAME_ENTRIES) {
+            entries.push((from, call));
+        }
+    }
+
+    /// The first chain of calls, innermost first, that leads to a block of a function.
+    pub(super) fn chain_to(&self, function: FunctionId, block: BlockId) -> Option<&[CallSite]> {
+        Some(&self.reaching(function, block).next()?.1.callers)
+    }
+
+    fn reaching(&self, function: FunctionId, block: BlockId) -> impl Iterator<Item = (usize, &Frame)> {
+        let numbers = self.by_function.get(&function).into_iter().flatten();
+        let is_in = move |blocks: &Vec<bool>| blocks.get(block.index()) == Some(&true);
+        numbers
+            .map(|&number| (number, &self.all[number]))
+            .filter(move |(_, frame)| frame.blocks.as_ref().is_none_or(is_in))
+    }
+
+    /// The first chain of calls, innermost first, by which the kernel asks for an instruction.
+    pub(super) fn asked(
+        &self,
+        module: &Shared<'_>,
+        function: FunctionId,
+        at: InstructionId,
+    ) -> Option<Vec<CallSite>> {
+        let body = module.module.function(function).body.as_ref()?;
+        let mut search = Asked {
+            module,
+            frames: self,
+            tests_memory: tests_memory(module),
+            chains: FxHashMap::default(),
+        };
+        let mut reaching = self.reaching(function, body.block_of(at));
+        reaching.find_map(|(number, _)| search.asks(number, at).then(|| search.chain(number, 0))?)
+    }
+}
+
+/// A search for calls that a kernel asks for.
+struct Asked<'a, 'm> {
+    module: &'a Shared<'m>,
+    frames: &'a Frames,
+    tests_memory: Vec<bool>,
+    /// By frame: the chain of calls that are asked for.
+    chains: FxHashMap<usize, Option<Vec<CallSite>>>,
+}
+
+impl Asked<'_, '_> {
+    /// True if the function of a frame certainly comes to an instruction.
+    fn asks(&self, number: usize, at: InstructionId) -> bool {
+        let Some(frame) = self.frames.get(number) else {
+            return false;
+        };
+        let body = self.module.module.function(frame.function).body.as_ref();
+        body.is_some_and(|body| {
+            let view = FrameView::new(
+                self.module,
+                frame.function,
+                &frame.passed,
+                body,
+                &self.tests_memory,
+            );
+            view.is_reached(at) && view.is_asked(at)
+        })
+    }
+
+    fn chain(&mut self, number: usize, depth: usize) -> Option<Vec<CallSite>> {
+        let frame = self.frames.get(number)?;
+        if self.module.module.function(frame.function).is_kernel() {
+            return Some(Vec::new());
+        }
+        if let Some(known) = self.chains.get(&number) {
+            return known.clone();
+        }
+        // Nor through itself.
+        self.chains.insert(number, None);
+        let found = frame.entries.iter().find_map(|&(from, call)| {
+            if depth > MAX_ASYNC_CHAIN || !self.asks(from, call.instruction) {
+                return None;
+            }
+            let outer = self.chain(from, depth + 1)?;
+            Some(std::iter::once(call).chain(outer).collect())
+        });
+        self.chains.insert(number, found.clone());
+        found
+    }
+}
+
+/// True if an instruction of a function is asked for when a chain of calls, innermost first, enters the function, false if a branch
+/// there may keep it away; `None` if what is passed keeps it away.
+pub(super) fn is_asked_through(
+    module: &Shared<'_>,
+    callers: &[CallSite],
+    (function, at): (FunctionId, InstructionId),
+) -> Option<bool> {
+    let mut passed = KnownArguments::new();
+    for call in callers.iter().rev() {
+        let Some(mut entered) = Entered::new(module, call.caller, passed) else {
+            return Some(false);
+        };
+        entered.settle();
+        if entered.comes_to(call.instruction) == Executed::Never {
+            return None;
+        }
+        passed = entered.passes(call.instruction);
+    }
+    let body = module.module.function(function).body.as_ref()?;
+    let view = FrameView::new(module, function, &passed, body, &[]);
+    view.is_reached(at).then(|| view.is_asked(at))
+}
