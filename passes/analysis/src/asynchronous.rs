@@ -15,6 +15,7 @@
 //! sum.rs        addresses as sums, and how far apart two of them are
 //! round.rs      loops, and whether they have a second round
 //! sent.rs       ordinary stores to what copies send, and fences between the two
+//! late.rs       fences that come too late for those who stored
 //! size.rs       bytes that copies access
 //! overlap.rs    accesses to bytes that a copy under way still needs
 //! ```
@@ -25,6 +26,7 @@ mod flow;
 mod frames;
 mod handed;
 mod kernel;
+mod late;
 mod operand;
 mod overlap;
 mod own;
@@ -42,6 +44,7 @@ pub use flow::Flow;
 pub use handed::{handed_on, hands_on};
 pub(crate) use kernel::kernels;
 pub use kernel::{AsyncKernel, AsyncSite};
+pub use late::Late;
 pub use operand::AsyncOperands;
 pub(crate) use operand::operands;
 pub use overlap::{End, UnderWay, Ways, accesses_under_way};

@@ -62,7 +62,9 @@
 //! one, as the PTX ISA does not say that this orders their stores. A copy of a function that a branch on what its callers pass may
 //! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not looked at.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Sent, is_shared_fence, orders_or_writes};
+use crate::analysis::asynchronous::{
+    AsyncKernel, AsyncSite, Flow, Late, Sent, is_shared_fence, orders_or_writes,
+};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AsyncOp, FunctionId, InstructionId};
 use crate::rule::{Check, Family, Level, Rule};
@@ -168,10 +170,14 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, sent: &Sent<'_, '_>
             .iter()
             .copied()
             .filter(|&store| sent.may_meet(store, reader));
+        let mut late = None;
         let store = if has_fence {
             let meetings = meetings.get_or_insert_with(|| text::meetings(module, kernel));
             near.find(|&store| {
-                sent.meet(store, reader) == Some(true) && sent.is_fenced_late(store, reader, meetings)
+                late = sent
+                    .late(store, reader, meetings)
+                    .filter(|_| sent.meet(store, reader) == Some(true));
+                late.is_some()
             })
         } else {
             let near: Vec<_> = near.collect();
@@ -189,7 +195,12 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, sent: &Sent<'_, '_>
                 format!(
                     "this {noun} may read shared memory that other threads wrote, with no proxy fence between their stores and the barrier"
                 ),
-                "a fence that the sender executes behind the barrier orders its own accesses",
+                match late {
+                    Some(Late::Behind) => {
+                        "a fence that the sender executes behind the barrier orders its own accesses"
+                    }
+                    _ => "nor is there one between the barrier and this",
+                },
             )
         } else {
             (

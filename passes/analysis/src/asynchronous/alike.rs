@@ -9,17 +9,20 @@
 //! ```
 
 use ptxcheck_ir::{
-    BinaryOp, BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Space, Special, Value,
+    BinaryOp, BlockId, Body, Condition, FunctionId, Instruction, InstructionId, Logic, Op, Space, Special,
+    Value,
 };
 use rustc_hash::FxHashSet;
 
+use super::kernel::AsyncKernel;
+use super::sum::leads;
 use crate::function::Analyses;
 use crate::limits::MAX_ALIKE_STEPS;
 use crate::shared::Shared;
 
 /// The threads that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
+enum Group {
     Block,
     /// Of blocks in one dimension.
     Warp,
@@ -30,7 +33,7 @@ const WARP: i64 = 32;
 
 /// True if the threads of a group come to an instruction of a kernel alike.
 #[must_use]
-pub(super) fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
+fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
     let Some(body) = &module.module.function(kernel).body else {
         return false;
     };
@@ -45,6 +48,29 @@ pub(super) fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionI
     body.instruction(at).guard.is_none()
         && search.comes_alike(body.block_of(at)).is_some()
         && search.values_agree().is_some()
+}
+
+/// True if threads may come to a barrier between a store and a copy from elsewhere: such a one may be at a fence that stands before the
+/// store, or behind the copy.
+pub(super) fn meets_elsewhere(
+    module: &Shared<'_>,
+    kernel: &AsyncKernel,
+    (id, body): (FunctionId, &Body<'_>),
+    store: InstructionId,
+    copy: InstructionId,
+) -> bool {
+    let is_elsewhere = |(at, instruction): (InstructionId, &Instruction)| {
+        let group = match instruction.op {
+            Op::Barrier(barrier) if barrier.counted || !barrier.waits => None,
+            Op::Barrier(_) => Some(Group::Block),
+            Op::Collective(..) => Some(Group::Warp),
+            _ => return false,
+        };
+        let is_between = at != copy && leads(body, store, at, copy) && leads(body, at, copy, store);
+        let is_alike = |group| id == kernel.kernel && is_alike(module, id, at, group);
+        is_between && !group.is_some_and(is_alike)
+    };
+    body.iter().any(is_elsewhere)
 }
 
 struct Search<'a, 'm> {

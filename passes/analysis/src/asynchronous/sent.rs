@@ -15,7 +15,7 @@ use ptxcheck_ir::{
     AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
 };
 
-use super::alike::{Group, is_alike};
+use super::alike::meets_elsewhere;
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::pointed::accessed;
 use super::size::Sizes;
@@ -24,13 +24,13 @@ use super::view::View;
 use crate::shared::Shared;
 
 /// An instruction of a function.
-type Place = (FunctionId, InstructionId);
+pub(super) type Place = (FunctionId, InstructionId);
 
 /// The ordinary stores to shared memory of a kernel, with all that it calls.
 pub struct Sent<'a, 'm> {
-    module: &'a Shared<'m>,
+    pub(super) module: &'a Shared<'m>,
     sizes: &'a Sizes,
-    kernel: &'a AsyncKernel,
+    pub(super) kernel: &'a AsyncKernel,
     stores: Vec<Place>,
     by_function: Vec<(FunctionId, Vec<Way<'a, 'm>>)>,
 }
@@ -207,37 +207,6 @@ impl<'a, 'm> Sent<'a, 'm> {
         let (end, stored) = (last.saturating_add_unsigned(bytes), access.bytes().into());
         Some(of == from && least < end && most.saturating_add_unsigned(stored) > first)
     }
-
-    /// True if those who make a store come to a meeting before a fence, and a fence stands between that and the copy.
-    #[must_use]
-    pub fn is_fenced_late(&self, (id, store): Place, reader: &AsyncSite, meetings: &[Place]) -> bool {
-        let (Some(body), copy) = (
-            &self.module.module.function(id).body,
-            reader.operation.instruction,
-        ) else {
-            return false;
-        };
-        let is_here = |fence: &&AsyncSite| fence.function == id;
-        if reader.function != id || !fences(self.kernel).all(|fence| is_here(&fence)) {
-            return false;
-        }
-        let analyses = self.module.function(id);
-        let is_between = |&&(of, meeting): &&Place| {
-            of == id && analyses.is_before(store, meeting) && analyses.is_before(meeting, copy)
-        };
-        let fences = || fences(self.kernel).map(|fence| fence.operation.instruction);
-        let mut between = meetings.iter().filter(is_between).map(|(_, meeting)| *meeting);
-        // All that store pass it before they come to a later meeting.
-        let is_fenced = between.clone().any(|meeting| {
-            fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))
-        });
-        let is_late = |meeting, fence| leads(body, meeting, fence, copy) && leads(body, fence, copy, meeting);
-        !is_fenced
-            && between.any(|meeting| {
-                fences().all(|fence| !leads(body, store, fence, meeting))
-                    && fences().any(|fence| is_late(meeting, fence))
-            })
-    }
 }
 
 impl<'a, 'm> Way<'a, 'm> {
@@ -258,7 +227,7 @@ impl<'a, 'm> Way<'a, 'm> {
 }
 
 /// The fences over shared memory of a kernel.
-fn fences(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
+pub(super) fn fences(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
     let all = kernel.operations.iter();
     all.filter(|site| is_shared_fence(site.operation.op))
 }
@@ -302,17 +271,7 @@ fn may_be_fenced(
     if !fences(kernel).all(is_apart) {
         return true;
     }
-    // A thread that waits elsewhere may be at a fence that stands before the store, or behind the copy.
-    let meets_elsewhere = |(at, instruction): (InstructionId, &Instruction)| {
-        let group = match instruction.op {
-            Op::Barrier(barrier) if barrier.counted || !barrier.waits => return is_between(at),
-            Op::Barrier(_) => Group::Block,
-            Op::Collective(..) => Group::Warp,
-            _ => return false,
-        };
-        is_between(at) && !(id == kernel.kernel && is_alike(module, id, at, group))
-    };
-    if fences(kernel).next().is_some() && body.iter().any(meets_elsewhere) {
+    if fences(kernel).next().is_some() && meets_elsewhere(module, kernel, (id, body), store, copy) {
         return true;
     }
     let others = kernel.functions.iter().filter(|&&function| function != id);

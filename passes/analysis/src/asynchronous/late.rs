@@ -1,0 +1,49 @@
+//! Fences that come too late for those who stored.
+
+use ptxcheck_ir::InstructionId;
+
+use super::alike::meets_elsewhere;
+use super::kernel::AsyncSite;
+use super::sent::{Place, Sent, fences};
+use super::sum::leads;
+
+/// The fences between a meeting and a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// There is one.
+    Behind,
+    /// There is none, nor can one of another thread be in between.
+    Never,
+}
+
+impl Sent<'_, '_> {
+    /// The fences behind a meeting that those who make a store come to before any fence.
+    #[must_use]
+    pub fn late(&self, (id, store): Place, reader: &AsyncSite, meetings: &[Place]) -> Option<Late> {
+        let body = self.module.module.function(id).body.as_ref()?;
+        let copy = reader.operation.instruction;
+        let is_here = |fence: &AsyncSite| fence.function == id;
+        if reader.function != id || !fences(self.kernel).all(is_here) {
+            return None;
+        }
+        let analyses = self.module.function(id);
+        let is_between = |&&(of, meeting): &&Place| {
+            of == id && analyses.is_before(store, meeting) && analyses.is_before(meeting, copy)
+        };
+        let fences = || fences(self.kernel).map(|fence| fence.operation.instruction);
+        let mut between = meetings.iter().filter(is_between).map(|(_, meeting)| *meeting);
+        // All that store pass it before they come to a later meeting.
+        let is_fenced = between.clone().any(|meeting| {
+            fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))
+        });
+        let is_unfenced =
+            |&meeting: &InstructionId| fences().all(|fence| !leads(body, store, fence, meeting));
+        let meeting = between.find(is_unfenced).filter(|_| !is_fenced)?;
+        let comes_after = |fence| leads(body, meeting, fence, copy) && leads(body, fence, copy, meeting);
+        if fences().any(comes_after) {
+            return Some(Late::Behind);
+        }
+        let may_meet_elsewhere = meets_elsewhere(self.module, self.kernel, (id, body), store, copy);
+        (!may_meet_elsewhere).then_some(Late::Never)
+    }
+}
