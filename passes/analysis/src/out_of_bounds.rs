@@ -32,7 +32,7 @@ use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
-use crate::threads::{Followed, Start, Threads};
+use crate::threads::{Start, Threads};
 
 /// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
@@ -145,10 +145,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         let threads = Threads {
             body,
             definitions: analyses.definitions(),
-            memory: Some(Followed {
-                memory: analyses,
-                collectives: None,
-            }),
+            memory: Some(analyses),
             warp: 0,
         };
         let size = match least_row {

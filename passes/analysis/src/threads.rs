@@ -11,18 +11,9 @@ use ptxcheck_ir::{
 pub(crate) struct Threads<'a, 'm> {
     pub(crate) body: &'a Body<'m>,
     pub(crate) definitions: &'a Definitions,
-    /// What values are followed through beside operations on integers.
-    pub(crate) memory: Option<Followed<'a, 'm>>,
+    /// The analyses of the body, if values are to be followed through variables in local memory.
+    pub(crate) memory: Option<&'a Analyses<'m>>,
     pub(crate) warp: u32,
-}
-
-/// What values are followed through.
-#[derive(Clone, Copy)]
-pub(crate) struct Followed<'a, 'm> {
-    /// Variables in local memory, by the analyses of the body.
-    pub(crate) memory: &'a Analyses<'m>,
-    /// Collectives of the warp, with what `elect.sync` gives.
-    pub(crate) collectives: Option<Elected>,
 }
 
 /// What `elect.sync` tells the lanes.
@@ -82,6 +73,17 @@ impl Threads<'_, '_> {
     /// A value in a lane.
     pub(crate) fn at(&self, value: Value, lane: u32) -> Option<u64> {
         let [value] = self.values(value, &[lane], &mut MAX_STEPS.clone())?;
+        Some(value)
+    }
+
+    /// A value in a lane, or one that all lanes of the warp have in common, through collectives of the warp.
+    pub(crate) fn given_to(&self, value: Value, lane: Option<u32>, elected: Elected) -> Option<u64> {
+        let left = &mut MAX_STEPS.clone();
+        let Some(lane) = lane else {
+            let lanes = self.values_given(value, &LANES, Some(elected), left)?;
+            return lanes.iter().all(|one| *one == lanes[0]).then_some(lanes[0]);
+        };
+        let [value] = self.values_given(value, &[lane], Some(elected), left)?;
         Some(value)
     }
 
@@ -157,13 +159,15 @@ impl Threads<'_, '_> {
         &self,
         (collective, instruction): (Collective, &Instruction),
         (register, is_complement): (Register, bool),
+        elected: Elected,
         left: &mut usize,
     ) -> Option<[u64; N]> {
-        let elected = self.memory?.collectives?;
         match (collective, self.body.uses(instruction)) {
             (Collective::Shuffle(Shuffle::Index), &[_, value, ..]) if !is_complement => {
                 let is_value = self.body.result_number(instruction, register) == Some(0);
-                let lanes = self.values(value, &LANES, left).filter(|_| is_value)?;
+                let lanes = self
+                    .values_given(value, &LANES, Some(elected), left)
+                    .filter(|_| is_value)?;
                 lanes
                     .iter()
                     .all(|lane| *lane == lanes[0])
@@ -183,10 +187,21 @@ impl Threads<'_, '_> {
     /// The value that a register is loaded with from a variable in local memory that is written once, before, and how the load extends it.
     fn stored(&self, register: Register) -> Option<(Value, Op)> {
         let load = self.definitions.only(self.body, register)?;
-        stored(self.memory?.memory, self.body, load, register)
+        stored(self.memory?, self.body, load, register)
     }
 
     fn values<const N: usize>(&self, value: Value, lanes: &[u32; N], left: &mut usize) -> Option<[u64; N]> {
+        self.values_given(value, lanes, None, left)
+    }
+
+    /// The same, through collectives of the warp if it is said what `elect.sync` gives.
+    fn values_given<const N: usize>(
+        &self,
+        value: Value,
+        lanes: &[u32; N],
+        elected: Option<Elected>,
+        left: &mut usize,
+    ) -> Option<[u64; N]> {
         *left = left.checked_sub(1)?;
         let (register, is_complement) = match value {
             Value::Integer(value) => return Some([value as u64; N]),
@@ -201,11 +216,16 @@ impl Threads<'_, '_> {
         };
         let instruction = self.body.instruction(self.definitions.only(self.body, register)?);
         if let Op::Collective(collective, _) = instruction.op {
-            return self.given((collective, instruction), (register, is_complement), left);
+            return self.given(
+                (collective, instruction),
+                (register, is_complement),
+                elected?,
+                left,
+            );
         }
         if !is_interpreted(instruction.op) {
             let (stored, extension) = self.stored(register).filter(|_| !is_complement)?;
-            let mut values = self.values(stored, lanes, left)?;
+            let mut values = self.values_given(stored, lanes, elected, left)?;
             for value in &mut values {
                 *value = match extension {
                     Op::Copy => *value & ones(self.body.registers[register.index()].bits),
@@ -218,7 +238,7 @@ impl Threads<'_, '_> {
         let mut operands = [[0; N]; MAX_USES];
         let operands = operands.get_mut(..uses.len())?;
         for (operand, &value) in operands.iter_mut().zip(uses) {
-            *operand = self.values(value, lanes, left)?;
+            *operand = self.values_given(value, lanes, elected, left)?;
         }
         let number = self.body.result_number(instruction, register)?;
         let bits = self.body.registers[register.index()].bits;

@@ -18,7 +18,7 @@ use crate::function::Analyses;
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::ranges;
 use crate::shared::Shared;
-use crate::threads::{Elected, Followed, Threads};
+use crate::threads::{Elected, Threads};
 
 /// Threads in a warp.
 const WARP: u32 = 32;
@@ -43,6 +43,7 @@ struct Alone<'a, 'm> {
     threads: Threads<'a, 'm>,
     /// Its lane; `None` for the one that `elect.sync` picks, of which only is known what all lanes have in common.
     lane: Option<u32>,
+    elected: Elected,
 }
 
 impl<'a, 'm> View<'a, 'm> {
@@ -82,14 +83,15 @@ impl<'a, 'm> View<'a, 'm> {
         let threads = Threads {
             body,
             definitions: analyses.definitions(),
-            memory: Some(Followed {
-                memory: analyses,
-                collectives: Some(elected),
-            }),
+            memory: Some(analyses),
             warp,
         };
         let mut view = Self {
-            thread: Some(Alone { threads, lane }),
+            thread: Some(Alone {
+                threads,
+                lane,
+                elected,
+            }),
             ..self.any_of()
         };
         let last = |block| body.block(BlockId::new(block)).next_back();
@@ -104,7 +106,7 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The same thread where `elect.sync` picks another one; `None` if nothing is picked, or this is no thread with a number.
     pub(super) fn passed(&self) -> Option<Self> {
-        let Alone { threads, lane } = self.thread.as_ref()?;
+        let Alone { threads, lane, .. } = self.thread.as_ref()?;
         let lane = Some((*lane)?);
         self.elects()
             .then(|| self.alone(threads.warp, lane, Elected::Passed))
@@ -119,7 +121,7 @@ impl<'a, 'm> View<'a, 'm> {
     /// The number of the thread, if it is one by itself, and that is known.
     #[must_use]
     pub fn thread(&self) -> Option<u32> {
-        let Alone { threads, lane } = self.thread.as_ref()?;
+        let Alone { threads, lane, .. } = self.thread.as_ref()?;
         Some(threads.warp * WARP + (*lane)?)
     }
 
@@ -152,11 +154,8 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// A value, where the number of the thread decides it.
     pub(super) fn known(&self, value: Value) -> Option<u64> {
-        let Alone { threads, lane } = self.thread.as_ref()?;
-        match lane {
-            Some(lane) => threads.at(value, *lane),
-            None => threads.same(value),
-        }
+        let alone = self.thread.as_ref()?;
+        alone.threads.given_to(value, alone.lane, alone.elected)
     }
 
     /// The least and the greatest number that a special register may have.
