@@ -24,6 +24,7 @@ mod shorten;
 mod shown;
 mod witness;
 
+pub(crate) use exchanges::searchable;
 pub use exchanges::{ConditionalExchange, SearchedExchanges, search_exchanges};
 pub use finding::{Conditional, General, Searched};
 pub(crate) use search::merged;

@@ -144,6 +144,9 @@ pub(crate) const GENERAL_SAMPLE: u64 = 8;
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 600_000;
 
+/// Most instructions of all runs for one kernel: about a second.
+pub(crate) const MAX_KERNEL_STEPS: u64 = 24_000_000;
+
 /// Most instructions of all runs in the search for exchanges of a kernel with the blocks of one group; these runs execute all of it.
 pub(crate) const MAX_EXCHANGE_STEPS: u64 = 1_200_000;
 

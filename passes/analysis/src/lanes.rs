@@ -10,6 +10,7 @@
 //! definite finding. `counted` finds loops that lanes leave after a number of rounds of their own, `peeled` puts their rounds
 //! (`copies`) apart, `open` knows the places where that may tell more, and `rounds` has them looked at so.
 
+mod collective_call;
 mod copies;
 mod counted;
 mod exchange;

@@ -341,13 +341,17 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         }
     }
 
-    /// True if a value is a sum with a positive number in it, as indices behind the begin of an array are. Other parts are taken
-    /// to be positive or 0.
+    /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices behind the begin of an array are: a
+    /// parameter may say where the array begins. Other parts are taken to be positive or 0.
     fn is_behind(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
         let definitions = self.module.function(function).definitions();
-        let mut open = vec![value];
+        let is_kernel = self.module.module.function(function).is_kernel();
+        // With each value: it is a summand, not a factor.
+        let mut open = vec![(value, true)];
         for _ in 0..MAX_INDEX_STEPS {
-            let Some(value) = open.pop() else { break };
+            let Some((value, is_summand)) = open.pop() else {
+                break;
+            };
             let Some(only) = value.register().and_then(|one| definitions.only(body, one)) else {
                 continue;
             };
@@ -360,21 +364,31 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                 ) if by > 0 => {
                     return true;
                 }
-                (Op::Binary(BinaryOp::Add | BinaryOp::Or, _), &[one, other]) => open.extend([one, other]),
+                (Op::Binary(BinaryOp::Add | BinaryOp::Or, _), &[one, other]) => {
+                    open.extend([(one, is_summand), (other, is_summand)]);
+                }
                 (Op::MulAdd(..), &[_, _, Value::Integer(1..)]) => return true,
-                (Op::MulAdd(..), &[_, _, last]) => open.push(last),
+                (Op::MulAdd(..), &[_, _, last]) => open.push((last, is_summand)),
+                (Op::Access(_), _) if is_summand && is_kernel && body.loaded_param(instruction).is_some() => {
+                    return true;
+                }
                 (Op::Access(_), _) => {
                     let store = self.module.function(function).store_for(only);
                     let stored = store.and_then(|store| body.uses(body.instruction(store)).get(2));
-                    open.extend(stored);
+                    open.extend(stored.map(|&stored| (stored, is_summand)));
                 }
                 (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Shl, _), &[from, ..]) => {
-                    open.push(from);
+                    open.push((from, is_summand));
                 }
+                // A constant factor scales a sum.
+                (
+                    Op::Binary(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, _),
+                    &[one, Value::Integer(_)],
+                ) => open.push((one, is_summand)),
                 (
                     Op::Binary(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, _),
                     &[one, other],
-                ) => open.extend([one, other]),
+                ) => open.extend([(one, false), (other, false)]),
                 _ => {}
             }
         }

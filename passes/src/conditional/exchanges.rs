@@ -13,7 +13,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inputs::{InputClass, InputSearch, Inputs};
+use super::inputs::{InputClass, InputSearch, Inputs, Piece};
 use super::replay::{Replay, add_moment, machine_site};
 use super::scenarios::{REST, scenarios};
 use super::shorten::smallest;
@@ -123,11 +123,51 @@ struct Trial {
     is_cut: bool,
 }
 
+/// The integer parameters that the places of a pair are computed from: that of the write, and that of the other access; `None` if one of
+/// them is loaded from memory.
+fn place_params(module: &ModuleAnalyses<'_>, pair: &PossiblePair) -> Option<[BTreeSet<Piece>; 2]> {
+    let of = |site| {
+        let mut search = InputSearch::new(module);
+        search.add_address(site);
+        let inputs = search.finish();
+        inputs.loads.is_empty().then_some(inputs.params)
+    };
+    Some([of(&pair.write)?, of(&pair.other)?])
+}
+
+/// The pairs of a variable that a search may show, by their numbers. In shared memory that is sized at launch, arrays lie one after the
+/// other, and a parameter says where one begins: places that count from different parameters are in different arrays where the write is
+/// in another one than the first, or where some write of the kernel counts from the parameters of the other access. How many elements an
+/// array has the code does not say, so that no value of the parameter is one with which they overlap.
+pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchange) -> Vec<usize> {
+    let params: Vec<_> = exchange
+        .pairs
+        .iter()
+        .map(|pair| place_params(module, pair))
+        .collect();
+    let is_dynamic = match exchange.object {
+        Object::Variable(symbol) => module.module.symbol(symbol).is_dynamic_shared(),
+        Object::Parameter(_) | Object::Part(_) => false,
+    };
+    let written: BTreeSet<&BTreeSet<Piece>> = params.iter().flatten().map(|[write, _]| write).collect();
+    let is_searchable = |&number: &usize| {
+        let Some([write, other]) = &params[number] else {
+            return false;
+        };
+        let is_of_others = write != other && (!write.is_subset(other) || written.contains(other));
+        !(is_dynamic && is_of_others)
+    };
+    (0..params.len()).filter(is_searchable).collect()
+}
+
 impl ExchangeSearch<'_, '_> {
     fn run(&self, possible: &[PossibleExchange]) -> Vec<ConditionalExchange> {
         let mut wanted: Vec<Wanted<'_>> = Vec::new();
         for one in possible {
-            wanted.extend(one.pairs.iter().map(|pair| (one.object, pair)));
+            let pairs = searchable(self.module, one)
+                .into_iter()
+                .map(|number| &one.pairs[number]);
+            wanted.extend(pairs.map(|pair| (one.object, pair)));
         }
         let mut shown = BTreeMap::new();
         for class in self.classes(&wanted) {
@@ -147,22 +187,19 @@ impl ExchangeSearch<'_, '_> {
         found.collect()
     }
 
-    /// The inputs of a pair; `None` if its places are loaded from memory.
-    fn inputs_of(&self, pair: &PossiblePair) -> Option<Inputs> {
+    /// The inputs of a pair.
+    fn inputs_of(&self, pair: &PossiblePair) -> Inputs {
         let mut places = InputSearch::new(self.module);
         for site in [&pair.write, &pair.other] {
             places.add_address(site);
         }
         let mut search = places.clone();
         let places = places.finish();
-        if !places.loads.is_empty() {
-            return None;
-        }
         for site in [&pair.write, &pair.other] {
             search.add(site);
             search.add_controls(site);
         }
-        Some(search.finish().few(places))
+        search.finish().few(places)
     }
 
     /// Pairs in classes that depend on the same sides of the block, and on not too many inputs.
@@ -172,9 +209,7 @@ impl ExchangeSearch<'_, '_> {
             self.is_cut.set(true);
         }
         for (number, (_, pair)) in wanted.iter().enumerate().take(MAX_SEARCHED_SITES) {
-            let Some(own) = self.inputs_of(pair) else {
-                continue;
-            };
+            let own = self.inputs_of(pair);
             if !InputClass::join(&mut classes, number, &own) {
                 self.is_cut.set(true);
             }
@@ -417,6 +452,8 @@ fn of_warp(exchanges: &Exchanges, wanted: &PossiblePair, warp: Option<u32>) -> O
         others,
         example,
         is_volatile: exchange.is_volatile,
+        is_between_rounds: false,
+        is_across_warps: false,
     };
     Some((exchange.warp, pair))
 }

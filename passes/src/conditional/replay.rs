@@ -13,8 +13,8 @@ use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
 use crate::limits::{
-    MAX_CHECK_STEPS, MAX_LONG_RUN_STEPS, MAX_LONG_RUNS, MAX_LONG_THREAD_STEPS, MAX_SEARCH_STEPS,
-    MAX_THREAD_STEPS,
+    MAX_CHECK_STEPS, MAX_KERNEL_STEPS, MAX_LONG_RUN_STEPS, MAX_LONG_RUNS, MAX_LONG_THREAD_STEPS,
+    MAX_SEARCH_STEPS, MAX_THREAD_STEPS,
 };
 use ptxcheck_common::externs;
 use ptxcheck_ir::limits::MAX_INITIAL_BYTES;
@@ -98,6 +98,8 @@ pub(super) struct Replay<'m> {
     kernel: Kernel<'m>,
     /// Instructions that may still be run to find failures.
     steps_left: Cell<u64>,
+    /// Those that may still be run for the kernel in all.
+    total_left: Cell<u64>,
     /// Those that may still be run with witnesses, to make them small and to show their runs.
     checks_left: Cell<u64>,
     /// Runs that may still go on beyond the usual limit.
@@ -149,6 +151,7 @@ impl<'m> Replay<'m> {
             constants: Rc::new(Constants::new(module, &kernel)),
             kernel,
             steps_left: Cell::new(MAX_SEARCH_STEPS),
+            total_left: Cell::new(MAX_KERNEL_STEPS),
             checks_left: Cell::new(MAX_CHECK_STEPS),
             long_runs_left: Cell::new(MAX_LONG_RUNS),
             pointers,
@@ -215,7 +218,7 @@ impl<'m> Replay<'m> {
 
     /// True if no more instructions may be run.
     pub(super) const fn is_spent(&self) -> bool {
-        self.steps_left.get() == 0
+        self.steps_left.get() == 0 || self.total_left.get() == 0
     }
 
     fn world(&self, witness: &Witness) -> WitnessWorld<'m> {
@@ -275,6 +278,8 @@ impl<'m> Replay<'m> {
         };
         let outcome = self.kernel.run(&setup, &mut self.world(witness), observer).ok()?;
         left_over.set(left.saturating_sub(outcome.steps));
+        self.total_left
+            .set(self.total_left.get().saturating_sub(outcome.steps));
         Some(outcome)
     }
 

@@ -467,6 +467,7 @@ impl KernelSearch<'_, '_> {
             found: LaneFinding {
                 issue,
                 warps: vec![witness.warp],
+                are_others_right: false,
                 more: 0,
                 above: None,
             },

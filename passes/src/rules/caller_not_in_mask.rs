@@ -101,7 +101,13 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
     draft.data("here", Value::Numbers(text::numbers(here)));
     let group = issue.mask.and_then(text::group);
     // Those of one launch may not be the lanes that the code is meant for.
-    if issue.certainty != Certainty::Conditional || group.is_none() {
+    if issue.mask.is_none() {
+        // All lanes may come here, in another run each time: a mask with all of them names lanes that do not.
+        draft.help(
+            "take the mask from a ballot of this branch's own condition before the branch: in the other arm of `if (condition)` that is \
+             `~mask`, or `__ballot_sync(0xffffffff, !condition)`",
+        );
+    } else if issue.certainty != Certainty::Conditional || group.is_none() {
         draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
     }
     if let Some(size) = group {

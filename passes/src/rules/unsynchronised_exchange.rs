@@ -70,8 +70,8 @@
 //! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor are functions of more than 2,048
 //! instructions.
 
-use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange};
-use crate::conditional::ConditionalExchange;
+use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
+use crate::conditional::{ConditionalExchange, searchable};
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
@@ -91,8 +91,26 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// The way to mend it.
-const HELP: &str = "put `__syncwarp()` between the write and the read, behind the reads and behind the writes of each step, or use a shuffle";
+/// The way to mend a pair.
+const fn help(kind: PairKind, is_across_warps: bool) -> &'static str {
+    match (kind, is_across_warps) {
+        (PairKind::ReadAfterWrite, false) => {
+            "put `__syncwarp()` between the write and the read, or use a shuffle"
+        }
+        (PairKind::WriteAfterRead, false) => {
+            "put `__syncwarp()` between the read and the write, or use a shuffle"
+        }
+        (PairKind::ReadAfterWrite, true) => {
+            "threads of other warps access the same bytes: put `__syncthreads()` between the write and the read, where all threads of the \
+             block come; `__syncwarp()` orders the lanes of one warp alone"
+        }
+        (PairKind::WriteAfterRead, true) => {
+            "threads of other warps access the same bytes: put `__syncthreads()` between the read and the write, where all threads of the \
+             block come; `__syncwarp()` orders the lanes of one warp alone"
+        }
+        (PairKind::TwoWrites, _) => "let one thread write, or give each thread a place of its own",
+    }
+}
 
 /// Most further accesses of one exchange that are shown.
 const MAX_SHOWN: usize = 6;
@@ -115,8 +133,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 /// Reports accesses that may be to the same bytes.
 fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mut Report<'_>) {
-    let mut likely = exchange.pairs.iter().filter(|pair| pair.is_likely);
-    let Some(first) = likely.next() else {
+    let mut pairs: Vec<&PossiblePair> = exchange.pairs.iter().filter(|pair| pair.is_likely).collect();
+    if pairs.is_empty() {
+        // A parameter may bring them together: `-W conditional` searches for its value.
+        let searched = searchable(module, exchange).into_iter();
+        pairs = searched.map(|number| &exchange.pairs[number]).collect();
+    }
+    let mut pairs = pairs.into_iter();
+    let Some(first) = pairs.next() else {
         return;
     };
     let Object::Variable(symbol) = exchange.object else {
@@ -142,7 +166,7 @@ fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mu
         draft.related(text::place_of(&first.write), "they may be written here");
     }
     let mut shown = vec![&first.other, &first.write];
-    for pair in likely {
+    for pair in pairs {
         if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
             draft.related(text::place_of(&pair.other), further_words(pair.kind));
             shown.push(&pair.other);
@@ -150,7 +174,7 @@ fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mu
     }
     draft.note("it is not known that the accesses are to the same bytes, or that lanes make both");
     text::assumption(draft, module, exchange.function, &exchange.launch);
-    draft.help(HELP);
+    draft.help(help(first.kind, false));
 }
 
 /// Reports an exchange that lanes certainly make, or make with a witness.
@@ -197,21 +221,29 @@ fn one(
         );
     }
     let (writer, other) = first.example;
-    let access = if first.kind == PairKind::TwoWrites {
-        "writes"
-    } else {
-        "reads"
-    };
-    draft.note(format!(
-        "lane {other} {access} what lane {writer} writes, for example"
-    ));
+    draft.note(match first.kind {
+        PairKind::ReadAfterWrite => {
+            format!("lane {other} reads what lane {writer} writes, for example, and may read before it is written")
+        }
+        PairKind::WriteAfterRead => format!(
+            "lane {other} reads the old value, for example, and may read after lane {writer} has written the new one"
+        ),
+        PairKind::TwoWrites => format!("lanes {writer} and {other} write different values, for example"),
+    });
+    if first.is_between_rounds {
+        draft.note("the one is in a round of the loop, the other in a later round");
+    }
+    if !further.is_empty() {
+        let verb = if further.len() == 1 { "pair of accesses to this memory is" } else { "pairs of accesses to this memory are" };
+        draft.note(format!("{} more {verb} not ordered either", further.len()));
+    }
     match conditional {
         Some(conditional) => {
             witness::tell(module, draft, exchange.function, &conditional.witness, None);
             witness::tell_run(module, draft, &conditional.run);
         }
         None => {
-            draft.note("this is so in warp 0 of each block");
+            draft.note("shown for warp 0 of the block; the other warps execute the same code");
         }
     }
     let mut shown = vec![&first.other, &first.write];
@@ -228,7 +260,7 @@ fn one(
         text::assumption(draft, module, exchange.function, &exchange.launch);
     }
     draft
-        .help(HELP)
+        .help(help(first.kind, first.is_across_warps))
         .data(
             "readers",
             crate::finding::Value::Numbers(text::numbers(first.others)),

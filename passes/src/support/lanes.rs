@@ -152,11 +152,13 @@ pub(crate) fn begin<'r>(
     match found.warps.as_slice() {
         [] => {}
         [warp] => {
-            draft.note(format!("only in warp {warp} of each block"));
+            let only = if found.are_others_right { "only " } else { "" };
+            draft.note(format!("{only}in warp {warp} of each block"));
         }
         warps => {
             let warps: Vec<String> = warps.iter().map(u32::to_string).collect();
-            draft.note(format!("only in the warps {} of each block", warps.join(", ")));
+            let only = if found.are_others_right { "only " } else { "" };
+            draft.note(format!("{only}in the warps {} of each block", warps.join(", ")));
         }
     }
     if found.more > 0 {

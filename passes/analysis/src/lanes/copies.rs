@@ -21,6 +21,13 @@ impl Rounds {
         copies.step_by(self.inside.len()).chain([origin])
     }
 
+    /// The number of the round that a node is in, from 0; `None` outside of the loop and in what is left of it behind the rounds that are
+    /// apart.
+    pub(super) fn number_of(&self, node: u32) -> Option<u32> {
+        let copy = node.checked_sub(self.copies)?;
+        Some(copy / self.inside.len() as u32)
+    }
+
     /// True if a node is in a round of the loop.
     pub(super) fn is_in(&self, node: u32) -> bool {
         self.inside.binary_search(&self.origin[node as usize]).is_ok()

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use self::clashes::{ByLane, Clash};
 pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
 use self::kernels::{Launches, by_object, launches, placed, search};
-use self::pairs::definite;
+use self::pairs::{Definite, definite};
 pub(crate) use self::possible::find as find_possible;
 use self::screen::LoopScreen;
 use self::touches::Touches;
@@ -37,6 +37,7 @@ use super::layout::LaneLayout;
 use super::scenario::Fixed;
 use super::site::Site;
 use super::slice::Slices;
+use super::value::{WARP, lanes};
 use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
@@ -162,11 +163,14 @@ struct Known {
     kind: PairKind,
     lanes: ByLane,
     is_volatile: bool,
+    is_between_rounds: bool,
+    is_across_warps: bool,
 }
 
 impl Known {
     /// Leaves the lanes that are a pair in another launch, too; false if none is.
     fn is_also(&mut self, same: &Self) -> bool {
+        self.is_across_warps &= same.is_across_warps;
         for (lanes, too) in self.lanes.iter_mut().zip(same.lanes) {
             *lanes &= too;
         }
@@ -184,6 +188,8 @@ impl Known {
             others: writers().fold(0, |all, (_, lanes)| all | lanes),
             example: example.map_or((0, 0), |(lane, lanes)| (lane, lanes.trailing_zeros() as u8)),
             is_volatile: self.is_volatile,
+            is_between_rounds: self.is_between_rounds,
+            is_across_warps: self.is_across_warps,
         }
     }
 }
@@ -209,18 +215,55 @@ impl Kernel<'_> {
         let fixed = Fixed::default();
         let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
         let found = definite(&mut flow, launch.lanes());
-        let pairs = found.clashes.iter().map(|clash| self.pair(&found.touches, clash));
-        let pairs = pairs.collect();
+        let mut pairs: BTreeMap<Key, Known> = BTreeMap::new();
+        for clash in &found.clashes {
+            let (key, known) = self.pair(&found.touches, clash);
+            pairs.insert(key, known);
+        }
         let nodes = 0..flow.may.len() as u32;
         let reached = nodes.filter(|&node| flow.may[node as usize] != 0).collect();
         self.layout.keep(flow.pool);
+        if launch.warps() > 1 && !found.clashes.is_empty() {
+            self.look_across_warps(launch, &found, &mut pairs);
+        }
         Some(Found { pairs, reached })
+    }
+
+    /// Marks the pairs whose bytes threads of warp 1 access with the same instructions.
+    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut BTreeMap<Key, Known>) {
+        let second = Launch {
+            warp: Some(1),
+            ..launch
+        };
+        let fixed = Fixed::default();
+        let Some(mut flow) = Flow::new(self.layout, second, &fixed, self.layout.pool()) else {
+            return;
+        };
+        let there = Touches::new(&mut flow);
+        for clash in &found.clashes {
+            let (key, _) = self.pair(&found.touches, clash);
+            let write = &found.touches.all[clash.write];
+            let own = [write, &found.touches.all[clash.other]].map(|touch| (touch.node, touch.at));
+            let writers = (0..WARP).filter(|&lane| clash.lanes[lane] != 0);
+            let places: Vec<i64> = writers.map(|lane| write.places[lane]).collect();
+            let meets = |touch: &touches::Touch| {
+                own.contains(&(touch.node, touch.at))
+                    && touch.object == write.object
+                    && lanes(touch.may).any(|lane| touch.meets(lane, &places, write.bytes))
+            };
+            if let Some(known) = pairs.get_mut(&key) {
+                known.is_across_warps = there.all.iter().any(meets);
+            }
+        }
+        self.layout.keep(flow.pool);
     }
 
     fn pair(&self, touches: &Touches, clash: &Clash) -> (Key, Known) {
         let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
         let place = |touch: &touches::Touch| (touch.node, touch.at);
         let placed = placed(self.layout, place(write), place(other), other.is_store);
+        let rounds = self.layout.graph.rounds.as_ref();
+        let round = |touch: &touches::Touch| rounds.and_then(|rounds| rounds.number_of(touch.node));
         let known = Known {
             object: write.object,
             space: write.space,
@@ -228,6 +271,8 @@ impl Kernel<'_> {
             other: placed.other,
             kind: placed.kind,
             lanes: clash.lanes,
+            is_between_rounds: round(write) != round(other),
+            is_across_warps: false,
             is_volatile: [write, other]
                 .iter()
                 .all(|touch| touch.semantics == Semantics::Volatile),

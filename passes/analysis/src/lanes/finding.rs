@@ -29,6 +29,8 @@ pub struct LaneFinding {
     pub issue: Issue,
     /// The warps that it is in, if not in all that get there.
     pub warps: Vec<u32>,
+    /// Nothing is wrong here in the other warps that come to the place: each of them was analysed.
+    pub are_others_right: bool,
     /// The number of others like it, in other kernels and after other calls, that are left out.
     pub more: usize,
     /// It holds in every block of more threads than this, and in none of up to so many; `None` where it holds in all.

@@ -374,6 +374,7 @@ impl<'k> Kernel<'k> {
                 findings.push(LaneFinding {
                     issue,
                     warps: Vec::new(),
+                    are_others_right: false,
                     more: 0,
                     above: None,
                 });
@@ -435,6 +436,7 @@ impl<'k> Kernel<'k> {
             findings.push(LaneFinding {
                 issue,
                 warps: Vec::new(),
+                are_others_right: false,
                 more: 0,
                 above: None,
             });
@@ -526,6 +528,7 @@ fn meet(found: &mut LaneFinding, others: &[LaneFinding]) -> bool {
         .iter()
         .map(|other| &other.warps)
         .filter(|warps| !warps.is_empty());
+    found.are_others_right &= others.iter().all(|other| other.are_others_right);
     let is_in_all = match warps.next() {
         None => true,
         Some(warps) if found.warps.is_empty() => {
@@ -639,6 +642,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
                 }
                 found.push(LaneFinding {
                     issue,
+                    are_others_right: rest.is_none() && !warps.is_empty(),
                     warps: warps.clone(),
                     more: 0,
                     above: None,

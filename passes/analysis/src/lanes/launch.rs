@@ -247,6 +247,8 @@ impl Launch {
         let threads = u64::from(self.warp.unwrap_or(0) + 1) * WARP as u64;
         let (multiple, least, most) = match (self.layout, dimension) {
             (Layout::OneRow, 0) => (WARP as u64, threads, most),
+            // The block that is assumed has one dimension: nothing is said of code for others.
+            (Layout::OneRow, 1 | 2) => return pool.splat(1),
             (Layout::Whole, 0) => (WARP as u64, WARP as u64, most),
             (Layout::Sides(sides), _) if sides[dimension] < MAX_THREADS => {
                 return pool.splat(u64::from(sides[dimension]));

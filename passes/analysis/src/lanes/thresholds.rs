@@ -109,6 +109,7 @@ impl Kernel<'_> {
                 root.findings.push(LaneFinding {
                     issue,
                     warps: vec![warp],
+                    are_others_right: false,
                     more: 0,
                     above: Some(Threshold {
                         threads: test,

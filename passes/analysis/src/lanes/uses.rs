@@ -19,102 +19,24 @@
 
 mod carries;
 mod format;
+mod held;
 mod point;
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
+use self::held::{Handed, HeldValues, Need, Origin};
 use self::point::Point;
+use super::collective_call::Call;
 use super::copies::Rounds;
 use super::flow::Flow;
 use super::graph::{NONE, Test};
 use super::placement::{Exits, Placement};
 use super::shuffle;
-use super::value::{Lanes, WARP, lanes};
-use super::verdict::Call;
+use super::value::{Lanes, lanes};
 use crate::variable::FrameVariable;
 use ptxcheck_ir::{Collective, InstructionId, Value};
-
-/// The instruction whose result is followed, and the lanes whose result counts.
-#[derive(Clone, Copy)]
-enum Origin {
-    /// A shuffle, by its node: each time that lanes pass it.
-    Shuffle(u32, Lanes),
-    /// A load in a node: one time that lanes execute it.
-    Load(u32, InstructionId, Lanes),
-}
-
-impl Origin {
-    const fn node(self) -> u32 {
-        match self {
-            Self::Shuffle(node, _) | Self::Load(node, ..) => node,
-        }
-    }
-}
-
-/// What has to be known of a use.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    /// It is certain, and the value used is undefined if the one that was read is.
-    Undefined,
-    /// It is certain that the value is used, and computed from the one that was read.
-    Certain,
-    /// Nothing excludes it.
-    Possible,
-}
-
-/// Lanes and the values that they hold at one point: see the module.
-#[derive(Clone, Default)]
-struct HeldValues {
-    on: Lanes,
-    cells: FxHashMap<(u32, FrameVariable), Lanes>,
-}
-
-impl HeldValues {
-    /// Takes what comes along an edge with some lanes, where the edges into a node may bring any value; true if that changes anything.
-    fn unite(&mut self, lanes: Lanes, from: &Self) -> bool {
-        let mut changed = lanes & !self.on != 0;
-        self.on |= lanes;
-        for (&cell, &theirs) in &from.cells {
-            if theirs & lanes != 0 {
-                let held = self.cells.entry(cell).or_default();
-                changed |= theirs & lanes & !*held != 0;
-                *held |= theirs & lanes;
-            }
-        }
-        changed
-    }
-
-    /// Takes what comes along an edge with some lanes; true if that changes anything.
-    fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
-        let (both, new) = (lanes & self.on, lanes & !self.on);
-        let mut changed = new != 0;
-        self.cells.retain(|cell, held| {
-            let theirs = from.cells.get(cell).copied().unwrap_or(0);
-            let kept = *held & (!both | theirs);
-            changed |= kept != *held;
-            *held = kept;
-            kept != 0
-        });
-        if new != 0 {
-            for (&cell, &theirs) in from.cells.iter().filter(|(_, theirs)| **theirs & new != 0) {
-                *self.cells.entry(cell).or_default() |= theirs & new;
-            }
-        }
-        self.on |= lanes;
-        changed
-    }
-
-    /// Drops cells that no lane still on the way holds.
-    fn restrict(&mut self) {
-        let on = self.on;
-        self.cells.retain(|_, held| {
-            *held &= on;
-            *held != 0
-        });
-    }
-}
 
 /// Further shuffles, which hand values on.
 pub(super) struct Shuffles<'s, 'f, 'p> {
@@ -380,6 +302,3 @@ impl Walk<'_, '_, '_, '_> {
         }))
     }
 }
-
-/// By lane, the lane that it reads, if that is known and certainly takes part.
-type Handed = [Option<u8>; WARP];

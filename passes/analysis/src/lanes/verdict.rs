@@ -30,10 +30,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::absent::{Absent, Passed};
 use self::in_step::InStep;
-pub(super) use self::meet::{Call, call};
 use self::meet::{Passers, others, passers, perhaps_whole, waiting, whole};
 use self::phases::Phases;
 use self::relations::Relation;
+use super::collective_call::{Call, call};
 use super::copies::Rounds;
 use super::flow::Flow;
 use super::graph::{Graph, NodeKind, is_full_barrier};

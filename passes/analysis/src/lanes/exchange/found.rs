@@ -22,6 +22,10 @@ pub struct Pair {
     pub example: (u8, u8),
     /// Both are volatile.
     pub is_volatile: bool,
+    /// The accesses are in different rounds of a loop.
+    pub is_between_rounds: bool,
+    /// Threads of another warp access the same bytes with one of the two instructions.
+    pub is_across_warps: bool,
 }
 
 /// Kind of the access that a write comes in the way of.

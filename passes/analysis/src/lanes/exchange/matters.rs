@@ -12,12 +12,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::clashes::{ByLane, Clash};
 use super::found::Object;
 use super::touches::{self, Touch, Touches};
+use crate::lanes::collective_call::{Call, call};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Placement;
 use crate::lanes::uses::{LoadUsers, certain_users_of_load};
 use crate::lanes::value::{Lanes, lanes, set_of};
-use crate::lanes::verdict::{Call, call};
 use crate::limits::{MAX_USE_STEPS, MAX_USE_STEPS_OF_ONE};
 use crate::slots::Effect;
 use ptxcheck_ir::{AccessKind, Collective, InstructionId, Op, Semantics, Space, Value};
@@ -192,13 +192,7 @@ fn may_be_read(flow: &Flow<'_>, touches: &Touches, open: &[OpenRead], clash: &Cl
         if touch.object != write.object {
             return is_part(touch.object) || is_part(write.object);
         }
-        lanes(touch.may).any(|lane| {
-            let read = touch.places[lane];
-            places.iter().any(|&place| {
-                read < place.saturating_add(i64::from(write.bytes))
-                    && place < read.saturating_add(i64::from(touch.bytes))
-            })
-        })
+        lanes(touch.may).any(|lane| touch.meets(lane, &places, write.bytes))
     };
     touches
         .all

@@ -47,6 +47,17 @@ pub(super) struct Touch {
     pub stored: Option<ValueId>,
 }
 
+impl Touch {
+    /// True if a lane accesses one of the bytes that begin at these places.
+    pub(super) fn meets(&self, lane: usize, places: &[i64], bytes: u8) -> bool {
+        let own = self.places[lane];
+        let overlaps = |&place: &i64| {
+            own < place.saturating_add(i64::from(bytes)) && place < own.saturating_add(i64::from(self.bytes))
+        };
+        places.iter().any(overlaps)
+    }
+}
+
 /// An access to a variable in shared memory of which the place is not known in some lane that may come there.
 pub(super) struct Loose {
     /// The node it is in.

@@ -1,6 +1,6 @@
 //! Whether the result of an operation depends on one of its operands.
 
-use super::Need;
+use super::held::Need;
 use ptxcheck_ir::evaluate::evaluate;
 use ptxcheck_ir::{BinaryOp, Logic, Op, Value};
 

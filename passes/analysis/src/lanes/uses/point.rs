@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::carries::{Operand, carries, depends};
 use super::format::argument_places;
-use super::{Handed, HeldValues, Need, Origin};
+use super::held::{Handed, HeldValues, Need, Origin};
 use crate::addresses::stored;
 use crate::function::Analyses;
 use crate::lanes::flow::Flow;

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::meet::Call;
 use super::phases::Segment;
 use super::{Issue, Judge, Problem, Site, certainty};
+use crate::lanes::collective_call::Call;
 use crate::lanes::placement::{Departure, Departures, Exits};
 use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::limits::MAX_SHOWN_DEPARTURES;

@@ -1,52 +1,13 @@
-//! Collectives with their operands, and which of them lanes may meet at.
+//! The collectives that lanes may meet at.
 
 use rustc_hash::FxHashMap;
 
 use super::Judge;
+use crate::lanes::collective_call::Call;
 use crate::lanes::flow::Flow;
-use crate::lanes::value::{Lanes, Vector, lanes, set_of};
+use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::limits::MAX_NEIGHBOURS;
-use ptxcheck_ir::{Collective, MemberMask, Op};
-
-/// A collective with its operands.
-pub(in crate::lanes) struct Call {
-    pub(in crate::lanes) node: u32,
-    pub(in crate::lanes) kind: Collective,
-    pub(in crate::lanes) mask: Vector,
-    pub(in crate::lanes) source: Option<Vector>,
-    pub(in crate::lanes) control: Option<Vector>,
-    /// The lanes that it answers with at most, if it does.
-    pub(in crate::lanes) answer: Option<Lanes>,
-}
-
-impl Call {
-    pub(super) fn mask_of(&self, lane: usize) -> Option<Lanes> {
-        self.mask.at(lane).map(|mask| mask as Lanes)
-    }
-}
-
-pub(in crate::lanes) fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
-    let body = flow.graph.context(node).body;
-    let instruction = body.instruction(flow.graph.instruction(node));
-    let Op::Collective(kind, MemberMask::Operand) = instruction.op else {
-        return None;
-    };
-    let uses = body.uses(instruction);
-    let mut vector = |place: usize| {
-        let value = uses.get(place).copied()?;
-        let id = flow.operand(node, value);
-        Some(flow.pool.get(id).clone())
-    };
-    let is_shuffle = matches!(kind, Collective::Shuffle(_));
-    Some(Call {
-        node,
-        kind,
-        mask: vector(0)?,
-        source: vector(2).filter(|_| is_shuffle),
-        control: vector(3).filter(|_| is_shuffle),
-        answer: flow.answer(node),
-    })
-}
+use ptxcheck_ir::Collective;
 
 /// Lanes that do something at one instruction at least, and at two.
 #[derive(Clone, Copy, Default)]

@@ -1,8 +1,8 @@
 //! The lanes that shuffles read.
 
 use super::absent::{Absent, Passed};
-use super::meet::Call;
 use super::{Judge, Problem, Reach, certainty};
+use crate::lanes::collective_call::Call;
 use crate::lanes::shuffle;
 use crate::lanes::uses::{Shuffles, users_of_undefined};
 use crate::lanes::value::{ALL, Lanes, WARP, lanes};

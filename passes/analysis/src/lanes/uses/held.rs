@@ -1,0 +1,90 @@
+//! The values that lanes hold at one point, and what they are followed for.
+
+use rustc_hash::FxHashMap;
+
+use crate::lanes::value::{Lanes, WARP};
+use crate::variable::FrameVariable;
+use ptxcheck_ir::InstructionId;
+
+/// The instruction whose result is followed, and the lanes whose result counts.
+#[derive(Clone, Copy)]
+pub(super) enum Origin {
+    /// A shuffle, by its node: each time that lanes pass it.
+    Shuffle(u32, Lanes),
+    /// A load in a node: one time that lanes execute it.
+    Load(u32, InstructionId, Lanes),
+}
+
+impl Origin {
+    pub(super) const fn node(self) -> u32 {
+        match self {
+            Self::Shuffle(node, _) | Self::Load(node, ..) => node,
+        }
+    }
+}
+
+/// What has to be known of a use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// It is certain, and the value used is undefined if the one that was read is.
+    Undefined,
+    /// It is certain that the value is used, and computed from the one that was read.
+    Certain,
+    /// Nothing excludes it.
+    Possible,
+}
+
+/// Lanes and the values that they hold at one point: see the module.
+#[derive(Clone, Default)]
+pub(super) struct HeldValues {
+    pub(super) on: Lanes,
+    pub(super) cells: FxHashMap<(u32, FrameVariable), Lanes>,
+}
+
+impl HeldValues {
+    /// Takes what comes along an edge with some lanes, where the edges into a node may bring any value; true if that changes anything.
+    pub(super) fn unite(&mut self, lanes: Lanes, from: &Self) -> bool {
+        let mut changed = lanes & !self.on != 0;
+        self.on |= lanes;
+        for (&cell, &theirs) in &from.cells {
+            if theirs & lanes != 0 {
+                let held = self.cells.entry(cell).or_default();
+                changed |= theirs & lanes & !*held != 0;
+                *held |= theirs & lanes;
+            }
+        }
+        changed
+    }
+
+    /// Takes what comes along an edge with some lanes; true if that changes anything.
+    pub(super) fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
+        let (both, new) = (lanes & self.on, lanes & !self.on);
+        let mut changed = new != 0;
+        self.cells.retain(|cell, held| {
+            let theirs = from.cells.get(cell).copied().unwrap_or(0);
+            let kept = *held & (!both | theirs);
+            changed |= kept != *held;
+            *held = kept;
+            kept != 0
+        });
+        if new != 0 {
+            for (&cell, &theirs) in from.cells.iter().filter(|(_, theirs)| **theirs & new != 0) {
+                *self.cells.entry(cell).or_default() |= theirs & new;
+            }
+        }
+        self.on |= lanes;
+        changed
+    }
+
+    /// Drops cells that no lane still on the way holds.
+    pub(super) fn restrict(&mut self) {
+        let on = self.on;
+        self.cells.retain(|_, held| {
+            *held &= on;
+            *held != 0
+        });
+    }
+}
+
+/// By lane, the lane that it reads, if that is known and certainly takes part.
+pub(super) type Handed = [Option<u8>; WARP];
