@@ -64,10 +64,16 @@ fn may_have_kernels(start: &[u8]) -> bool {
 
 const MLIR_BYTECODE: &[u8] = b"ML\xefR";
 
+/// MLIR, as text or bytecode.
+#[must_use]
+pub fn has_mlir_extension(path: &Path) -> bool {
+    has_extension(path, &MLIR_EXTENSIONS)
+}
+
 /// True if a file in a folder or a package is an input: by its extension, else by its first bytes. The function has these, as many as
 /// are asked for or there are; `None` if they can't be read. `reads_mlir`: the program that reads MLIR is there.
 pub fn is_input(path: &Path, reads_mlir: bool, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
-    if has_extension(path, &MLIR_EXTENSIONS) {
+    if has_mlir_extension(path) {
         return reads_mlir && start(SNIFFED_IR_BYTES).is_none_or(|start| may_have_kernels(&start));
     }
     if has_ptx_extension(path) {

@@ -264,11 +264,16 @@ fn response_files_stand_for_arguments() {
         ("args", b"--allow-empty\r\n@inner\n"),
         ("loop", b"@loop"),
         ("open", b"'a b.ptx"),
+        ("empty", b"\"\"\n"),
     ]);
     assert_eq!(inputs(&folder, &["@args"]), ["a b.ptx"]);
     assert_eq!(inputs(&folder, &["./@at.ptx"]), ["./@at.ptx"]);
     assert_eq!(inputs(&folder, &["--", "@at.ptx"]), ["@at.ptx"]);
-    for (wrong, why) in [("@loop", "nested"), ("@open", "never closed")] {
+    for (wrong, why) in [
+        ("@loop", "nested"),
+        ("@open", "never closed"),
+        ("@empty", "the response file `empty` is empty"),
+    ] {
         let output = run_in(&folder, &[wrong]);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(why), "{}", stderr(&output));

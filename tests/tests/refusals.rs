@@ -233,6 +233,12 @@ fn mlir_without_its_program_says_what_to_install_and_what_to_give_instead() {
         (inputs(&output), output.status.code()),
         (vec!["./good.ptx".to_owned()], Some(0))
     );
+    let said = "2 files of MLIR were not analysed, `./k.mlir` and others: `ptxcheck-mlir`, which reads that, is neither";
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    let output = run(&["-q", "--require-analysed", "."], "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
 }
 
 #[test]

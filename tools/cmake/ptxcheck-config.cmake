@@ -279,6 +279,23 @@ function(_ptxcheck_add_lineinfo target)
     "$<$<AND:$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>,$<NOT:${places}>>:-lineinfo>")
 endfunction()
 
+# Sets `result` to the objects that macros of FindCUDA (cuda_add_library, cuda_add_executable) have made for a target: rules of
+# their own compile them, and the target has them as sources.
+function(_ptxcheck_generated_objects target result)
+  set(found "")
+  get_target_property(sources "${target}" SOURCES)
+  get_target_property(folder "${target}" BINARY_DIR)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "_generated_[^/]*\\.(o|obj)$")
+      # The folder of a configuration, where there are several.
+      string(REPLACE "\${CONFIGURATION}" "$<CONFIG>" source "${source}")
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}" NORMALIZE)
+      list(APPEND found "${source}")
+    endif()
+  endforeach()
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
 # The part of ptxcheck_target that reads what the project may still set behind the call.
 function(_ptxcheck_finish target lineinfo)
   _ptxcheck_demand_cuda("${target}")
@@ -351,17 +368,26 @@ function(_ptxcheck_add target result)
   if(arg_LAUNCH)
     list(APPEND options --launch-block "${arg_LAUNCH}")
   endif()
-  # Where an object holds no PTX, the command that made it is run again for it. Other generators write no list of commands.
+  # Where an object holds no PTX, the command that made it is run again for it. Other generators write no list of commands, nor is
+  # there one without a source that CMake compiles.
+  set(commands "")
   if(CMAKE_GENERATOR MATCHES "Makefiles|Ninja")
     set_property(TARGET "${target}" PROPERTY EXPORT_COMPILE_COMMANDS ON)
-    list(APPEND options --compile-commands "${CMAKE_BINARY_DIR}/compile_commands.json")
+    set(commands "--compile-commands\n\"${CMAKE_BINARY_DIR}/compile_commands.json\"\n")
   endif()
   _ptxcheck_place("${target}" place)
-  file(GENERATE OUTPUT "${place}.rsp" CONTENT "\"$<JOIN:$<TARGET_OBJECTS:${target}>,\"\n\">\"\n")
+  _ptxcheck_generated_objects("${target}" generated)
+  set(listed "")
+  foreach(object IN LISTS generated)
+    string(APPEND listed "\"${object}\"\n")
+  endforeach()
+  set(objects "$<TARGET_OBJECTS:${target}>")
+  file(GENERATE OUTPUT "${place}.rsp"
+    CONTENT "$<$<BOOL:${objects}>:${commands}\"$<JOIN:${objects},\"\n\">\"\n>${listed}")
   _ptxcheck_add_rule("${target}_ptxcheck" "${target}" "${place}.stamp" "Checking the device code of ${target}"
     "${configuration}"
     COMMAND check ${options} "@${place}.rsp"
-    DEPENDS "$<TARGET_OBJECTS:${target}>" "${place}.rsp")
+    DEPENDS "${objects}" ${generated} "${place}.rsp")
   set(${result} "${target}" PARENT_SCOPE)
 endfunction()
 

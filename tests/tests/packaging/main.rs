@@ -5,6 +5,7 @@ mod action;
 mod archive;
 mod container;
 mod example;
+mod find_cuda;
 mod launcher;
 mod make;
 mod matrix;
@@ -51,6 +52,12 @@ fn of_cmake() -> Vec<Trial> {
         trial("fast: FetchContent".to_owned(), example::fetched),
         trial("fast: the version of the package".to_owned(), example::version),
         trial("fast: an audit".to_owned(), example::audit),
+        trial("fast: FindCUDA, the oldest CMake".to_owned(), || {
+            find_cuda::objects(Cmake::Oldest, Generator::Makefiles)
+        }),
+        trial("fast: FindCUDA, the newest CMake".to_owned(), || {
+            find_cuda::objects(Cmake::Newest, Generator::Ninja)
+        }),
         trial("fast: the launcher, Ninja".to_owned(), || {
             launcher::example(Generator::Ninja)
         }),

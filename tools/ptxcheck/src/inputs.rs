@@ -14,22 +14,65 @@ use ptxcheck_passes::scope::{Root, fits_path};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shown;
 use ptxcheck_passes::variants::MetadataName;
+use ptxcheck_report::escape;
 use walkdir::{DirEntry, WalkDir};
 
 /// Most folders that are searched in one run.
 const MAX_FOLDERS: usize = 1 << 20;
 
+/// The inputs of a run, and what is no input.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The inputs.
+    pub inputs: Vec<Input>,
+    /// Names of those that the configuration excludes.
+    pub left_out: Vec<String>,
+    /// MLIR that was found in folders and that nothing here reads.
+    pub unread: UnreadMlir,
+}
+
+/// Files of MLIR in folders, where the program that reads MLIR is not there.
+#[derive(Clone, Debug, Default)]
+pub struct UnreadMlir {
+    /// The first one.
+    first: Option<String>,
+    count: usize,
+}
+
+impl UnreadMlir {
+    fn add(&mut self, path: &Path) {
+        self.first
+            .get_or_insert_with(|| shown::path(path.as_os_str()).into_owned());
+        self.count += 1;
+    }
+
+    /// A sentence about them, if there are some.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let first = escape::line(self.first.as_deref()?);
+        let (files, which) = match self.count {
+            1 => ("1 file of MLIR was".to_owned(), String::new()),
+            count => (format!("{count} files of MLIR were"), " and others".to_owned()),
+        };
+        Some(format!(
+            "{files} not analysed, `{first}`{which}: `ptxcheck-mlir`, which reads that, is neither beside this program nor named by \
+             PTXCHECK_MLIR"
+        ))
+    }
+}
+
 /// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name. Those that the
-/// configuration excludes are not among them; their names come beside.
+/// configuration excludes are not among them.
 ///
 /// A path that does not exist or can't be read is an input all the same, so that the run reports it. Standard input and files
 /// are read in the run, which watches the time.
 #[must_use]
-pub fn collect(paths: &[PathBuf], settings: &Settings) -> (Vec<Input>, Vec<String>) {
+pub fn collect(paths: &[PathBuf], settings: &Settings) -> Collected {
     let mut inputs = Inputs {
         exclude: settings.exclude.paths.clone(),
         root: settings.root.clone(),
         with_metadata: settings.policy.check_variants,
+        reads_mlir: crate::commands::worker::mlir_command().is_some(),
         ..Inputs::default()
     };
     for path in paths {
@@ -41,7 +84,11 @@ pub fn collect(paths: &[PathBuf], settings: &Settings) -> (Vec<Input>, Vec<Strin
             inputs.add_file(path);
         }
     }
-    (inputs.inputs, inputs.left_out)
+    Collected {
+        inputs: inputs.inputs,
+        left_out: inputs.left_out,
+        unread: inputs.unread,
+    }
 }
 
 #[derive(Default)]
@@ -52,6 +99,9 @@ struct Inputs {
     root: Root,
     /// Files with metadata about wheel variants are inputs.
     with_metadata: bool,
+    /// The program that reads MLIR is there.
+    reads_mlir: bool,
+    unread: UnreadMlir,
     /// Names of the inputs that they have left out.
     left_out: Vec<String>,
     seen: HashSet<PathBuf>,
@@ -87,8 +137,15 @@ impl Inputs {
         }
     }
 
-    fn is_input(&self, path: &Path) -> bool {
-        is_input(path) || self.with_metadata && MetadataName::of(&path.to_string_lossy()).is_some()
+    fn is_input(&mut self, path: &Path) -> bool {
+        if !self.reads_mlir && candidates::has_mlir_extension(path) {
+            if is_input(path, true) {
+                self.unread.add(path);
+            }
+            return false;
+        }
+        is_input(path, self.reads_mlir)
+            || self.with_metadata && MetadataName::of(&path.to_string_lossy()).is_some()
     }
 
     /// Each folder once, by whatever links it is reached: its files are on the list then.
@@ -185,19 +242,15 @@ impl Folder {
 }
 
 /// True if a file in a folder is an input: device code, or a package that may have some.
-fn is_input(path: &Path) -> bool {
+fn is_input(path: &Path, reads_mlir: bool) -> bool {
     if packages::is_installed_package(&path.to_string_lossy()) {
         return true;
     }
-    candidates::is_input(
-        path,
-        crate::commands::worker::mlir_command().is_some(),
-        &mut |count| {
-            let mut start = Vec::new();
-            let read = File::open(path).and_then(|file| file.take(count as u64).read_to_end(&mut start));
-            read.is_ok().then_some(start)
-        },
-    )
+    candidates::is_input(path, reads_mlir, &mut |count| {
+        let mut start = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(count as u64).read_to_end(&mut start));
+        read.is_ok().then_some(start)
+    })
 }
 
 #[cfg(test)]

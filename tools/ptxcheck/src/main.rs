@@ -27,6 +27,7 @@ use std::process::ExitCode;
 
 use anstream::ColorChoice;
 use clap::Parser as _;
+use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 use exit::Exit;
@@ -53,8 +54,8 @@ fn run() -> ExitCode {
 }
 
 fn command(args: Vec<OsString>) -> Exit {
-    let args = match response::expand(args) {
-        Ok(args) => args,
+    let response::Expanded { args, empty } = match response::expand(args) {
+        Ok(expanded) => expanded,
         Err(problem) => return output::complain(&ptxcheck_report::escape::line(&problem)),
     };
     if version::is_asked_for(&args) {
@@ -63,7 +64,16 @@ fn command(args: Vec<OsString>) -> Exit {
     if let Some(problem) = misspelt::complaint(&args) {
         return output::complain(&problem);
     }
-    let cli = Cli::parse_from(args);
+    let cli = match (Cli::try_parse_from(args), empty) {
+        (Ok(cli), _) => cli,
+        (Err(error), Some(file)) if error.kind() == ErrorKind::MissingRequiredArgument => {
+            let file = ptxcheck_report::escape::line(&file);
+            return output::complain(&format!(
+                "nothing is named to work on: the response file `{file}` is empty"
+            ));
+        }
+        (Err(error), _) => error.exit(),
+    };
     if cli.cmake_dir {
         return commands::cmake_dir::run();
     }

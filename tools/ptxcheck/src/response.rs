@@ -6,14 +6,23 @@ use std::path::Path;
 /// Deepest nesting of response files.
 const DEPTH: usize = 8;
 
+/// Arguments with the words of response files in their place.
+#[derive(Debug, Default)]
+pub struct Expanded {
+    /// The arguments.
+    pub args: Vec<OsString>,
+    /// The first response file without a word.
+    pub empty: Option<String>,
+}
+
 /// `args` with the words of response files in their place. After `--`, and where it is `@` alone, an argument stays
 /// what it is.
 ///
 /// # Errors
 ///
 /// A sentence about the response file that can't be read.
-pub fn expand(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, String> {
-    let mut expanded = Vec::new();
+pub fn expand(args: impl IntoIterator<Item = OsString>) -> Result<Expanded, String> {
+    let mut expanded = Expanded::default();
     let mut literal = false;
     for arg in args {
         push(arg, 0, &mut literal, &mut expanded)?;
@@ -21,12 +30,12 @@ pub fn expand(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>,
     Ok(expanded)
 }
 
-fn push(arg: OsString, depth: usize, literal: &mut bool, expanded: &mut Vec<OsString>) -> Result<(), String> {
+fn push(arg: OsString, depth: usize, literal: &mut bool, expanded: &mut Expanded) -> Result<(), String> {
     let file = match arg.to_str().and_then(|text| text.strip_prefix('@')) {
         Some(file) if !*literal && !file.is_empty() => file,
         _ => {
             *literal |= arg == "--";
-            expanded.push(arg);
+            expanded.args.push(arg);
             return Ok(());
         }
     };
@@ -38,7 +47,12 @@ fn push(arg: OsString, depth: usize, literal: &mut bool, expanded: &mut Vec<OsSt
     let bytes = std::fs::read(Path::new(file))
         .map_err(|error| format!("the response file `{file}` could not be read: {error}"))?;
     let text = String::from_utf8(bytes).map_err(|_| format!("the response file `{file}` is not UTF-8"))?;
-    for word in words(&text).map_err(|problem| format!("in the response file `{file}`, {problem}"))? {
+    let words = words(&text).map_err(|problem| format!("in the response file `{file}`, {problem}"))?;
+    if words.iter().all(String::is_empty) {
+        expanded.empty.get_or_insert_with(|| file.to_owned());
+        return Ok(());
+    }
+    for word in words {
         push(word.into(), depth + 1, literal, expanded)?;
     }
     Ok(())
@@ -96,7 +110,19 @@ mod tests {
     #[test]
     fn leaves_what_follows_two_dashes() {
         let args = ["ptxcheck", "@", "--", "@x.ptx"].map(std::ffi::OsString::from);
-        assert_eq!(expand(args.clone()).unwrap(), args);
+        assert_eq!(expand(args.clone()).unwrap().args, args);
+    }
+
+    #[test]
+    fn a_file_without_a_word_is_named() {
+        let folder = std::env::temp_dir().join(format!("ptxcheck-response-{}", std::process::id()));
+        for text in ["", " \n", "\"\"\n"] {
+            std::fs::write(&folder, text).unwrap();
+            let file = folder.to_str().unwrap();
+            let expanded = expand(["ptxcheck".into(), format!("@{file}").into()]).unwrap();
+            assert_eq!((expanded.args.len(), expanded.empty.as_deref()), (1, Some(file)));
+        }
+        std::fs::remove_file(&folder).unwrap();
     }
 
     #[test]

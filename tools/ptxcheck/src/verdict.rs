@@ -8,7 +8,11 @@ use ptxcheck_report::summary;
 use crate::args::CheckArgs;
 use crate::compile::Recompiler;
 use crate::exit::Exit;
+use crate::inputs::UnreadMlir;
 use crate::unanalysed;
+
+/// The head of what is said with `--require-analysed`.
+const NOT_ALL: &str = "not everything was analysed (--require-analysed): ";
 
 /// An exit code, and lines for standard error.
 #[derive(Debug)]
@@ -26,12 +30,14 @@ impl Verdict {
         outcome: &Outcome,
         coverage: &Coverage<'_>,
         recompiler: Option<&Recompiler>,
+        unread: &UnreadMlir,
         args: &CheckArgs,
     ) -> Self {
         let mut verdict = Self {
             exit: Exit::Clean,
             said: String::new(),
         };
+        verdict.account_for(unread, args);
         verdict.account(outcome, coverage, recompiler, args);
         verdict.judge(outcome, args);
         verdict
@@ -44,6 +50,21 @@ impl Verdict {
         self.exit = Exit::Undone;
     }
 
+    /// Says that MLIR was not read.
+    fn account_for(&mut self, unread: &UnreadMlir, args: &CheckArgs) {
+        match unread.sentence() {
+            Some(sentence) if args.require_analysed => self.complain(&format!("{NOT_ALL}{sentence}")),
+            Some(sentence) => self.warn(&sentence),
+            None => {}
+        }
+    }
+
+    fn warn(&mut self, warning: &str) {
+        self.said.push_str("ptxcheck: warning: ");
+        self.said.push_str(warning);
+        self.said.push('\n');
+    }
+
     /// Says which code was not analysed.
     fn account(
         &mut self,
@@ -54,7 +75,7 @@ impl Verdict {
     ) {
         if recompiler.is_none() && !args.require_analysed {
             if let Some(warning) = coverage.warning() {
-                self.said = format!("ptxcheck: warning: {warning}\n");
+                self.warn(&warning);
             }
             return;
         }
@@ -67,11 +88,7 @@ impl Verdict {
         if args.require_analysed {
             sentences.extend(coverage.reasons());
         }
-        let head = if args.require_analysed {
-            "not everything was analysed (--require-analysed): "
-        } else {
-            ""
-        };
+        let head = if args.require_analysed { NOT_ALL } else { "" };
         for sentence in sentences {
             self.complain(&format!("{head}{sentence}"));
         }

@@ -55,6 +55,31 @@ class Checks(unittest.TestCase):
         with self.assertRaises(TypeError):
             self.checker.check([3])  # type: ignore[list-item]
 
+    def test_what_is_no_input_is_refused(self) -> None:
+        with tempfile.TemporaryFile("w+") as file:
+            others = [WRONG.decode(), [WRONG.decode()], {"k.ptx": WRONG}, file, file.buffer, None, 5, [None], [[WRONG]], ("k.ptx", WRONG.decode())]
+            for other in others:
+                with self.subTest(other=other), self.assertRaisesRegex(TypeError, "^(an input is bytes|a str is a path)"):
+                    self.checker.check(other)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, r"give its path, or what read\(\) returns$"):
+            self.checker.check(sys.stdin)
+        with self.assertRaisesRegex(TypeError, "no dict$"):
+            self.checker.check(WRONG, {"warn": ["potential"]})  # type: ignore[arg-type]
+        two = self.checker.check((WRONG, bytearray(RIGHT)))
+        self.assertEqual([one.path for one in two.inputs], ["input 1", "input 2"])
+        self.assertEqual(codes(self.checker.check("nothing.ptx")), ["PTX901"])
+
+    def test_limits_of_time_are_positive_and_finite(self) -> None:
+        for seconds in (0, -1, float("nan"), float("inf"), 1e30):
+            with self.subTest(seconds=seconds):
+                with self.assertRaises(ValueError):
+                    self.checker.check(WRONG, timeout=seconds)
+                with self.assertRaises(ValueError):
+                    self.checker.check(WRONG, ptxcheck.Settings(input_timeout=seconds))
+        with self.assertRaises(TypeError):
+            self.checker.check(WRONG, timeout="5")  # type: ignore[arg-type]
+        self.assertEqual(codes(self.checker.check(WRONG, timeout=threading.TIMEOUT_MAX)), ["PTX407"])
+
     def test_settings_are_options(self) -> None:
         allowed = ptxcheck.Settings(allow=["PTX407"])
         self.assertEqual(codes(self.checker.check(WRONG, allowed)), [])
@@ -88,7 +113,7 @@ class Checks(unittest.TestCase):
                 self.checker.diff(old, "/nowhere")
 
     def test_time_that_is_over_is_a_finding(self) -> None:
-        self.assertEqual(codes(self.checker.check(WRONG, timeout=0)), ["PTX903"])
+        self.assertEqual(codes(self.checker.check(WRONG, timeout=1e-9)), ["PTX903"])
         self.assertEqual(codes(self.checker.check(WRONG)), ["PTX407"])
 
     def test_a_process_that_dies_is_replaced(self) -> None:

@@ -98,12 +98,17 @@ class Fleets(unittest.TestCase):
         unreadable = fleet.FleetInput(str(self.files / "gone.ptx"))
         done = fleet.run([unreadable], fleet.Job("check"), fleet.engine("local", workers=1, retries=0, scheduler=None))
         self.assertEqual([(row["kind"], row["status"]) for row in done.rows], [("input", "failed")])
+        # A file that is read, and of which an input failed.
+        (self.files / "broken.o").write_bytes(b"\x7fELF\x02\x01\x01")
+        done = self.run_over(2, fleet.Job("check"))
+        (self.files / "broken.o").unlink()
+        self.assertIn("8 files, 0 of them from the cache; 1 input failed", done.summary())
         # A program that ends at once: no try has an answer.
         with mock.patch.object(_tasks, "_checker", lambda: ptxcheck.Checker(program="/bin/false")):
             done = self.run_over(2, fleet.Job("check"))
         self.assertEqual(done.failed, 7)
         self.assertTrue(all("3 tries" in row["message"] for row in done.rows))
-        self.assertIn("7 failed", done.summary())
+        self.assertIn("7 inputs failed", done.summary())
 
     def wheel(self) -> str:
         """A wheel with two large members and two small ones; a cause has places in several."""

@@ -19,6 +19,7 @@ use ptxcheck_report::{escape, known, pinned, summary};
 use crate::args::{AuditArgs, GpuList};
 use crate::baseline::{Prepared, Settled};
 use crate::exit::Exit;
+use crate::inputs::Collected;
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
 use crate::{config, file_list, inputs, output, ratchet, shards};
@@ -96,7 +97,9 @@ impl Audited {
         let settings = Settings { policy, ..settings };
         let baseline = Prepared::of(&args.baseline)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
-        let (mut inputs, left_out) = inputs::collect(&paths, &settings);
+        let Collected {
+            mut inputs, left_out, ..
+        } = inputs::collect(&paths, &settings);
         inputs.extend(more);
         let progress = Arc::new(Progress::default());
         let settings = Settings {

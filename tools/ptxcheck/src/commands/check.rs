@@ -18,6 +18,7 @@ use crate::args::CheckArgs;
 use crate::baseline::{Prepared, Settled};
 use crate::compile::{Database, Recompiler};
 use crate::exit::Exit;
+use crate::inputs::{Collected, UnreadMlir};
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
 use crate::verdict::Verdict;
@@ -50,7 +51,13 @@ pub fn run(args: &CheckArgs) -> Exit {
         let summary = summary::render(outcome, &coverage, &coverage.render(), *elapsed);
         output::write_stderr(&summary, args.color.into());
     }
-    let verdict = Verdict::of(outcome, &coverage, checked.recompiler.as_deref(), args);
+    let verdict = Verdict::of(
+        outcome,
+        &coverage,
+        checked.recompiler.as_deref(),
+        &checked.unread,
+        args,
+    );
     if !verdict.said.is_empty() {
         output::write_stderr(&verdict.said, args.color.into());
     }
@@ -61,6 +68,8 @@ pub fn run(args: &CheckArgs) -> Exit {
 pub(super) struct Checked {
     pub(super) outcome: Outcome,
     pub(super) recompiler: Option<Arc<Recompiler>>,
+    /// MLIR that nothing here reads.
+    pub(super) unread: UnreadMlir,
     /// Lines about the baseline, and its exit code.
     pub(super) baseline: Settled,
     elapsed: Duration,
@@ -85,7 +94,11 @@ impl Checked {
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
         let recompiler = recompiler.map(Arc::new);
         let progress = Arc::new(Progress::default());
-        let (mut inputs, left_out) = inputs::collect(&paths, &settings);
+        let Collected {
+            mut inputs,
+            left_out,
+            unread,
+        } = inputs::collect(&paths, &settings);
         inputs.extend(more);
         let settings = Settings {
             worker: super::worker::command(),
@@ -105,6 +118,7 @@ impl Checked {
         Ok(Self {
             outcome,
             recompiler,
+            unread,
             baseline,
             elapsed: started.elapsed(),
             root: settings.root,

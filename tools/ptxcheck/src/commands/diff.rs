@@ -133,7 +133,7 @@ struct Side {
 impl Side {
     fn read(path: &Path, gpus: &[Gpu], settings: &Settings) -> Result<Self, String> {
         let name = shown::path(path.as_os_str()).into_owned();
-        let (inputs, _) = inputs::collect(&[path.to_owned()], settings);
+        let inputs = inputs::collect(&[path.to_owned()], settings).inputs;
         let outcome = check(inputs, settings);
         let problems = problems(&outcome);
         if outcome.inputs.iter().all(|input| input.status == Status::Skipped) {

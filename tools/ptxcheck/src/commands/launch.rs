@@ -133,7 +133,13 @@ fn check_file(call: &Invocation, object: &Path) -> Exit {
     };
     let outcome = &checked.outcome;
     let coverage = Coverage::of(outcome);
-    let verdict = Verdict::of(outcome, &coverage, checked.recompiler.as_deref(), &args);
+    let verdict = Verdict::of(
+        outcome,
+        &coverage,
+        checked.recompiler.as_deref(),
+        &checked.unread,
+        &args,
+    );
     text.push_str(&checked.baseline.said);
     text.push_str(&verdict.said);
     if !text.is_empty() {

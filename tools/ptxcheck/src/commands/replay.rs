@@ -49,7 +49,7 @@ fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
         mlir_worker: super::worker::mlir_command(),
         ..settings
     };
-    let (inputs, left_out) = inputs::collect(&args.paths, &settings);
+    let inputs::Collected { inputs, left_out, .. } = inputs::collect(&args.paths, &settings);
     let settings = Settings { left_out, ..settings };
     Ok(run::check(inputs, &settings))
 }

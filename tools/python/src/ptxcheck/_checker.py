@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import io
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Union
 
 from ._errors import CheckFailed
 from ._program import find_program
 from ._report import Audit, Diff, Report, from_document
+from ._seconds import check_seconds
 from ._settings import Settings
 from ._worker import Source, Worker
 
@@ -47,9 +49,12 @@ class Checker:
         """Checks device code: PTX, LLVM IR, objects, libraries, packages, folders.
 
         `inputs`: bytes, a pair of a name and bytes, a path, or several of these; bytes without a name are called `input`, and
-        several of them `input 1` and so on. `timeout`: seconds for all of it; what is not checked by then is a finding (PTX903).
+        several of them `input 1` and so on. A str is a path, and no text. `timeout`: seconds for all of it; what is not checked by then is
+        a finding (PTX903).
 
         Raises:
+            TypeError: an input is something else.
+            ValueError: a timeout is not above 0, or not finite.
             UsageError: the settings make no sense.
             CheckFailed: no answer came.
         """
@@ -97,6 +102,9 @@ class Checker:
     def _ask(
         self, method: str, sources: list[Source], settings: Settings | None, timeout: float | None
     ) -> dict[str, object]:
+        check_seconds("timeout", timeout)
+        if settings is not None and not isinstance(settings, Settings):
+            raise TypeError(f"settings are ptxcheck.Settings(…), and no {type(settings).__name__}")
         options = (settings or Settings()).to_options()
         with self._worker() as worker:
             return worker.request(method, options, sources, timeout)
@@ -130,24 +138,48 @@ class Checker:
             self._idle = []
 
 
+WANTED = "an input is bytes, a pair of a name and bytes, or a path"
+
+
 def _sources(inputs: Inputs) -> list[Source]:
-    """The inputs of a call, one by one."""
-    is_one = isinstance(inputs, (bytes, bytearray, memoryview, str, os.PathLike)) or (
-        isinstance(inputs, tuple) and len(inputs) == 2 and isinstance(inputs[1], bytes)
-    )
-    if is_one:
+    """The inputs of a call, one by one.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    is_pair = isinstance(inputs, tuple) and len(inputs) == 2 and isinstance(inputs[0], str) and _is_bytes(inputs[1])
+    if is_pair or _is_bytes(inputs) or isinstance(inputs, (str, os.PathLike)):
         return [_source(inputs, "input")]  # type: ignore[arg-type]
+    # A file gives lines, and a mapping its keys.
+    is_several = isinstance(inputs, Iterable) and not isinstance(inputs, (Mapping, io.IOBase)) and not hasattr(inputs, "read")
+    if not is_several:
+        raise TypeError(f"{WANTED}, or several of these, and no {_kind(inputs)}")
     return [_source(one, f"input {number}") for number, one in enumerate(inputs, 1)]  # type: ignore[arg-type]
+
+
+def _is_bytes(one: object) -> bool:
+    return isinstance(one, (bytes, bytearray, memoryview))
 
 
 def _source(one: One, name: str) -> Source:
     if isinstance(one, (bytes, bytearray, memoryview)):
         return Source(name, bytes(one))
-    if isinstance(one, tuple):
+    if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) and _is_bytes(one[1]):
         return Source(one[0], bytes(one[1]))
     if isinstance(one, (str, os.PathLike)):
-        return Source(os.fspath(one), None)
-    raise TypeError(f"an input is bytes, a name and bytes, or a path, and no {type(one).__name__}")
+        path = os.fspath(one)
+        if not isinstance(path, str):
+            raise TypeError("a path is a str, and no bytes: os.fsdecode makes one")
+        if any(mark in path for mark in "\n\r\0"):
+            raise TypeError("a str is a path, and this one has more than one line: give text as bytes, as text.encode() makes them")
+        return Source(path, None)
+    raise TypeError(f"{WANTED}, and no {_kind(one)}")
+
+
+def _kind(one: object) -> str:
+    """The type of what is no input, with what to give in its place."""
+    name = type(one).__name__
+    return f"{name}: give its path, or what read() returns" if hasattr(one, "read") else name
 
 
 _shared: Checker | None = None

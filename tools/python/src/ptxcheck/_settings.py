@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ._seconds import check_seconds
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -52,6 +54,7 @@ class Settings:
         if self.baseline is not None:
             made += ["--baseline", os.fspath(self.baseline)]
         made += ["--jobs", str(self.jobs)]
+        check_seconds("input_timeout", self.input_timeout)
         if self.input_timeout is not None:
             made += ["--timeout", f"{self.input_timeout:g}"]
         return [*made, *self.options]

@@ -88,7 +88,7 @@ class Worker:
                 late.set()
                 self._process.kill()
 
-            guard = threading.Timer(timeout + GRACE_SECONDS, end)
+            guard = threading.Timer(min(timeout + GRACE_SECONDS, threading.TIMEOUT_MAX), end)
             guard.daemon = True
             guard.start()
         try:

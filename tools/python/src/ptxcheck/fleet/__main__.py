@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .._errors import PtxcheckError
+from .._seconds import check_seconds
 from ._engines import Engine, engine
 from ._inputs import find
 from ._run import Run, require_tables, run
@@ -51,8 +52,22 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="of this machine; default: one a core")
     parser.add_argument("--cache", metavar="DIR", help="a folder with results of before, which is made; runs may share it")
     parser.add_argument("--retries", type=int, default=2, metavar="N", help="for a file whose process dies; default: 2")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for one file; default: 600")
+    parser.add_argument("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="for one file; default: 600")
     parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def seconds(text: str) -> float:
+    """A limit of time.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        given = float(text)
+        check_seconds("it", given)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0") from error
+    return given
 
 
 def progress(done: int, all_files: int) -> None:

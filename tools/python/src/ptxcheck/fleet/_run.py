@@ -39,6 +39,7 @@ class Run:
     files: int = 0
     cached: int = 0
     failed: int = 0
+    """Files that no report came of. The summary counts the inputs in files that failed, too."""
 
     def of(self, kind: str) -> list[Row]:
         """The rows of one kind."""
@@ -80,8 +81,8 @@ class Run:
 
     def summary(self) -> str:
         """Counts, and what deviates: files that failed, findings, kernels that do not load."""
-        lines = [f"{self.files} files, {self.cached} of them from the cache, {self.failed} failed"]
         failed = [row for row in self.of("input") if row["status"] == "failed"]
+        lines = [f"{self.files} files, {self.cached} of them from the cache; {_inputs(len(failed))} failed"]
         lines += [f"failed: {row['input']}: {row.get('message')}" for row in failed[:MAX_LISTED]]
         if len(failed) > MAX_LISTED:
             lines.append(f"and {len(failed) - MAX_LISTED} more that failed")
@@ -90,6 +91,10 @@ class Run:
         states = collections.Counter((row["gpu"], row["state"]) for row in self.of("forecast"))
         lines += [f"{count:7}  kernels on {gpu}: {state}" for (gpu, state), count in sorted(states.items())]
         return "\n".join(lines)
+
+
+def _inputs(count: int) -> str:
+    return "1 input" if count == 1 else f"{count} inputs"
 
 
 def run(
