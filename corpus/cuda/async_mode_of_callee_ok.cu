@@ -267,3 +267,29 @@ __global__ void loads_by_copy(int *out, const int *in) {
   load(stage, in);
   out[threadIdx.x] = tile[255 - threadIdx.x];
 }
+
+// A tensor map by value, which lies on the stack, for a function that this kernel asks for no tensor copy.
+struct alignas(64) TensorMap {
+  char bytes[128];
+};
+
+__device__ __noinline__ void bring_by_map(int *tile, const int *in, const TensorMap *map, Barrier *full, bool by_map) {
+  if (by_map) {
+    if (threadIdx.x == 0) {
+      EXPECT(full, 1024);
+      asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(
+                       SHARED(tile)), "l"(map), "r"(0), "r"(SHARED(full)) : "memory");
+    }
+    WAIT(full, 0);
+  } else {
+    tile[threadIdx.x] = in[threadIdx.x] + map->bytes[threadIdx.x & 127];
+    __syncthreads();
+  }
+}
+
+__global__ void leaves_the_map_alone(int *out, const int *in, TensorMap map) {
+  __shared__ alignas(128) int tile[256];
+  map.bytes[0] = 1;
+  bring_by_map(tile, in, &map, nullptr, false);
+  out[threadIdx.x] = tile[255 - threadIdx.x];
+}

@@ -174,9 +174,8 @@ fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, sent: &Sent<'_, '_>
         let store = if has_fence {
             let meetings = meetings.get_or_insert_with(|| text::meetings(module, kernel));
             near.find(|&store| {
-                late = sent
-                    .late(store, reader, meetings)
-                    .filter(|_| sent.meet(store, reader) == Some(true));
+                let meet = sent.meet(store, reader) == Some(true);
+                late = meet.then(|| sent.late(store, reader, meetings)).flatten();
                 late.is_some()
             })
         } else {

@@ -85,7 +85,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 || addresses::memory(found.space).to_owned(),
                 |symbol| addresses::named(module, found.space, symbol),
             );
-            let Some(callers) = text::chain(module, id, one.instruction) else {
+            let is_own = found.origin.is_some_and(|(function, _)| function == id);
+            let chain = if is_own { text::chain } else { text::chain_here };
+            let Some(callers) = chain(module, id, one.instruction) else {
                 continue;
             };
             let place = Place::Instruction(id, one.instruction, callers);

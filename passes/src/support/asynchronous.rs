@@ -36,15 +36,8 @@ pub(crate) fn first(
 /// The chain of calls that leads to an instruction of a function from the first kernel that comes to it; `None` where kernels call the
 /// function, and none of them comes to the instruction by what it passes.
 pub(crate) fn chain(module: &ModuleContext<'_>, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
-    let mut kernels = module
-        .asynchronous()
-        .iter()
-        .filter(|kernel| kernel.functions.contains(&id));
-    let mut chains = kernels
-        .clone()
-        .filter_map(|kernel| kernel.chain(module, (id, at)));
-    if let Some(chain) = chains.next() {
-        return Some(chain.to_vec());
+    if let Some(chain) = chain_here(module, id, at) {
+        return Some(chain);
     }
     let may_others_call = || {
         let known = module.module.symbol(module.module.function(id).symbol);
@@ -55,7 +48,22 @@ pub(crate) fn chain(module: &ModuleContext<'_>, id: FunctionId, at: InstructionI
                 references.any(|one| !one.is_call && module.module.called(one.symbol) == Some(id))
             })
     };
-    (kernels.next().is_none() || may_others_call()).then(Vec::new)
+    may_others_call().then(Vec::new)
+}
+
+/// The same, where only what this module passes to the function counts.
+pub(crate) fn chain_here(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    at: InstructionId,
+) -> Option<Vec<CallSite>> {
+    let kernels = module.asynchronous().iter();
+    let mut kernels = kernels.filter(|kernel| kernel.functions.contains(&id)).peekable();
+    if kernels.peek().is_none() {
+        return Some(Vec::new());
+    }
+    let mut chains = kernels.filter_map(|kernel| kernel.chain(module, (id, at)));
+    Some(chains.next()?.to_vec())
 }
 
 /// A finding about an operation with constant operands: potential where a branch may keep the function from it that the constants come

@@ -10,6 +10,7 @@ use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, Va
 use rustc_hash::FxHashSet;
 
 use super::pointed::pointed;
+use super::sum::leads;
 use crate::entered::{Entered, KnownArguments};
 use crate::limits::{MAX_ASKED_STEPS, MAX_DECIDED_STEPS};
 use crate::shared::Shared;
@@ -106,7 +107,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         };
         if let Some(guard) = self.body.instruction(at).guard
             && self.guard(at).is_none()
-            && !self.is_free(Value::Register(guard.register))
+            && !self.is_free(Value::Register(guard.register), at)
         {
             return false;
         }
@@ -127,9 +128,11 @@ impl<'a, 'm> FrameView<'a, 'm> {
             .collect();
         let is_free: Vec<bool> = (0..count)
             .map(|block| {
-                let last = self.body.terminator(BlockId::new(block));
-                let guard = last.and_then(|last| last.guard);
-                guard.is_some_and(|guard| self.is_free(Value::Register(guard.register)))
+                let last = self.body.block(BlockId::new(block)).next_back();
+                last.is_some_and(|(at, last)| {
+                    let guard = last.guard.filter(|_| last.op.is_terminator());
+                    guard.is_some_and(|guard| self.is_free(Value::Register(guard.register), at))
+                })
             })
             .collect();
         let ends_elsewhere = |block: usize| {
@@ -188,34 +191,48 @@ impl<'a, 'm> FrameView<'a, 'm> {
         tests != Some(&true) || arguments.iter().all(|argument| is_known(argument.value))
     }
 
-    /// The predicates of the branches that stand on each way to an instruction.
-    fn branches_above(&self, at: InstructionId) -> impl Iterator<Item = Value> + '_ {
+    /// The predicates of the branches that stand on each way to an instruction, and the branches.
+    fn branches_above(&self, at: InstructionId) -> impl Iterator<Item = (Value, InstructionId)> + '_ {
         let dominators = self.module.function(self.function).dominators();
         let block = self.body.block_of(at);
         let above = std::iter::successors(Some(block), |&block| dominators.immediate(block)).skip(1);
-        above
-            .filter_map(|block| self.body.terminator(block)?.guard)
-            .map(|guard| Value::Register(guard.register))
+        above.filter_map(|block| {
+            let (branch, last) = self.body.block(block).next_back()?;
+            let guard = last.guard.filter(|_| last.op.is_terminator())?;
+            Some((Value::Register(guard.register), branch))
+        })
     }
 
-    /// True if nothing but the number of the thread, and constants, decides a value; in a kernel, no test of an address's memory.
-    fn is_free(&self, value: Value) -> bool {
+    /// True if nothing but the number of the thread, and constants, decides a value that an instruction reads; in a kernel, no test of an
+    /// address's memory.
+    fn is_free(&self, value: Value, user: InstructionId) -> bool {
         let analyses = self.module.function(self.function);
-        let mut open = vec![value];
+        let mut open = vec![(value, user)];
         let mut seen = FxHashSet::default();
         let mut left = MAX_DECIDED_STEPS;
-        while let Some(value) = open.pop() {
+        while let Some((value, user)) = open.pop() {
             let (Value::Register(register) | Value::Not(register)) = value else {
                 if matches!(value, Value::Param(..)) && !self.is_kernel {
                     return false;
                 }
                 continue;
             };
-            if !seen.insert(register) {
-                continue;
-            }
-            let definitions = analyses.definitions().of(register);
-            for &definition in definitions {
+            let comes_there = |&&definition: &&InstructionId| {
+                let block = self.body.block_of(definition).index();
+                self.blocks.as_ref().is_none_or(|blocks| blocks[block])
+                    && leads(self.body, definition, user, definition)
+            };
+            let all = analyses.definitions().of(register);
+            let is_only = all.len() == 1;
+            let definitions: Vec<InstructionId> = all
+                .iter()
+                .filter(|one| is_only || comes_there(one))
+                .copied()
+                .collect();
+            for &definition in &definitions {
+                if !seen.insert(definition) {
+                    continue;
+                }
                 if definitions.len() > 1 {
                     // The branches in front of it decide whether it is the one.
                     open.extend(self.branches_above(definition));
@@ -225,7 +242,8 @@ impl<'a, 'm> FrameView<'a, 'm> {
                 };
                 left = fewer;
                 let instruction = self.body.instruction(definition);
-                open.extend(instruction.guard.map(|guard| Value::Register(guard.register)));
+                let guard = instruction.guard.map(|guard| Value::Register(guard.register));
+                open.extend(guard.map(|guard| (guard, definition)));
                 match instruction.op {
                     Op::IsSpace(_) => {
                         let address = self.body.uses(instruction).first();
@@ -235,12 +253,15 @@ impl<'a, 'm> FrameView<'a, 'm> {
                         }
                     }
                     Op::Access(_) => match analyses.store_for(definition) {
-                        Some(store) => open.extend(self.body.uses(self.body.instruction(store)).get(2)),
+                        Some(store) => {
+                            let stored = self.body.uses(self.body.instruction(store)).get(2);
+                            open.extend(stored.map(|&stored| (stored, store)));
+                        }
                         None if self.is_kernel => {}
                         None => return false,
                     },
                     Op::CallResult(call) if !self.returns_free(call) => return false,
-                    _ => open.extend(self.body.uses(instruction)),
+                    _ => open.extend(self.body.uses(instruction).iter().map(|&used| (used, definition))),
                 }
             }
         }

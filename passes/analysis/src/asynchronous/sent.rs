@@ -109,6 +109,7 @@ impl<'a, 'm> Sent<'a, 'm> {
             let stores: Vec<InstructionId> = stores.map(|(_, at)| *at).collect();
             let ways = View::all(self.module, id)
                 .into_iter()
+                .filter(|view| !view.is_elected())
                 .map(|view| Way::new(view, &stores));
             self.by_function.push((id, ways.collect()));
             self.by_function.len() - 1
