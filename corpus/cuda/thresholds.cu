@@ -81,24 +81,9 @@ K collective_of_a_hundred(int *out, const int *in) {
 }
 
 // Arrays.
-K row_of_sixteen(int *out, const int *in) {
-  __shared__ int s[16];
-  s[threadIdx.x] = in[threadIdx.x];  //~ PTX211
-  __syncthreads();
-  out[threadIdx.x] = s[0];
-}
-
 K row_of_a_hundred(int *out, const int *in) {
   __shared__ int s[100];
   s[threadIdx.x] = in[threadIdx.x];  //~ PTX211
   __syncthreads();
   if (threadIdx.x < 110) out[threadIdx.x] = s[0];
-}
-
-struct Row {
-  int values[8];
-};
-
-K row_by_value(int *out, Row row) {
-  out[threadIdx.x] = row.values[threadIdx.x];  //~ PTX211
 }

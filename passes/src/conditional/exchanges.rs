@@ -155,7 +155,9 @@ pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchang
             return false;
         };
         let is_of_others = write != other && (!write.is_subset(other) || written.contains(other));
-        !(is_dynamic && is_of_others)
+        // Each array may count from another multiple of the same parameters.
+        let is_apart = written.len() > 1 && !(write.is_empty() && other.is_empty());
+        !(is_dynamic && (is_of_others || is_apart))
     };
     (0..params.len()).filter(is_searchable).collect()
 }

@@ -469,6 +469,7 @@ impl KernelSearch<'_, '_> {
                 warps: vec![witness.warp],
                 are_others_right: false,
                 more: 0,
+                round: None,
                 above: None,
             },
             general: None,

@@ -102,11 +102,12 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
     let group = issue.mask.and_then(text::group);
     // Those of one launch may not be the lanes that the code is meant for.
     if issue.mask.is_none() {
-        // All lanes may come here, in another run each time: a mask with all of them names lanes that do not.
-        draft.help(
-            "take the mask from a ballot of this branch's own condition before the branch: in the other arm of `if (condition)` that is \
-             `~mask`, or `__ballot_sync(0xffffffff, !condition)`",
-        );
+        // Which of them come is another set in each run: a mask with all that may names lanes that do not.
+        draft.help(format!(
+            "where all lanes come here, pass {}; in an arm of a branch, a ballot of that arm's condition, taken before the branch (`~mask` in the \
+             other arm of the one that `mask` was asked for)",
+            text::mask_as_code(here)
+        ));
     } else if issue.certainty != Certainty::Conditional || group.is_none() {
         draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
     }

@@ -45,10 +45,10 @@
 //! comes there, and no function that is called may end the thread. The threads certainly exist where the shape of the blocks is
 //! known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes: a kernel that is launched
 //! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Elsewhere the finding begins with "in blocks of more
-//! than n threads", n being the first thread whose access is outside. It is a warning unless the kernel tests the number of a thread against
-//! a constant that only blocks of more than n threads need, and from n = 32 on it is reported only where there is such a test: arrays
-//! of as many elements as the block has threads are common. Where the shape is known, all warps of the first row of
-//! a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another
+//! than n threads", n being the first thread whose access is outside. It is potential unless the kernel tests the number of a thread against
+//! a constant that only blocks of more than n threads need: arrays
+//! of as many elements as the block has threads are common. From n = 32 on it is reported only where there is such a test. Where the shape
+//! is known, all warps of the first row of a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another
 //! module may replace. Of an address that is computed at run time, the last bits are known where they follow from the alignment of
 //! its object, or from a mask, and from constants that are added and multiplied with; a branch on the way that may be a test of the same
 //! address, or asks a function, makes it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function into one object: leaving one of them for the next
@@ -56,6 +56,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::analysis::lanes::Threshold;
 use crate::analysis::misaligned::Misaligned;
 use crate::analysis::out_of_bounds::Outside;
 use crate::analysis::provenance::{Base, Violation, Wrong};
@@ -194,7 +195,14 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
         (_, None) => format!("{access} {name} at {offsets}, outside of it"),
     };
     let place = Place::instruction(outside.function, outside.instruction);
-    let draft = report.definite(place, threshold::message(outside.above, message));
+    let message = threshold::message(outside.above, message);
+    let draft = match outside.above {
+        // Arrays of as many elements as the block has threads are common.
+        Some(Threshold {
+            is_exceeded: false, ..
+        }) => report.potential(place, message),
+        _ => report.definite(place, message),
+    };
     if outside.wrong == Wrong::Misaligned {
         draft.kind(MISALIGNED);
     }

@@ -234,7 +234,11 @@ fn one(
         draft.note("the one is in a round of the loop, the other in a later round");
     }
     if !further.is_empty() {
-        let verb = if further.len() == 1 { "pair of accesses to this memory is" } else { "pairs of accesses to this memory are" };
+        let verb = if further.len() == 1 {
+            "pair of accesses to this memory is"
+        } else {
+            "pairs of accesses to this memory are"
+        };
         draft.note(format!("{} more {verb} not ordered either", further.len()));
     }
     match conditional {

@@ -125,6 +125,11 @@ pub(crate) fn begin<'r>(
     if let Some((site, lanes)) = &issue.split {
         let message = if is_full(*lanes) {
             "lanes may go different ways here".to_owned()
+        } else if found.round.is_some() {
+            format!(
+                "{} the loop, or go another way, here",
+                subject(*lanes, "leaves", "leave")
+            )
         } else {
             format!("{} another way here", subject(*lanes, "goes", "go"))
         };
@@ -148,6 +153,13 @@ pub(crate) fn begin<'r>(
         witness::tell(module, draft, *function, witness, general.as_ref());
         witness::tell_run(module, draft, run);
         return draft;
+    }
+    if let Some(round) = found.round {
+        draft.note(format!(
+            "in round {} of the loop around it",
+            round.saturating_add(1)
+        ));
+        draft.data("round", u64::from(round) + 1);
     }
     match found.warps.as_slice() {
         [] => {}

@@ -33,6 +33,8 @@ pub struct LaneFinding {
     pub are_others_right: bool,
     /// The number of others like it, in other kernels and after other calls, that are left out.
     pub more: usize,
+    /// The round of the loop around it, from 0, in which it is wrong, where only single rounds are.
+    pub round: Option<u32>,
     /// It holds in every block of more threads than this, and in none of up to so many; `None` where it holds in all.
     pub above: Option<Threshold>,
 }

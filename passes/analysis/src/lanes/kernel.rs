@@ -376,6 +376,7 @@ impl<'k> Kernel<'k> {
                     warps: Vec::new(),
                     are_others_right: false,
                     more: 0,
+                    round: None,
                     above: None,
                 });
             }
@@ -438,6 +439,7 @@ impl<'k> Kernel<'k> {
                 warps: Vec::new(),
                 are_others_right: false,
                 more: 0,
+                round: None,
                 above: None,
             });
         }
@@ -645,6 +647,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
                     are_others_right: rest.is_none() && !warps.is_empty(),
                     warps: warps.clone(),
                     more: 0,
+                    round: None,
                     above: None,
                 });
             }

@@ -188,6 +188,7 @@ fn add(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
         }
         root.findings
             .retain(|other| (&other.issue.site, other.issue.problem) != (&at.0, at.1));
+        found.round = rounds.number_of(found.issue.node);
         found.issue.node = rounds.origin[found.issue.node as usize];
         root.findings.push(found);
         known.insert(at);

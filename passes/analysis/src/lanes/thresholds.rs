@@ -111,6 +111,7 @@ impl Kernel<'_> {
                     warps: vec![warp],
                     are_others_right: false,
                     more: 0,
+                    round: None,
                     above: Some(Threshold {
                         threads: test,
                         is_exceeded: true,
