@@ -72,8 +72,7 @@ fn a_register_that_is_written_in_between_is_another_address() {
 
 #[test]
 fn masks_leave_bytes_out() {
-    let lines = "st.shared.u32 [s], %r1;
-st.shared.u32 [s+20], %r1;";
+    let lines = "st.shared.u32 [s], %r1;\nst.shared.u32 [s+20], %r1;";
     with_kernel(lines, |module, accesses| {
         let any = View::any(module, KERNEL).unwrap();
         let [first, second] = [accesses[0], accesses[1]].map(|at| (at, AddressSum::of(&any, at).unwrap()));
@@ -179,4 +178,64 @@ fn functions_that_only_convert_a_pointer_are_known() {
             Some(4)
         );
     });
+}
+
+#[test]
+fn kernels_ask_a_function_for_what_they_pass() {
+    let kernel = |name: &str, mode: &str| {
+        format!(
+            ".visible .entry {name}(.param .u32 n)\n{{\n.reg .b32 %r<9>;\nld.param.u32 %r1, [n];\n{{\n.param .b32 a;\n\
+             st.param.b32 [a], {mode};\ncall f, (a);\n}}\nret;\n}}\n"
+        )
+    };
+    let function = |name: &str, lines: &str| {
+        format!(
+            ".func {name}(.param .b32 mode)\n{{\n.reg .b32 %r<9>;\n.reg .pred %p<9>;\nmov.u32 %r2, %tid.x;\n\
+             ld.param.u32 %r1, [mode];\nsetp.eq.s32 %p1, %r1, 0;\nsetp.ne.s32 %p2, %r2, 0;\n{lines}\nOUT:\nret;\n}}\n"
+        )
+    };
+    // By kernel: the operations that it may come to, and whether it asks for the first.
+    let asked = |lines: &str| {
+        let text = format!(
+            "{HEAD}.shared .align 8 .b8 s[8];\n{}{}{}{}",
+            function("f", lines),
+            kernel("zero", "0"),
+            kernel("one", "1"),
+            kernel("launched", "%r1")
+        );
+        let mut found = Vec::new();
+        let found_in = std::cell::RefCell::new(&mut found);
+        with_ptx(&text, |module| {
+            found_in
+                .borrow_mut()
+                .extend(super::kernels(module).iter().map(|kernel| {
+                    let first = kernel.operations.first();
+                    let is_asked = first.and_then(|site| kernel.asked(module, site)).is_some();
+                    (kernel.operations.len(), is_asked)
+                }));
+        });
+        found
+    };
+    let arrive = "mbarrier.arrive.shared.b64 _, [s];";
+    assert_eq!(
+        asked(&format!("@%p1 bra OUT;\n{arrive}")),
+        [(0, false), (1, true), (1, false)]
+    );
+    // The number of the thread keeps none away.
+    assert_eq!(asked(&format!("@%p2 bra OUT;\n{arrive}")), [(1, true); 3]);
+    assert_eq!(
+        asked(&format!("@%p2 bra OUT;\n@%p1 bra OUT;\n{arrive}")),
+        [(0, false), (1, true), (1, false)]
+    );
+    // Both ways lead to it, and so does each round of a loop.
+    assert_eq!(
+        asked(&format!("@%p1 bra NEXT;\nadd.s32 %r3, %r1, 1;\nNEXT:\n{arrive}")),
+        [(1, true); 3]
+    );
+    assert_eq!(
+        asked(&format!(
+            "AGAIN:\nadd.s32 %r1, %r1, -1;\nsetp.gt.s32 %p3, %r1, 0;\n@%p3 bra AGAIN;\n{arrive}"
+        )),
+        [(1, true); 3]
+    );
 }
