@@ -26,7 +26,14 @@ fn all(declarations: &str, code: &str) -> Vec<String> {
                         one.destination().is_some(),
                         copy.way != CopyWay::Prefetch && !(one.tensor_map().is_some() && copy.reads_shared())
                     );
-                    format!("{:?} {}", copy.way, value(one, one.values.bytes))
+                    let mask = one.values.byte_mask;
+                    let mask = mask.map(|_| format!(" of {}", value(one, mask)));
+                    format!(
+                        "{:?} {}{}",
+                        copy.way,
+                        value(one, one.values.bytes),
+                        mask.unwrap_or_default()
+                    )
                 }
                 AsyncOp::Mbarrier(MbarrierOp::Init) => {
                     assert!(one.barrier().is_some());
@@ -48,6 +55,7 @@ declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrs
 declare void @llvm.nvvm.cp.async.commit.group()
 declare void @llvm.nvvm.cp.async.wait.group(i32)
 declare void @llvm.nvvm.cp.async.bulk.shared.cta.to.global(ptr addrspace(1), ptr addrspace(3), i32, i64, i1)
+declare void @llvm.nvvm.cp.async.bulk.shared.cta.to.global.bytemask(ptr addrspace(1), ptr addrspace(3), i32, i64, i1, i16)
 declare void @llvm.nvvm.membar.gl()
 ";
     let found = all(
@@ -57,6 +65,7 @@ declare void @llvm.nvvm.membar.gl()
   call void @llvm.nvvm.cp.async.commit.group()
   call void @llvm.nvvm.cp.async.wait.group(i32 1)
   call void @llvm.nvvm.cp.async.bulk.shared.cta.to.global(ptr addrspace(1) %g, ptr addrspace(3) %s, i32 %n, i64 0, i1 false)
+  call void @llvm.nvvm.cp.async.bulk.shared.cta.to.global.bytemask(ptr addrspace(1) %g, ptr addrspace(3) %s, i32 64, i64 0, i1 false, i16 240)
   call void @llvm.nvvm.membar.gl()",
     );
     assert_eq!(
@@ -67,6 +76,7 @@ declare void @llvm.nvvm.membar.gl()
             "Commit(Element)",
             "wait 1",
             "SharedToGlobal ?",
+            "SharedToGlobal 64 of 240",
             "ThreadFence(Gpu)"
         ]
     );

@@ -342,6 +342,28 @@ mod tests {
     }
 
     #[test]
+    fn masks_stand_behind_the_cache_hint() {
+        let of = |opcode: &str, uses| {
+            let (_, values) = operands(op(opcode).expect("known"), opcode.as_bytes(), uses);
+            (values.bytes, values.mask, values.byte_mask)
+        };
+        let to_global = "cp.async.bulk.global.shared::cta.bulk_group";
+        assert_eq!(of(to_global, 3), (Some(2), None, None));
+        assert_eq!(of(&format!("{to_global}.cp_mask"), 4), (Some(2), None, Some(3)));
+        assert_eq!(
+            of(&format!("{to_global}.L2::cache_hint.cp_mask"), 5),
+            (Some(2), None, Some(4))
+        );
+        let to_cluster =
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster";
+        assert_eq!(of(to_cluster, 4), (Some(2), Some(3), None));
+        assert_eq!(
+            of(&format!("{to_cluster}.L2::cache_hint"), 5),
+            (Some(2), Some(3), None)
+        );
+    }
+
+    #[test]
     fn fences_cover_what_they_name() {
         for (opcode, shared, global, direction) in [
             ("fence.proxy.async", true, true, FenceDirection::Both),
