@@ -4,7 +4,7 @@
 //! one wrong line becomes many wrong instructions, each with a finding. They are one group. Its cause is
 //!
 //! * the branch that splits the warp, of potential findings about masks and barriers,
-//! * else the line of the source,
+//! * else the line of the source: of a helper whose callers give it different masks, objects or sizes, the call,
 //! * else, where there is no line, the symbol that the finding is about, or the instruction: findings about equal instructions
 //!   (but for registers and labels) of one function, all instances of a template being one.
 //!

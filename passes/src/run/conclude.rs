@@ -2,6 +2,7 @@
 //! suppressions with their reasons. Rules know nothing of it.
 
 mod assumptions;
+mod callers;
 mod configuration;
 mod headers;
 mod places;
@@ -38,7 +39,7 @@ pub(super) struct Conclusion {
 /// Applies the settings to all findings of a run. `left_out`: names of what was left out of packages.
 pub(super) fn conclude(
     inputs: &[InputReport],
-    findings: Vec<Finding>,
+    mut findings: Vec<Finding>,
     left_out: &[String],
     settings: &Settings,
 ) -> Conclusion {
@@ -53,9 +54,12 @@ pub(super) fn conclude(
     };
     // Thousands of findings may lie in one place.
     let mut by_place: HashMap<PlaceKey, SettingsAtPlace> = HashMap::new();
+    for finding in &mut findings {
+        map_paths(finding, settings);
+        headers::choose(finding, settings, &mut spellings);
+    }
+    callers::move_to_calls(&mut findings, settings);
     for mut finding in findings {
-        map_paths(&mut finding, settings);
-        headers::choose(&mut finding, settings, &mut spellings);
         let place = spellings.place(&finding, inputs);
         if let Some(unused) = &mut unused {
             unused.add_place(&finding, &place, &mut spellings);
