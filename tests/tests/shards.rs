@@ -143,6 +143,10 @@ fn lines_make_up_the_document() {
         }
         let mut made = Value::Object(made);
         made["summary"]["elapsed_ms"] = wanted["summary"]["elapsed_ms"].clone();
+        if command == "audit" {
+            // Without pinned figures there is no line of them.
+            made["ratchet"] = Value::Null;
+        }
         assert_eq!(made, wanted, "{command}");
     }
 }
