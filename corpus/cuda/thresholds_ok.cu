@@ -10,6 +10,23 @@ K strided(int *out, const int *in) {
   for (int i = threadIdx.x; i < 110; i += blockDim.x) out[i] = s[i % 100];
 }
 
+// In steps of a constant, rolled and unrolled.
+K strided_by_a_warp(int *out, const int *in) {
+  __shared__ int s[66];
+#pragma unroll 1
+  for (int i = threadIdx.x; i < 66; i += 32) s[i] = in[i];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 1];
+}
+
+K unrolled_by_a_warp(int *out, const int *in) {
+  __shared__ int s[66];
+#pragma unroll
+  for (int i = threadIdx.x; i < 66; i += 32) s[i] = in[i];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 1];
+}
+
 // Arrays of as many elements as the block has threads.
 K as_many_as_threads(int *out, const int *in) {
   __shared__ int s[100];

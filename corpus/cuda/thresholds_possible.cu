@@ -16,5 +16,5 @@ struct Row {
 };
 
 K row_by_value(int *out, Row row) {
-  out[threadIdx.x] = row.values[threadIdx.x];  //~ PTX211?
+  out[threadIdx.x] = row.values[threadIdx.x];  //~[!ir] PTX211?
 }

@@ -183,6 +183,8 @@ pub struct Draft<P = Place> {
     pub(crate) data: Data,
     /// It holds even if the time is over by now.
     pub(crate) is_finished: bool,
+    /// Its related places are shown even on the source line of the finding.
+    pub(crate) has_two_places: bool,
 }
 
 impl<P> Draft<P> {
@@ -225,6 +227,12 @@ impl<P> Draft<P> {
     /// Sets the kind of its message, where the rule has several: a word that is never changed, since fingerprints hold it.
     pub fn kind(&mut self, kind: &'static str) -> &mut Self {
         self.cause.kind = kind.into();
+        self
+    }
+
+    /// Says that it is about two instructions, which are both shown even where they are on one line of the source.
+    pub(crate) fn about_two_places(&mut self) -> &mut Self {
+        self.has_two_places = true;
         self
     }
 
@@ -450,6 +458,7 @@ impl<'a, P> Report<'a, P> {
             cause: Cause::default(),
             data: Data::default(),
             is_finished: false,
+            has_two_places: false,
         });
         let last = self.drafts.len() - 1;
         &mut self.drafts[last]

@@ -110,7 +110,7 @@ impl<'a> Locator<'a> {
                     ..self.related(&self.out_of_headers(place, &draft.place), message)
                 }
             });
-        let related = Related::beside(related, shown);
+        let related = Related::beside(related, shown.filter(|_| !draft.has_two_places));
         let steps = draft.steps.into_iter();
         let steps = steps
             .map(|(place, message)| self.related(&place, message))

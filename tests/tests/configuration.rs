@@ -241,7 +241,7 @@ const BOTH: &str = "\
 	.reg .pred %p<2>;
 	.reg .b32 %r<3>;
 	.reg .b64 %rd<4>;
-	bar.warp.sync 0xffff;
+	bar.warp.sync 0xfffe;
 	ld.param.u64 %rd1, [in];
 	mov.u32 %r1, %tid.x;
 	mul.wide.u32 %rd2, %r1, 4;
@@ -249,7 +249,7 @@ const BOTH: &str = "\
 	ld.global.u32 %r2, [%rd3];
 	setp.lt.s32 %p1, %r2, 1;
 	@%p1 bra DONE;
-	bar.warp.sync 0xffff;
+	bar.warp.sync 0xfffe;
 DONE:
 	ret;
 }

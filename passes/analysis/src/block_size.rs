@@ -4,8 +4,8 @@
 //! test k      a branch that thread 0 certainly comes to, which threads up to k - 1 take one way and those from k on the other: it decides
 //!             nothing in blocks of up to k threads, so that whoever wrote it has larger ones
 //! test 1      the kernel reads the number of a thread at all
-//! no test     the test before a loop that threads go through in steps of the block's size: `for (i = threadIdx.x; i < 100; i += blockDim.x)`
-//!             is right in every block, and compilers test before the loop
+//! no test     the test before a loop: `for (i = threadIdx.x; i < 100; i += blockDim.x)` is right in every block, and compilers test before
+//!             the loop; and several that are a multiple of 16 threads apart, as rounds of a loop that is unrolled are
 //! ```
 
 use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value};
@@ -15,6 +15,9 @@ use crate::function::Analyses;
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::shared::Shared;
 use crate::threads::Threads;
+
+/// Steps of loops over the threads of a block are multiples of this.
+const LEAST_STEP: u32 = 16;
 
 /// Lanes of a warp.
 const WARP: u32 = 32;
@@ -39,11 +42,20 @@ pub(crate) fn tests(module: &Shared<'_>, function: FunctionId) -> Vec<u32> {
             let guard = instruction.guard?;
             Some((InstructionId::new(at), guard.register))
         });
-    let mut tests: Vec<u32> = guards
+    // With each test, whether its branch alone tells.
+    let made: Vec<(u32, bool)> = guards
         .filter_map(|(at, predicate)| {
             let test = kernel.test(Value::Register(predicate))?;
-            kernel.is_telling(at).then_some(test)
+            Some((test, kernel.is_telling(at)))
         })
+        .collect();
+    let is_of_rounds = |test: u32| {
+        let mut apart = made.iter().map(|(other, _)| test.abs_diff(*other));
+        apart.any(|apart| apart != 0 && apart.is_multiple_of(LEAST_STEP))
+    };
+    let telling = made.iter().filter(|(_, tells)| *tells).map(|(test, _)| *test);
+    let mut tests: Vec<u32> = telling
+        .filter(|test| !test.is_multiple_of(WARP) && !is_of_rounds(*test))
         .collect();
     // In a block of one thread, its number is known.
     let is_number = |value: &Value| matches!(value, Value::Special(Special::Tid(0) | Special::LaneId));
@@ -73,7 +85,7 @@ impl Kernel<'_, '_> {
         let first = value(0)?;
         // `<` and `>=` change at the constant, `<=` and `>` behind it.
         let beside = [constant, constant.checked_add(1)?].into_iter();
-        let mut beside = beside.filter(|k| (1..MAX_BLOCK_THREADS).contains(k) && k % WARP != 0);
+        let mut beside = beside.filter(|k| (1..MAX_BLOCK_THREADS).contains(k));
         beside.find(|&k| {
             value(k - 1) == Some(first)
                 && [k, MAX_BLOCK_THREADS - 1]
@@ -116,24 +128,11 @@ impl Kernel<'_, '_> {
         constant.filter(|constant| *constant < MAX_BLOCK_THREADS)
     }
 
-    /// True if thread 0 comes to a test, and no loop behind it goes on from its thread in steps of the block's size.
+    /// True if thread 0 comes to a test, and no loop that lies behind it may go on from the number of the thread.
     fn is_telling(&self, at: InstructionId) -> bool {
         let block = self.body.block_of(at);
-        let is_ntid = |value: &Value| matches!(value, Value::Special(Special::Ntid(0)));
-        let reads_size = self
-            .body
-            .instructions
-            .iter()
-            .any(|one| self.body.uses(one).iter().any(is_ntid));
-        let is_before_loop = || {
-            reads_size
-                && self
-                    .body
-                    .successors(block)
-                    .iter()
-                    .any(|&next| self.leads_loop(block, next))
-        };
-        self.paths.comes(&self.threads(0), 0, block) && !is_before_loop()
+        let mut successors = self.body.successors(block).iter();
+        self.paths.comes(&self.threads(0), 0, block) && !successors.any(|&next| self.leads_loop(block, next))
     }
 
     /// True if a loop lies in what a branch guards: the code that one of its successors dominates.

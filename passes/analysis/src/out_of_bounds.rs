@@ -259,12 +259,8 @@ impl<'a, 'm> Kernel<'a, 'm> {
         };
         if warp > 0 || !self.exist(&size.full, self.body.block_of(id)) {
             let threads = warp * WARP + found.lanes.trailing_zeros();
-            let is_exceeded = size.tests.iter().any(|test| *test >= threads);
-            found.above = Some(Threshold { threads, is_exceeded });
-            // Thread 0 exists in every block.
-            if threads == 0 {
-                found.above = None;
-            }
+            found.above = Threshold::of(threads, &size.tests);
+            let is_exceeded = found.above.is_none_or(|above| above.is_exceeded);
             return Some(found).filter(|_| is_exceeded || threads < WARP);
         }
         Some(found)

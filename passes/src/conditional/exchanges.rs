@@ -136,9 +136,8 @@ fn place_params(module: &ModuleAnalyses<'_>, pair: &PossiblePair) -> Option<[BTr
 }
 
 /// The pairs of a variable that a search may show, by their numbers. In shared memory that is sized at launch, arrays lie one after the
-/// other, and a parameter says where one begins: places that count from different parameters are in different arrays where the write is
-/// in another one than the first, or where some write of the kernel counts from the parameters of the other access. How many elements an
-/// array has the code does not say, so that no value of the parameter is one with which they overlap.
+/// other, and parameters say where they begin: where a write counts from one, places that count from parameters may be in different
+/// arrays. How many elements an array has the code does not say, so that no value of a parameter is one with which they overlap.
 pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchange) -> Vec<usize> {
     let params: Vec<_> = exchange
         .pairs
@@ -149,15 +148,10 @@ pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchang
         Object::Variable(symbol) => module.module.symbol(symbol).is_dynamic_shared(),
         Object::Parameter(_) | Object::Part(_) => false,
     };
-    let written: BTreeSet<&BTreeSet<Piece>> = params.iter().flatten().map(|[write, _]| write).collect();
+    let has_arrays = is_dynamic && params.iter().flatten().any(|[write, _]| !write.is_empty());
     let is_searchable = |&number: &usize| {
-        let Some([write, other]) = &params[number] else {
-            return false;
-        };
-        let is_of_others = write != other && (!write.is_subset(other) || written.contains(other));
-        // Each array may count from another multiple of the same parameters.
-        let is_apart = written.len() > 1 && !(write.is_empty() && other.is_empty());
-        !(is_dynamic && (is_of_others || is_apart))
+        let places = params[number].as_ref();
+        places.is_some_and(|places| !has_arrays || places.iter().all(BTreeSet::is_empty))
     };
     (0..params.len()).filter(is_searchable).collect()
 }

@@ -162,6 +162,7 @@ fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mu
     };
     let draft = report.potential(text::place_of(&first.other), message);
     draft.finished();
+    draft.about_two_places();
     if first.write != first.other {
         draft.related(text::place_of(&first.write), "they may be written here");
     }
@@ -214,6 +215,7 @@ fn one(
         None => report.definite(place, message),
     };
     draft.finished();
+    draft.about_two_places();
     if first.write != first.other {
         draft.related(
             text::place_of(&first.write),

@@ -48,6 +48,16 @@ pub struct Threshold {
     pub is_exceeded: bool,
 }
 
+impl Threshold {
+    /// Up to so many threads; `None` if blocks of a kernel with these tests ([`crate::block_size::tests`]) have more in any case: none
+    /// without threads is launched, nor one of a single thread where the code reads the number of a thread.
+    pub(crate) fn of(threads: u32, tests: &[u32]) -> Option<Self> {
+        let is_exceeded = tests.iter().any(|test| *test >= threads);
+        let is_certain = threads == 0 || threads == 1 && is_exceeded;
+        (!is_certain).then_some(Self { threads, is_exceeded })
+    }
+}
+
 impl Root {
     /// A root of which nothing is known.
     pub(super) const fn unknown(function: FunctionId, launch: Launch) -> Self {

@@ -66,10 +66,7 @@ impl Kernel<'_> {
                 .filter(|found| found.issue.certainty == Certainty::Definite)
             {
                 if beyond.contains(&(found.issue.node, found.issue.problem)) {
-                    found.above = Some(Threshold {
-                        threads: size,
-                        is_exceeded: tests.iter().any(|test| *test >= size),
-                    });
+                    found.above = Threshold::of(size, tests);
                 }
             }
             return;
@@ -112,10 +109,7 @@ impl Kernel<'_> {
                     are_others_right: false,
                     more: 0,
                     round: None,
-                    above: Some(Threshold {
-                        threads: test,
-                        is_exceeded: true,
-                    }),
+                    above: Threshold::of(test, tests),
                 });
             }
         }
