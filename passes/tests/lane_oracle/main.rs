@@ -260,8 +260,6 @@ struct Definite {
     site: Site,
     problem: Problem,
     lanes: u32,
-    /// The number of threads up to which nothing is wrong.
-    above: u32,
     told: String,
 }
 
@@ -283,7 +281,6 @@ fn definite_of(root: &Root) -> Vec<Definite> {
             site: site_of(&found.issue.site),
             problem: found.issue.problem,
             lanes: found.issue.lanes,
-            above: found.above.map_or(0, |above| above.threads),
             told: format!(
                 "{:?} {:#x} in {:?}",
                 found.issue.problem, found.issue.lanes, found.warps
@@ -376,7 +373,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
         let run = |schedule| world::run(&machine, inputs, schedule);
         let runs = schedules.into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
         count.runs += runs.len() as u64;
-        let checked = check(&claims, (&machine, inputs.block), &runs, &run, count);
+        let checked = check(&claims, &machine, &runs, &run, count);
         problem = problem.or(checked.err().map(|problem| format!("{problem}, with {inputs:?}")));
         if number < SCENARIOS
             && let Some(root) = layout
@@ -389,7 +386,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
                 active: BTreeSet::new(),
             };
             let mut under = Count::default();
-            let checked = check(&claims, (&machine, inputs.block), &runs, &run, &mut under);
+            let checked = check(&claims, &machine, &runs, &run, &mut under);
             count.conditional += claims.definite.len() as u64;
             count.conditional_shown += under.shown;
             count.clean_under += u64::from(claims.is_clean);
@@ -468,7 +465,7 @@ const fn is_meant(problem: Problem, wrong: Wrong) -> bool {
 /// Holds what happened for one input, under all schedules, against what was found.
 fn check(
     claims: &Claims,
-    (kernel, block): (&Kernel<'_>, [u32; 3]),
+    kernel: &Kernel<'_>,
     runs: &[Run],
     run_again: &dyn Fn(Schedule) -> Result<Run, String>,
     count: &mut Count,
@@ -484,8 +481,7 @@ fn check(
         }
         count.apart += u64::from(all().next().is_some());
     }
-    let threads: u32 = block.iter().product();
-    for definite in claims.definite.iter().filter(|definite| threads > definite.above) {
+    for definite in &claims.definite {
         let site = &definite.site;
         // Where lanes wait in vain before they get here, only those get here for whom the others have ended in time.
         // Where they wait in vain here, for lanes that are kept elsewhere, they do not come to read anything.
