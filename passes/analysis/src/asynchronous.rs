@@ -4,9 +4,9 @@
 //! kernel.rs     the operations that a kernel may execute, and whether there is code that nobody sees
 //! operand.rs    the constants among their operands, in the contexts that decide them
 //! pointed.rs    the memory that an address certainly points into
-//! frames.rs     the functions that a kernel comes to, by the constants that it passes
+//! frames.rs     the functions that a kernel reaches, by the constants that it passes
 //! asked.rs      what is executed of such a function, and what is certain to be
-//! alike.rs      what all threads of a block or a warp come to alike
+//! alike.rs      what all threads of a block or a warp reach alike
 //! handed.rs     functions that only convert a pointer
 //! flow.rs       what may be executed behind what, through calls
 //! own.rs        the own CTA among those of its cluster

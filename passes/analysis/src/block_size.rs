@@ -1,12 +1,14 @@
 //! What the code of a kernel shows of the number of threads in its blocks, where nobody states it.
 //!
 //! ```text
-//! test k      a branch that thread 0 certainly comes to, which threads up to k - 1 take one way and those from k on the other: it decides
+//! test k      a branch that thread 0 certainly reaches, which threads up to k - 1 take one way and those from k on the other: it decides
 //!             nothing in blocks of up to k threads, so that whoever wrote it has larger ones
 //! test 1      the kernel reads the number of a thread at all
 //! no test     the test before a loop: `for (i = threadIdx.x; i < 100; i += blockDim.x)` is right in every block, and compilers test before
 //!             the loop; and several that are a multiple of 16 threads apart, as rounds of a loop that is unrolled are
 //! ```
+
+use std::sync::{Arc, PoisonError};
 
 use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value};
 
@@ -14,21 +16,29 @@ use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::shared::Shared;
-use crate::threads::Threads;
+use crate::threads::{self, Threads};
 
 /// Steps of loops over the threads of a block are multiples of this.
 const LEAST_STEP: u32 = 16;
 
 /// Lanes of a warp.
-const WARP: u32 = 32;
+const WARP: u32 = threads::WARP as u32;
 
 /// The tests of the number of a thread against a constant that a kernel makes: in order, each number of threads `k` once. Those against
 /// multiples of 32 are left out: they tell warps apart, and no more than that is known of the block.
-pub(crate) fn tests(module: &Shared<'_>, function: FunctionId) -> Vec<u32> {
-    let analyses = module.function(function);
-    let Some(body) = &module.module.function(function).body else {
-        return Vec::new();
-    };
+pub(crate) fn tests(module: &Shared<'_>, kernel: FunctionId) -> Arc<[u32]> {
+    let known = || module.thread_tests.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(tests) = known().get(&kernel) {
+        return Arc::clone(tests);
+    }
+    let body = module.module.function(kernel).body.as_ref();
+    let tests = body.map_or_else(Vec::new, |body| find(body, module.function(kernel)));
+    let tests: Arc<[u32]> = tests.into();
+    known().insert(kernel, Arc::clone(&tests));
+    tests
+}
+
+fn find(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
     let kernel = Kernel {
         body,
         analyses,
@@ -83,7 +93,7 @@ impl Kernel<'_, '_> {
         let constant = self.compared(predicate)?;
         let value = |thread: u32| self.threads(thread / WARP).at(predicate, thread % WARP);
         let first = value(0)?;
-        // `<` and `>=` change at the constant, `<=` and `>` behind it.
+        // `<` and `>=` change at the constant, `<=` and `>` after it.
         let beside = [constant, constant.checked_add(1)?].into_iter();
         let mut beside = beside.filter(|k| (1..MAX_BLOCK_THREADS).contains(k));
         beside.find(|&k| {
@@ -95,12 +105,7 @@ impl Kernel<'_, '_> {
     }
 
     fn threads(&self, warp: u32) -> Threads<'_, '_> {
-        Threads {
-            body: self.body,
-            definitions: self.analyses.definitions(),
-            memory: Some(self.analyses),
-            warp,
-        }
+        Threads::of_warp(self.body, self.analyses, warp)
     }
 
     /// The constant of the comparison for order that a predicate is, or is the opposite of.
@@ -128,7 +133,7 @@ impl Kernel<'_, '_> {
         constant.filter(|constant| *constant < MAX_BLOCK_THREADS)
     }
 
-    /// True if thread 0 comes to a test, and no loop that lies behind it may go on from the number of the thread.
+    /// True if thread 0 reaches a test, and no loop that lies after it may go on from the number of the thread.
     fn is_telling(&self, at: InstructionId) -> bool {
         let block = self.body.block_of(at);
         let mut successors = self.body.successors(block).iter();

@@ -1,4 +1,4 @@
-//! Blocks that a thread certainly comes to, as far as the number of the thread decides its branches.
+//! Blocks that a thread certainly reaches, where the number of the thread decides its branches.
 //!
 //! ```text
 //! comes(l, b)  b is the entry; or comes(l, d) holds of its immediate dominator d, and b post-dominates d, or the branch at the
@@ -18,7 +18,7 @@ pub(crate) struct CertainPaths<'a, 'm> {
 }
 
 impl CertainPaths<'_, '_> {
-    /// True if a lane that executes the kernel certainly comes to a block.
+    /// True if a lane that executes the kernel certainly reaches a block.
     pub(crate) fn comes(&self, threads: &Threads<'_, '_>, lane: u32, mut block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         while block.index() != 0 {

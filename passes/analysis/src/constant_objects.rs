@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use crate::limits::MAX_CONSTANT_OBJECTS;
 
-/// A variable that is only read, with the first bytes of its initialiser: those behind them, up to its size, are zeros unless
+/// A variable that is only read, with the first bytes of its initialiser: those after them, up to its size, are zeros unless
 /// [`ptxcheck_ir::limits::MAX_INITIAL_BYTES`] are given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstantObject {

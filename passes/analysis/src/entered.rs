@@ -44,7 +44,7 @@ pub(crate) struct Entered<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     passed: KnownArguments,
-    /// The blocks that control comes to, once they are known: definitions elsewhere are none.
+    /// The blocks that control reaches, once they are known: definitions elsewhere are none.
     live: Option<Vec<bool>>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Entered<'a> {
         })
     }
 
-    /// Leaves out the definitions in blocks that nothing leads to, as far as that decides more branches.
+    /// Leaves out the definitions in blocks that nothing leads to, where that decides more branches.
     pub(crate) fn settle(&mut self) {
         for _ in 0..MAX_SETTLE_ROUNDS {
             let live = Some(self.reached(BlockId::new(0), None));
@@ -188,7 +188,7 @@ impl<'a> Entered<'a> {
         seen
     }
 
-    /// The blocks that control comes to from the entry.
+    /// The blocks that control reaches from the entry.
     pub(crate) fn blocks(&self) -> Vec<bool> {
         self.reached(BlockId::new(0), None)
     }
@@ -272,7 +272,7 @@ impl<'a> Entered<'a> {
         Some(if is_complement { (known & 1) ^ 1 } else { known })
     }
 
-    /// The only definition of a register, or the only one that control comes to.
+    /// The only definition of a register, or the only one that control reaches.
     fn definition(&self, register: Register) -> Option<InstructionId> {
         let definitions = self.analyses.definitions();
         let only = definitions.only(self.body, register);
@@ -294,8 +294,7 @@ impl<'a> Entered<'a> {
             let passed = self.passed.iter().find(|(known, _)| *known == piece)?;
             return Some(passed.1);
         }
-        let store = self.body.instruction(self.analyses.store_for(at)?);
-        self.number(*self.body.uses(store).get(2)?, left)
+        self.number(self.analyses.stored_for(at)?, left)
     }
 
     /// True if a value depends on what is passed.

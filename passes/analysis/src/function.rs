@@ -141,6 +141,14 @@ impl<'a> Analyses<'a> {
         self.is_before(store, load).then_some(store)
     }
 
+    /// The value that a load finds where one store alone writes what it reads, before it: that of [`Self::store_for`].
+    #[must_use]
+    pub fn stored_for(&self, load: InstructionId) -> Option<Value> {
+        let body = self.body();
+        let store = body.instruction(self.store_for(load)?);
+        body.uses(store).get(2).copied()
+    }
+
     /// `%tid.y` and `%tid.z`: true for one that some instruction reads. It is computed anew each time.
     pub(crate) fn read_dimensions(&self) -> [bool; 2] {
         let body = self.body();

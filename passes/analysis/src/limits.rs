@@ -58,7 +58,7 @@ pub(crate) const MAX_DECIDED_STEPS: usize = 128;
 /// … and most operands of one.
 pub(crate) const MAX_DECIDED_USES: usize = 8;
 
-/// Most times that the blocks which a call comes to are found anew, with the definitions that they leave.
+/// Most times that the blocks which a call reaches are found anew, with the definitions that they leave.
 pub(crate) const MAX_SETTLE_ROUNDS: usize = 4;
 
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
@@ -211,7 +211,7 @@ pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 10_000;
 /// Most constant objects of a module whose contents are kept.
 pub(crate) const MAX_CONSTANT_OBJECTS: usize = 256;
 
-/// Most numbers of threads of a block that one kernel is looked at for besides the assumed ones.
+/// Most numbers of threads of a block that one kernel is analysed for besides the assumed ones.
 pub(crate) const MAX_THRESHOLDS: usize = 4;
 
 /// Most bytes by lane, in units of the smallest access, that the exchanges of one segment are searched through. Beyond, it has none.
@@ -281,10 +281,10 @@ pub(crate) const MAX_ASYNC_CHAIN: usize = 32;
 /// Most calls that are kept of those that enter a function with the same constants.
 pub(crate) const MAX_FRAME_ENTRIES: usize = 32;
 
-/// Most blocks of a function in which it is asked whether a thread certainly comes to an operation. In larger ones, it is not known.
+/// Most blocks of a function in which it is asked whether a thread certainly reaches an operation. In larger ones, it is not known.
 pub(crate) const MAX_ASKED_STEPS: usize = 512;
 
-/// Most definitions and blocks that decide whether threads come to an instruction alike. Beyond, they may not.
+/// Most definitions and blocks that decide whether threads reach an instruction alike. Beyond, they may not.
 pub(crate) const MAX_ALIKE_STEPS: usize = 100_000;
 
 /// Most definitions that an address of an asynchronous operation is followed through, to be written as a sum.

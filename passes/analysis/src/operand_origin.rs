@@ -32,10 +32,7 @@ fn moved(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, value: Va
                 },
                 &[from],
             ) => Some(from),
-            (Op::Access(_), _) => {
-                let store = body.instruction(analyses.store_for(at)?);
-                body.uses(store).get(2).copied()
-            }
+            (Op::Access(_), _) => analyses.stored_for(at),
             _ => None,
         }
     })

@@ -5,17 +5,18 @@
 //!
 //! ```text
 //! place(l)     the object and the offset that the address has in lane l of warp w, evaluated with `%tid.x` = 32w + l
-//! wrong        lanes l that certainly come to the block of the access (`certain_paths`), whose guard holds, and place(l) outside of the
+//! wrong        lanes l that certainly reach the block of the access (`certain_paths`), whose guard holds, and place(l) outside of the
 //!              object
 //! ```
 //!
 //! So no condition that is not known is passed on the way: whoever executes the kernel with such threads makes the access. That
 //! they exist is known where the shape of the blocks is (of several, those that exist in all), or where all 32 lanes of the warp are named by a
 //! collective that all paths to the access, or from it, lead through. Elsewhere the first such thread is a threshold: the access is wrong
-//! in every block that has this thread. From 32 on that is told only where the code shows that blocks have it (`block_size`): arrays
+//! in every block that has this thread. From 32 on that is reported only where the code shows that blocks have it (`block_size`): arrays
 //! of as many elements as the block has threads are common. Only kernels are analysed, since callers may pass functions anything.
 
 use std::cell::LazyCell;
+use std::sync::Arc;
 
 use ptxcheck_common::externs;
 use ptxcheck_ir::{
@@ -32,7 +33,7 @@ use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
-use crate::threads::{Start, Threads};
+use crate::threads::{self, Start, Threads};
 
 /// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
@@ -114,7 +115,7 @@ struct SizeHints {
     /// The blocks of code with a collective that names all lanes.
     full: Vec<BlockId>,
     /// See [`block_size::tests`].
-    tests: Vec<u32>,
+    tests: Arc<[u32]>,
 }
 
 impl<'a, 'm> Kernel<'a, 'm> {
@@ -142,12 +143,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         let rows = launches.iter().filter_map(|launch| launch.shape).map(|[x, ..]| x);
         let least_row = rows.min();
         let analyses = module.function(id);
-        let threads = Threads {
-            body,
-            definitions: analyses.definitions(),
-            memory: Some(analyses),
-            warp: 0,
-        };
+        let threads = Threads::of_warp(body, analyses, 0);
         let size = match least_row {
             // Blocks may have fewer threads than they are allowed.
             Some(_) if launch.source == ShapeSource::Bound => return None,
@@ -161,7 +157,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         let row = least_row.unwrap_or_else(|| {
             let last = size
                 .iter()
-                .flat_map(|size| &size.tests)
+                .flat_map(|size| size.tests.iter())
                 .max()
                 .copied()
                 .unwrap_or(0);
@@ -287,7 +283,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
 }
 
 /// Lanes of a warp.
-const WARP: u32 = 32;
+const WARP: u32 = threads::WARP as u32;
 
 /// The blocks with a collective that no guard keeps from being executed and that names all lanes.
 fn full_collectives(threads: &Threads<'_, '_>) -> Vec<BlockId> {

@@ -2,11 +2,11 @@
 //!
 //! Analyses of whole modules (`lanes`, `provenance`, `collectives`) take this, and not the results of each other.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Module, SymbolId, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
@@ -73,6 +73,8 @@ pub struct Shared<'a> {
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
     read_dimensions: OnceLock<[Vec<bool>; 2]>,
     referred_kernels: OnceLock<FxHashSet<SymbolId>>,
+    /// What `block_size` has found in kernels.
+    pub(crate) thread_tests: Mutex<FxHashMap<FunctionId, Arc<[u32]>>>,
 }
 
 impl<'a> Shared<'a> {
@@ -93,6 +95,7 @@ impl<'a> Shared<'a> {
             call_cycles: OnceLock::new(),
             read_dimensions: OnceLock::new(),
             referred_kernels: OnceLock::new(),
+            thread_tests: Mutex::default(),
         }
     }
 

@@ -324,11 +324,8 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             ) => used(),
             // The begin may be reached again.
             (Op::Binary(BinaryOp::Sub | BinaryOp::And | BinaryOp::Or, _), _) => used().at(-1),
-            (Op::Access(_), _) => match self.module.function(function).store_for(at) {
-                Some(store) => match body.uses(body.instruction(store)).get(2) {
-                    Some(&value) => self.taint_of(taint, value),
-                    None => Taint::default(),
-                },
+            (Op::Access(_), _) => match self.module.function(function).stored_for(at) {
+                Some(value) => self.taint_of(taint, value),
                 None => Taint::of(used().all & THREAD),
             },
             (Op::Call(call), _) => self.effects(body.call(call).callee).returned,
@@ -341,7 +338,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         }
     }
 
-    /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices behind the begin of an array are: a
+    /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices after the base of an array are: a
     /// parameter may say where the array begins. Other parts are taken to be positive or 0.
     fn is_behind(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
         let definitions = self.module.function(function).definitions();
@@ -373,9 +370,8 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                     return true;
                 }
                 (Op::Access(_), _) => {
-                    let store = self.module.function(function).store_for(only);
-                    let stored = store.and_then(|store| body.uses(body.instruction(store)).get(2));
-                    open.extend(stored.map(|&stored| (stored, is_summand)));
+                    let stored = self.module.function(function).stored_for(only);
+                    open.extend(stored.map(|stored| (stored, is_summand)));
                 }
                 (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Shl, _), &[from, ..]) => {
                     open.push((from, is_summand));

@@ -28,7 +28,7 @@ pub(crate) enum Elected {
 }
 
 /// Lanes of a warp.
-const WARP: usize = 32;
+pub(crate) const WARP: usize = 32;
 
 /// All lanes of a warp.
 pub(crate) const LANES: [u32; WARP] = {
@@ -55,6 +55,18 @@ pub(crate) enum Start {
 
 /// Operations that a value may hang off; beyond, it is not known.
 const MAX_STEPS: usize = 64;
+
+impl<'a, 'm> Threads<'a, 'm> {
+    /// Those of a warp, with values followed through variables in local memory.
+    pub(crate) fn of_warp(body: &'a Body<'m>, analyses: &'a Analyses<'m>, warp: u32) -> Self {
+        Self {
+            body,
+            definitions: analyses.definitions(),
+            memory: Some(analyses),
+            warp,
+        }
+    }
+}
 
 impl Threads<'_, '_> {
     /// A value that is the same in all lanes of the warp.

@@ -168,7 +168,7 @@ pub fn template_arguments(name: &str) -> Option<(String, Vec<String>)> {
     Some((base(name), arguments.collect()))
 }
 
-/// The text before the bracket that is open at the end of a text, and what is behind it.
+/// The text before the bracket that is open at the end of a text, and what is after it.
 fn before_bracket(text: &str, open: char, close: char) -> Option<(&str, &str)> {
     let mut depth = 1_usize;
     for (at, letter) in text.char_indices().rev() {

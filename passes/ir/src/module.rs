@@ -116,7 +116,7 @@ pub trait Origin: Sync {
     /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];
 
-    /// The first bytes that a variable is initialised with, little-endian, at most [`crate::limits::MAX_INITIAL_BYTES`]: all behind them are zeros or not
+    /// The first bytes that a variable is initialised with, little-endian, at most [`crate::limits::MAX_INITIAL_BYTES`]: all after them are zeros or not
     /// asked for. `None` where it has no initialiser, one of addresses, or the origin does not keep it. `span`: the variable's
     /// declaration, as [`super::Symbol::span`] has it.
     fn initial_bytes(&self, _name: &str, _span: Span) -> Option<Vec<u8>> {

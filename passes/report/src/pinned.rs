@@ -32,17 +32,7 @@ pub fn told(found: &Comparison, is_pinned: bool) -> String {
 /// The same as a section of Markdown; empty if no figure moved.
 #[must_use]
 pub fn markdown(found: &Comparison) -> String {
-    let moved = |title: &str, all: &[Moved]| {
-        let mut text = String::new();
-        for one in all.iter().take(TOLD) {
-            let _ = writeln!(text, "* {title}: {}", line(one));
-        }
-        if let more @ 1.. = all.len().saturating_sub(TOLD) {
-            let _ = writeln!(text, "* {title}: {more} more");
-        }
-        text
-    };
-    let text = moved("worse", &found.worse) + &moved("better", &found.better);
+    let text = lines("* worse", &found.worse) + &lines("* better", &found.better);
     if text.is_empty() {
         return text;
     }

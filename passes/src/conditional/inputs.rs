@@ -292,9 +292,7 @@ impl<'m> InputSearch<'m> {
                         self.param(function, callers, (number, offset), bytes);
                     }
                 } else if access.space == Space::Local {
-                    let store = module.function(function).store_for(id);
-                    let stored = store.and_then(|store| body.uses(body.instruction(store)).get(2).copied());
-                    if let Some(value) = stored {
+                    if let Some(value) = module.function(function).stored_for(id) {
                         self.ask(function, callers, value);
                     }
                 } else if access.space != Space::Param && access.count == 1 {

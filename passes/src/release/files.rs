@@ -12,7 +12,7 @@ use crate::inventory::InputReport;
 /// The mark between a package and its member in the name of an input.
 const MEMBER: char = '!';
 
-/// Digits of the hash that auditwheel puts behind the name of a library.
+/// Digits of the hash that auditwheel puts after the name of a library.
 const HASH_DIGITS: usize = 8;
 
 /// A file with device code.
@@ -79,7 +79,7 @@ fn names(inputs: &[InputReport]) -> Vec<String> {
 
 /// The bytes of the folders that all names begin with.
 fn common_folder<'a>(mut names: impl Iterator<Item = &'a str>) -> usize {
-    // Behind the mark of a package are folders of the package.
+    // After the mark of a package are folders of the package.
     let folders = |name: &'a str| {
         let file = name.split(MEMBER).next().unwrap_or_default();
         &file[..file.rfind(['/', '\\']).map_or(0, |end| end + 1)]
@@ -151,7 +151,7 @@ fn part_name(name: &str) -> String {
     kept + extension
 }
 
-/// True for what stands behind `.so`: nothing, or `.5.1`.
+/// True for what stands after `.so`: nothing, or `.5.1`.
 fn is_version(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }

@@ -136,8 +136,7 @@ fn is_computed(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
                 None
             }
             _ => {
-                let store = body.instruction(analyses.store_for(id)?);
-                body.uses(store).get(2).copied()
+                analyses.stored_for(id)
             }
         }
     });

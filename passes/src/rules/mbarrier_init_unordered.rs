@@ -44,7 +44,7 @@
 //! ## Limits
 //!
 //! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, the kernel has no fence that covers the cluster and no
-//! access that acquires or releases, and a mapped or multicast barrier is used behind such an arrival: not one that `mapa` maps to the own rank,
+//! access that acquires or releases, and a mapped or multicast barrier is used after such an arrival: not one that `mapa` maps to the own rank,
 //! nor in a cluster of one CTA. Where the kernel does not say how many CTAs a cluster has, it is taken to have more than one. Or one thread, which its number picks,
 //! initialises a barrier, another one or all threads arrive or wait at it, and no barrier, collective or access that could make them wait
 //! comes before. Or all threads arrive at one that is initialised for several arrivals. Blocks are taken to have more than one thread. A `fence.mbarrier_init`

@@ -36,7 +36,7 @@
 //! it initialises barriers at constant places of variables alone, and uses one at another such place, or uses one on each way to the only
 //! place that initialises it. A call of a function that is not there, or through a pointer, makes it silent, since that may initialise the
 //! barrier. So does a barrier that is initialised in a loop, at a computed address. An operation counts if the kernel asks for it: not
-//! behind a branch that what it passes to a function decides against, or may decide against, nor behind a test that the barrier lies in shared
+//! after a branch that what it passes to a function decides against, or may decide against, nor after a test that the barrier lies in shared
 //! memory, as `cuda::barrier` has one. Initialising a barrier twice without `mbarrier.inval` is
 //! not allowed, and a potential finding: production code does it.
 

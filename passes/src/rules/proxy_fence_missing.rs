@@ -53,14 +53,14 @@
 //! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself.
 //! Or the thread that copies, or one that the code tells from others by its number and that comes to a barrier of the block with the others, has
 //! certainly stored bytes of what is sent, and from there to the copy is no wait but that of a barrier, nothing else that writes, and
-//! no fence of any thread: each fence of the kernel comes before the store or behind the copy, and all threads come alike to the barriers in between.
+//! no fence of any thread: each fence of the kernel comes before the store or after the copy, and all threads come alike to the barriers in between.
 //! A named barrier for some warps lets others be elsewhere, so that a fence that stands further up or down may be executed in between: with one,
 //! any fence makes it silent. A fence of another thread than those that store and send counts. So does any other writer: a bulk load, a copy from another CTA,
 //! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
 //! there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs
 //! are a potential finding; so is a copy of what other threads stored where they come to the barrier without a fence and only the sender has
 //! one, as the PTX ISA does not say that this orders their stores. A copy of a function that a branch on what its callers pass may
-//! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not looked at.
+//! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not analysed.
 
 use crate::analysis::asynchronous::{
     AsyncKernel, AsyncSite, Flow, Late, Sent, is_shared_fence, orders_or_writes,

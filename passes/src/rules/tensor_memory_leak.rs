@@ -29,7 +29,7 @@
 //! ## Limits
 //!
 //! A finding is definite: the kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed. A call
-//! of a function that is not there, or through a pointer, makes it silent, and so does a branch in a function on what the kernel passes. Which ways free what they allocate is not looked at: it is
+//! of a function that is not there, or through a pointer, makes it silent, and so does a branch in a function on what the kernel passes. Which ways free what they allocate is not analysed: it is
 //! other warps that do, or the same under a condition that is asked twice.
 
 use crate::context::{ModuleContext, Report};

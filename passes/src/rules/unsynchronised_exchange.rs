@@ -92,23 +92,21 @@ pub static RULE: Rule = Rule {
 };
 
 /// The way to mend a pair.
-const fn help(kind: PairKind, is_across_warps: bool) -> &'static str {
-    match (kind, is_across_warps) {
-        (PairKind::ReadAfterWrite, false) => {
-            "put `__syncwarp()` between the write and the read, or use a shuffle"
+fn help(kind: PairKind, is_across_warps: bool) -> String {
+    let between = match kind {
+        PairKind::ReadAfterWrite => "the write and the read",
+        PairKind::WriteAfterRead => "the read and the write",
+        PairKind::TwoWrites => {
+            return "let one thread write, or give each thread a place of its own".to_owned();
         }
-        (PairKind::WriteAfterRead, false) => {
-            "put `__syncwarp()` between the read and the write, or use a shuffle"
-        }
-        (PairKind::ReadAfterWrite, true) => {
-            "threads of other warps access the same bytes: put `__syncthreads()` between the write and the read, where all threads of the \
-             block come; `__syncwarp()` orders the lanes of one warp alone"
-        }
-        (PairKind::WriteAfterRead, true) => {
-            "threads of other warps access the same bytes: put `__syncthreads()` between the read and the write, where all threads of the \
-             block come; `__syncwarp()` orders the lanes of one warp alone"
-        }
-        (PairKind::TwoWrites, _) => "let one thread write, or give each thread a place of its own",
+    };
+    if is_across_warps {
+        format!(
+            "threads of other warps access the same bytes: put `__syncthreads()` between {between}, where all threads of the block come; \
+             `__syncwarp()` orders the lanes of one warp alone"
+        )
+    } else {
+        format!("put `__syncwarp()` between {between}, or use a shuffle")
     }
 }
 

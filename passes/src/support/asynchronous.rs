@@ -33,8 +33,8 @@ pub(crate) fn first(
     reached.find_map(|site| kernel.asked(module, site))
 }
 
-/// The chain of calls that leads to an instruction of a function from the first kernel that comes to it; `None` where kernels call the
-/// function, and none of them comes to the instruction by what it passes.
+/// The chain of calls that leads to an instruction of a function from the first kernel that reaches it; `None` where kernels call the
+/// function, and none of them reaches the instruction by what it passes.
 pub(crate) fn chain(module: &ModuleContext<'_>, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
     if let Some(chain) = chain_here(module, id, at) {
         return Some(chain);
@@ -67,7 +67,7 @@ pub(crate) fn chain_here(
 }
 
 /// A finding about an operation with constant operands: potential where a branch may keep the function from it that the constants come
-/// from callers of. `None` where no kernel comes to it.
+/// from callers of. `None` where no kernel reaches it.
 pub(crate) fn operands<'r>(
     module: &ModuleContext<'_>,
     site: &AsyncOperands,

@@ -255,12 +255,22 @@ fn site_of(site: &lanes::Site) -> Site {
 }
 
 /// A definite finding.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct Definite {
     site: Site,
     problem: Problem,
     lanes: u32,
     told: String,
+    /// The number of threads up to which nothing is wrong: nothing is claimed of the runs of such blocks.
+    above: u32,
+}
+
+/// A solution under a scenario says the same of a finding, but for its threshold.
+impl PartialEq for Definite {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.site, self.problem, self.lanes, &self.told)
+            == (&other.site, other.problem, other.lanes, &other.told)
+    }
 }
 
 /// The claims about a kernel that are checked against its runs.
@@ -285,6 +295,7 @@ fn definite_of(root: &Root) -> Vec<Definite> {
                 "{:?} {:#x} in {:?}",
                 found.issue.problem, found.issue.lanes, found.warps
             ),
+            above: found.above.map_or(0, |above| above.threads),
         })
         .collect()
 }
@@ -373,7 +384,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
         let run = |schedule| world::run(&machine, inputs, schedule);
         let runs = schedules.into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
         count.runs += runs.len() as u64;
-        let checked = check(&claims, &machine, &runs, &run, count);
+        let checked = check(&claims, (&machine, inputs.block), &runs, &run, count);
         problem = problem.or(checked.err().map(|problem| format!("{problem}, with {inputs:?}")));
         if number < SCENARIOS
             && let Some(root) = layout
@@ -386,7 +397,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
                 active: BTreeSet::new(),
             };
             let mut under = Count::default();
-            let checked = check(&claims, &machine, &runs, &run, &mut under);
+            let checked = check(&claims, (&machine, inputs.block), &runs, &run, &mut under);
             count.conditional += claims.definite.len() as u64;
             count.conditional_shown += under.shown;
             count.clean_under += u64::from(claims.is_clean);
@@ -465,7 +476,7 @@ const fn is_meant(problem: Problem, wrong: Wrong) -> bool {
 /// Holds what happened for one input, under all schedules, against what was found.
 fn check(
     claims: &Claims,
-    kernel: &Kernel<'_>,
+    (kernel, block): (&Kernel<'_>, [u32; 3]),
     runs: &[Run],
     run_again: &dyn Fn(Schedule) -> Result<Run, String>,
     count: &mut Count,
@@ -481,7 +492,8 @@ fn check(
         }
         count.apart += u64::from(all().next().is_some());
     }
-    for definite in &claims.definite {
+    let threads: u32 = block.iter().product();
+    for definite in claims.definite.iter().filter(|definite| threads > definite.above) {
         let site = &definite.site;
         // Where lanes wait in vain before they get here, only those get here for whom the others have ended in time.
         // Where they wait in vain here, for lanes that are kept elsewhere, they do not come to read anything.

@@ -1,4 +1,4 @@
-//! Instructions that all threads of a block, or all lanes of a warp, come to alike: as often, and in the same order with others like them.
+//! Instructions that all threads of a block, or all lanes of a warp, reach alike: as often, and in the same order with others like them.
 //!
 //! ```text
 //! alike(x)    no guard, and every branch that x depends on is taken alike
@@ -31,7 +31,7 @@ enum Group {
 /// Threads in a warp.
 const WARP: i64 = 32;
 
-/// True if the threads of a group come to an instruction of a kernel alike.
+/// True if the threads of a group reach an instruction of a kernel alike.
 #[must_use]
 fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
     let Some(body) = &module.module.function(kernel).body else {
@@ -50,8 +50,8 @@ fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: G
         && search.values_agree().is_some()
 }
 
-/// True if threads may come to a barrier between a store and a copy from elsewhere: such a one may be at a fence that stands before the
-/// store, or behind the copy.
+/// True if threads may reach a barrier between a store and a copy from elsewhere: such a one may be at a fence that stands before the
+/// store, or after the copy.
 pub(super) fn meets_elsewhere(
     module: &Shared<'_>,
     kernel: &AsyncKernel,
@@ -77,7 +77,7 @@ struct Search<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     group: Group,
-    /// The blocks that are to be come to alike.
+    /// The blocks that are to be reached alike.
     blocks: FxHashSet<BlockId>,
     /// The values that are to be alike.
     open: Vec<Value>,
@@ -136,18 +136,13 @@ impl Search<'_, '_> {
                 self.open
                     .extend(instruction.guard.map(|guard| Value::Register(guard.register)));
                 match instruction.op {
-                    Op::Access(access) => {
-                        let store = self.analyses.store_for(definition);
-                        let stored =
-                            store.and_then(|store| self.body.uses(self.body.instruction(store)).get(2));
-                        match (access.space, stored) {
-                            (_, Some(&stored)) => self.open.push(stored),
-                            (Space::Param | Space::Const, None) => {
-                                self.open.extend(self.body.uses(instruction));
-                            }
-                            _ => return None,
+                    Op::Access(access) => match (access.space, self.analyses.stored_for(definition)) {
+                        (_, Some(stored)) => self.open.push(stored),
+                        (Space::Param | Space::Const, None) => {
+                            self.open.extend(self.body.uses(instruction));
                         }
-                    }
+                        _ => return None,
+                    },
                     Op::Collective(..) if self.group == Group::Warp => {}
                     Op::Collective(..) | Op::Opaque | Op::CallResult(_) | Op::Call(_) | Op::ActiveMask => {
                         return None;
@@ -181,10 +176,7 @@ impl Search<'_, '_> {
             let instruction = self.body.instruction(at);
             match (instruction.op, self.body.uses(instruction)) {
                 (Op::Copy | Op::Convert { .. }, &[from]) => Some(from),
-                (Op::Access(_), _) => {
-                    let store = self.body.instruction(self.analyses.store_for(at)?);
-                    self.body.uses(store).get(2).copied()
-                }
+                (Op::Access(_), _) => self.analyses.stored_for(at),
                 _ => None,
             }
         });

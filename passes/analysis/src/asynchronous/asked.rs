@@ -116,7 +116,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         post.dominates(target, BlockId::new(0)) || self.comes_to(entered, target)
     }
 
-    /// True if some thread certainly comes to a block, whatever branches that are not free do: the greatest set of blocks that each
+    /// True if some thread certainly reaches a block, whatever branches that are not free do: the greatest set of blocks that each
     /// lead on into it, and from which a way leads to the block.
     fn comes_to(&self, entered: &Entered<'_>, target: BlockId) -> bool {
         let count = self.body.blocks.len();

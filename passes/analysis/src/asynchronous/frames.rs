@@ -1,8 +1,8 @@
-//! The functions that a kernel comes to by chains of calls, with the constants that these pass.
+//! The functions that a kernel reaches by chains of calls, with the constants that these pass.
 //!
 //! ```text
 //! frame     a function, entered with the constants that a call passes; calls that pass the same enter the same
-//! asked     an instruction of a frame that the kernel asks for: the frame's function comes to it for certain (see `asked`), and by a
+//! asked     an instruction of a frame that the kernel asks for: the frame's function reaches it for certain (see `asked`), and by a
 //!           call that is asked itself
 //! ```
 //!
@@ -134,7 +134,7 @@ struct Asked<'a, 'm> {
 }
 
 impl Asked<'_, '_> {
-    /// True if the function of a frame certainly comes to an instruction.
+    /// True if the function of a frame certainly reaches an instruction.
     fn asks(&self, number: usize, at: InstructionId) -> bool {
         let Some(frame) = self.frames.get(number) else {
             return false;

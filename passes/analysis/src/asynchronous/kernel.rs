@@ -13,7 +13,7 @@ use crate::call_graph::CallSite;
 use crate::place::Place;
 use crate::shared::Shared;
 
-/// An asynchronous operation, the function that it stands in, and how a kernel comes to it.
+/// An asynchronous operation, the function that it stands in, and how a kernel reaches it.
 #[derive(Clone, Debug)]
 pub struct AsyncSite {
     /// The function.
@@ -63,7 +63,7 @@ impl AsyncKernel {
         self.operations.iter().find(|site| holds(site.operation.op))
     }
 
-    /// True if the kernel may come to an instruction of a function: by what it passes, for other kernels may pass something else.
+    /// True if the kernel may reach an instruction of a function: by what it passes, for other kernels may pass something else.
     #[must_use]
     pub fn reaches(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
         let Some(body) = &module.module.function(id).body else {
@@ -72,7 +72,7 @@ impl AsyncKernel {
         module.function(id).may_be_reached(at) && self.frames.chain_to(id, body.block_of(at)).is_some()
     }
 
-    /// The first chain of calls, innermost first, by which the kernel comes to an instruction of a function.
+    /// The first chain of calls, innermost first, by which the kernel reaches an instruction of a function.
     #[must_use]
     pub fn chain(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> Option<&[CallSite]> {
         let body = module.module.function(id).body.as_ref()?;

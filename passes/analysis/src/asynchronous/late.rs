@@ -17,7 +17,7 @@ pub enum Late {
 }
 
 impl Sent<'_, '_> {
-    /// The fences behind a meeting that those who make a store come to before any fence.
+    /// The fences after a meeting that those who make a store reach before any fence.
     #[must_use]
     pub fn late(&self, (id, store): Place, reader: &AsyncSite, meetings: &[Place]) -> Option<Late> {
         let body = self.module.module.function(id).body.as_ref()?;
@@ -32,7 +32,7 @@ impl Sent<'_, '_> {
         };
         let fences = || fences(self.kernel).map(|fence| fence.operation.instruction);
         let mut between = meetings.iter().filter(is_between).map(|(_, meeting)| *meeting);
-        // All that store pass it before they come to a later meeting.
+        // All that store pass it before they reach a later meeting.
         let is_fenced = between.clone().any(|meeting| {
             fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))
         });

@@ -110,10 +110,7 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
                     spot = outer;
                     argument(module, outer, (number, u32::try_from(offset).ok()?))?
                 }
-                (None, _) => {
-                    let store = body.instruction(analyses.store_for(definition)?);
-                    *body.uses(store).get(2)?
-                }
+                (None, _) => analyses.stored_for(definition)?,
             },
             (Op::CallResult(call), _) => {
                 let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {

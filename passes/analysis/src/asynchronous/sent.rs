@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A fence of another warp, that no way connects with the two, may be executed at any time, and so counts as one between them. So does any
-//! fence if threads may come from elsewhere to a barrier that is between: text that stands behind the copy may be executed before it.
+//! fence if threads may come from elsewhere to a barrier that is between: text that stands after the copy may be executed before it.
 
 use ptxcheck_ir::{
     AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,

@@ -20,7 +20,7 @@ struct Known {
     byte_mask: Option<u64>,
 }
 
-/// The sizes and masks of a module's copies, as far as they are constants.
+/// The sizes and masks of a module's copies, where they are constants.
 pub struct Sizes {
     known: FxHashMap<(FunctionId, InstructionId), Known>,
 }

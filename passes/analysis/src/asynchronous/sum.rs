@@ -277,7 +277,7 @@ impl<'s> Stretch<'s> {
     }
 }
 
-/// True if two accesses of a thread, the second executed behind the first, certainly overlap.
+/// True if two accesses of a thread, the second executed after the first, certainly overlap.
 #[must_use]
 pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch<'_>, second: &Stretch<'_>) -> bool {
     let Some((least, most)) = distance(view, (first.at, first.address), (second.at, second.address)) else {
@@ -287,7 +287,7 @@ pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch<'_>, second: &Stretch
     if !meet || (first.mask, second.mask) == (ALL_BYTES, ALL_BYTES) {
         return meet;
     }
-    // Behind 16 bytes, the masks begin again.
+    // After 16 bytes, the masks begin again.
     let from = least.max(0);
     let end = i64::try_from(first.bytes).unwrap_or(i64::MAX);
     let end = end.min(least.saturating_add_unsigned(second.bytes));

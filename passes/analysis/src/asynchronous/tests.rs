@@ -86,7 +86,7 @@ fn masks_leave_bytes_out() {
         assert!(stretch(&first, 64, ALL_BYTES));
         assert!(!stretch(&first, 64, 0xff0f));
         assert!(stretch(&first, 64, 0x0080));
-        // Not as far as that.
+        // 16 bytes do not reach that far.
         assert!(!stretch(&first, 16, 0x0080));
         assert!(stretch(&second, 4, 1) && !stretch(&second, 4, 0x0010));
     });
@@ -194,7 +194,7 @@ fn kernels_ask_a_function_for_what_they_pass() {
              ld.param.u32 %r1, [mode];\nsetp.eq.s32 %p1, %r1, 0;\nsetp.ne.s32 %p2, %r2, 0;\n{lines}\nOUT:\nret;\n}}\n"
         )
     };
-    // By kernel: the operations that it may come to, and whether it asks for the first.
+    // By kernel: the operations that it may reach, and whether it asks for the first.
     let asked = |lines: &str| {
         let text = format!(
             "{HEAD}.shared .align 8 .b8 s[8];\n{}{}{}{}",

@@ -80,12 +80,7 @@ impl<'a, 'm> View<'a, 'm> {
     /// One thread of a warp by itself.
     fn alone(&self, warp: u32, lane: Option<u32>, elected: Elected) -> Self {
         let (body, analyses) = (self.body, self.analyses);
-        let threads = Threads {
-            body,
-            definitions: analyses.definitions(),
-            memory: Some(analyses),
-            warp,
-        };
+        let threads = Threads::of_warp(body, analyses, warp);
         let mut view = Self {
             thread: Some(Alone {
                 threads,

@@ -21,7 +21,7 @@ impl Rounds {
         copies.step_by(self.inside.len()).chain([origin])
     }
 
-    /// The number of the round that a node is in, from 0; `None` outside of the loop and in what is left of it behind the rounds that are
+    /// The number of the round that a node is in, from 0; `None` outside of the loop and in the rest of it after the rounds that are
     /// apart.
     pub(super) fn number_of(&self, node: u32) -> Option<u32> {
         let copy = node.checked_sub(self.copies)?;

@@ -23,13 +23,13 @@ mod touches;
 
 use std::collections::BTreeMap;
 
-use self::clashes::{ByLane, Clash};
+use self::clashes::Clash;
 pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
 use self::kernels::{Launches, by_object, launches, placed, search};
 use self::pairs::{Definite, definite};
 pub(crate) use self::possible::find as find_possible;
 use self::screen::LoopScreen;
-use self::touches::Touches;
+use self::touches::{ByLane, Touches};
 use super::flow::Flow;
 use super::graph::NodeKind;
 use super::launch::{INDEPENDENT_LANES, Launch};
@@ -37,7 +37,6 @@ use super::layout::LaneLayout;
 use super::scenario::Fixed;
 use super::site::Site;
 use super::slice::Slices;
-use super::value::{WARP, lanes};
 use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
@@ -215,22 +214,20 @@ impl Kernel<'_> {
         let fixed = Fixed::default();
         let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
         let found = definite(&mut flow, launch.lanes());
-        let mut pairs: BTreeMap<Key, Known> = BTreeMap::new();
-        for clash in &found.clashes {
-            let (key, known) = self.pair(&found.touches, clash);
-            pairs.insert(key, known);
-        }
+        let pairs = found.clashes.iter().map(|clash| self.pair(&found.touches, clash));
+        let mut pairs: Vec<(Key, Known)> = pairs.collect();
         let nodes = 0..flow.may.len() as u32;
         let reached = nodes.filter(|&node| flow.may[node as usize] != 0).collect();
         self.layout.keep(flow.pool);
         if launch.warps() > 1 && !found.clashes.is_empty() {
             self.look_across_warps(launch, &found, &mut pairs);
         }
+        let pairs = pairs.into_iter().collect();
         Some(Found { pairs, reached })
     }
 
-    /// Marks the pairs whose bytes threads of warp 1 access with the same instructions.
-    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut BTreeMap<Key, Known>) {
+    /// Marks the pairs, one for each clash, whose bytes threads of warp 1 access with the same instructions.
+    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut [(Key, Known)]) {
         let second = Launch {
             warp: Some(1),
             ..launch
@@ -240,20 +237,14 @@ impl Kernel<'_> {
             return;
         };
         let there = Touches::new(&mut flow);
-        for clash in &found.clashes {
-            let (key, _) = self.pair(&found.touches, clash);
+        for (clash, (_, known)) in found.clashes.iter().zip(pairs) {
             let write = &found.touches.all[clash.write];
             let own = [write, &found.touches.all[clash.other]].map(|touch| (touch.node, touch.at));
-            let writers = (0..WARP).filter(|&lane| clash.lanes[lane] != 0);
-            let places: Vec<i64> = writers.map(|lane| write.places[lane]).collect();
-            let meets = |touch: &touches::Touch| {
+            known.is_across_warps = there.all.iter().any(|touch| {
                 own.contains(&(touch.node, touch.at))
                     && touch.object == write.object
-                    && lanes(touch.may).any(|lane| touch.meets(lane, &places, write.bytes))
-            };
-            if let Some(known) = pairs.get_mut(&key) {
-                known.is_across_warps = there.all.iter().any(meets);
-            }
+                    && touch.may_meet(write, &clash.lanes)
+            });
         }
         self.layout.keep(flow.pool);
     }

@@ -29,7 +29,7 @@ pub struct LaneFinding {
     pub issue: Issue,
     /// The warps that it is in, if not in all that get there.
     pub warps: Vec<u32>,
-    /// Nothing is wrong here in the other warps that come to the place: each of them was analysed.
+    /// Nothing is wrong here in the other warps that reach the place: each of them was analysed.
     pub are_others_right: bool,
     /// The number of others like it, in other kernels and after other calls, that are left out.
     pub more: usize,

@@ -569,7 +569,7 @@ fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
 }
 
 /// The definite findings of one solution: nodes and problems.
-fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
+pub(super) fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
     let issues = verdict.issues.iter();
     issues
         .filter(|issue| issue.certainty == Certainty::Definite)

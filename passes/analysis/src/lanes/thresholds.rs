@@ -14,7 +14,7 @@
 use rustc_hash::FxHashSet;
 
 use super::finding::{LaneFinding, Root, Threshold, key};
-use super::kernel::Kernel;
+use super::kernel::{Kernel, definite};
 use super::launch::{Launch, ShapeSource};
 use super::value::{Lanes, WARP};
 use super::verdict::Problem;
@@ -84,7 +84,7 @@ impl Kernel<'_> {
             let Some((verdict, _)) = self.solved(launch, Some(warp), Certainty::Definite) else {
                 return;
             };
-            let known: FxHashSet<(u32, Problem)> = definite(root).collect();
+            let known: FxHashSet<(u32, Problem)> = definite_of(root).collect();
             let issues = verdict.issues.into_iter().filter(|issue| {
                 issue.certainty == Certainty::Definite && !known.contains(&(issue.node, issue.problem))
             });
@@ -126,17 +126,14 @@ impl Kernel<'_> {
         let mut all = FxHashSet::default();
         for warp in 0..launch.warps() {
             let (verdict, _) = self.solved(launch, Some(warp), Certainty::Definite)?;
-            let issues = verdict
-                .issues
-                .iter()
-                .filter(|issue| issue.certainty == Certainty::Definite);
-            all.extend(issues.map(|issue| (issue.node, issue.problem)));
+            all.extend(definite(&verdict));
         }
         Some(all)
     }
 }
 
-fn definite(root: &Root) -> impl Iterator<Item = (u32, Problem)> + '_ {
+/// The definite findings about a kernel: nodes and problems.
+fn definite_of(root: &Root) -> impl Iterator<Item = (u32, Problem)> + '_ {
     let findings = root
         .findings
         .iter()

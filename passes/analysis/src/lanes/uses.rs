@@ -128,9 +128,9 @@ struct Walk<'w, 'a, 'f, 'p> {
     need: Need,
     /// The lanes that need not use it.
     lost: Lanes,
-    /// The lanes that have come to a use.
+    /// The lanes that have reached a use.
     used: Lanes,
-    /// The lanes that have come to a branch out of a loop around the origin that depends on it.
+    /// The lanes that have reached a branch out of a loop around the origin that depends on it.
     ending: Lanes,
     held: FxHashMap<u32, HeldValues>,
     /// The nodes to visit, by rank.

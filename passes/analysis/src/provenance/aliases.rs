@@ -43,10 +43,7 @@ pub(super) fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId
     }
     match (instruction.op, body.uses(instruction)) {
         (Op::Copy, &[from]) => Some(from),
-        (Op::Access(_), _) => {
-            let store = body.instruction(analyses.store_for(id)?);
-            body.uses(store).get(2).copied()
-        }
+        (Op::Access(_), _) => analyses.stored_for(id),
         _ => None,
     }
 }

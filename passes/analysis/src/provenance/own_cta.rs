@@ -66,10 +66,8 @@ fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
             let instruction = body.instruction(definition);
             let uses = body.uses(instruction).iter().copied();
             open.extend(uses.map(|value| (function, value)));
-            if let Some(store) = analyses.store_for(definition) {
-                let stored = body.uses(body.instruction(store)).get(2);
-                open.extend(stored.map(|&value| (function, value)));
-            }
+            let stored = analyses.stored_for(definition);
+            open.extend(stored.map(|value| (function, value)));
             if let Op::CallResult(call) = instruction.op {
                 open.extend(returned(module, body, call));
             }

@@ -226,7 +226,7 @@ impl<'p, 'e, 'a> Reader<'p, 'e, 'a> {
                 }
             }
         }
-        // Variables are registered behind kernels, managed ones behind others.
+        // Variables are registered after kernels, managed ones after others.
         let mut first = 0;
         while let Some(of) = found.get(first..).filter(|new| !new.is_empty()) {
             if found.len() > MOST_FUNCTIONS {
@@ -251,7 +251,7 @@ impl<'p, 'e, 'a> Reader<'p, 'e, 'a> {
         (!found.is_empty()).then_some(found)
     }
 
-    /// What may be calls within the window behind a place, each with its target.
+    /// What may be calls within the window after a place, each with its target.
     fn calls_behind(&self, from: u64) -> Vec<(u64, Call)> {
         let Some(text) = self.text(from) else {
             return Vec::new();
@@ -271,7 +271,7 @@ impl<'p, 'e, 'a> Reader<'p, 'e, 'a> {
         found.collect()
     }
 
-    /// The arguments of a call, if the code before it says its name: that behind the call before it, if one is near, else the nearest
+    /// The arguments of a call, if the code before it says its name: that after the call before it, if one is near, else the nearest
     /// instructions that say all that is wanted. `None` outside if no steps are left.
     #[expect(clippy::option_option, reason = "the outer one ends the search")]
     fn arguments(

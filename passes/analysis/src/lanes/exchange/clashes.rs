@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::found::Object;
-use super::touches::{Touch, Touches};
+use super::touches::{ByLane, Touch, Touches};
 use crate::lanes::value::{Lanes, Pool, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PLACES;
 
@@ -17,9 +17,6 @@ pub(super) struct Clash {
     /// By lane that writes: the lanes that make the other access to what it writes.
     pub lanes: ByLane,
 }
-
-/// Pairs of lanes: by one of them, the others.
-pub(super) type ByLane = [Lanes; WARP];
 
 /// The bytes that one lane accesses, as far as they are told apart.
 type Place = (Object, i64);
@@ -90,7 +87,7 @@ pub(super) fn clashes(
                     let is_left_out = touch.is_store && (write > number || !touch.is_shared);
                     let is_pair = writer != lane
                         && !is_left_out
-                        && overlap(&touches.all[write], writer, touch, lane)
+                        && touches.all[write].overlaps(writer, touch, lane)
                         && may_clash(writer, lane)
                         && (!touch.is_store || differ(pool, &touches.all[write], writer, touch, lane));
                     if !is_pair {
@@ -110,12 +107,6 @@ pub(super) fn clashes(
         }
     }
     found
-}
-
-/// True if two accesses have bytes in common.
-fn overlap(one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
-    let (a, b) = (one.places[by], other.places[of]);
-    a < b.saturating_add(i64::from(other.bytes)) && b < a.saturating_add(i64::from(one.bytes))
 }
 
 /// True if two writes certainly leave different values.

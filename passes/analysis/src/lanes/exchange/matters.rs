@@ -9,9 +9,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::clashes::{ByLane, Clash};
+use super::clashes::Clash;
 use super::found::Object;
-use super::touches::{self, Touch, Touches};
+use super::touches::{self, ByLane, Touch, Touches};
 use crate::lanes::collective_call::{Call, call};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
@@ -40,12 +40,11 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
         let is_volatile = [write, other]
             .iter()
             .all(|touch| touch.semantics == Semantics::Volatile);
-        if other.is_store {
+        if other.is_store || !is_volatile {
             without_strong(write, other, &mut clash.lanes);
-            return has_some(&clash.lanes) && may_be_read(flow, touches, &reads, clash);
         }
-        if !is_volatile {
-            without_strong(write, other, &mut clash.lanes);
+        if other.is_store {
+            return has_some(&clash.lanes) && may_be_read(flow, touches, &reads, clash);
         }
         let used = users.get(&clash.other).copied().unwrap_or_default();
         let used = if is_volatile {
@@ -185,14 +184,12 @@ fn may_be_read(flow: &Flow<'_>, touches: &Touches, open: &[OpenRead], clash: &Cl
             order.rank[node as usize] >= order.rank[write as usize] || loops.any(|of| order.is_in(node, of))
         })
     };
-    let writers = (0..).zip(&clash.lanes).filter(|(_, others)| **others != 0);
-    let places: Vec<i64> = writers.map(|(lane, _): (usize, _)| write.places[lane]).collect();
     let reads_some = |touch: &Touch| {
         let is_part = |object: Object| matches!(object, Object::Part(_));
         if touch.object != write.object {
             return is_part(touch.object) || is_part(write.object);
         }
-        lanes(touch.may).any(|lane| touch.meets(lane, &places, write.bytes))
+        touch.may_meet(write, &clash.lanes)
     };
     touches
         .all

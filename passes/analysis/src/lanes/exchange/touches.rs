@@ -9,11 +9,14 @@ use rustc_hash::FxHashMap;
 use super::found::Object;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
-use crate::lanes::value::{Base, Lanes, ValueId, WARP};
+use crate::lanes::value::{Base, Lanes, ValueId, WARP, lanes};
 use ptxcheck_ir::{
     Access, AccessKind, BinaryOp, Body, Instruction, InstructionId, Op, Register, Scope, Semantics, Space,
     SymbolId, Value,
 };
+
+/// Pairs of lanes: by one of them, the others.
+pub(super) type ByLane = [Lanes; WARP];
 
 /// An access to shared or global memory of which the place is known in all lanes that may come there.
 pub(super) struct Touch {
@@ -48,13 +51,17 @@ pub(super) struct Touch {
 }
 
 impl Touch {
-    /// True if a lane accesses one of the bytes that begin at these places.
-    pub(super) fn meets(&self, lane: usize, places: &[i64], bytes: u8) -> bool {
-        let own = self.places[lane];
-        let overlaps = |&place: &i64| {
-            own < place.saturating_add(i64::from(bytes)) && place < own.saturating_add(i64::from(self.bytes))
-        };
-        places.iter().any(overlaps)
+    /// True if an access in one lane, and another in another lane, have bytes in common.
+    pub(super) fn overlaps(&self, lane: usize, other: &Self, of: usize) -> bool {
+        let (own, place) = (self.places[lane], other.places[of]);
+        own < place.saturating_add(i64::from(other.bytes))
+            && place < own.saturating_add(i64::from(self.bytes))
+    }
+
+    /// True if some lane that may execute it accesses bytes that the writes of a clash are to.
+    pub(super) fn may_meet(&self, write: &Self, clash: &ByLane) -> bool {
+        let mut writers = (0..WARP).filter(|&lane| clash[lane] != 0);
+        writers.any(|writer| lanes(self.may).any(|lane| self.overlaps(lane, write, writer)))
     }
 }
 

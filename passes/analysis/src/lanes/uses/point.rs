@@ -32,7 +32,7 @@ pub(super) struct Point<'w, 'a> {
     handed: Option<Handed>,
     /// What lanes hold here.
     pub(super) held: HeldValues,
-    /// The lanes that have come to a use.
+    /// The lanes that have reached a use.
     pub(super) used: Lanes,
 }
 
@@ -110,12 +110,7 @@ impl Point<'_, '_> {
         value.register()?;
         let context = self.flow.graph.context(self.node);
         let analyses = self.flow.module.function(context.function);
-        let threads = Threads {
-            body: context.body,
-            definitions: analyses.definitions(),
-            memory: Some(analyses),
-            warp: self.flow.launch.row_warp()?,
-        };
+        let threads = Threads::of_warp(context.body, analyses, self.flow.launch.row_warp()?);
         Some(Cow::Owned(Vector::exact(threads.all(value)?)))
     }
 
@@ -461,7 +456,7 @@ impl Point<'_, '_> {
         }
     }
 
-    /// The lanes in which the result of an operation depends on it: as far as the other operands are known, they let it through. Of a
+    /// The lanes in which the result of an operation depends on it: where the other operands are known, they let it through. Of a
     /// conjunction or disjunction of predicates, each operand may hide the other one.
     fn depending(&self, id: InstructionId, op: Op, uses: &[Value]) -> Lanes {
         let once = uses.iter().fold(0, |all, &value| all | self.of(value));
