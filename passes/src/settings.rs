@@ -162,37 +162,41 @@ impl Selector {
         })
     }
 
-    /// Order by the number of rules that it can be for, from 0 for all to 4 for the potential or conditional findings of one: of two selectors
-    /// that match, the narrower one counts.
+    /// A number that is greater for a selector that is for fewer rules, and for the conditional findings of the same rules: of two
+    /// selectors in a table that match, the one with the greater number counts.
     #[must_use]
     pub const fn narrowness(self) -> u8 {
         match self {
-            Self::All | Self::Potential | Self::Conditional => 0,
-            Self::Family(_) | Self::PotentialFamily(_) | Self::ConditionalFamily(_) => 1,
-            Self::Guideline(_) | Self::PotentialGuideline(_) | Self::ConditionalGuideline(_) => 2,
-            Self::Rule(_) => 3,
-            Self::PotentialRule(_) | Self::ConditionalRule(_) => 4,
+            Self::All | Self::Potential => 0,
+            Self::Conditional => 1,
+            Self::Family(_) | Self::PotentialFamily(_) => 2,
+            Self::ConditionalFamily(_) => 3,
+            Self::Guideline(_) | Self::PotentialGuideline(_) => 4,
+            Self::ConditionalGuideline(_) => 5,
+            Self::Rule(_) => 6,
+            Self::PotentialRule(_) => 7,
+            Self::ConditionalRule(_) => 8,
         }
     }
 
     /// True if it is for findings of this rule with this certainty.
     #[must_use]
     pub fn matches(self, rule: &Rule, certainty: Certainty) -> bool {
+        // A conditional finding is a potential one for which a launch is known with which it goes wrong.
+        let is_uncertain = certainty != Certainty::Definite;
         match self {
             Self::All => certainty == Certainty::Definite,
-            Self::Potential => certainty == Certainty::Potential,
+            Self::Potential => is_uncertain,
             Self::Family(family) => family == rule.family && certainty == Certainty::Definite,
-            Self::PotentialFamily(family) => family == rule.family && certainty == Certainty::Potential,
+            Self::PotentialFamily(family) => family == rule.family && is_uncertain,
             Self::Guideline(guideline) => {
                 rule.guidelines.contains(&guideline) && certainty == Certainty::Definite
             }
-            Self::PotentialGuideline(guideline) => {
-                rule.guidelines.contains(&guideline) && certainty == Certainty::Potential
-            }
+            Self::PotentialGuideline(guideline) => rule.guidelines.contains(&guideline) && is_uncertain,
             Self::Rule(named) => {
                 std::ptr::eq(named, rule) && (certainty == Certainty::Definite || !rule.can_be_definite)
             }
-            Self::PotentialRule(named) => std::ptr::eq(named, rule) && certainty == Certainty::Potential,
+            Self::PotentialRule(named) => std::ptr::eq(named, rule) && is_uncertain,
             Self::Conditional => certainty == Certainty::Conditional,
             Self::ConditionalFamily(family) => family == rule.family && certainty == Certainty::Conditional,
             Self::ConditionalGuideline(guideline) => {
@@ -549,7 +553,7 @@ impl EffectiveLevel {
 #[cfg(test)]
 mod tests {
     use super::{Change, LevelSetting, Override, Selector, Settings};
-    use crate::finding::Certainty::{self, Definite, Potential};
+    use crate::finding::Certainty::{self, Conditional, Definite, Potential};
     use crate::rule::Level::{self, Allow, Error, Warning};
     use crate::rules;
     use crate::scope::Scope;
@@ -623,7 +627,21 @@ mod tests {
     }
 
     #[test]
-    fn potential_selectors_touch_nothing_else() {
+    fn potential_selectors_are_for_conditional_findings_too() {
+        for selector in ["potential", "potential:warp", "potential:PTX404"] {
+            assert_eq!(level(&[warn(selector)], Conditional), Warning, "{selector}");
+            let without = [warn(selector), ("conditional", Allow, Change::Set)];
+            assert_eq!(level(&without, Conditional), Allow, "{selector}");
+            assert_eq!(level(&without, Potential), Warning, "{selector}");
+        }
+        assert_eq!(level(&[warn("conditional")], Potential), Allow);
+        let narrower = |selector: &str| Selector::parse(selector).unwrap().narrowness();
+        assert!(narrower("conditional") > narrower("potential"));
+        assert!(narrower("potential:warp") > narrower("conditional"));
+    }
+
+    #[test]
+    fn potential_selectors_leave_definite_findings() {
         for selector in ["potential", "potential:all", "potential:warp", "potential:PTX404"] {
             assert_eq!(level(&[warn(selector)], Potential), Warning, "{selector}");
             assert_eq!(

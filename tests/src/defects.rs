@@ -101,7 +101,9 @@ impl Defect {
                 (_, false) => &[],
             };
             let document = check(&self.wrong, launch, certainty == "potential")?;
-            let is_it = |finding: &Value| finding["certainty"] == certainty && self.is_wanted(finding);
+            let is_it = |finding: &Value| {
+                (finding["certainty"] == "definite") == (certainty == "definite") && self.is_wanted(finding)
+            };
             if report::findings(&document).iter().any(is_it) {
                 return Ok(name);
             }

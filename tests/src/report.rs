@@ -119,7 +119,7 @@ fn by_line(document: &Value, place: impl Fn(&Value) -> &Value) -> Result<Vec<Exp
             Ok(Expected {
                 line: line.ok_or_else(|| format!("a finding has no line: {finding:#}"))?,
                 code: finding["code"].as_str().unwrap_or_default().to_owned(),
-                is_potential: finding["certainty"] == "potential",
+                is_potential: finding["certainty"] != "definite",
             })
         })
         .collect::<Result<Vec<_>, String>>()?;

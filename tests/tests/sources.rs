@@ -71,7 +71,8 @@ fn is_root(is_source: bool, within: &Path) -> bool {
     let parts: Vec<_> = within.iter().collect();
     match parts.as_slice() {
         [name] => !is_source || *name == "lib.rs" || *name == "main.rs",
-        [_, name] => !is_source && *name == "main.rs",
+        [folder, name] if is_source => *folder == "bin" && *name != "mod.rs",
+        [_, name] => *name == "main.rs",
         _ => false,
     }
 }

@@ -43,7 +43,7 @@ impl Constants {
         let objects = module.constant_objects().iter().map(|object| {
             let symbol = module.module.symbol(object.symbol);
             let mut bytes = object.bytes.clone();
-            // Zeros stand behind what the initialiser says.
+            // Zeros stand after what the initialiser says.
             let size = symbol.size.and_then(|size| usize::try_from(size).ok());
             if bytes.len() < MAX_INITIAL_BYTES {
                 bytes.resize(size.map_or(bytes.len(), |size| size.min(MAX_INITIAL_BYTES)), 0);
@@ -399,18 +399,26 @@ impl<'m> Replay<'m> {
             Op::Collective(kind, _) => Some(kind),
             _ => None,
         };
-        // Lanes that are waited for at a collective, and wait at a barrier themselves.
         let of_warp = failure
             .lanes_then
             .iter()
             .filter(|group| group.warp == failure.warp);
-        let at_barrier = of_warp
+        // Lanes that are waited for at a collective, and wait elsewhere themselves: at a barrier, or with the same mask at a
+        // collective of another kind.
+        let waits_elsewhere = |group: &&Group| match group.standing {
+            Standing::AtBarrier => true,
+            Standing::Waiting(mask) => {
+                Some(mask) == failure.mask && group.site.as_ref() != Some(&failure.site)
+            }
+            _ => false,
+        };
+        let elsewhere = of_warp
             .clone()
-            .filter(|group| group.standing == Standing::AtBarrier)
+            .filter(waits_elsewhere)
             .fold(0, |all, group| all | group.lanes & failure.mask.unwrap_or(0));
         let problem = match (failure.wrong, kind) {
             (Wrong::Missing, Some(_)) => Problem::Missing,
-            (Wrong::Deadlock, Some(_)) if at_barrier != 0 => Problem::Missing,
+            (Wrong::Deadlock, Some(_)) if elsewhere != 0 => Problem::Missing,
             (Wrong::Deadlock, Some(_)) => Problem::DifferentMasks,
             (Wrong::Missing | Wrong::Deadlock | Wrong::Unaligned, None) => Problem::SkippedBarrier,
             (Wrong::NotNamed, _) if failure.mask == Some(0) => Problem::ZeroMask,
@@ -425,7 +433,7 @@ impl<'m> Replay<'m> {
             problem,
             kind,
             lanes: match (failure.wrong, problem) {
-                (Wrong::Deadlock, Problem::Missing) => at_barrier,
+                (Wrong::Deadlock, Problem::Missing) => elsewhere,
                 // Those that wait elsewhere.
                 (Wrong::Deadlock | Wrong::Unaligned, Problem::SkippedBarrier) => {
                     lanes(&mut alive.clone().filter(|group| !is_there(group)))

@@ -55,11 +55,14 @@ Selectors:
                      no others; with -A, all
   extra-lane-in-mask the same, by its name or an alias
   warp               the definite findings of a family; the families are host, space, params,
-                     warp, image, device and run
+                     warp, image, device, async and run
   G-2.1              the definite findings of the rules for one of the CUDA C++ guidelines
   all                the definite findings of every rule
-  potential          the potential findings of every rule, off by default
-  potential:PTX401   the potential findings of a rule, or of a family
+  conditional        the conditional findings of every rule, off by default: a launch is
+                     known with which they go wrong
+  potential          the potential findings of every rule, off by default, and with them the
+                     conditional ones
+  potential:PTX401   the potential findings of a rule, or of a family; conditional: likewise
   Of several settings for a finding, the last wins. -W switches findings on, and raises what is
   lower to a warning; only --level PTX401=warning and -A lower a level, and nothing lowers what
   -F has set.
