@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies types docs site package toolchain llvm llvm-19 mlir build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
+.PHONY: help test test-matrix llvm-19-tests outputs clippy lint dependencies types docs site package toolchain llvm llvm-19 mlir build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -19,26 +19,31 @@ help: ## Lists the targets
 
 # Incremental compilation costs a tenth of a build from nothing, and `make test` seldom begins with anything else.
 test: export CARGO_INCREMENTAL ?= 0
-test: mlir ## Checks format and lints, installs the compilers, runs all tests and checks mutants
+test: mlir format ## What a change needs: format, clippy, all tests with the installed compilers, 20,000 mutants
 	@mkdir -p target; $(MAKE) --no-print-directory toolchain >target/toolchain.log 2>&1 & \
-	$(MAKE) --no-print-directory lint || { wait; exit 1; }; \
+	$(MAKE) --no-print-directory clippy || { wait; exit 1; }; \
 	wait $$! || { cat target/toolchain.log; exit 1; }; cat target/toolchain.log
-	$(MAKE) --no-print-directory program-19
-	$(CARGO) build --workspace --lib --bins $(FEATURES) --locked
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
-	PTXCHECK_LLVM_19_BIN="$$(realpath -q $(PROGRAM_19))" \
 	$(CARGO) test --workspace $(FEATURES) --locked --no-fail-fast --lib --bins --tests
-	$(MAKE) --no-print-directory mutants
+	$(MAKE) --no-print-directory mutants MUTANTS=$(A_FEW)
 
-# The tests that need no compiler and take seconds.
-QUICK = analyses cli configuration corpus defects layers metamorphic sources
+# What `make test` leaves out, for each night: CONTRIBUTING.md has a table of it.
+test-matrix: lint llvm-19-tests live mutants package test-packaging ## What `test` leaves out: lints, LLVM 19, all targets, all mutants, packages, packaging
 
-quick: mlir format ## For the inner loop: format, clippy, unit tests, and the end-to-end tests that take seconds
-	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked --quiet -- -D warnings
+# The end-to-end tests that need no compiler.
+QUICK = corpus program inputs repository
+
+quick: mlir format clippy ## For the inner loop: format, clippy, unit tests, and the end-to-end tests that need no compiler
 	$(CARGO) test --workspace $(FEATURES) --locked --quiet --lib --bins $(addprefix --test ,$(QUICK))
 
-live: toolchain build ## Compiles the CUDA sources of the corpus for all targets, and checks the findings: `test` takes turns
-	LIVE_TARGETS=all $(CARGO) test --workspace $(FEATURES) --locked --test live $(if $(WITHOUT_LLVM),,--test llvm_plugin)
+# LIVE: `all`, or 0 to 9 for a tenth.
+LIVE ?= all
+live: toolchain build ## Compiles the CUDA sources of the corpus for all targets, and checks the findings and what is committed
+	LIVE=$(LIVE) $(CARGO) test --workspace $(FEATURES) --locked --test toolchain -- live
+
+# ARGS: `--all`, or words of the names of sources.
+outputs: toolchain ## Compiles the CUDA sources whose committed outputs are not up to date
+	$(CARGO) run --quiet --workspace $(FEATURES) --locked --bin outputs -- $(ARGS)
 
 # LLVM IR is an input where LLVM 22 is to be had, and MLIR where MLIR 22 is. Elsewhere everything but that is built and tested.
 WITHOUT_LLVM = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
@@ -51,8 +56,10 @@ format: ## Checks the format
 	$(CARGO) fmt --all --check
 	$(if $(RULES),@rustfmt --edition 2024 --check $(RULES))
 
-lint: mlir format ## Checks the format, then clippy, with LLVM IR and without, and the types of the Python package
-	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
+clippy: mlir
+	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked --quiet -- -D warnings
+
+lint: mlir format clippy ## Checks the format, clippy with LLVM IR and without, documentation, dependencies, and the types of the Python package
 	$(if $(WITHOUT_LLVM),,$(CARGO) clippy --workspace --no-default-features --locked -- -D warnings)
 	$(MAKE) --no-print-directory docs dependencies types
 	$(PACKAGE) --no-verify --quiet
@@ -145,12 +152,15 @@ WITH_19 = --locked --no-default-features --features llvm19
 # Relative to the folder of the workspace.
 PROGRAM_19 = target/llvm-19/ptxcheck
 
-# `tests/tests/llvm.rs` has it read what the program with LLVM 22 reads.
+# `tests/tests/corpus/llvm.rs` has it read what the program with LLVM 22 reads.
 program-19: llvm-19 ## Installs LLVM 19, and builds the program with it
 	@rm -f $(PROGRAM_19); \
 	tools/toolchain/has-llvm.sh 19 || { echo "LLVM 19 is not here, so nothing is tested with it"; exit 0; }; set -x; \
 	$(CARGO) build --workspace --bin ptxcheck $(WITH_19); \
 	install -D "$${CARGO_TARGET_DIR:-target}/debug/ptxcheck" $(PROGRAM_19)
+
+llvm-19-tests: mlir program-19 ## Has the program with LLVM 19 read the IR of the corpus, too
+	PTXCHECK_LLVM_19_BIN="$$(realpath -q $(PROGRAM_19))" $(CARGO) test --workspace $(FEATURES) --locked --test corpus
 
 # The profile of the tests is built anyway, asserts, and takes a third more time than `FUZZ_PROFILE=fuzz`.
 SECONDS ?= 60
@@ -174,25 +184,30 @@ fuzz: fuzzer ## Has mutants of PTX, images, packages, LLVM IR and MLIR checked f
 # potential where potential findings are looked for. The kernel is wrong at both.
 KNOWN_MUTANT = PTX411 at 206 only at default
 
-mutants: fuzzer ## Has the same mutants checked each time: what the tests do of `fuzz`
-	$(FUZZ) ptx --seed 1 --count 120000
-	$(FUZZ) image --seed 1 --count 50000
-	$(FUZZ) package --seed 1 --count 30000
-	$(if $(WITHOUT_LLVM),,$(FUZZ) ir --seed 1 --count 15000)
-	$(if $(WITH_MLIR),$(FUZZ) mlir --seed 1 --count 4500 --skip '$(KNOWN_MUTANT)')
+# Of PTX, images, packages, LLVM IR and MLIR.
+MUTANTS ?= 120000 50000 30000 15000 4500
+A_FEW = "11000 4500 2700 1400 400"
+
+mutants: fuzzer ## Has the same 219,500 mutants checked each time
+	@set -- $(MUTANTS); set -x; \
+	$(FUZZ) ptx --seed 1 --count $$1; \
+	$(FUZZ) image --seed 1 --count $$2; \
+	$(FUZZ) package --seed 1 --count $$3; \
+	$(if $(WITHOUT_LLVM),,$(FUZZ) ir --seed 1 --count $$4;) \
+	$(if $(WITH_MLIR),$(FUZZ) mlir --seed 1 --count $$5 --skip '$(KNOWN_MUTANT)')
 
 bless: ## Writes the golden renderings of the corpus anew
-	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus --test defects
+	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus
 
 oracle: ## Holds the analyses of lanes, copies and pointers against machines, over 100,000 kernels twice and 20,000 modules
-	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test lane_oracle -- --nocapture
-	ASYNC_KERNELS=$${ASYNC_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test async_oracle -- --nocapture
-	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test provenance_oracle -- --nocapture
+	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test oracles -- --nocapture lane_oracle
+	ASYNC_KERNELS=$${ASYNC_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test oracles -- --nocapture async_oracle
+	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test oracles -- --nocapture provenance_oracle
 
 # 1 means findings, and the demo has some.
-demo: llvm ## Builds the release and runs it over corpus/demo
-	$(CARGO) build $(WITHOUT_LLVM) --locked --release --package ptxcheck
-	@program=$$(realpath "$${CARGO_TARGET_DIR:-target}/release/ptxcheck"); code=0; \
+demo: llvm ## Builds the program quickly and runs it over corpus/demo
+	$(CARGO) build $(WITHOUT_LLVM) --locked --profile demo --package ptxcheck
+	@program=$$(realpath "$${CARGO_TARGET_DIR:-target}/demo/ptxcheck"); code=0; \
 	(cd corpus/demo && "$$program" .) || code=$$?; [ $$code -le 1 ]
 
 # Files or folders with PTX; without them, the compiler output of the corpus.

@@ -1,4 +1,4 @@
-// ptxcheck-args: -W potential
+// ptxcheck-args: -W potential -A conditional
 // why: a ballot says of each lane what its predicate was: used elsewhere, it leaves out lanes that call
 
 __global__ void other_arm(int *out, const int *in) {

@@ -1,4 +1,4 @@
-// ptxcheck-args: -W potential
+// ptxcheck-args: -W potential -A conditional
 // why: masks and lanes in objects that helper functions fill through a pointer
 struct Info {
   unsigned lane;

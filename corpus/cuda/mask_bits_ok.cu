@@ -1,4 +1,4 @@
-// ptxcheck-args: -W potential
+// ptxcheck-args: -W potential -A conditional
 // why: masks of which only some bits are known, and which name all lanes that call as far as that goes
 
 __global__ void cleared_middle(unsigned *out, unsigned m) {

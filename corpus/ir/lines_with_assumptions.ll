@@ -40,7 +40,7 @@ body:
   %at = sext i32 %i to i64
   %from = getelementptr i32, ptr %in, i64 %at
   %x = load i32, ptr %from, align 4
-  %y = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %x, i32 1, i32 31) ; //~ PTX404
+  %y = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %x, i32 1, i32 31) ; //~ PTX404?
   %to = getelementptr i32, ptr %out, i64 %at
   store i32 %y, ptr %to, align 4
   %next = add i32 %i, 32

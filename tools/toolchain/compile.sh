@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Compiles one CUDA source to PTX with a compiler of .toolchain, without paths of this machine in the result.
+# Compiles one CUDA source to PTX or LLVM IR with a compiler of .toolchain, without paths of this machine in the result.
 #
 # usage: compile.sh [--show] [--cut-debug] [--as-is] COMPILER TARGET MODE SOURCE OUTPUT [EXTRA FLAGS…]
 #
 #   COMPILER  nvcc or clang
 #   TARGET    sm_75, sm_90, sm_120, …
-#   MODE      O3 (optimised, with line information) or G (a debug build); corpus/README.md says which flags that is
+#   MODE      a mode of compilers.tsv: O3 (optimised, with line information), G (a debug build), ir-O2 and ir-O0 (LLVM IR)
 #   SOURCE    flags are added from its `// nvcc-flags:` or `// clang-flags:` line
-#   OUTPUT    the .ptx file; written only if the compiler succeeds
+#   OUTPUT    the file; written only if the compiler succeeds
 #   --show       prints the command as a user of an installed compiler would type it, and compiles nothing
 #   --cut-debug  leaves the DWARF sections and `.target …, debug` out (.file and .loc stay)
-#   --as-is      leaves the output as the compiler wrote it (LLVM IR, as text or bitcode)
+#   --as-is      leaves the output as the compiler wrote it (bitcode)
 #
 # Exit codes: 0 compiled, 1 the compiler reports errors (on stderr), 2 wrong usage, 3 that compiler isn't installed.
 set -euo pipefail
@@ -44,13 +44,9 @@ directive() {
 
 name=$(basename "$source")
 read -r -a own_flags <<<"$(directive "$compiler-flags" | tr '\n' ' ')"
-case $compiler-$mode in
-  nvcc-O3) flags=(-ptx "-arch=$target" -O3 -lineinfo) ;;
-  nvcc-G) flags=(-ptx "-arch=$target" -G) ;;
-  clang-O3) flags=(--cuda-device-only -S "--cuda-gpu-arch=$target" -O3 -gline-tables-only) ;;
-  clang-G) flags=(--cuda-device-only -S "--cuda-gpu-arch=$target" -O0 -g) ;;
-  *) echo "compile.sh: the compiler is nvcc or clang, the mode O3 or G" >&2; exit 2 ;;
-esac
+line=$(awk -F '\t' -v compiler="$compiler" -v mode="$mode" '$1 == compiler && $3 == mode { print $4 }' "$here/compilers.tsv")
+[ -n "$line" ] || { echo "compile.sh: compilers.tsv has no mode $mode of $compiler" >&2; exit 2; }
+read -r -a flags <<<"${line//\{target\}/$target}"
 flags+=("${own_flags[@]}" "$@")
 
 if $show; then

@@ -1,0 +1,4 @@
+//! Runs of kernels, and tables of what each instruction computes.
+
+mod runs;
+mod tables;

@@ -1,0 +1,10 @@
+//! The library as others build on it.
+
+mod analyses;
+mod audit;
+#[path = "../common/mod.rs"]
+mod common;
+mod conditional;
+mod declarations;
+mod every_operand;
+mod own_rule;

@@ -1,0 +1,9 @@
+//! The analyses against machines that run generated kernels, and findings against changes of the text that mean the same.
+
+mod async_oracle;
+#[path = "../common/mod.rs"]
+mod common;
+mod lane_oracle;
+mod metamorphic;
+mod provenance_oracle;
+mod random;

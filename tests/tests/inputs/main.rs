@@ -1,0 +1,8 @@
+//! The inputs that the program reads: folders, images, packages, MLIR.
+
+mod build_trees;
+mod images;
+#[cfg(feature = "mlir")]
+mod mlir_inputs;
+mod packages;
+mod wheel_variants;

@@ -1,0 +1,20 @@
+//! The program as its users run it: commands, options, settings, reports, exit codes.
+
+mod adoption;
+mod assumptions;
+mod callers;
+mod cli;
+mod configuration;
+mod engine;
+mod link_sets;
+mod messages;
+mod policies;
+mod project;
+mod refusals;
+mod reports;
+#[cfg(unix)]
+mod robust;
+mod serve;
+mod shards;
+mod shells;
+mod witnesses;

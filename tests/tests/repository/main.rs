@@ -1,0 +1,5 @@
+//! Rules about the repository: its layers, its source files, its documentation.
+
+mod layers;
+mod site;
+mod sources;
