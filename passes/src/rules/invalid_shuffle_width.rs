@@ -135,9 +135,7 @@ fn is_computed(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
                 is_computed = is_shifted;
                 None
             }
-            _ => {
-                analyses.stored_for(id)
-            }
+            _ => analyses.stored_for(id),
         }
     });
     is_computed
