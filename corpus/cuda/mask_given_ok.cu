@@ -1,5 +1,5 @@
-// why: a mask that somebody else chose is not judged: a parameter, a field of one, memory of any kind, an argument (`-W conditional` names values for which it is wrong)
-// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX406 -A conditional
+// why: a mask that somebody else chose is not judged: a parameter, a field of one, memory of any kind, an argument
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX406
 
 struct Team {
   unsigned mask;

@@ -26,7 +26,7 @@ mod witness;
 
 pub(crate) use exchanges::searchable;
 pub use exchanges::{ConditionalExchange, SearchedExchanges, search_exchanges};
-pub use finding::{Conditional, General, Searched};
+pub use finding::{Conditional, General, SearchScope, Searched};
 pub(crate) use search::merged;
 pub use search::{find, find_assuming, search_module};
 pub use witness::{Doing, Memory, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

@@ -11,7 +11,7 @@ pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
-use crate::conditional::{self, Conditional, ConditionalExchange, Searched, SearchedExchanges};
+use crate::conditional::{self, Conditional, ConditionalExchange, SearchScope, Searched, SearchedExchanges};
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
@@ -75,11 +75,8 @@ impl<'a> ModuleContext<'a> {
     /// The conditional findings about collectives and barriers, if the settings ask for any.
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
-            if self.settings.wants_conditional(|rule| rule.code != EXCHANGES) {
-                conditional::search_module(self, &self.settings.assumptions)
-            } else {
-                Searched::default()
-            }
+            let scope = self.settings.search(|rule| rule.code != EXCHANGES);
+            conditional::search_module(self, &self.settings.assumptions, scope)
         });
         &searched.findings
     }
@@ -87,7 +84,7 @@ impl<'a> ModuleContext<'a> {
     /// The exchanges of lanes through memory that a witness makes, if the settings ask for them.
     pub fn conditional_exchanges(&self) -> &[ConditionalExchange] {
         let searched = self.conditional_exchanges.get_or_init(|| {
-            if self.settings.wants_conditional(|rule| rule.code == EXCHANGES) {
+            if self.settings.search(|rule| rule.code == EXCHANGES) == SearchScope::All {
                 conditional::search_exchanges(self, &self.settings.assumptions)
             } else {
                 SearchedExchanges::default()

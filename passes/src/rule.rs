@@ -3,6 +3,7 @@
 pub use ptxcheck_images::kinds::ProblemKind;
 
 use crate::context::{FunctionContext, ImagePlace, ImagesContext, ModuleContext, Report};
+use crate::finding::Certainty;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -136,6 +137,16 @@ const CONDITIONAL: [&str; 7] = [
 ];
 
 impl Rule {
+    /// True if it can make findings of this certainty.
+    #[must_use]
+    pub fn can_be(&self, certainty: Certainty) -> bool {
+        match certainty {
+            Certainty::Definite => self.can_be_definite,
+            Certainty::Conditional => self.can_be_conditional(),
+            Certainty::Potential => self.can_be_potential,
+        }
+    }
+
     /// True if it can make conditional findings (off unless the settings switch them on).
     #[must_use]
     pub fn can_be_conditional(&self) -> bool {

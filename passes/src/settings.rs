@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptxcheck_analysis::AnalysisOptions;
 
 use crate::assumptions::Assumptions;
+use crate::conditional::SearchScope;
 use crate::deal::Deal;
 use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
@@ -179,10 +180,18 @@ impl Selector {
         }
     }
 
+    /// True if it is for potential findings.
+    const fn is_potential(self) -> bool {
+        matches!(
+            self,
+            Self::Potential | Self::PotentialFamily(_) | Self::PotentialGuideline(_) | Self::PotentialRule(_)
+        )
+    }
+
     /// True if it is for findings of this rule with this certainty.
     #[must_use]
     pub fn matches(self, rule: &Rule, certainty: Certainty) -> bool {
-        // A conditional finding is a potential one for which a launch is known with which it goes wrong.
+        // A setting for potential findings is for conditional ones, too: `search` says which of them there are.
         let is_uncertain = certainty != Certainty::Definite;
         match self {
             Self::All => certainty == Certainty::Definite,
@@ -408,8 +417,19 @@ impl Settings {
     /// Unless a setting says otherwise, definite findings keep their own level and potential ones are off.
     #[must_use]
     pub fn level(&self, rule: &Rule, certainty: Certainty, own: Level) -> Level {
+        self.level_by(rule, certainty, own, &|_| true)
+    }
+
+    /// The same, by the settings with these selectors alone.
+    fn level_by(
+        &self,
+        rule: &Rule,
+        certainty: Certainty,
+        own: Level,
+        is_one: &dyn Fn(Selector) -> bool,
+    ) -> Level {
         let mut highest = EffectiveLevel::new(certainty, own);
-        let chosen = |setting: &&LevelSetting| setting.matches(rule, certainty);
+        let chosen = |setting: &&LevelSetting| is_one(setting.selector) && setting.matches(rule, certainty);
         for setting in self.base_levels.iter().filter(chosen) {
             highest.apply(setting);
         }
@@ -467,21 +487,31 @@ impl Settings {
         });
         if shows_potential {
             Certainty::Potential
-        } else if self.wants_conditional(|_| true) && family == Family::Warp {
+        } else if self.search(|_| true) != SearchScope::None && family == Family::Warp {
             Certainty::Conditional
         } else {
             Certainty::Definite
         }
     }
 
-    /// True if a conditional finding of one of these rules can be reported.
+    /// The collectives for which witnesses of conditional findings of these rules are searched.
     #[must_use]
-    pub fn wants_conditional(&self, is_one: impl Fn(&Rule) -> bool) -> bool {
-        self.registry.rules().any(|rule| {
-            is_one(rule)
-                && rule.can_be_conditional()
-                && self.level(rule, Certainty::Conditional, rule.definite) > Level::Allow
-        })
+    pub fn search(&self, is_one: impl Fn(&Rule) -> bool) -> SearchScope {
+        let level = |rule: &Rule, is_it: &dyn Fn(Selector) -> bool| {
+            self.level_by(rule, Certainty::Conditional, rule.definite, is_it) > Level::Allow
+        };
+        let mut found = SearchScope::None;
+        for rule in self.registry.rules() {
+            if is_one(rule) && rule.can_be_conditional() && level(rule, &|_| true) {
+                let is_asked_for = level(rule, &|selector| !selector.is_potential());
+                found = found.max(if is_asked_for {
+                    SearchScope::All
+                } else {
+                    SearchScope::Unknown
+                });
+            }
+        }
+        found
     }
 
     /// The options of the analyses: the findings that can be reported under these settings.
@@ -517,6 +547,7 @@ impl Settings {
     pub fn wants(&self, rule: &Rule) -> bool {
         Certainty::ALL
             .into_iter()
+            .filter(|&certainty| rule.can_be(certainty))
             .any(|certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
     }
 }
@@ -552,7 +583,7 @@ impl EffectiveLevel {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, LevelSetting, Override, Selector, Settings};
+    use super::{Change, LevelSetting, Override, SearchScope, Selector, Settings};
     use crate::finding::Certainty::{self, Conditional, Definite, Potential};
     use crate::rule::Level::{self, Allow, Error, Warning};
     use crate::rules;
@@ -638,6 +669,47 @@ mod tests {
         let narrower = |selector: &str| Selector::parse(selector).unwrap().narrowness();
         assert!(narrower("conditional") > narrower("potential"));
         assert!(narrower("potential:warp") > narrower("conditional"));
+    }
+
+    /// The search for witnesses takes many times as long as the rest: potential findings alone ask for it only where nothing is known.
+    #[test]
+    fn potential_selectors_search_where_nothing_is_known() {
+        for (selectors, wanted) in [
+            (&[][..], SearchScope::None),
+            (&["all"], SearchScope::None),
+            (&["potential"], SearchScope::Unknown),
+            (&["potential:PTX403"], SearchScope::Unknown),
+            (&["potential:PTX402"], SearchScope::None),
+            (&["potential", "conditional:PTX411"], SearchScope::All),
+            (&["conditional"], SearchScope::All),
+        ] {
+            let levels = selectors.iter().map(|selector| LevelSetting {
+                selector: Selector::parse(selector).unwrap(),
+                level: Warning,
+                change: Change::Raise,
+            });
+            let settings = Settings {
+                levels: levels.collect(),
+                ..Settings::default()
+            };
+            assert_eq!(settings.search(|_| true), wanted, "{selectors:?}");
+        }
+    }
+
+    /// PTX606 is off, and never potential.
+    #[test]
+    fn rules_run_only_for_certainties_that_they_can_have() {
+        let rule = rules::find("PTX606").unwrap();
+        assert_eq!(rule.definite, Allow);
+        let settings = Settings {
+            levels: vec![LevelSetting {
+                selector: Selector::Potential,
+                level: Warning,
+                change: Change::Raise,
+            }],
+            ..Settings::default()
+        };
+        assert!(!settings.wants(rule));
     }
 
     #[test]

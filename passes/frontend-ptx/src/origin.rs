@@ -10,7 +10,6 @@ use ptxcheck_ptx_parser::span::LineCounts;
 use ptxcheck_ptx_parser::{Element, Position, Span, debug_info};
 
 use crate::inlined::InlinedCalls;
-use crate::limits::MAX_ASSEMBLY_COMMENTS;
 use crate::parameters::ParameterNames;
 use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
@@ -28,6 +27,8 @@ pub struct PtxOrigin<'t> {
     columns: OnceLock<FxHashMap<Line, Vec<(u32, u32)>>>,
     inlined: OnceLock<InlinedCalls>,
     parameters: OnceLock<ParameterNames>,
+    /// The comments that inline assembly begins and ends at, in the order of the text: offset, and whether it begins.
+    assembly: OnceLock<Vec<(u32, bool)>>,
 }
 
 /// File, line and column.
@@ -49,6 +50,7 @@ impl<'t> PtxOrigin<'t> {
             columns: OnceLock::new(),
             inlined: OnceLock::new(),
             parameters: OnceLock::new(),
+            assembly: OnceLock::new(),
         }
     }
 
@@ -151,15 +153,17 @@ impl<'t> PtxOrigin<'t> {
 
     /// True if a place lies between the comments in which nvcc and LLVM put inline assembly.
     fn lies_in_assembly(&self, offset: u32) -> bool {
-        let comments = self.tree.comments();
-        let before = comments.partition_point(|comment| comment.start < offset);
-        let near = comments[..before].iter().rev().take(MAX_ASSEMBLY_COMMENTS);
-        near.map(|comment| self.tree.text(*comment).trim_ascii_end())
-            .find_map(|text| {
+        let marks = self.assembly.get_or_init(|| {
+            let comments = self.tree.comments().iter();
+            let marks = comments.filter_map(|comment| {
+                let text = self.tree.text(*comment).trim_ascii_end();
                 let is_begin = text.ends_with(b"begin inline asm");
-                (is_begin || text.ends_with(b"end inline asm")).then_some(is_begin)
-            })
-            .unwrap_or(false)
+                (is_begin || text.ends_with(b"end inline asm")).then_some((comment.start, is_begin))
+            });
+            marks.collect()
+        });
+        let before = marks.partition_point(|(start, _)| *start < offset);
+        before.checked_sub(1).is_some_and(|last| marks[last].1)
     }
 
     fn location(&self, statement: &Statement) -> Option<&Location> {

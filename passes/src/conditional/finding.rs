@@ -41,3 +41,15 @@ pub struct General {
     /// Values from 0 to this were run.
     pub tried: u64,
 }
+
+/// The collectives for which witnesses are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum SearchScope {
+    /// None.
+    None,
+    /// Those about which nothing is known, where there is no potential finding: for settings that ask for potential findings.
+    Unknown,
+    /// All that may be wrong.
+    All,
+}

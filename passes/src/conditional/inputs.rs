@@ -9,7 +9,7 @@ use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::Site;
 use crate::ir::evaluate::is_interpreted;
 use crate::ir::{
-    AccessKind, BinaryOp, Collective, FunctionId, InstructionId, Op, Register, Space, Special, Value,
+    AccessKind, BinaryOp, Collective, FunctionId, InstructionId, Op, Register, Space, Special, UnaryOp, Value,
 };
 use crate::limits::{MAX_CONDITIONAL_INPUTS, MAX_INPUT_STEPS, MAX_SITE_CLASSES};
 
@@ -108,10 +108,20 @@ impl<T: Ord + Clone> InputClass<T> {
 /// A register, in a function that is called so (innermost first).
 type Asked = (FunctionId, Vec<CallSite>, Register);
 
+/// What an input search follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follow {
+    /// All that a value depends on.
+    Everything,
+    /// The values whose bits it has, in other places perhaps.
+    Bits,
+}
+
 /// Search for the inputs of a kernel.
 #[derive(Clone)]
 pub(super) struct InputSearch<'m> {
     module: &'m ModuleAnalyses<'m>,
+    follow: Follow,
     found: Inputs,
     seen: FxHashSet<Asked>,
     open: Vec<Asked>,
@@ -122,6 +132,7 @@ impl<'m> InputSearch<'m> {
     pub(super) fn new(module: &'m ModuleAnalyses<'m>) -> Self {
         Self {
             module,
+            follow: Follow::Everything,
             found: Inputs::default(),
             seen: FxHashSet::default(),
             open: Vec::new(),
@@ -147,6 +158,26 @@ impl<'m> InputSearch<'m> {
             self.ask(site.function, &site.callers, value);
         }
         self.follow();
+    }
+
+    /// True if a collective's mask has bits of a parameter or of a value from memory. Somebody else has chosen them, and may have
+    /// chosen right.
+    pub(super) fn is_mask_given(module: &'m ModuleAnalyses<'m>, site: &Site) -> bool {
+        let Some(body) = module.module.function(site.function).body.as_ref() else {
+            return false;
+        };
+        let instruction = body.instruction(site.instruction);
+        let mask = body.uses(instruction).first();
+        let Some(&mask) = mask.filter(|_| matches!(instruction.op, Op::Collective(..))) else {
+            return false;
+        };
+        let mut search = Self {
+            follow: Follow::Bits,
+            ..Self::new(module)
+        };
+        search.ask(site.function, &site.callers, mask);
+        search.follow();
+        search.found.len() > 0
     }
 
     /// Adds what the place of an access to memory depends on.
@@ -261,10 +292,17 @@ impl<'m> InputSearch<'m> {
         };
         let instruction = body.instruction(id);
         let uses = body.uses(instruction);
-        if let Some(guard) = instruction.guard {
+        if let Some(guard) = instruction.guard
+            && self.follow == Follow::Everything
+        {
             self.ask(function, callers, Value::Register(guard.register));
         }
         match instruction.op {
+            op if self.follow == Follow::Bits && is_interpreted(op) => {
+                for &value in bits_of(op, uses) {
+                    self.ask(function, callers, value);
+                }
+            }
             op if is_interpreted(op) => {
                 if is_comparison(op) {
                     let constants = uses.iter().filter_map(|value| match value {
@@ -277,7 +315,9 @@ impl<'m> InputSearch<'m> {
                     self.ask(function, callers, value);
                 }
             }
-            Op::Collective(Collective::Vote(_) | Collective::Shuffle(_) | Collective::Match(..), _) => {
+            Op::Collective(Collective::Vote(_) | Collective::Shuffle(_) | Collective::Match(..), _)
+                if self.follow == Follow::Everything =>
+            {
                 if let Some(&value) = uses.get(1) {
                     self.ask(function, callers, value);
                 }
@@ -334,6 +374,28 @@ impl<'m> InputSearch<'m> {
                 bytes,
             });
         }
+    }
+}
+
+/// The operands whose bits the result of an integer operation has.
+fn bits_of(op: Op, uses: &[Value]) -> &[Value] {
+    use BinaryOp::{And, Or, Shl, ShrSigned, ShrUnsigned, Xor};
+    match op {
+        Op::Copy
+        | Op::Convert { .. }
+        | Op::Unary(UnaryOp::Not | UnaryOp::ReverseBits, _)
+        | Op::Binary(And | Or | Xor, _)
+        | Op::Lop3(..)
+        | Op::Pack(..)
+        | Op::Unpack(..)
+        | Op::InsertBits(..) => uses,
+        Op::Binary(Shl | ShrSigned | ShrUnsigned, _) | Op::ExtractBits(..) => {
+            uses.get(..1).unwrap_or_default()
+        }
+        Op::FunnelShift { .. } => uses.get(..2).unwrap_or_default(),
+        // The predicate is the last.
+        Op::Select => uses.get(..2).unwrap_or_default(),
+        _ => &[],
     }
 }
 

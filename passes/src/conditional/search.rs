@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use super::blocks::groups;
-use super::finding::{Conditional, Searched};
+use super::finding::{Conditional, SearchScope, Searched};
 use super::general::generalise;
 use super::inputs::{InputClass, InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
@@ -34,16 +34,19 @@ pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
 /// The same, with witnesses that are as assumed.
 #[must_use]
 pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> Vec<Conditional> {
-    search_module(module, assumptions).findings
+    search_module(module, assumptions, SearchScope::All).findings
 }
 
-/// The same, with the kernels in which the search ended at a limit.
+/// The same for these collectives, with the kernels in which the search ended at a limit.
 #[must_use]
-pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> Searched {
+pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions, scope: SearchScope) -> Searched {
     let mut searched = Searched::default();
     let is_open = |root: &&Root| {
-        !root.is_unknown
-            && (root.has_unknown || !open_sites(root).is_empty() || is_shown_otherwise(module, root))
+        let may_be_wrong = || match scope {
+            SearchScope::None | SearchScope::Unknown => false,
+            SearchScope::All => !open_sites(root).is_empty() || is_shown_otherwise(module, root),
+        };
+        scope != SearchScope::None && !root.is_unknown && (root.has_unknown || may_be_wrong())
     };
     let roots: Vec<&Root> = module.lanes().iter().filter(is_open).collect();
     if roots.is_empty() {
@@ -54,8 +57,11 @@ pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> 
         if module.module.function(root.function).is_kernel()
             && !module.deadline.is_over()
             && let Some(layout) = layouts.of(root.function)
-            && let Some(replay) = Replay::new(module, root.function)
         {
+            let sites = sites_to_try(module, root, &layout, scope);
+            let Some(replay) = Replay::new(module, root.function).filter(|_| !sites.is_empty()) else {
+                continue;
+            };
             let mut search = KernelSearch {
                 module,
                 root,
@@ -65,7 +71,7 @@ pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> 
                 found: Vec::new(),
                 is_cut: Cell::new(false),
             };
-            search.run(sites_to_try(module, root, &layout));
+            search.run(sites);
             generalise(&search.replay, &search.assumed, &mut search.found);
             searched.findings.append(&mut search.found);
             if search.is_cut.get() {
@@ -110,17 +116,26 @@ fn open_sites(root: &Root) -> BTreeSet<Site> {
     potential.cloned().collect()
 }
 
-/// The sites that a witness is searched for.
-fn sites_to_try(module: &ModuleAnalyses<'_>, root: &Root, layout: &LaneLayout<'_>) -> BTreeSet<Site> {
-    if is_shown_otherwise(module, root) {
-        return all_but_definite(root, layout);
-    }
+/// The sites that a witness is searched for: none whose mask somebody else has chosen.
+fn sites_to_try(
+    module: &ModuleAnalyses<'_>,
+    root: &Root,
+    layout: &LaneLayout<'_>,
+    scope: SearchScope,
+) -> BTreeSet<Site> {
     let open = open_sites(root);
-    if open.is_empty() {
-        // Nothing was found as operands are not known: those of any collective about which nothing is certain.
-        return all_but_definite(root, layout);
+    // Nothing was found as operands are not known: those of any collective about which nothing is certain.
+    let is_any = scope == SearchScope::Unknown || is_shown_otherwise(module, root) || open.is_empty();
+    let mut sites = if is_any {
+        all_but_definite(root, layout)
+    } else {
+        open.clone()
+    };
+    if scope == SearchScope::Unknown {
+        sites.retain(|site| !open.contains(site));
     }
-    open
+    sites.retain(|site| !InputSearch::is_mask_given(module, site));
+    sites
 }
 
 /// Adds what decides the branches at which lanes part that are missing at a site.

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::text_cache::TextCache;
+use crate::conditional::SearchScope;
 use crate::deadline::Deadline;
 use crate::image;
 use crate::inventory::HostLaunch;
@@ -38,7 +39,7 @@ impl ShownLaunches {
         deadline: &Deadline,
     ) -> Self {
         let mut members: BTreeMap<Option<String>, BTreeMap<String, Vec<&HostLaunch>>> = BTreeMap::new();
-        let wants_some = settings.wants_conditional(|_| true);
+        let wants_some = settings.search(|_| true) == SearchScope::All;
         let launches = image::host_launches(content, wants_some, &|| deadline.is_over());
         for launch in &launches {
             let kernels = members.entry(launch.member.clone()).or_default();

@@ -49,11 +49,8 @@ fn witnesses_keep_to_what_is_assumed() {
     let (_, text) = check("[assume.forces]\nn = \"% 5\"\n", &option);
     assert!(text.contains("PTX401"), "{text}");
     // Other findings are as they are.
-    let (_, with) = check(
-        "[assume.forces]\nn = \"% 32\"\n",
-        &["-W", "potential", "-A", "conditional"],
-    );
-    assert_eq!(check("", &["-W", "potential", "-A", "conditional"]).1, with);
+    let (_, with) = check("[assume.forces]\nn = \"% 32\"\n", &["-W", "potential"]);
+    assert_eq!(check("", &["-W", "potential"]).1, with);
 }
 
 #[test]

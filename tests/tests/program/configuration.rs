@@ -273,18 +273,18 @@ fn a_code_means_what_is_certain_wherever_it_stands() {
         (
             "\"potential:PTX403\" = \"warning\"",
             &[],
-            &["definite error", "conditional warning"],
+            &["definite error", "potential warning"],
         ),
         (
             "PTX403 = \"error\"\npotential = \"warning\"",
             &[],
-            &["definite error", "conditional warning"],
+            &["definite error", "potential warning"],
         ),
         ("PTX403 = \"allow\"\npotential = \"warning\"", &[], &[]),
         (
             "PTX403 = \"allow\"\n\"potential:PTX403\" = \"warning\"",
             &[],
-            &["conditional warning"],
+            &["potential warning"],
         ),
         ("", &["-W", "PTX403"], &["definite error"]),
         ("", &["-D", "PTX403"], &["definite error"]),
@@ -293,7 +293,7 @@ fn a_code_means_what_is_certain_wherever_it_stands() {
         (
             "",
             &["-F", "potential:PTX403"],
-            &["definite error", "conditional error"],
+            &["definite error", "potential error"],
         ),
         ("", &["-W", "potential", "-A", "PTX403"], &[]),
         (

@@ -60,8 +60,7 @@ Selectors:
   all                the definite findings of every rule
   conditional        the conditional findings of every rule, off by default: a launch is
                      known with which they go wrong
-  potential          the potential findings of every rule, off by default, and with them the
-                     conditional ones
+  potential          the potential findings of every rule, off by default
   potential:PTX401   the potential findings of a rule, or of a family; conditional: likewise
   Of several settings for a finding, the last wins. -W switches findings on, and raises what is
   lower to a warning; only --level PTX401=warning and -A lower a level, and nothing lowers what
