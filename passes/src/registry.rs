@@ -171,6 +171,13 @@ mod tests {
         Check::Module(|_, _| {}),
     );
     static FAMILY: Rule = Rule::new("warp", "w", Family::Device, "mine", Check::Module(|_, _| {}));
+    static CERTAINTY: Rule = Rule::new(
+        "ACME003",
+        "conditional",
+        Family::Device,
+        "mine",
+        Check::Module(|_, _| {}),
+    );
 
     #[test]
     fn a_rule_is_added_once_and_under_names_of_its_own() {
@@ -184,7 +191,14 @@ mod tests {
             registry.clone().with(&TAKEN).err(),
             Some(Refused::Taken("zero-mask"))
         );
-        assert_eq!(registry.with(&FAMILY).err(), Some(Refused::NoName("warp")));
+        assert_eq!(
+            registry.clone().with(&FAMILY).err(),
+            Some(Refused::NoName("warp"))
+        );
+        assert_eq!(
+            registry.with(&CERTAINTY).err(),
+            Some(Refused::NoName("conditional"))
+        );
     }
 
     #[test]

@@ -81,10 +81,10 @@ impl std::fmt::Display for Selector {
 
 impl Selector {
     /// The words that are no rule and no family.
-    pub(crate) const WORDS: [&'static str; 2] = [ALL, POTENTIAL];
+    pub(crate) const WORDS: [&'static str; 3] = [ALL, POTENTIAL, CONDITIONAL];
 
-    /// Reads a code, a name, an alias, a family, a guideline (`G-2.1`), `all` or `potential`; `potential:` before one of the others stands for
-    /// its potential findings alone.
+    /// Reads a code, a name, an alias, a family, a guideline (`G-2.1`), `all`, `potential` or `conditional`; `potential:` or
+    /// `conditional:` before one of the others stands for its potential or conditional findings alone.
     ///
     /// # Errors
     ///
@@ -754,6 +754,7 @@ mod tests {
             ("PTX455", "no guideline (`ptxcheck rules` lists them)"),
             ("PTX041", "did you mean `PTX401`?"),
             ("PTC401", "did you mean `PTX401`?"),
+            ("conditionl", "did you mean `conditional`?"),
         ] {
             let problem = Selector::parse(text).unwrap_err().to_string();
             assert!(problem.contains(wanted), "{problem}");
