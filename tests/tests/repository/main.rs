@@ -1,5 +1,6 @@
 //! Rules about the repository: its layers, its source files, its documentation.
 
+mod guidelines;
 mod layers;
 mod site;
 mod sources;
