@@ -22,7 +22,7 @@ rm -rf "$out"
 mkdir -p "$out"
 cp docs/book.toml "$out"
 cp -r docs/src "$out/src"
-cp tools/ptxcheck/CONFIGURATION.md "$out/src/configuration.md"
+sed 's#](\.\./\.\./docs/src/#](#g' tools/ptxcheck/CONFIGURATION.md >"$out/src/configuration.md"
 mkdir "$out/src/schema"
 cp tools/ptxcheck/schema/*.json passes/report/schema/*.json "$out/src/schema"
 # The page of a tool is what lies beside it; its other files are no pages.
