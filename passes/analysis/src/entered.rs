@@ -16,6 +16,7 @@ use crate::function::Analyses;
 use crate::limits::{MAX_DECIDED_STEPS, MAX_DECIDED_USES, MAX_SETTLE_ROUNDS};
 use crate::shared::Shared;
 use ptxcheck_ir::evaluate::{absorbed, evaluate, evaluate_result, is_interpreted, may_absorb, ones};
+use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
     BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Logic, Op, Register, Value, registers,
 };
@@ -172,20 +173,20 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// The blocks that control comes to from one, going into `end` and no further.
+    /// The blocks that control reaches from one without a step beyond `end`, which is left out.
     fn reached(&self, from: BlockId, end: Option<BlockId>) -> Vec<bool> {
-        let mut seen = vec![false; self.body.blocks.len()];
-        let mut open = vec![from];
-        while let Some(block) = open.pop() {
-            if Some(block) == end || std::mem::replace(&mut seen[block.index()], true) {
-                continue;
+        let next = |block| {
+            if Some(block) == end {
+                &[]
+            } else {
+                self.successors(block).0
             }
-            match self.next(block) {
-                Some(next) => open.extend(next),
-                None => open.extend_from_slice(self.body.successors(block)),
-            }
+        };
+        let mut past = reached(self.body, [from], next);
+        if let Some(end) = end.and_then(|end| past.get_mut(end.index())) {
+            *end = false;
         }
-        seen
+        past
     }
 
     /// The blocks that control reaches from the entry.
@@ -194,26 +195,23 @@ impl<'a> Entered<'a> {
     }
 
     /// The blocks that control may go to from the end of a block, and true if it may leave the function there.
-    pub(crate) fn successors(&self, block: BlockId) -> (Vec<BlockId>, bool) {
-        match self.next(block) {
-            Some(next) => (next.into_iter().collect(), next.is_none()),
-            None => (self.body.successors(block).to_vec(), self.may_leave(block)),
-        }
+    pub(crate) fn successors(&self, block: BlockId) -> (&[BlockId], bool) {
+        let next = self.next(block).unwrap_or_else(|| self.body.successors(block));
+        (next, self.may_leave(block))
     }
 
-    /// The only successor that control takes from a block, if that is known: `Some(None)` if it leaves the function.
-    fn next(&self, block: BlockId) -> Option<Option<BlockId>> {
+    /// The only successor that control takes from a block, if that is known: none if it leaves the function.
+    fn next(&self, block: BlockId) -> Option<&[BlockId]> {
         let successors = self.body.successors(block);
         let last = self.body.terminator(block);
         match (last.map(|last| (last.op, last.guard)), successors) {
-            (Some((Op::Branch, Some(guard))), &[taken, other]) => {
-                Some(Some(if self.holds(guard)? { taken } else { other }))
+            (Some((Op::Branch, Some(guard))), [_, _]) => {
+                Some(taken(self.body, block, Some(self.holds(guard)?)))
             }
-            (Some((Op::Return | Op::Exit | Op::Trap, Some(guard))), &[next]) => {
-                Some((!self.holds(guard)?).then_some(next))
+            (Some((Op::Return | Op::Exit | Op::Trap, Some(guard))), [_]) => {
+                Some(if self.holds(guard)? { &[] } else { successors })
             }
-            (_, &[]) => Some(None),
-            (None | Some((Op::Branch, None)), &[next]) => Some(Some(next)),
+            (_, []) | (None | Some((Op::Branch, None)), [_]) => Some(successors),
             _ => None,
         }
     }
@@ -221,7 +219,7 @@ impl<'a> Entered<'a> {
     /// True if control may leave the function at the end of a block.
     fn may_leave(&self, block: BlockId) -> bool {
         match self.next(block) {
-            Some(next) => next.is_none(),
+            Some(next) => next.is_empty(),
             None => self.body.terminator(block).is_some_and(may_end),
         }
     }

@@ -18,6 +18,7 @@ use crate::low_bits::LowBits;
 use crate::reached;
 use crate::shared::Shared;
 use crate::slots::Effect;
+use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
     Access, AccessKind, Asynchronous, BinaryOp, BlockId, Body, Function, FunctionId, InstructionId, Op,
     Register, Space, SymbolId, SymbolKind, Value,
@@ -212,21 +213,10 @@ impl<'a, 'm> Search<'a, 'm> {
     }
 
     fn reached(&mut self) -> Vec<bool> {
-        let mut is_reached = vec![false; self.body.blocks.len()];
-        let mut open: Vec<BlockId> = is_reached.first().map(|_| BlockId::new(0)).into_iter().collect();
-        while let Some(block) = open.pop() {
-            if std::mem::replace(&mut is_reached[block.index()], true) {
-                continue;
-            }
-            let successors = self.body.successors(block);
-            match (self.decided(block), successors) {
-                (Some(takes_first), &[first, second]) => {
-                    open.push(if takes_first { first } else { second });
-                }
-                _ => open.extend(successors),
-            }
-        }
-        is_reached
+        let body = self.body;
+        reached(body, [BlockId::new(0)], |block| {
+            taken(body, block, self.decided(block))
+        })
     }
 
     /// True if the branch at the end of a block certainly goes to its first successor, false if to its second.

@@ -15,6 +15,7 @@ use super::constants::{Arguments, Constants};
 use super::ranges;
 use crate::function::Analyses;
 use crate::shared::Shared;
+use ptxcheck_ir::paths;
 use ptxcheck_ir::{
     BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value, never_holds,
 };
@@ -42,22 +43,9 @@ pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, precision: Consta
     .into_iter()
     .map(|(id, is_taken)| (body.block_of(id), is_taken))
     .collect();
-    let mut is_reached = vec![false; body.blocks.len()];
-    let mut open: Vec<BlockId> = (!body.blocks.is_empty())
-        .then(|| BlockId::new(0))
-        .into_iter()
-        .collect();
-    while let Some(block) = open.pop() {
-        if std::mem::replace(&mut is_reached[block.index()], true) {
-            continue;
-        }
-        let successors = body.successors(block);
-        match (decided.get(&block), successors) {
-            (Some(&takes_first), &[first, second]) => open.push(if takes_first { first } else { second }),
-            _ => open.extend(successors),
-        }
-    }
-    is_reached
+    paths::reached(body, [BlockId::new(0)], |block| {
+        paths::taken(body, block, decided.get(&block).copied())
+    })
 }
 
 /// The instructions that their guards keep from ever being executed, in the order of the input.

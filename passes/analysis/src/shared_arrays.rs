@@ -14,6 +14,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
     AccessKind, BinaryOp, BlockId, Body, Callee, Collective, FunctionId, InstructionId, Op, Register,
     Special, SymbolId, Value,
@@ -129,7 +130,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             used.reads &= near;
             used.writes &= near;
         }
-        let paths = Paths::new(self, body, analyses, &taint);
+        let paths = ArrayPaths::new(self, body, analyses, &taint);
         for &first in &uses {
             for &second in uses.iter().filter(|second| second.at != first.at) {
                 if let Some((one, other)) = self.conflict_between(&paths, first, second, &uses) {
@@ -143,7 +144,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     /// The arrays of a use and of a later one, if the two conflict.
     fn conflict_between(
         &self,
-        paths: &Paths<'_, '_>,
+        paths: &ArrayPaths<'_, '_>,
         first: Use,
         second: Use,
         uses: &[Use],
@@ -425,7 +426,7 @@ const fn is_barrier(op: Op) -> bool {
 }
 
 /// The paths through a body.
-struct Paths<'f, 'b> {
+struct ArrayPaths<'f, 'b> {
     body: &'f Body<'b>,
     analyses: &'f Analyses<'b>,
     /// For each instruction: true if all threads wait there.
@@ -434,7 +435,7 @@ struct Paths<'f, 'b> {
     diverges: Vec<bool>,
 }
 
-impl<'f, 'b> Paths<'f, 'b> {
+impl<'f, 'b> ArrayPaths<'f, 'b> {
     fn new(
         uses: &ArrayUses<'_, '_>,
         body: &'f Body<'b>,
@@ -459,29 +460,12 @@ impl<'f, 'b> Paths<'f, 'b> {
 
     /// True if a path leads from one instruction to another; `without_barrier`: past no barrier.
     fn reaches(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
-        let is_free = |range: std::ops::Range<usize>| !without_barrier || !self.waits[range].contains(&true);
-        let range = |block: BlockId| self.body.blocks[block.index()].instructions.range();
-        let (start, end) = (self.body.block_of(from), self.body.block_of(to));
-        if start == end && from < to && is_free(from.index()..to.index()) {
-            return true;
+        let paths = Paths::new(self.body);
+        if without_barrier {
+            paths.without_marked(&self.waits).lead(from, to)
+        } else {
+            paths.lead(from, to)
         }
-        let mut seen = vec![false; self.body.blocks.len()];
-        let mut open = Vec::new();
-        if is_free(from.index()..range(start).end) {
-            open.extend_from_slice(self.body.successors(start));
-        }
-        while let Some(block) = open.pop() {
-            if std::mem::replace(&mut seen[block.index()], true) {
-                continue;
-            }
-            if block == end && is_free(range(block).start..to.index()) {
-                return true;
-            }
-            if is_free(range(block)) {
-                open.extend_from_slice(self.body.successors(block));
-            }
-        }
-        false
     }
 
     /// True if one of two instructions is on every path through the other, loops and branches of threads aside.
@@ -500,27 +484,12 @@ impl<'f, 'b> Paths<'f, 'b> {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         let mut block = self.body.block_of(at);
         while let Some(above) = dominators.immediate(block).filter(|&above| above != block) {
-            let is_loop = || self.leads(block, above);
+            let is_loop = || Paths::new(self.body).lead_between(block, above);
             if !post.dominates(block, above) && !self.diverges[above.index()] && !is_loop() {
                 break;
             }
             block = above;
         }
         block
-    }
-
-    /// True if a path leads from the end of one block to another.
-    fn leads(&self, from: BlockId, to: BlockId) -> bool {
-        let mut seen = vec![false; self.body.blocks.len()];
-        let mut open = self.body.successors(from).to_vec();
-        while let Some(block) = open.pop() {
-            if block == to {
-                return true;
-            }
-            if !std::mem::replace(&mut seen[block.index()], true) {
-                open.extend_from_slice(self.body.successors(block));
-            }
-        }
-        false
     }
 }

@@ -13,7 +13,7 @@
 //! LLVM become copies on their edges.
 //!
 //! This crate knows no syntax: a module leads back to its text by its [`Origin`], which the front end implements. It knows no
-//! analysis either, but for what front ends ask themselves ([`mod@cfg`], [`evaluate`], [`settle()`]). [`facts`] and [`places`] are what
+//! analysis either, but for what front ends ask themselves ([`mod@cfg`], [`paths`], [`evaluate`], [`settle()`]). [`facts`] and [`places`] are what
 //! modules and images have in common: what they declare, and where. Spans ([`Span`]), positions and syntax errors are the
 //! parser's, since a tree and the module that it becomes speak of the same text.
 //!
@@ -54,6 +54,7 @@ mod listed;
 mod module;
 mod op;
 pub mod params;
+pub mod paths;
 pub mod places;
 mod settle;
 mod symbol;

@@ -123,7 +123,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         if count > MAX_ASKED_STEPS {
             return false;
         }
-        let next: Vec<(Vec<BlockId>, bool)> = (0..count)
+        let next: Vec<(&[BlockId], bool)> = (0..count)
             .map(|block| entered.successors(BlockId::new(block)))
             .collect();
         let is_free: Vec<bool> = (0..count)

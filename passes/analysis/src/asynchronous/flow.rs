@@ -6,7 +6,8 @@
 //! a → b      in some function, a way of at least one step leads from a place of a to one of b
 //! ```
 
-use ptxcheck_ir::{BlockId, Body, FunctionId, InstructionId};
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{FunctionId, InstructionId};
 use rustc_hash::FxHashSet;
 
 use super::kernel::AsyncKernel;
@@ -49,7 +50,7 @@ impl<'a, 'm> Flow<'a, 'm> {
                 let ends = self.places(id, to, &holds_to);
                 starts
                     .iter()
-                    .any(|&start| ends.iter().any(|&end| leads_in(body, start, end)))
+                    .any(|&start| ends.iter().any(|&end| Paths::new(body).lead(start, end)))
             })
         })
     }
@@ -83,7 +84,7 @@ impl<'a, 'm> Flow<'a, 'm> {
                         && starts.iter().any(|&start| {
                             start != middle
                                 && !analyses.is_before(middle, start)
-                                && leads_in(body, start, middle)
+                                && Paths::new(body).lead(start, middle)
                         })
                 })
             })
@@ -104,7 +105,7 @@ impl<'a, 'm> Flow<'a, 'm> {
             let Some(body) = &self.module.module.function(call.caller).body else {
                 return true;
             };
-            if !seen.insert(function) || leads_in(body, call.instruction, call.instruction) {
+            if !seen.insert(function) || Paths::new(body).lead(call.instruction, call.instruction) {
                 return true;
             }
             function = call.caller;
@@ -142,23 +143,4 @@ impl<'a, 'm> Flow<'a, 'm> {
         }
         places
     }
-}
-
-/// True if a way leads from behind one instruction of a body to another, or to itself again.
-fn leads_in(body: &Body<'_>, from: InstructionId, to: InstructionId) -> bool {
-    let (start, end) = (body.block_of(from), body.block_of(to));
-    if start == end && from < to {
-        return true;
-    }
-    let mut seen = FxHashSet::default();
-    let mut open: Vec<BlockId> = body.successors(start).to_vec();
-    while let Some(block) = open.pop() {
-        if block == end {
-            return true;
-        }
-        if seen.insert(block) {
-            open.extend(body.successors(block));
-        }
-    }
-    false
 }

@@ -8,10 +8,8 @@
 //!
 //! Addresses wrap at 32 or 64 bits; a distance that does not is what the program means.
 
-use ptxcheck_ir::{
-    BinaryOp, BlockId, Body, FunctionId, InstructionId, Op, Register, Special, SymbolId, Value,
-};
-use rustc_hash::FxHashSet;
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{BinaryOp, Body, FunctionId, InstructionId, Op, Register, Special, SymbolId, Value};
 
 use super::handed::{handed_on, keeps_address};
 use super::view::View;
@@ -304,36 +302,8 @@ pub fn constant_place(module: &Shared<'_>, id: FunctionId, access: InstructionId
     AddressSum::of(&View::any(module, id)?, access)?.place()
 }
 
-/// True if a way leads from behind an instruction to another that does not pass a third one in between.
+/// True if a path leads from after an instruction to another that does not pass a third one in between.
 #[must_use]
 pub fn leads(body: &Body<'_>, from: InstructionId, to: InstructionId, without: InstructionId) -> bool {
-    let (start, end, avoided) = (body.block_of(from), body.block_of(to), body.block_of(without));
-    // Within a block, from behind `from` or from its begin on.
-    let reaches_end = |begin: Option<InstructionId>| {
-        let is_behind = |id: InstructionId| begin.is_none_or(|begin| begin < id);
-        is_behind(to) && !(avoided == end && without < to && is_behind(without))
-    };
-    let passes = |block: BlockId, begin: Option<InstructionId>| {
-        !(block == avoided && begin.is_none_or(|begin| begin < without))
-    };
-    if start == end && reaches_end(Some(from)) {
-        return true;
-    }
-    if !passes(start, Some(from)) {
-        return false;
-    }
-    let mut seen = FxHashSet::default();
-    let mut open: Vec<BlockId> = body.successors(start).to_vec();
-    while let Some(block) = open.pop() {
-        if !seen.insert(block) {
-            continue;
-        }
-        if block == end && reaches_end(None) {
-            return true;
-        }
-        if passes(block, None) {
-            open.extend(body.successors(block));
-        }
-    }
-    false
+    Paths::new(body).without(without).lead(from, to)
 }

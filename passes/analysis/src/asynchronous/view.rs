@@ -9,6 +9,7 @@
 //! Every block has a thread (0, 0, 0). Others are looked at where the code compares the number with a constant: code behind such a
 //! comparison is executed by that thread or by nobody.
 
+use ptxcheck_ir::paths::{Paths, taken};
 use ptxcheck_ir::{
     BinaryOp, BlockId, Body, Collective, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op,
     Register, Special, UnaryOp, Value,
@@ -129,12 +130,7 @@ impl<'a, 'm> View<'a, 'm> {
     /// The blocks that may follow on a block.
     #[must_use]
     pub fn successors(&self, block: BlockId) -> &'a [BlockId] {
-        let all = self.body.successors(block);
-        match (self.taken.get(block.index()), all) {
-            (Some(Some(true)), [first, _]) => std::slice::from_ref(first),
-            (Some(Some(false)), [_, second]) => std::slice::from_ref(second),
-            _ => all,
-        }
+        taken(self.body, block, self.taken.get(block.index()).copied().flatten())
     }
 
     /// True if an instruction that is come to is executed, false if its guard keeps it from that; `None` where it is not known.
@@ -245,24 +241,14 @@ impl<'a, 'm> View<'a, 'm> {
         }
     }
 
-    /// True if a way leads from the begin of some blocks to an instruction that does not pass another one.
+    /// True if a path leads from the start of some blocks to an instruction that does not pass another one.
     fn reaches(&self, from: &[BlockId], to: InstructionId, without: Option<InstructionId>) -> bool {
-        let (avoided, end) = (without.map(|id| self.body.block_of(id)), self.body.block_of(to));
-        let mut seen = vec![false; self.body.blocks.len()];
-        let mut open = from.to_vec();
-        while let Some(next) = open.pop() {
-            if next.index() >= seen.len() || std::mem::replace(&mut seen[next.index()], true) {
-                continue;
-            }
-            let is_avoided = avoided == Some(next);
-            if next == end && !(is_avoided && without.is_some_and(|without| without < to)) {
-                return true;
-            }
-            if !is_avoided {
-                open.extend(self.successors(next));
-            }
+        let next = |block| self.successors(block);
+        let paths = Paths::new(self.body).along(&next);
+        match without {
+            Some(without) => paths.without(without).lead_from(from, to),
+            None => paths.lead_from(from, to),
         }
-        false
     }
 }
 
