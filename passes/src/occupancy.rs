@@ -3,8 +3,7 @@
 //! CUDA Programming Guide, Compute Capabilities; the rules are those of the toolkit's occupancy calculation
 //! (`cuda_occupancy.h` of CUDA 13.5), with which the results agree.
 
-/// Lanes of a warp.
-const WARP: u32 = 32;
+use crate::ir::WARP;
 
 /// Most threads of a block.
 const MAX_BLOCK: u32 = 1024;

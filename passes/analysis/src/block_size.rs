@@ -10,19 +10,16 @@
 
 use std::sync::{Arc, PoisonError};
 
-use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value};
+use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value, WARP};
 
 use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::shared::Shared;
-use crate::threads::{self, Threads};
+use crate::threads::Threads;
 
 /// Steps of loops over the threads of a block are multiples of this.
 const LEAST_STEP: u32 = 16;
-
-/// Lanes of a warp.
-const WARP: u32 = threads::WARP as u32;
 
 /// The tests of the number of a thread against a constant that a kernel makes: in order, each number of threads `k` once. Those against
 /// multiples of 32 are left out: they tell warps apart, and no more than that is known of the block.

@@ -141,6 +141,12 @@ impl<'a> Analyses<'a> {
         self.is_before(store, load).then_some(store)
     }
 
+    /// True if an instruction loads from a slot, a part of the stack whose address is followed.
+    #[must_use]
+    pub fn loads_slot(&self, load: InstructionId) -> bool {
+        self.loaded_slot(load, self.body().instruction(load)).is_some()
+    }
+
     /// The value that a load finds where one store alone writes what it reads, before it: that of [`Self::store_for`].
     #[must_use]
     pub fn stored_for(&self, load: InstructionId) -> Option<Value> {

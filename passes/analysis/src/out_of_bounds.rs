@@ -21,7 +21,7 @@ use std::sync::Arc;
 use ptxcheck_common::externs;
 use ptxcheck_ir::{
     Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, MemberMask, Op, Space, Special,
-    SymbolId, Value,
+    SymbolId, Value, WARP,
 };
 
 use crate::block_size;
@@ -33,7 +33,7 @@ use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
-use crate::threads::{self, Start, Threads};
+use crate::threads::{Start, Threads};
 
 /// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
@@ -281,9 +281,6 @@ impl<'a, 'm> Kernel<'a, 'm> {
             .any(|&at| dominators.dominates(at, block) || post.dominates(at, block))
     }
 }
-
-/// Lanes of a warp.
-const WARP: u32 = threads::WARP as u32;
 
 /// The blocks with a collective that no guard keeps from being executed and that names all lanes.
 fn full_collectives(threads: &Threads<'_, '_>) -> Vec<BlockId> {

@@ -28,7 +28,7 @@ pub(crate) enum Elected {
 }
 
 /// Lanes of a warp.
-pub(crate) const WARP: usize = 32;
+const WARP: usize = ptxcheck_ir::WARP as usize;
 
 /// All lanes of a warp.
 pub(crate) const LANES: [u32; WARP] = {

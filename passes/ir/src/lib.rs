@@ -78,6 +78,6 @@ pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};
 
 pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Rare,
-    Semantics, Shuffle, Space, Special, UnaryOp, Vote,
+    Semantics, Shuffle, Space, Special, UnaryOp, Vote, WARP,
 };
 pub use verify::{Unsound, verify};

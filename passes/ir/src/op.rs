@@ -4,6 +4,9 @@ use super::asynchronous::Scope;
 use super::index::{CallId, InstructionId};
 use bitflags::bitflags;
 
+/// Threads of a warp (PTX ISA, `WARP_SZ`, 32 on all targets).
+pub const WARP: u32 = 32;
+
 /// A memory an address points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {

@@ -3,7 +3,7 @@
 use crate::limits::MAX_THREADS;
 
 /// Lanes of a warp.
-pub const WARP: usize = 32;
+pub const WARP: usize = ptxcheck_ir::WARP as usize;
 
 /// The warps of the block that run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -331,7 +331,7 @@ impl<'m> InputSearch<'m> {
                         let offset = first.saturating_add(piece.saturating_mul(bytes.into()));
                         self.param(function, callers, (number, offset), bytes);
                     }
-                } else if access.space == Space::Local {
+                } else if access.space == Space::Local || module.function(function).loads_slot(id) {
                     if let Some(value) = module.function(function).stored_for(id) {
                         self.ask(function, callers, value);
                     }

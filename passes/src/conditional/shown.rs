@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use crate::analysis::lanes::{LaneLayout, Launch, Root, ShapeSource, Site};
 use crate::analysis::launches::Shape;
 use crate::analysis::{Certainty, ModuleAnalyses};
-use crate::ir::FunctionId;
+use crate::ir::{FunctionId, WARP};
 use crate::launches::ShownKernel;
-
-/// Threads of a warp.
-const WARP: u32 = ptxcheck_machine::WARP as u32;
 
 /// The launches of a kernel that compiled host code at hand shows, unless its blocks are stated.
 pub(super) fn shown<'m>(

@@ -28,8 +28,8 @@ enum Group {
     Warp,
 }
 
-/// Threads in a warp.
-const WARP: i64 = 32;
+/// Threads in a warp, for remainders of constants.
+const WARP: i64 = ptxcheck_ir::WARP as i64;
 
 /// True if the threads of a group reach an instruction of a kernel alike.
 #[must_use]

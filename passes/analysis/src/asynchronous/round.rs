@@ -7,6 +7,7 @@
 //! ```
 
 use ptxcheck_ir::evaluate::{evaluate_result, is_interpreted, ones};
+use ptxcheck_ir::paths::reached;
 use ptxcheck_ir::{BlockId, InstructionId, Op, Register, Value};
 
 use super::view::View;
@@ -23,16 +24,11 @@ pub(super) struct Around {
 #[must_use]
 pub(super) fn loops(view: &View<'_, '_>) -> Vec<Around> {
     let count = view.body.blocks.len();
+    let is_reached = reached(view.body, [BlockId::new(0)], |block| view.successors(block));
     let mut predecessors: Vec<Vec<BlockId>> = vec![Vec::new(); count];
-    let mut is_reached = vec![false; count];
-    let mut open = vec![BlockId::new(0)];
-    while let Some(block) = open.pop() {
-        if block.index() >= count || std::mem::replace(&mut is_reached[block.index()], true) {
-            continue;
-        }
-        for &next in view.successors(block) {
+    for block in (0..count).filter(|&block| is_reached[block]).map(BlockId::new) {
+        for next in view.successors(block) {
             predecessors[next.index()].push(block);
-            open.push(next);
         }
     }
     let dominators = view.analyses.dominators();
@@ -45,16 +41,15 @@ pub(super) fn loops(view: &View<'_, '_>) -> Vec<Around> {
         if latches.is_empty() || found.len() == MAX_ASYNC_LOOPS {
             continue;
         }
-        let mut is_inside = vec![false; count];
-        is_inside[header.index()] = true;
-        let mut blocks = vec![header];
-        let mut open = latches;
-        while let Some(block) = open.pop() {
-            if !std::mem::replace(&mut is_inside[block.index()], true) {
-                blocks.push(block);
-                open.extend(&predecessors[block.index()]);
+        let is_inside = reached(view.body, latches, |block| {
+            if block == header {
+                &[]
+            } else {
+                &predecessors[block.index()]
             }
-        }
+        });
+        let others = (0..count).filter(|&block| is_inside[block] && block != header.index());
+        let blocks = std::iter::once(header).chain(others.map(BlockId::new)).collect();
         found.push(Around { blocks });
     }
     found

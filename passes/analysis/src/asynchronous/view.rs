@@ -12,7 +12,7 @@
 use ptxcheck_ir::paths::{Paths, taken};
 use ptxcheck_ir::{
     BinaryOp, BlockId, Body, Collective, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op,
-    Register, Special, UnaryOp, Value,
+    Register, Special, UnaryOp, Value, WARP,
 };
 
 use crate::function::Analyses;
@@ -20,9 +20,6 @@ use crate::launches::MAX_BLOCK_THREADS;
 use crate::ranges;
 use crate::shared::Shared;
 use crate::threads::{Elected, Threads};
-
-/// Threads in a warp.
-const WARP: u32 = 32;
 
 /// Most threads of a body that are looked at by themselves.
 const MAX_VIEWS: usize = 4;

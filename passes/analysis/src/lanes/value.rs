@@ -33,7 +33,7 @@ pub type Lanes = u32;
 pub(super) const ALL: Lanes = u32::MAX;
 
 /// Lanes of a warp.
-pub(super) const WARP: usize = 32;
+pub(super) const WARP: usize = ptxcheck_ir::WARP as usize;
 
 /// The lanes in a set.
 pub(super) fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {

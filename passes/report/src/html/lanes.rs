@@ -2,9 +2,7 @@
 
 use maud::{Markup, html};
 use ptxcheck_passes::finding::{Finding, Value};
-
-/// The lanes of a warp.
-const LANES: u32 = 32;
+use ptxcheck_passes::ir::WARP;
 
 /// A set of lanes that is not known, or a bit for each.
 type Lanes = Option<u32>;
@@ -21,7 +19,7 @@ pub(super) fn figure(finding: &Finding) -> Option<Markup> {
         figure.lanes {
             figcaption { (caption(named, here, wrong)) }
             ol aria-hidden="true" {
-                @for lane in 0..LANES { (cell(lane, named, here, wrong)) }
+                @for lane in 0..WARP { (cell(lane, named, here, wrong)) }
             }
             p.legend aria-hidden="true" {
                 @if named.is_some() && here.is_some() {
@@ -40,7 +38,7 @@ fn lanes(value: Option<&Value>) -> Lanes {
     let Some(Value::Numbers(numbers)) = value else {
         return None;
     };
-    let lanes = numbers.iter().filter(|number| **number < u64::from(LANES));
+    let lanes = numbers.iter().filter(|number| **number < u64::from(WARP));
     Some(lanes.fold(0, |set, number| set | 1 << number))
 }
 
@@ -81,7 +79,7 @@ fn caption(named: Lanes, here: Lanes, wrong: u32) -> String {
 fn ranges(lanes: u32) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut lane = 0;
-    while lane < LANES {
+    while lane < WARP {
         let run = (lanes >> lane).trailing_ones();
         match run {
             0 => {}
@@ -92,7 +90,7 @@ fn ranges(lanes: u32) -> String {
     }
     match (lanes.count_ones(), parts.split_last()) {
         (0, _) | (_, None) => "no lane".to_owned(),
-        (LANES, _) => "all lanes".to_owned(),
+        (WARP, _) => "all lanes".to_owned(),
         (1, Some((only, _))) => format!("lane {only}"),
         (_, Some((last, []))) => format!("lanes {last}"),
         (_, Some((last, others))) => format!("lanes {} and {last}", others.join(", ")),

@@ -60,13 +60,18 @@ impl World for Parameters {
     }
 }
 
+/// Largest file that is run, in bytes: the compilers' debug builds repeat themselves.
+const MAX_BYTES: u64 = 64 * 1024;
+
 pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).expect("the corpus is there");
     for entry in entries {
         let path = entry.expect("it can be read").path();
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+        } else if path.extension().is_some_and(|extension| extension == "ptx")
+            && path.metadata().is_ok_and(|metadata| metadata.len() <= MAX_BYTES)
+        {
             found.push(path);
         }
     }
