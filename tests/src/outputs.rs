@@ -1,7 +1,7 @@
 //! What compilers make of the CUDA sources of the corpus: committed, each with a key of what it was made from.
 //!
 //! `corpus/outputs.tsv` has a row for each file: its path below `corpus/`, its key, a digest of its content, and the command as a user
-//! of an installed compiler would type it. A test that reads an output asks [`Output::read`], which refuses one that is stale.
+//! of an installed compiler would type it. A test that reads an output asks [`Outputs::problem`] first, which names one that is stale.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
