@@ -43,7 +43,8 @@ live: toolchain build ## Compiles the CUDA sources of the corpus for all targets
 
 # ARGS: `--all`, or words of the names of sources.
 outputs: toolchain ## Compiles the CUDA sources whose committed outputs are not up to date
-	$(CARGO) run --quiet --workspace $(FEATURES) --locked --bin outputs -- $(ARGS)
+	$(CARGO) build --quiet --workspace $(FEATURES) --locked --bin outputs
+	"$${CARGO_TARGET_DIR:-target}/debug/outputs" $(ARGS)
 
 # LLVM IR is an input where LLVM 22 is to be had, and MLIR where MLIR 22 is. Elsewhere everything but that is built and tested.
 WITHOUT_LLVM = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)

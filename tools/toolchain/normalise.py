@@ -5,7 +5,8 @@ usage: normalise.py [--cut-debug] FILE FROM=TO...
 * In the text (`.file` names and comments), each path FROM becomes TO.
 * In the `.b8` bytes of DWARF sections, a FROM with an absolute TO is replaced by TO, padded with slashes to the same
   length, because offsets count the bytes.
-* The hash in nvcc's `_INTERNAL_<hash>_` names, which depends on the directory, becomes zeros, in both places.
+* The hashes in nvcc's `_INTERNAL_<hash>_` and `_GLOBAL__N__<hash>_` names, which depend on the directory and on the run, become zeros, in both
+  places.
 * --cut-debug removes the DWARF sections, and `debug` from `.target`, because ptxas refuses the one without the other.
 """
 
@@ -14,8 +15,8 @@ import sys
 
 SECTION = re.compile(r"^\t\.section\t\.debug_\w+\s*\{(?:\s*\}|.*?^\t\})\n?", re.M | re.S)
 DATA = re.compile(r"^(\s*\.b8\s+)(\d[\d, ]*\d|\d)\s*(?://.*)?$|^\s*\.(?:b16|b32|b64|section)\b.*$", re.M)
-HASH = re.compile(r"_INTERNAL_[0-9a-f]{8}_")
-HASH_BYTES = re.compile(rb"(?<=_INTERNAL_)[0-9a-f]{8}(?=_)")
+HASH = re.compile(r"(?<=_INTERNAL_)[0-9a-f]{8}(?=_)|(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
+HASH_BYTES = re.compile(HASH.pattern.encode())
 
 
 def replace_in_dwarf(dwarf, absolute):
@@ -60,7 +61,7 @@ def main(argv):
     if cut:
         text = SECTION.sub("", text)
         text = re.sub(r"^(\.target .*), debug$", r"\1", text, flags=re.M)
-    text = HASH.sub("_INTERNAL_00000000_", text)
+    text = HASH.sub("00000000", text)
     for old, new in pairs:
         text = text.replace(old, new)
     absolute = [(old, new) for old, new in pairs if new.startswith("/") and len(new) <= len(old)]
