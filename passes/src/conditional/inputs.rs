@@ -108,6 +108,17 @@ impl<T: Ord + Clone> InputClass<T> {
 /// A register, in a function that is called so (innermost first).
 type Asked = (FunctionId, Vec<CallSite>, Register);
 
+/// The origin of a member mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MaskOrigin {
+    /// Constants alone.
+    Constant,
+    /// It has bits of a parameter or of a value from memory. Somebody else has chosen them, and may have chosen right.
+    Given,
+    /// It is computed: from thread numbers, comparisons, votes.
+    Computed,
+}
+
 /// What an input search follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follow {
@@ -122,6 +133,8 @@ enum Follow {
 pub(super) struct InputSearch<'m> {
     module: &'m ModuleAnalyses<'m>,
     follow: Follow,
+    /// Some of the bits are computed: by arithmetic, a comparison, a vote.
+    is_computed: bool,
     found: Inputs,
     seen: FxHashSet<Asked>,
     open: Vec<Asked>,
@@ -133,6 +146,7 @@ impl<'m> InputSearch<'m> {
         Self {
             module,
             follow: Follow::Everything,
+            is_computed: false,
             found: Inputs::default(),
             seen: FxHashSet::default(),
             open: Vec::new(),
@@ -160,24 +174,27 @@ impl<'m> InputSearch<'m> {
         self.follow();
     }
 
-    /// True if a collective's mask has bits of a parameter or of a value from memory. Somebody else has chosen them, and may have
-    /// chosen right.
-    pub(super) fn is_mask_given(module: &'m ModuleAnalyses<'m>, site: &Site) -> bool {
-        let Some(body) = module.module.function(site.function).body.as_ref() else {
-            return false;
-        };
+    /// The origin of a collective's mask; `None` for other instructions.
+    pub(super) fn mask_origin(module: &'m ModuleAnalyses<'m>, site: &Site) -> Option<MaskOrigin> {
+        let body = module.module.function(site.function).body.as_ref()?;
         let instruction = body.instruction(site.instruction);
-        let mask = body.uses(instruction).first();
-        let Some(&mask) = mask.filter(|_| matches!(instruction.op, Op::Collective(..))) else {
-            return false;
-        };
+        let &mask = body.uses(instruction).first()?;
+        if !matches!(instruction.op, Op::Collective(..)) {
+            return None;
+        }
         let mut search = Self {
             follow: Follow::Bits,
             ..Self::new(module)
         };
         search.ask(site.function, &site.callers, mask);
         search.follow();
-        search.found.len() > 0
+        Some(if search.found.len() > 0 {
+            MaskOrigin::Given
+        } else if search.is_computed {
+            MaskOrigin::Computed
+        } else {
+            MaskOrigin::Constant
+        })
     }
 
     /// Adds what the place of an access to memory depends on.
@@ -299,7 +316,9 @@ impl<'m> InputSearch<'m> {
         }
         match instruction.op {
             op if self.follow == Follow::Bits && is_interpreted(op) => {
-                for &value in bits_of(op, uses) {
+                let bits = bits_of(op, uses);
+                self.is_computed |= bits.is_empty() || op == Op::Select;
+                for &value in bits {
                     self.ask(function, callers, value);
                 }
             }
@@ -343,7 +362,7 @@ impl<'m> InputSearch<'m> {
                     });
                 }
             }
-            _ => {}
+            _ => self.is_computed = true,
         }
     }
 

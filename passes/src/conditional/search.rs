@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::blocks::groups;
 use super::finding::{Conditional, SearchScope, Searched};
 use super::general::generalise;
-use super::inputs::{InputClass, InputSearch, Inputs};
+use super::inputs::{InputClass, InputSearch, Inputs, MaskOrigin};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
 use super::shorten::smallest;
@@ -132,9 +132,12 @@ fn sites_to_try(
         open.clone()
     };
     if scope == SearchScope::Unknown {
-        sites.retain(|site| !open.contains(site));
+        // With a constant mask, what is wrong is potential, or known.
+        let is_computed = |site: &Site| InputSearch::mask_origin(module, site) == Some(MaskOrigin::Computed);
+        sites.retain(|site| !open.contains(site) && is_computed(site));
+    } else {
+        sites.retain(|site| InputSearch::mask_origin(module, site) != Some(MaskOrigin::Given));
     }
-    sites.retain(|site| !InputSearch::is_mask_given(module, site));
     sites
 }
 
