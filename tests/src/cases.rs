@@ -1,5 +1,6 @@
 //! The cases of the corpus: files, and the directives in the comments at their top.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -55,11 +56,25 @@ impl Case {
             .is_none_or(|listed| listed.iter().any(|word| word == thing))
     }
 
-    /// The arguments that the case asks for, and the case.
+    /// The options that the case asks for.
+    #[must_use]
+    pub fn options(&self) -> Vec<String> {
+        self.directive("ptxcheck-args").unwrap_or_default()
+    }
+
+    /// The options that the case asks for, and the case.
     #[must_use]
     pub fn args(&self) -> Vec<String> {
-        let mut args = self.directive("ptxcheck-args").unwrap_or_default();
+        let mut args = self.options();
         args.push(self.name.clone());
+        args
+    }
+
+    /// The options that the case asks for, and a file that was made of it.
+    #[must_use]
+    pub fn args_for(&self, file: &Path) -> Vec<OsString> {
+        let mut args: Vec<OsString> = self.options().into_iter().map(OsString::from).collect();
+        args.push(file.into());
         args
     }
 

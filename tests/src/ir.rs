@@ -104,10 +104,7 @@ pub fn hold(output: &Output, file: &Path) -> Result<(), String> {
 
 fn hold_with(program: &Program, output: &Output, file: &Path) -> Result<(), String> {
     let case = &output.case;
-    let mut args: Vec<_> = case.args().into_iter().map(std::ffi::OsString::from).collect();
-    args.pop();
-    args.push(file.into());
-    let (code, document) = program.check(args)?;
+    let (code, document) = program.check(case.args_for(file))?;
     let found = report::by_source_line(&document, &format!("{}.cu", case.stem()))?;
     let wanted = wanted(output, &found)?;
     let mut problems = difference(&wanted, &found);

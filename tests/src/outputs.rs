@@ -1,11 +1,11 @@
 //! What compilers make of the CUDA sources of the corpus: committed, each with a key of what it was made from.
 //!
 //! `corpus/outputs.tsv` has a row for each file: its path below `corpus/`, its key, a digest of its content, and the command as a user
-//! of an installed compiler would type it. A test that reads an output asks [`Outputs::problem`] first, which names one that is stale.
+//! of an installed compiler would type it. Tests read an output by [`Outputs::content`], which refuses one that is stale.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
@@ -149,7 +149,7 @@ impl Outputs {
             &output.compiler
         };
         let file = output.path.rsplit('/').next().unwrap_or_default();
-        let file = file.strip_suffix(COMPRESSED).unwrap_or(file);
+        let file = file.trim_end_matches(COMPRESSED);
         let source = output.case.name.rsplit('/').next().unwrap_or_default();
         let mut made_from = Sha256::new();
         for part in [
@@ -170,12 +170,12 @@ impl Outputs {
         })
     }
 
-    /// Why a committed output is none; `None` if it is up to date.
+    /// The content of a committed output that is up to date, decompressed.
     ///
     /// # Errors
     ///
-    /// A sentence if its mode is unknown.
-    pub fn problem(&self, output: &Output) -> Result<Option<String>, String> {
+    /// A sentence if it is missing or stale, or if its mode is unknown.
+    pub fn content(&self, output: &Output) -> Result<Vec<u8>, String> {
         let wanted = self.wanted(output)?;
         let is_there = root().join(&output.path).is_file();
         let why = match self.rows.get(&output.path) {
@@ -183,19 +183,19 @@ impl Outputs {
                 "was made from another source, with other flags or by another compiler"
             }
             Some(row) if is_there => {
-                let content = output.content().map_err(|error| error.to_string())?;
+                let content = output.committed().map_err(|error| error.to_string())?;
                 if row.digest == digest(&content) {
-                    return Ok(None);
+                    return Ok(content);
                 }
                 "is not what the compiler wrote"
             }
             None if is_there => "has no key",
             _ => "is missing",
         };
-        Ok(Some(format!(
+        Err(format!(
             "{} {why}: run `{COMMAND}` and commit what it writes",
             output.path
-        )))
+        ))
     }
 
     /// A sentence if what a compiler writes now is not what is committed; `None`, too, for an output that is not.
@@ -306,24 +306,19 @@ impl Output {
         IR_MODES.contains(&&*self.mode)
     }
 
-    /// Holds the findings in a file with this output against the markers of the source.
+    /// Compares the findings in what a compiler wrote with the markers of the source.
     ///
     /// # Errors
     ///
     /// What differs.
-    pub fn hold(&self, file: &Path) -> Result<(), String> {
+    pub fn hold(&self, content: &[u8]) -> Result<(), String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let file = folder.path().join(if self.is_ir() { "k.ll" } else { "k.ptx" });
+        fs::write(&file, content).map_err(|error| error.to_string())?;
         if self.is_ir() {
-            return crate::ir::hold(self, file);
+            return crate::ir::hold(self, &file);
         }
-        let mut args: Vec<_> = self
-            .case
-            .args()
-            .into_iter()
-            .map(std::ffi::OsString::from)
-            .collect();
-        args.pop();
-        args.push(file.into());
-        let (code, document) = report::check(args)?;
+        let (code, document) = report::check(self.case.args_for(&file))?;
         let found = report::by_source_line(&document, &format!("{}.cu", self.case.stem()))?;
         let mut wanted = expected(&self.case.text, &tags(&self.compiler, &self.target, &self.mode))?;
         wanted.dedup();
@@ -405,28 +400,12 @@ impl Output {
     }
 
     /// The content of the committed file, decompressed.
-    ///
-    /// # Errors
-    ///
-    /// Those of reading.
-    pub fn content(&self) -> io::Result<Vec<u8>> {
+    fn committed(&self) -> io::Result<Vec<u8>> {
         let path = root().join(&self.path);
         if self.is_compressed() {
             return zstd::stream::decode_all(fs::File::open(path)?);
         }
         fs::read(path)
-    }
-
-    /// Writes the content into a folder, under its own name without the ending of the compression; the path of that file.
-    ///
-    /// # Errors
-    ///
-    /// Those of reading and writing.
-    pub fn put_into(&self, folder: &Path) -> io::Result<PathBuf> {
-        let name = self.path.rsplit('/').next().unwrap_or_default();
-        let file = folder.join(name.strip_suffix(COMPRESSED).unwrap_or(name));
-        fs::write(&file, self.content()?)?;
-        Ok(file)
     }
 }
 

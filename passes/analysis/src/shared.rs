@@ -73,7 +73,7 @@ pub struct Shared<'a> {
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
     read_dimensions: OnceLock<[Vec<bool>; 2]>,
     referred_kernels: OnceLock<FxHashSet<SymbolId>>,
-    /// What `block_size` has found in kernels.
+    /// The results of `block_size::tests`, by kernel.
     pub(crate) thread_tests: Mutex<FxHashMap<FunctionId, Arc<[u32]>>>,
 }
 

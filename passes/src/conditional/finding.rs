@@ -48,7 +48,7 @@ pub struct General {
 pub enum SearchScope {
     /// None.
     None,
-    /// Those about which nothing is known, where there is no potential finding: for settings that ask for potential findings.
+    /// Those whose mask is computed, where there is no potential finding: for settings that ask for potential findings.
     Unknown,
     /// All that may be wrong.
     All,

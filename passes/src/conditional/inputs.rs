@@ -119,7 +119,7 @@ pub(super) enum MaskOrigin {
     Computed,
 }
 
-/// What an input search follows.
+/// The operands that an input search follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follow {
     /// All that a value depends on.

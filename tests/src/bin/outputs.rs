@@ -40,7 +40,7 @@ fn run(args: &[String]) -> Result<String, String> {
     let mut stale = Vec::new();
     for output in &all {
         let is_meant = words.is_empty() || words.iter().any(|word| output.case.name.contains(word.as_str()));
-        if is_meant && (!options.is_empty() || table.problem(output)?.is_some()) {
+        if is_meant && (!options.is_empty() || table.content(output).is_err()) {
             stale.push(output);
         }
     }
