@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles one CUDA source to PTX or LLVM IR with a compiler of .toolchain, without paths of this machine in the result.
 #
-# usage: compile.sh [--show] [--cut-debug] [--as-is] COMPILER TARGET MODE SOURCE OUTPUT [EXTRA FLAGS…]
+# usage: compile.sh [--show] [--cut-debug] COMPILER TARGET MODE SOURCE OUTPUT [EXTRA FLAGS…]
 #
 #   COMPILER  nvcc or clang
 #   TARGET    sm_75, sm_90, sm_120, …
@@ -10,7 +10,6 @@
 #   OUTPUT    the file; written only if the compiler succeeds
 #   --show       prints the command as a user of an installed compiler would type it, and compiles nothing
 #   --cut-debug  leaves the DWARF sections and `.target …, debug` out (.file and .loc stay)
-#   --as-is      leaves the output as the compiler wrote it (bitcode)
 #
 # Exit codes: 0 compiled, 1 the compiler reports errors (on stderr), 2 wrong usage, 3 that compiler isn't installed.
 set -euo pipefail
@@ -19,12 +18,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 toolchain=$(cd "$here/../.." && pwd)/.toolchain
 
 show=false
-normalise=true
 normalise_args=()
 while [[ ${1:-} == --* ]]; do
   case $1 in
     --show) show=true ;;
-    --as-is) normalise=false ;;
     --cut-debug) normalise_args+=(--cut-debug) ;;
     *) echo "compile.sh: unknown option $1" >&2; exit 2 ;;
   esac
@@ -64,7 +61,11 @@ case $compiler in
   nvcc) command=("$toolchain/nvcc/cuda/bin/nvcc") ;;
   clang)
     command=("$toolchain/clang/bin/clang-22" "--cuda-path=$toolchain/clang/cuda" -Wno-unknown-cuda-version
-      -isystem "$toolchain/clang/stubs" -isystem "$toolchain/clang/cuda/include/cccl")
+      -isystem "$toolchain/clang/stubs" -isystem "$toolchain/clang/cuda/include/cccl"
+      # clang splits a path where it leaves the working directory's: replaced before that, it is the same everywhere.
+      "-ffile-prefix-map=$toolchain/clang/cuda/include=cuda/include"
+      "-ffile-prefix-map=$toolchain/clang/stubs=cuda/include"
+      "-ffile-prefix-map=/usr/lib/llvm-22/lib/clang/22/include=clang/include")
     ;;
 esac
 
@@ -74,12 +75,9 @@ trap 'rm -rf "$work"' EXIT
 # Both compilers write the working directory into their output, so it is one that normalise.py can recognise.
 cp "$source" "$work/$name"
 (cd "$work" && TMPDIR=$work "${command[@]}" "${flags[@]}" -I "$source_dir" -o "$work/out.ptx" "$name") >&2 || exit 1
-$normalise && python3 "$here/normalise.py" "${normalise_args[@]}" "$work/out.ptx" \
+python3 "$here/normalise.py" "${normalise_args[@]}" "$work/out.ptx" \
   "$work/=" "$source_dir/=" "$work=/build" \
   "$toolchain/nvcc/cuda/bin/../include=cuda/include" \
   "$toolchain/nvcc/cuda/include=cuda/include" \
-  "$toolchain/nvcc/nvidia/cu13/include=cuda/include" \
-  "$toolchain/clang/cuda/include=cuda/include" \
-  "$toolchain/clang/stubs=cuda/include" \
-  "/usr/lib/llvm-22/lib/clang/22/include=clang/include"
+  "$toolchain/nvcc/nvidia/cu13/include=cuda/include"
 mv "$work/out.ptx" "$output"

@@ -1,4 +1,4 @@
-"""Takes what differs from machine to machine out of a compiled PTX file, in place.
+"""Takes what differs from machine to machine out of a compiled file of PTX or LLVM IR, in place.
 
 usage: normalise.py [--cut-debug] FILE FROM=TO...
 
@@ -7,6 +7,7 @@ usage: normalise.py [--cut-debug] FILE FROM=TO...
   length, because offsets count the bytes.
 * The hashes in nvcc's `_INTERNAL_<hash>_` and `_GLOBAL__N__<hash>_` names, which depend on the directory and on the run, become zeros, in both
   places.
+* `!srcloc` nodes of LLVM IR, which count the bytes of all headers before an asm statement, become zeros.
 * --cut-debug removes the DWARF sections, and `debug` from `.target`, because ptxas refuses the one without the other.
 """
 
@@ -16,6 +17,7 @@ import sys
 SECTION = re.compile(r"^\t\.section\t\.debug_\w+\s*\{(?:\s*\}|.*?^\t\})\n?", re.M | re.S)
 DATA = re.compile(r"^(\s*\.b8\s+)(\d[\d, ]*\d|\d)\s*(?://.*)?$|^\s*\.(?:b16|b32|b64|section)\b.*$", re.M)
 HASH = re.compile(r"(?<=_INTERNAL_)[0-9a-f]{8}(?=_)|(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
+SRCLOC = re.compile(r"!srcloc (!\d+)")
 HASH_BYTES = re.compile(HASH.pattern.encode())
 
 
@@ -64,6 +66,8 @@ def main(argv):
     text = HASH.sub("00000000", text)
     for old, new in pairs:
         text = text.replace(old, new)
+    for node in set(SRCLOC.findall(text)):
+        text = re.sub(rf"^({node} = )!\{{[^}}]*\}}$", r"\1!{i64 0}", text, flags=re.M)
     absolute = [(old, new) for old, new in pairs if new.startswith("/") and len(new) <= len(old)]
     first = text.find("\t.section")
     if first >= 0:

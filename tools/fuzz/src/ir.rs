@@ -3,8 +3,9 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
 
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
 use ptxcheck_passes::check_module;
 use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::rule::Level;
@@ -18,7 +19,7 @@ use crate::{child, measure};
 /// Largest seed, in bytes.
 const MAX_SEED_BYTES: usize = 1 << 18;
 
-/// Sources that are compiled to seeds.
+/// About as many compiled sources are seeds.
 const MAX_SOURCES: usize = 24;
 
 /// The material for mutants of IR.
@@ -32,21 +33,21 @@ pub struct Ir {
 }
 
 impl Ir {
-    /// Reads the seeds of the repository at `root`, and compiles some where there is clang.
+    /// Reads the seeds of the repository at `root`: texts that were written by hand, and what clang makes of some CUDA sources,
+    /// optimised as text and unoptimised as bitcode.
     ///
     /// # Errors
     ///
     /// A sentence, if there are none.
     pub fn new(root: &Path) -> Result<Self, String> {
-        let made = seeds(root);
         let mut files = Vec::new();
-        for (folder, ending) in [(&root.join("corpus/ir"), "ll"), (&made, "ll"), (&made, "bc")] {
-            let before = files.len();
-            collect(folder, ending, &mut files);
-            files[before..].sort();
-        }
-        let read = files.iter().filter_map(|file| std::fs::read(file).ok());
-        let (bitcode, texts) = read.partition(|bytes| bytes.starts_with(b"BC"));
+        collect(&root.join("corpus/ir"), "ll", &mut files);
+        files.sort();
+        let mut texts: Vec<_> = files.iter().filter_map(|file| std::fs::read(file).ok()).collect();
+        let folder = root.join("corpus/compilers/clang");
+        texts.extend(of_clang(&folder, ".O2.ll.zst"));
+        let unoptimised = of_clang(&folder, ".O0.ll.zst");
+        let bitcode = unoptimised.iter().filter_map(|text| assembled(text)).collect();
         Self::of(texts, bitcode, &WORDS).map_err(|problem| format!("{problem} below {}", root.display()))
     }
 
@@ -221,40 +222,23 @@ fn flip(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     }
 }
 
-/// The folder with what clang makes of some CUDA sources; without clang it stays empty.
-fn seeds(root: &Path) -> std::path::PathBuf {
-    let folder = crate::target(root).join("seeds");
-    let done = folder.join("done");
-    if done.exists() || std::fs::create_dir_all(&folder).is_err() {
-        return folder;
-    }
-    let mut sources = Vec::new();
-    collect(&root.join("corpus/cuda"), "cu", &mut sources);
-    sources.sort();
-    let step = (sources.len() / MAX_SOURCES).max(1);
-    // The same bytes in every checkout, and so the same mutants.
-    let mapped = format!("-ffile-prefix-map={}=.", root.display());
-    for source in sources.iter().step_by(step) {
-        let stem = source.file_stem().unwrap_or_default().display().to_string();
-        for (ending, flags) in [
-            ("ll", &["-O2", "-g"][..]),
-            ("bc", &["-O0", "-Xclang", "-emit-llvm-bc"]),
-        ] {
-            // A source that does not compile, or whose compiler is missing, is no seed.
-            let _ = Command::new(root.join("tools/toolchain/compile.sh"))
-                .args(["--as-is", "clang", "sm_90", "O3"])
-                .arg(source)
-                .arg(folder.join(format!("{stem}.{ending}")))
-                .arg("-emit-llvm")
-                .args(flags)
-                .args(["-fdebug-compilation-dir=.", &mapped])
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .status();
-        }
-    }
-    let _ = std::fs::write(done, "");
-    folder
+/// Of the IR of this level that is committed in `folder`, that of some sources, decompressed.
+fn of_clang(folder: &Path, level: &str) -> Vec<Vec<u8>> {
+    let mut files = Vec::new();
+    collect(folder, "zst", &mut files);
+    files.retain(|file| file.to_string_lossy().ends_with(level));
+    files.sort();
+    let step = (files.len() / MAX_SOURCES).max(1);
+    let content = |file: &std::path::PathBuf| zstd::decode_all(std::fs::File::open(file).ok()?).ok();
+    files.iter().step_by(step).filter_map(content).collect()
+}
+
+/// The bitcode of a text, if LLVM can read it.
+fn assembled(text: &[u8]) -> Option<Vec<u8>> {
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text, "seed");
+    let module = context.create_module_from_ir(buffer).ok()?;
+    Some(module.write_bitcode_to_memory().as_slice().to_vec())
 }
 
 /// Checks the outcome for a mutant. The error is the defect found. The campaign is told once LLVM has read it: a death before that
