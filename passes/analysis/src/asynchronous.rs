@@ -7,7 +7,6 @@
 //! frames.rs     the functions that a kernel reaches, by the constants that it passes
 //! asked.rs      what is executed of such a function, and what is certain to be
 //! alike.rs      what all threads of a block or a warp reach alike
-//! handed.rs     functions that only convert a pointer
 //! flow.rs       what may be executed behind what, through calls
 //! own.rs        the own CTA among those of its cluster
 //! pending.rs    the copies that are under way at a place
@@ -24,7 +23,6 @@ mod alike;
 mod asked;
 mod flow;
 mod frames;
-mod handed;
 mod kernel;
 mod late;
 mod operand;
@@ -40,8 +38,8 @@ mod sum;
 mod tests;
 mod view;
 
+pub use crate::handed::{handed_on, hands_on};
 pub use flow::Flow;
-pub use handed::{handed_on, hands_on};
 pub(crate) use kernel::kernels;
 pub use kernel::{AsyncKernel, AsyncSite};
 pub use late::Late;

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::cfg::Cfg;
-use ptxcheck_ir::{Body, Function, Instruction, InstructionId, Module, Register, Special, Value};
+use ptxcheck_ir::{Body, Function, Instruction, InstructionId, Module, Op, Register, Special, Value};
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
@@ -19,6 +19,17 @@ pub struct Analyses<'a> {
     deadline: &'a Deadline,
     objects: Arc<ParamObjects<'a>>,
     computed: OnceLock<Box<Computed>>,
+}
+
+/// A value that was kept in a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    /// The value.
+    pub value: Value,
+    /// The instruction that stores it.
+    pub store: InstructionId,
+    /// What the load makes of it.
+    pub extension: Op,
 }
 
 #[derive(Default)]
@@ -141,10 +152,51 @@ impl<'a> Analyses<'a> {
         self.is_before(store, load).then_some(store)
     }
 
+    /// The stores that may have written what an instruction loads from a slot; empty if something else may have.
+    pub(crate) fn stores_for(&self, load: InstructionId) -> &[InstructionId] {
+        match self.loaded_slot(load, self.body().instruction(load)) {
+            Some(slot) if !self.slots().is_spoiled(slot) => self.slots().stores(slot),
+            _ => &[],
+        }
+    }
+
+    /// The value that an instruction stores in a slot, if it is one value.
+    pub(crate) fn stored_by(&self, store: InstructionId) -> Option<Value> {
+        let instruction = self.body().instruction(store);
+        match (
+            self.slots().effect(store, instruction),
+            self.body().uses(instruction),
+        ) {
+            (Effect::Store(_), &[_, _, stored]) => Some(stored),
+            _ => None,
+        }
+    }
+
     /// True if an instruction loads from a slot, a part of the stack whose address is followed.
     #[must_use]
     pub fn loads_slot(&self, load: InstructionId) -> bool {
         self.loaded_slot(load, self.body().instruction(load)).is_some()
+    }
+
+    /// The value that a load into a register finds in a slot which one store alone writes, before it, as wide as it is loaded.
+    pub(crate) fn kept(&self, load: InstructionId, register: Register) -> Option<Kept> {
+        let store = self.store_for(load)?;
+        let body = self.body();
+        let writer = body.instruction(store);
+        let (Op::Access(stored), Op::Access(loaded)) = (writer.op, body.instruction(load).op) else {
+            return None;
+        };
+        let bits = |register: Register| body.registers[register.index()].bits;
+        let is_whole = |value: &Value| {
+            let register = value.register();
+            stored.bits == loaded.bits && register.is_none_or(|register| bits(register) == stored.bits)
+        };
+        let value = body.uses(writer).get(2).copied().filter(is_whole)?;
+        Some(Kept {
+            value,
+            store,
+            extension: loaded.extension(bits(register)),
+        })
     }
 
     /// The value that a load finds where one store alone writes what it reads, before it: that of [`Self::store_for`].

@@ -48,6 +48,7 @@ pub mod dominators;
 mod ends;
 mod entered;
 mod function;
+mod handed;
 pub mod held_params;
 pub mod lanes;
 pub mod launches;
@@ -71,6 +72,7 @@ mod slots;
 #[cfg(test)]
 mod testing;
 mod threads;
+mod value;
 mod variable;
 
 pub use certainty::Certainty;

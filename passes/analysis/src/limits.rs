@@ -247,12 +247,6 @@ pub(crate) const MAX_SHARED_ROUNDS: usize = 8;
 /// Most calls, one within the other, through which such uses are followed.
 pub(crate) const MAX_SHARED_CALLS: usize = 32;
 
-/// Most operations that the low bits of an integer are computed through, one in another, …
-pub(crate) const MAX_LOW_BIT_DEPTH: usize = 64;
-
-/// … and in all. Beyond, nothing is known of them.
-pub(crate) const MAX_LOW_BIT_STEPS: usize = 512;
-
 /// Most blocks before a misaligned access whose branches are looked at. Beyond, it is not definite.
 pub(crate) const MAX_ALIGNMENT_BLOCKS: usize = 512;
 

@@ -16,16 +16,10 @@
 //! A register that is computed in a circle is assumed to be anything that its other definitions leave, and computed anew until that
 //! holds.
 
-use rustc_hash::FxHashMap;
-
 use crate::function::Analyses;
-use crate::limits::{MAX_LOW_BIT_DEPTH, MAX_LOW_BIT_STEPS};
-use crate::slots::Effect;
+use crate::value::{Domain, Evaluator, Result, Source};
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones, signed};
-use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Condition, Function, Instruction, InstructionId, Logic, Module, Op, Register,
-    Space, UnaryOp, Value,
-};
+use ptxcheck_ir::{BinaryOp, Body, Condition, Function, Logic, Module, Op, SymbolKind, UnaryOp, Value};
 
 /// An integer of which the low bits are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +35,6 @@ const ALL: u8 = 64;
 
 /// Bits of an alignment that are of use: no access needs more than 128 bytes.
 const ALIGNMENT_BITS: u8 = 7;
-
-/// Steps to what an address hangs off before its low bits are computed.
-const QUICK_STEPS: usize = 6;
 
 /// Most operands of an operation that is evaluated.
 const MAX_USES: usize = 4;
@@ -118,103 +109,63 @@ impl Low {
     }
 }
 
-/// The low bits of the registers of a body.
-pub(crate) struct LowBits<'a, 'm> {
+/// The low bits of the registers of a body, as its values' evaluator has them.
+pub(crate) type LowBits<'a, 'm> = Evaluator<'a, 'm, LowBitsOf<'a, 'm>>;
+
+/// Describes values by their low bits.
+pub(crate) struct LowBitsOf<'a, 'm> {
     module: &'a Module<'m>,
     function: &'a Function<'m>,
-    body: &'a Body<'m>,
-    analyses: &'a Analyses<'m>,
-    /// The low bits that are known for good.
-    known: FxHashMap<Register, Low>,
-    /// The registers of which nothing is known, for good.
-    unknown: Vec<bool>,
-    /// Assumptions about the registers that are being computed, each for the one before.
-    assumed: Vec<Assumed>,
-    /// The outermost register whose assumption has been used: its number among them.
-    outermost: usize,
-    steps_left: usize,
-}
-
-/// The assumption about a register that is being computed.
-struct Assumed {
-    register: Register,
-    /// `None`: nothing leads to it yet.
-    low: Option<Low>,
-    is_used: bool,
 }
 
 impl<'a, 'm> LowBits<'a, 'm> {
-    pub(crate) fn new(
+    /// Those of a function with this body.
+    pub(crate) fn of_function(
         module: &'a Module<'m>,
         function: &'a Function<'m>,
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
     ) -> Self {
-        Self {
-            module,
-            function,
+        let source = Source {
             body,
-            analyses,
-            known: FxHashMap::default(),
-            unknown: vec![false; body.registers.len()],
-            assumed: Vec::new(),
-            outermost: usize::MAX,
-            steps_left: 0,
-        }
-    }
-
-    /// True if nothing is known of a register, as a few steps tell: most addresses hang off what is loaded. False says nothing.
-    pub(crate) fn is_unknown(&mut self, register: Register) -> bool {
-        let mut current = register;
-        for _ in 0..QUICK_STEPS {
-            if self.unknown[current.index()] {
-                self.unknown[register.index()] = true;
-                return true;
-            }
-            // Of several definitions, one of which nothing is known is enough.
-            let Some(&one) = self.analyses.definitions().of(current).first() else {
-                return false;
-            };
-            let instruction = self.body.instruction(one);
-            let next = match (instruction.op, self.body.uses(instruction)) {
-                (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { .. }, &[from, ..])
-                | (Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[from, _])
-                | (Op::MulAdd(..), &[_, _, from]) => from,
-                // A slot of the stack is read through its symbol.
-                (Op::Access(access), &[Value::Symbol(..) | Value::Register(_), ..])
-                    if access.space != Space::Param =>
-                {
-                    return false;
-                }
-                (Op::Access(_), _) => Value::Unknown,
-                _ => return false,
-            };
-            match next {
-                Value::Register(next) => current = next,
-                Value::Special(_) | Value::Unknown => {
-                    self.unknown[register.index()] = true;
-                    return true;
-                }
-                _ => return false,
-            }
-        }
-        false
+            definitions: analyses.definitions(),
+            analyses: Some(analyses),
+            module: None,
+        };
+        Self::new(source, LowBitsOf { module, function })
     }
 
     /// The low bits of a value that are known wherever it is used.
-    pub(crate) fn of(&mut self, value: Value) -> Low {
-        self.steps_left = MAX_LOW_BIT_STEPS;
-        self.assumed.clear();
-        self.value(value).unwrap_or(Low::UNKNOWN)
+    pub(crate) fn low(&mut self, value: Value) -> Low {
+        self.of(value).unwrap_or(Low::UNKNOWN)
+    }
+}
+
+impl Domain for LowBitsOf<'_, '_> {
+    type Value = Low;
+
+    fn join(&self, one: &Low, other: &Low) -> Option<Low> {
+        Some(one.join(*other))
     }
 
-    /// `None` where nothing but what is being computed leads to the value.
-    fn value(&mut self, value: Value) -> Option<Low> {
+    fn joins(&self) -> bool {
+        true
+    }
+
+    fn nothing(&self) -> Option<Low> {
+        Some(Low::UNKNOWN)
+    }
+
+    fn needs_all(&self, op: Op) -> bool {
+        is_sum(op)
+    }
+
+    fn operand(&self, value: Value) -> Option<Low> {
         Some(match value {
             Value::Integer(number) => Low::constant(number as u64),
             Value::Symbol(symbol, by) => {
                 let symbol = self.module.symbol(symbol);
-                if matches!(symbol.kind, ptxcheck_ir::SymbolKind::Function(_)) {
+                if matches!(symbol.kind, SymbolKind::Function(_)) {
                     return Some(Low::UNKNOWN);
                 }
                 aligned(symbol.align, by.into())
@@ -223,149 +174,32 @@ impl<'a, 'm> LowBits<'a, 'm> {
                 let param = self.function.params.get(usize::from(number));
                 param.map_or(Low::UNKNOWN, |param| aligned(param.align, by.into()))
             }
-            Value::Register(register) => return self.register(register),
-            Value::Not(register) => {
-                let low = self.register(register)?.cut(1);
-                Low::new(low.known, low.bits ^ 1)
-            }
             _ => Low::UNKNOWN,
         })
     }
 
-    fn register(&mut self, register: Register) -> Option<Low> {
-        if self.unknown[register.index()] {
-            return Some(Low::UNKNOWN);
-        }
-        if let Some(&known) = self.known.get(&register) {
-            return Some(known);
-        }
-        let is_it = |assumed: &Assumed| assumed.register == register;
-        if let Some(number) = self.assumed.iter().position(is_it) {
-            self.outermost = self.outermost.min(number);
-            let assumed = &mut self.assumed[number];
-            assumed.is_used = true;
-            return assumed.low;
-        }
-        let definitions = self.analyses.definitions().of(register);
-        let number = self.assumed.len();
-        if number >= MAX_LOW_BIT_DEPTH || self.steps_left == 0 || definitions.is_empty() {
-            return Some(Low::UNKNOWN);
-        }
-        let outside = std::mem::replace(&mut self.outermost, usize::MAX);
-        let mut low = None;
-        let result = loop {
-            self.assumed.push(Assumed {
-                register,
-                low,
-                is_used: false,
-            });
-            let joined = self.agreed(definitions, |low_bits, definition| {
-                low_bits.result(definition, register)
-            });
-            let is_used = self.assumed.pop().is_some_and(|assumed| assumed.is_used);
-            if !is_used || low == joined || joined == Some(Low::UNKNOWN) {
-                break joined;
-            }
-            if self.steps_left == 0 {
-                break Some(Low::UNKNOWN);
-            }
-            low = joined;
-        };
-        // A result that hangs off an assumption about a register that is still being computed holds with that one alone.
-        if self.outermost >= number {
-            match result {
-                Some(low) if low != Low::UNKNOWN => {
-                    self.known.insert(register, low);
-                }
-                _ => self.unknown[register.index()] = true,
-            }
-            self.outermost = outside;
-        } else {
-            self.outermost = self.outermost.min(outside);
-        }
-        result
+    fn complement(&self, low: Low) -> Option<Low> {
+        let low = low.cut(1);
+        Some(Low::new(low.known, low.bits ^ 1))
     }
 
-    /// The bits in which all agree, of those that anything leads to.
-    fn agreed(
-        &mut self,
-        all: &[InstructionId],
-        mut low: impl FnMut(&mut Self, InstructionId) -> Option<Low>,
-    ) -> Option<Low> {
-        let mut joined: Option<Low> = None;
-        for &one in all {
-            joined = match (joined, low(self, one)) {
-                (Some(a), Some(b)) => Some(a.join(b)),
-                (a, b) => a.or(b),
-            };
-            if joined == Some(Low::UNKNOWN) {
-                break;
-            }
-        }
-        joined
-    }
-
-    /// The low bits that a definition leaves in a register.
-    fn result(&mut self, at: InstructionId, register: Register) -> Option<Low> {
-        let Some(left) = self.steps_left.checked_sub(1) else {
-            return Some(Low::UNKNOWN);
-        };
-        self.steps_left = left;
-        let body = self.body;
-        let instruction = body.instruction(at);
-        let number = body.result_number(instruction, register);
-        let bits = body.registers[register.index()].bits;
-        let uses = body.uses(instruction);
-        match (instruction.op, uses) {
-            (Op::Access(access), _) if access.kind == AccessKind::Load => {
-                let stored = self.loaded(at, instruction)?;
-                Some(if access.bits == 0 {
-                    Low::UNKNOWN
-                } else {
-                    stored.cut(access.bits)
-                })
-            }
-            (Op::ToGeneric(..) | Op::FromGeneric(..), &[from, ..]) => {
-                Some(self.value(from)?.cut(ALIGNMENT_BITS))
-            }
-            (op, uses) if is_interpreted(op) && uses.len() <= MAX_USES => {
-                let mut operands = [Low::UNKNOWN; MAX_USES];
-                for (place, &value) in uses.iter().enumerate() {
-                    operands[place] = self.value(value)?;
-                    // Of a sum nothing is known where nothing is of a part.
-                    if operands[place].known == 0 && is_sum(op) {
-                        return Some(Low::UNKNOWN);
-                    }
-                }
-                let low = computed(op, number.unwrap_or(usize::MAX), &operands[..uses.len()]);
-                let width = if bits == 0 { ALL } else { bits };
-                Some(if low.as_constant().is_some() {
-                    low
-                } else {
-                    low.cut(width)
-                })
-            }
-            _ => Some(Low::UNKNOWN),
+    fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
+        let is_known = is_interpreted(op) && uses.len() <= MAX_USES;
+        match op {
+            Op::ToGeneric(..) | Op::FromGeneric(..) => uses.get(..1),
+            _ => is_known.then_some(uses),
         }
     }
 
-    /// The low bits of what an instruction loads from a slot of the stack: those of everything that is stored there.
-    fn loaded(&mut self, at: InstructionId, instruction: &Instruction) -> Option<Low> {
-        let Some(slot) = self.analyses.loaded_slot(at, instruction) else {
-            return Some(Low::UNKNOWN);
+    fn apply(&self, op: Op, result: Result, operands: &[Low]) -> Option<Low> {
+        let low = match (op, operands) {
+            (Op::ToGeneric(..) | Op::FromGeneric(..), [from]) => from.cut(ALIGNMENT_BITS),
+            _ => computed(op, result.number, operands),
         };
-        let slots = self.analyses.slots();
-        let stores = slots.stores(slot);
-        if slots.is_spoiled(slot) || stores.is_empty() {
-            return Some(Low::UNKNOWN);
-        }
-        let body = self.body;
-        self.agreed(stores, |low_bits, store| {
-            let instruction = body.instruction(store);
-            match (slots.effect(store, instruction), body.uses(instruction)) {
-                (Effect::Store(_), &[_, _, stored]) => low_bits.value(stored),
-                _ => Some(Low::UNKNOWN),
-            }
+        let width = if result.bits == 0 { ALL } else { result.bits };
+        Some(match low.as_constant() {
+            Some(constant) => Low::constant(constant & ones(width)),
+            None => low.cut(width),
         })
     }
 }

@@ -139,7 +139,7 @@ impl<'a, 'm> Search<'a, 'm> {
             id,
             body,
             analyses,
-            low_bits: LowBits::new(module.module, function, body, analyses),
+            low_bits: LowBits::of_function(module.module, function, body, analyses),
             is_reached: None,
         }
     }
@@ -151,14 +151,11 @@ impl<'a, 'm> Search<'a, 'm> {
         access: &Access,
         (address, past): (Register, i64),
     ) -> Option<Misaligned> {
-        if access.kind == AccessKind::Other
-            || access.space == Space::Tensor
-            || self.low_bits.is_unknown(address)
-        {
+        if access.kind == AccessKind::Other || access.space == Space::Tensor {
             return None;
         }
         let address = Value::Register(address);
-        if u32::from(self.low_bits.of(address).known) < access.unit().trailing_zeros() {
+        if u32::from(self.low_bits.low(address).known) < access.unit().trailing_zeros() {
             return None;
         }
         self.judge_unit(at, access.unit(), (address, past))
@@ -171,7 +168,7 @@ impl<'a, 'm> Search<'a, 'm> {
         unit: u32,
         (address, past): (Value, i64),
     ) -> Option<Misaligned> {
-        let low = self.low_bits.of(address);
+        let low = self.low_bits.low(address);
         // A constant is an address that the program means, or none.
         if low.known >= u64::BITS as u8 {
             return None;
@@ -208,7 +205,7 @@ impl<'a, 'm> Search<'a, 'm> {
         let Some(guard) = self.body.instruction(at).guard else {
             return Some(true);
         };
-        let low = self.low_bits.of(Value::Register(guard.register));
+        let low = self.low_bits.low(Value::Register(guard.register));
         low.truth().map(|holds| holds != guard.negated)
     }
 

@@ -15,7 +15,7 @@
 //! in every block that has this thread. From 32 on that is reported only where the code shows that blocks have it (`block_size`): arrays
 //! of as many elements as the block has threads are common. Only kernels are analysed, since callers may pass functions anything.
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, OnceCell};
 use std::sync::Arc;
 
 use ptxcheck_common::externs;
@@ -100,7 +100,8 @@ struct Kernel<'a, 'm> {
     function: &'a Function<'m>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
-    threads: Threads<'a, 'm>,
+    /// The threads of each warp, once they are asked for.
+    warps: Vec<OnceCell<Threads<'a, 'm>>>,
     launch: Launch,
     paths: CertainPaths<'a, 'm>,
     /// The threads that are considered: those of the first row of each block; where the shape of blocks is not known, those of warp 0, and
@@ -150,7 +151,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
             Some(_) => None,
             None if module.reads_other_dimensions(id) => return None,
             None => Some(SizeHints {
-                full: full_collectives(&threads),
+                full: full_collectives(body, &threads),
                 tests: block_size::tests(module, id),
             }),
         };
@@ -164,18 +165,25 @@ impl<'a, 'm> Kernel<'a, 'm> {
             let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
             last.saturating_add(1).next_multiple_of(WARP).min(most).max(WARP)
         });
+        let row = row.min(MAX_BLOCK_THREADS);
+        let mut warps = vec![OnceCell::from(threads)];
+        warps.resize_with(row.div_ceil(WARP).max(1) as usize, OnceCell::new);
         Some(Self {
             module,
             id,
             function,
             body,
             analyses,
-            threads,
+            warps,
             launch,
             paths: CertainPaths { body, analyses },
-            row: row.min(MAX_BLOCK_THREADS),
+            row,
             size,
         })
+    }
+
+    fn threads(&self, warp: u32) -> &Threads<'a, 'm> {
+        self.warps[warp as usize].get_or_init(|| Threads::of_warp(self.body, self.analyses, warp))
     }
 
     fn accesses(&self) -> impl Iterator<Item = Outside> {
@@ -196,10 +204,9 @@ impl<'a, 'm> Kernel<'a, 'm> {
     /// The access in the first warp in which some thread makes it outside.
     fn judge(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
         // Most addresses are of no object, or the same in all threads.
-        let own = &self.threads;
-        let (_, first) = own.address(address, 0)?;
-        let last = own.address(address, self.row.min(WARP) - 1);
-        if last.is_some_and(|(_, last)| first == last) && self.row <= WARP {
+        let (_, by) = self.threads(0).addresses(address)?;
+        let first = by.at(0)?;
+        if by.at(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
             return None;
         }
         (0..self.row.div_ceil(WARP)).find_map(|warp| self.judge_warp(warp, id, access, (address, past)))
@@ -212,24 +219,22 @@ impl<'a, 'm> Kernel<'a, 'm> {
         access: &Access,
         (address, past): (Value, i64),
     ) -> Option<Outside> {
-        let threads = Threads { warp, ..self.threads };
+        let threads = self.threads(warp);
         let mut found: Option<Outside> = None;
-        let all = threads.addresses(address);
+        let (start, by_lane) = threads.addresses(address)?;
+        let (object, symbol, param) = match start {
+            Start::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
+            Start::Param(number) => (Object::Param(self.function, number), None, Some(number)),
+        };
         for lane in 0..(self.row - warp * WARP).min(WARP) {
-            let place = match &all {
-                Some((start, by)) => Some((*start, by[lane as usize])),
-                None => threads.address(address, lane),
+            let Some(by) = by_lane.at(lane as usize) else {
+                continue;
             };
-            let Some((start, by)) = place else { continue };
-            let by = by.checked_add(past)?;
-            let (object, symbol, param) = match start {
-                Start::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
-                Start::Param(number) => (Object::Param(self.function, number), None, Some(number)),
-            };
+            let by = (by as i64).checked_add(past)?;
             let Some(wrong) = outside(self.module, object, by, access) else {
                 continue;
             };
-            if !self.executes(&threads, lane, id) {
+            if !self.executes(threads, lane, id) {
                 continue;
             }
             let known = found.get_or_insert(Outside {
@@ -244,7 +249,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
                 launch: self.launch,
                 above: None,
             });
-            if (known.symbol, known.param, known.wrong) == (symbol, param, wrong) {
+            if known.wrong == wrong {
                 known.lanes |= 1 << lane;
                 known.offsets = (known.offsets.0.min(by), known.offsets.1.max(by));
             }
@@ -283,8 +288,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
 }
 
 /// The blocks with a collective that no guard keeps from being executed and that names all lanes.
-fn full_collectives(threads: &Threads<'_, '_>) -> Vec<BlockId> {
-    let body = threads.body;
+fn full_collectives(body: &Body<'_>, threads: &Threads<'_, '_>) -> Vec<BlockId> {
     let is_full = |&id: &InstructionId| {
         let instruction = body.instruction(id);
         let is_sync =

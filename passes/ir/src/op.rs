@@ -378,7 +378,7 @@ impl Access {
 }
 
 /// A special register (PTX ISA, Special Registers).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Special {
     /// `%tid`, dimension 0 to 2.

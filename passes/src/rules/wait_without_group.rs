@@ -109,15 +109,15 @@ fn is_of(op: AsyncOp, group: AsyncGroup) -> bool {
     matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Group(group))
 }
 
-struct Search<'a, 'm> {
+struct Search<'v, 'a, 'm> {
     module: &'a ModuleContext<'m>,
     kernel: &'a AsyncKernel,
     function: FunctionId,
     body: &'a Body<'m>,
-    pending: Pending<'a, 'a, 'm>,
+    pending: Pending<'v, 'a, 'm>,
 }
 
-impl Search<'_, '_> {
+impl Search<'_, '_, '_> {
     fn wait(&self, wait: &Asynchronous, report: &mut Report<'_>) {
         let AsyncOp::Wait { group, .. } = wait.op else {
             return;

@@ -19,8 +19,8 @@ use ptxcheck_ir::{
     InstructionId, MbarrierOp, Op, Value,
 };
 
-use super::handed::handed_on;
 use super::view::View;
+use crate::handed::handed_on;
 use crate::limits::{MAX_PENDING_COPIES, MAX_PENDING_STEPS};
 
 /// Most commits that are counted.

@@ -6,7 +6,7 @@ use ptxcheck_ir::{
 };
 use rustc_hash::FxHashSet;
 
-use super::handed::{handed_on, keeps_address};
+use crate::handed::{handed_on, keeps_address};
 use crate::limits::MAX_POINTED_STEPS;
 use crate::shared::Shared;
 

@@ -2,34 +2,24 @@
 //!
 //! ```text
 //! address   = offset + Σ factor · atom       through copies, conversions, sums, products with constants, values kept on the stack
-//! atom      = a variable, a special register, a register that is none of these
+//! atom      = a variable, a special register, a parameter, a register that is none of these
 //! distance  = the difference of two: what both have falls out, the rest lies in the range of its atoms
 //! ```
 //!
 //! Addresses wrap at 32 or 64 bits; a distance that does not is what the program means.
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{BinaryOp, Body, FunctionId, InstructionId, Op, Register, Special, SymbolId, Value};
+use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, SymbolId, Value};
 
-use super::handed::{handed_on, keeps_address};
 use super::view::View;
-use crate::limits::{MAX_SUM_ATOMS, MAX_SUM_STEPS};
 use crate::shared::Shared;
-use crate::threads::stored;
-
-/// An addend of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Atom {
-    Symbol(SymbolId),
-    Register(Register),
-    Special(Special),
-}
+use crate::value::{Atom, Terms, plus};
 
 /// An address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressSum {
     offset: i64,
-    atoms: Vec<(Atom, i64)>,
+    atoms: Terms,
 }
 
 impl AddressSum {
@@ -42,15 +32,15 @@ impl AddressSum {
         else {
             return None;
         };
-        let mut left = MAX_SUM_STEPS;
-        let mut sum = match base {
+        let mut sum = match (view.sum(base, access), base) {
+            (Some((atoms, offset)), _) => Self { offset, atoms },
             // Of a register with several definitions, only what it holds at the access itself is known.
-            Value::Register(register) => expand(view, (register, access), &mut left).or_else(|| {
-                let known = view.known(base);
-                Some(known.map_or_else(|| Self::atom(Atom::Register(register)), Self::constant))
-            }),
-            base => of_value(view, (base, access), &mut left),
-        }?;
+            (None, Value::Register(register)) => Self {
+                offset: 0,
+                atoms: vec![(Atom::Register(register), 1)],
+            },
+            _ => return None,
+        };
         sum.offset = sum.offset.checked_add(past)?;
         Some(sum)
     }
@@ -79,128 +69,8 @@ impl AddressSum {
     /// True if it counts from a parameter of a kernel: no such one points into the memory of a block.
     #[must_use]
     pub fn is_of_kernel_param(&self, view: &View<'_, '_>) -> bool {
-        let definitions = view.analyses.definitions();
-        self.atoms.iter().any(|(atom, factor)| {
-            let Atom::Register(register) = *atom else {
-                return false;
-            };
-            let load = definitions.only(view.body, register);
-            *factor == 1
-                && view.is_kernel
-                && view.body.registers[register.index()].bits == 64
-                && load.is_some_and(|load| {
-                    let instruction = view.body.instruction(load);
-                    let is_whole = matches!(instruction.op, Op::Access(access) if access.bits == 64);
-                    is_whole && view.body.loaded_param(instruction).is_some()
-                })
-        })
-    }
-
-    fn atom(atom: Atom) -> Self {
-        Self {
-            offset: 0,
-            atoms: vec![(atom, 1)],
-        }
-    }
-
-    const fn constant(value: u64) -> Self {
-        Self {
-            offset: value as i64,
-            atoms: Vec::new(),
-        }
-    }
-
-    fn plus(mut self, other: &Self, factor: i64) -> Option<Self> {
-        self.offset = self.offset.checked_add(other.offset.checked_mul(factor)?)?;
-        for &(atom, by) in &other.atoms {
-            let by = by.checked_mul(factor)?;
-            match self.atoms.iter_mut().find(|(known, _)| *known == atom) {
-                Some((_, known)) => *known = known.checked_add(by)?,
-                None => self.atoms.push((atom, by)),
-            }
-        }
-        self.atoms.retain(|&(_, factor)| factor != 0);
-        (self.atoms.len() <= MAX_SUM_ATOMS).then_some(self)
-    }
-
-    fn times(&self, factor: i64) -> Option<Self> {
-        Self::default().plus(self, factor)
-    }
-}
-
-/// An operand of an instruction.
-fn of_value(
-    view: &View<'_, '_>,
-    (value, user): (Value, InstructionId),
-    left: &mut usize,
-) -> Option<AddressSum> {
-    match value {
-        Value::Integer(value) => Some(AddressSum::constant(value as u64)),
-        Value::Symbol(symbol, by) => {
-            let mut sum = AddressSum::atom(Atom::Symbol(symbol));
-            sum.offset = by.into();
-            Some(sum)
-        }
-        Value::Special(special) => Some(match view.known(value) {
-            Some(known) => AddressSum::constant(known),
-            None => AddressSum::atom(Atom::Special(special)),
-        }),
-        Value::Register(register) => {
-            view.analyses.definitions().only(view.body, register)?;
-            if let Some(known) = view.known(value) {
-                let known = match view.body.registers[register.index()].bits {
-                    32 => i64::from(known as i32),
-                    _ => known as i64,
-                };
-                return Some(AddressSum::constant(known as u64));
-            }
-            expand(view, (register, user), left).or_else(|| Some(AddressSum::atom(Atom::Register(register))))
-        }
-        _ => None,
-    }
-}
-
-/// The sum that the only definition of a register computes, where that is on each way to an instruction that reads it: then none of
-/// its operands is written again in between.
-fn expand(
-    view: &View<'_, '_>,
-    (register, user): (Register, InstructionId),
-    left: &mut usize,
-) -> Option<AddressSum> {
-    *left = left.checked_sub(1)?;
-    let body = view.body;
-    let definition = view.analyses.definitions().only(body, register)?;
-    let instruction = body.instruction(definition);
-    if body.results(instruction).first() != Some(&Value::Register(register)) {
-        return None;
-    }
-    if !view.analyses.is_before(definition, user) {
-        return None;
-    }
-    let mut of = |value| of_value(view, (value, definition), left);
-    match (instruction.op, body.uses(instruction)) {
-        (op, &[from]) if keeps_address(op) => of(from),
-        (Op::Binary(BinaryOp::Add, 32..), &[a, b]) => of(a)?.plus(&of(b)?, 1),
-        (Op::Binary(BinaryOp::Sub, 32..), &[a, b]) => of(a)?.plus(&of(b)?, -1),
-        (
-            Op::Binary(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, 32..),
-            &[a, Value::Integer(by)],
-        ) => of(a)?.times(by),
-        (Op::Binary(BinaryOp::Shl, 32..), &[a, Value::Integer(by @ 0..31)]) => of(a)?.times(1 << by),
-        (
-            Op::MulAdd(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, 32..),
-            &[a, Value::Integer(by), c],
-        ) => of(a)?.times(by)?.plus(&of(c)?, 1),
-        (Op::CallResult(call), _) => {
-            let passed = handed_on(view.module, body, call)?;
-            of_value(view, (passed, call), left)
-        }
-        (Op::Access(_), _) => match stored(view.analyses, body, definition, register)? {
-            // Its store stands before the load, on each way.
-            (value, Op::Copy) => of_value(view, (value, view.analyses.store_for(definition)?), left),
-            _ => None,
-        },
-        _ => None,
+        let is_whole = |atom: &(Atom, i64)| matches!(atom, (Atom::Param(_, _, 64, _), 1));
+        view.is_kernel && self.atoms.iter().any(is_whole)
     }
 }
 
@@ -226,7 +96,11 @@ fn distance(
             return None;
         }
     }
-    bounds(view, &to.clone().plus(from, -1)?)
+    let difference = AddressSum {
+        offset: to.offset.checked_sub(from.offset)?,
+        atoms: plus(&to.atoms, &from.atoms, -1)?,
+    };
+    bounds(view, &difference)
 }
 
 /// The least and the greatest value of a sum.
@@ -236,7 +110,7 @@ fn bounds(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
         let (low, high) = match atom {
             Atom::Special(special) => view.special_range(special)?,
             Atom::Register(register) => view.range(register)?,
-            Atom::Symbol(_) => return None,
+            _ => return None,
         };
         let end = |of: u64| i64::try_from(of).ok()?.checked_mul(factor);
         let (low, high) = (end(low)?, end(high)?);

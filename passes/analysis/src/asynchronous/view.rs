@@ -9,6 +9,9 @@
 //! Every block has a thread (0, 0, 0). Others are looked at where the code compares the number with a constant: code behind such a
 //! comparison is executed by that thread or by nobody.
 
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
 use ptxcheck_ir::paths::{Paths, taken};
 use ptxcheck_ir::{
     BinaryOp, BlockId, Body, Collective, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op,
@@ -19,7 +22,8 @@ use crate::function::Analyses;
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::ranges;
 use crate::shared::Shared;
-use crate::threads::{Elected, Threads};
+use crate::threads::Threads;
+use crate::value::{Elected, Evaluator, Linear, Source, Sum, Terms, Unknowns};
 
 /// Most threads of a body that are looked at by themselves.
 const MAX_VIEWS: usize = 4;
@@ -34,14 +38,15 @@ pub struct View<'a, 'm> {
     thread: Option<Alone<'a, 'm>>,
     /// By block: true if its branch is taken; empty for any thread.
     taken: Vec<Option<bool>>,
+    /// Operands as sums, once they are asked for.
+    sums: OnceCell<RefCell<Evaluator<'a, 'm, Linear<'a>>>>,
 }
 
 /// A thread by itself.
 struct Alone<'a, 'm> {
-    threads: Threads<'a, 'm>,
+    threads: Rc<Threads<'a, 'm>>,
     /// Its lane; `None` for the one that `elect.sync` picks, of which only is known what all lanes have in common.
     lane: Option<u32>,
-    elected: Elected,
 }
 
 impl<'a, 'm> View<'a, 'm> {
@@ -57,6 +62,7 @@ impl<'a, 'm> View<'a, 'm> {
             launch: &function.launch,
             thread: None,
             taken: Vec::new(),
+            sums: OnceCell::new(),
         })
     }
 
@@ -78,13 +84,9 @@ impl<'a, 'm> View<'a, 'm> {
     /// One thread of a warp by itself.
     fn alone(&self, warp: u32, lane: Option<u32>, elected: Elected) -> Self {
         let (body, analyses) = (self.body, self.analyses);
-        let threads = Threads::of_warp(body, analyses, warp);
+        let threads = Rc::new(Threads::of_elected(body, analyses, warp, elected));
         let mut view = Self {
-            thread: Some(Alone {
-                threads,
-                lane,
-                elected,
-            }),
+            thread: Some(Alone { threads, lane }),
             ..self.any_of()
         };
         let last = |block| body.block(BlockId::new(block)).next_back();
@@ -143,7 +145,32 @@ impl<'a, 'm> View<'a, 'm> {
     /// A value, where the number of the thread decides it.
     pub(super) fn known(&self, value: Value) -> Option<u64> {
         let alone = self.thread.as_ref()?;
-        alone.threads.given_to(value, alone.lane, alone.elected)
+        alone.threads.given_to(value, alone.lane)
+    }
+
+    /// What an instruction reads, as a sum: its atoms and the number that is added to them. `None` for a register with several definitions.
+    pub(super) fn sum(&self, value: Value, reader: InstructionId) -> Option<(Terms, i64)> {
+        let sums = self.sums.get_or_init(|| RefCell::new(self.sums()));
+        let Sum { parts, by } = sums.borrow_mut().of_read(value, reader)?;
+        Some((sums.borrow().domain().terms(parts), by.same()? as i64))
+    }
+
+    fn sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {
+        let source = Source {
+            body: self.body,
+            definitions: self.analyses.definitions(),
+            analyses: Some(self.analyses),
+            module: Some(self.module),
+        };
+        let thread = self
+            .thread
+            .as_ref()
+            .map(|alone| (Rc::clone(&alone.threads), alone.lane));
+        let known = move |value| {
+            let (threads, lane) = thread.as_ref()?;
+            threads.given_to(value, *lane)
+        };
+        Evaluator::new(source, Linear::new(None, None, Unknowns::All(Rc::new(known))))
     }
 
     /// The least and the greatest number that a special register may have.
@@ -232,9 +259,14 @@ impl<'a, 'm> View<'a, 'm> {
     /// The same body, for any thread.
     fn any_of(&self) -> Self {
         Self {
+            module: self.module,
+            body: self.body,
+            analyses: self.analyses,
+            is_kernel: self.is_kernel,
+            launch: self.launch,
             thread: None,
             taken: Vec::new(),
-            ..*self
+            sums: OnceCell::new(),
         }
     }
 

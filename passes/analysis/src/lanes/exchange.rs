@@ -18,7 +18,6 @@ mod pairs;
 mod possible;
 mod screen;
 mod segments;
-mod sums;
 mod touches;
 
 use std::collections::BTreeMap;

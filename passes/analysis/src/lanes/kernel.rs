@@ -409,12 +409,8 @@ impl<'k> Kernel<'k> {
             else {
                 continue;
             };
-            let threads = Threads {
-                body: context.body,
-                definitions: self.layout.module.function(context.function).definitions(),
-                memory: None,
-                warp: 0,
-            };
+            let definitions = self.layout.module.function(context.function).definitions();
+            let threads = Threads::in_registers(context.body, definitions, 0);
             let mask = threads
                 .same(mask)
                 .map(|mask| mask as Lanes)

@@ -18,8 +18,9 @@ use crate::function::Analyses;
 use crate::limits::MAX_LASTING_STEPS;
 use crate::shared::Shared;
 use crate::slots::Effect;
+use crate::value::{Atom, Evaluator, Linear, Source, Sum};
 use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Callee, FunctionId, Instruction, InstructionId, Op, Register, Space, Value,
+    AccessKind, Body, Callee, FunctionId, Instruction, InstructionId, Op, Register, Space, Value,
 };
 
 /// The memory that one kernel does not write.
@@ -48,7 +49,7 @@ impl<'k> Lasting<'k> {
         let &[address, Value::Integer(past), ..] = body.uses(instruction) else {
             return None;
         };
-        let (param, at) = self.place(body, address)?;
+        let (param, at) = self.place(address)?;
         let written = self.written.get_or_init(|| self.find(body)).as_ref()?;
         (written >> param & 1 == 0).then_some((param, at.checked_add(past)?))
     }
@@ -58,27 +59,14 @@ impl<'k> Lasting<'k> {
     }
 
     /// The parameter whose value an address is a number of bytes past.
-    fn place(&self, body: &Body<'_>, address: Value) -> Option<(u16, i64)> {
-        let mut at = 0_i64;
-        let definitions = self.analyses().definitions();
-        let end = definitions.trace(body, address, |definition| {
-            let instruction = body.instruction(definition);
-            match (instruction.op, body.uses(instruction)) {
-                (Op::Copy | Op::ToGeneric(Space::Global, _) | Op::FromGeneric(Space::Global, _), &[from]) => {
-                    Some(from)
-                }
-                (Op::Binary(BinaryOp::Add, 64), &[from, Value::Integer(by)]) => {
-                    at = at.checked_add(by)?;
-                    Some(from)
-                }
-                _ => None,
-            }
-        });
-        let load = definitions.only(body, end.register()?)?;
-        let (param, 0) = body.loaded_param(body.instruction(load))? else {
-            return None;
-        };
-        (u32::from(param) < Params::BITS).then_some((param, at))
+    fn place(&self, address: Value) -> Option<(u16, i64)> {
+        let source = Source::of(self.module, self.kernel)?;
+        let mut sums = Evaluator::new(source, Linear::of_unknowns());
+        let Sum { parts, by } = sums.of(address)?;
+        match sums.domain().single(parts)? {
+            Atom::Param(param, 0, ..) if u32::from(param) < Params::BITS => Some((param, by.same()? as i64)),
+            _ => None,
+        }
     }
 
     /// The parameters whose memory a kernel may write.

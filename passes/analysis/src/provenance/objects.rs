@@ -246,7 +246,7 @@ impl Judge<'_> {
                     .elements()
                     .iter()
                     .all(|element| is_local(element) && element.trust == Trust::Certain)
-                && !is_own_slot(self.module, self.id, self.body, access, uses);
+                && !is_own_slot(self.module, self.id, access, uses);
             self.report(
                 at,
                 Wrong::Escape,

@@ -7,7 +7,7 @@
 //! suspect      a kernel, or one that calls a function, with a piece from which the ways of two lanes lead to such accesses
 //! ```
 //!
-//! Places and branches are what [`Sums`] knows of warp 0. The lane analysis may know more of what is computed from constants, the number
+//! Places and branches are what [`Linear`] knows of warp 0. The lane analysis may know more of what is computed from constants, the number
 //! of the thread and variables in shared memory alone, through slots of the stack and parameters of functions, from other
 //! dimensions, and from the shape of blocks where that is stated: such a place may be any, and lanes may go either way at such a branch.
 
@@ -17,15 +17,14 @@ use std::ops::{Range, RangeInclusive};
 use rustc_hash::FxHashMap;
 
 use super::kernels::leading_to;
-use super::sums::Sums;
 use super::touches::{orders, stored, touched};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
-use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::lanes::value::{Lanes, WARP, lanes, set_of};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_STEPS};
 use crate::shared::Shared;
 use crate::slots::Effect;
-use crate::threads::LANES;
+use crate::value::{Evaluator, Linear, Parts, Source, Sum, Unknowns};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
     AccessKind, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Space,
@@ -109,7 +108,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
 }
 
 /// The lanes in which addresses are looked at first: two of one half of four, and one of the other half of the warp.
-const FIRST: [u32; 3] = [4, 5, 20];
+const FIRST: [usize; 3] = [4, 5, 20];
 
 /// Most operations one behind the other that are looked through.
 const MAX_DEPTH: usize = 48;
@@ -189,7 +188,7 @@ fn cuts(body: &Body<'_>, instruction: &Instruction) -> bool {
 }
 
 /// The part of an address that lanes share, and the number that is added to it by lane.
-type Place = (u64, [i64; WARP]);
+type Place = (Parts, [i64; WARP]);
 
 /// The search in one function.
 struct Search<'a, 'm> {
@@ -197,10 +196,8 @@ struct Search<'a, 'm> {
     pieces: Pieces,
     module: &'a Shared<'m>,
     id: FunctionId,
-    /// The sums in some lanes.
-    first: Sums<'a, 'm, { FIRST.len() }>,
-    /// Those in all lanes.
-    sums: Sums<'a, 'm, WARP>,
+    /// Addresses as sums of what threads share and of a number in each lane of warp 0.
+    sums: Evaluator<'a, 'm, Linear<'a>>,
     analyses: &'a Analyses<'m>,
     is_kernel: bool,
     /// Addresses that no sum is known of may be in shared memory.
@@ -213,7 +210,7 @@ struct Search<'a, 'm> {
     has_shape: Option<bool>,
     /// The lanes in which a predicate holds, where that is known of all.
     predicates: FxHashMap<Register, Option<Lanes>>,
-    /// The registers of which the lane analysis may know more than [`Threads`].
+    /// The registers of which the lane analysis may know more than [`Linear`].
     knowable: FxHashMap<Register, bool>,
     steps: usize,
 }
@@ -231,6 +228,12 @@ impl<'a, 'm> Search<'a, 'm> {
         let is_kernel = module.module.function(id).is_kernel();
         let analyses = module.function(id);
         let has_slots = names_local || body.has(Rare::STACK_ALLOC);
+        let source = Source {
+            body,
+            definitions: analyses.definitions(),
+            analyses: has_slots.then_some(analyses),
+            module: None,
+        };
         Self {
             body,
             pieces: Pieces::new(body),
@@ -241,8 +244,7 @@ impl<'a, 'm> Search<'a, 'm> {
             may_be_shared: names_shared || !is_kernel,
             has_slots,
             has_shape: None,
-            first: Sums::new(body, analyses, (is_kernel, has_slots), FIRST),
-            sums: Sums::new(body, analyses, (is_kernel, has_slots), LANES),
+            sums: Evaluator::new(source, Linear::new(Some(0), None, Unknowns::Shared { is_kernel })),
             follows_parts: false,
             predicates: FxHashMap::default(),
             knowable: FxHashMap::default(),
@@ -350,25 +352,29 @@ impl Search<'_, '_> {
     /// The lanes in which a guard holds, where that is known of all of them.
     fn holds(&mut self, guard: Guard) -> Option<Lanes> {
         let value = Value::Register(guard.register);
-        let (first, sums) = (&mut self.first, &mut self.sums);
-        let holds = *self.predicates.entry(guard.register).or_insert_with(|| {
-            // Most values are not known in any lane, which one lane tells.
-            first.known(value)?;
-            let values = sums.known(value)?;
-            let set = values.iter().enumerate().filter(|(_, value)| **value & 1 == 1);
-            Some(set.fold(0, |set, (lane, _)| set | 1 << lane))
-        });
+        let holds = match self.predicates.get(&guard.register) {
+            Some(&known) => known,
+            None => {
+                let values = self.numbers(value);
+                let holds = values.map(|values| set_of((0..WARP).filter(|&lane| values[lane] & 1 == 1)));
+                self.predicates.insert(guard.register, holds);
+                holds
+            }
+        };
         holds.map(|holds| if guard.negated { !holds } else { holds })
     }
 
+    /// A value that is known in all lanes.
+    fn numbers(&mut self, value: Value) -> Option<[u64; WARP]> {
+        self.sums.of(value)?.numbers()?.all()
+    }
+
+    /// The place of an access, if that is known in all lanes.
     fn place(&mut self, access: usize) -> Option<Place> {
         let access = &self.pieces.all[access];
-        self.first.of(access.address)?;
-        let sum = self.sums.of(access.address)?;
-        Some((
-            sum.parts,
-            sum.by.map(|by| (by as i64).saturating_add(access.past)),
-        ))
+        let Sum { parts, by } = self.sums.of(access.address)?;
+        let by = by.all()?;
+        Some((parts, by.map(|by| (by as i64).saturating_add(access.past))))
     }
 
     /// True if the lane analysis may know an address of which no sum is known.
@@ -382,23 +388,25 @@ impl Search<'_, '_> {
     /// False if no two lanes access the same place, as some lanes tell: accesses count from different things, or each lane has a place
     /// of its own.
     fn may_clash(&mut self, made: &[usize]) -> bool {
-        let mut groups: FxHashMap<u64, Group> = FxHashMap::default();
+        let mut groups: FxHashMap<Parts, Group> = FxHashMap::default();
         for &number in made {
-            let access = &self.pieces.all[number];
-            let Some(sum) = self.first.of(access.address) else {
+            let Some((parts, by)) = self.place(number) else {
                 if made.len() > 1 && self.is_knowable_place(number) {
                     return true;
                 }
                 continue;
             };
-            let by = sum.by.map(|by| by.wrapping_add(access.past as u64));
+            let by = FIRST.map(|lane| by[lane]);
             let is_own = (1..FIRST.len()).all(|lane| !by[..lane].contains(&by[lane]));
-            let group = groups.entry(sum.parts).or_insert(Group {
+            let group = groups.entry(parts).or_insert(Group {
                 by,
                 has_store: false,
                 is_apart: true,
             });
-            let values = access.stored.and_then(|value| self.first.known(value));
+            let stored = self.pieces.all[number].stored;
+            let values = stored.and_then(|value| self.numbers(value));
+            let values = values.map(|values| FIRST.map(|lane| values[lane]));
+            let access = &self.pieces.all[number];
             group.has_store |= access.is_store;
             group.is_apart &= is_own && group.by == by;
             // A store may write different values to one place, and more than one lane may come to a store.
@@ -428,7 +436,7 @@ impl Search<'_, '_> {
         let bytes = places.iter().map(|&(number, _)| all[number].bytes);
         let granule = bytes.min().unwrap_or(1);
         let words = |at, bytes| words(granule, at, bytes);
-        let mut writers: FxHashMap<(u64, i64), Lanes> = FxHashMap::default();
+        let mut writers: FxHashMap<(Parts, i64), Lanes> = FxHashMap::default();
         for &(number, (parts, by)) in places.iter().filter(|(number, _)| all[*number].is_store) {
             for (lane, at) in by.into_iter().enumerate() {
                 for word in words(at, all[number].bytes) {
@@ -450,7 +458,7 @@ impl Search<'_, '_> {
             meets
                 && (!is_store
                     || stored.is_some_and(|value| {
-                        self.first.known(value).is_some() || self.is_knowable(value, MAX_DEPTH)
+                        self.numbers(value).is_some() || self.is_knowable(value, MAX_DEPTH)
                     }))
         })
     }
@@ -514,7 +522,7 @@ impl Search<'_, '_> {
         let bytes = made.iter().map(|&(access, _)| self.pieces.all[access].bytes);
         let granule = bytes.min().unwrap_or(1);
         let words = |at, bytes| words(granule, at, bytes);
-        let mut written: FxHashMap<(u64, i64), Written> = FxHashMap::default();
+        let mut written: FxHashMap<(Parts, i64), Written> = FxHashMap::default();
         let mut unknown = 0;
         for &(number, set) in made {
             let place = self.place(number);
@@ -527,7 +535,7 @@ impl Search<'_, '_> {
             if !access.is_store {
                 continue;
             }
-            let values = stored.and_then(|value| self.sums.known(value));
+            let values = stored.and_then(|value| self.numbers(value));
             for lane in lanes(set) {
                 let value = values.map(|values| values[lane]);
                 for word in words(by[lane], bytes) {
@@ -572,7 +580,7 @@ fn words(granule: i64, at: i64, bytes: i64) -> RangeInclusive<i64> {
 /// Accesses that count from the same.
 struct Group {
     /// The place of the first one, in some lanes.
-    by: [u64; FIRST.len()],
+    by: [i64; FIRST.len()],
     has_store: bool,
     /// All of them are to one place, which is another for each lane.
     is_apart: bool,

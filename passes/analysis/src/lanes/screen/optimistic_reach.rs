@@ -13,6 +13,7 @@
 //! The more branches are open, the less is known, and the other way round. Any intermediate result is sound, so the search
 //! ends with the first answer that will do.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
@@ -46,6 +47,8 @@ pub(super) struct OptimisticReach<'a, 'm> {
     is_root: bool,
     /// The warp that is searched, in a CTA of one dimension; `None` for all warps.
     warp: Option<u32>,
+    /// Its threads, once they are asked for.
+    threads: OnceCell<Threads<'a, 'm>>,
     /// The instruction before which registers are read.
     here: InstructionId,
     cache: KnowableCache,
@@ -87,6 +90,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             analyses: facts.module.function(function),
             is_root: facts.module.call_graph().calls_to(function).is_empty(),
             warp: None,
+            threads: OnceCell::new(),
             here: InstructionId::new(0),
             cache: KnowableCache::new(body.registers.len(), body.blocks.len()),
             steps_left: REACH_STEPS_PER_INSTRUCTION * (body.instructions.len() + body.blocks.len()),
@@ -262,12 +266,11 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
 
     /// A value that the numbers of the threads of the warp make the same.
     fn same_in_warp(&self, value: Value) -> Option<u64> {
-        let threads = Threads {
-            body: self.body,
-            definitions: self.analyses.definitions(),
-            memory: None,
-            warp: self.warp?,
-        };
+        let warp = self.warp?;
+        let definitions = self.analyses.definitions();
+        let threads = self
+            .threads
+            .get_or_init(|| Threads::in_registers(self.body, definitions, warp));
         threads.same(value)
     }
 

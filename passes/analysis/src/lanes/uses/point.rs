@@ -1,6 +1,7 @@
 //! What the instructions of one node do with a value that is followed.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use super::carries::{Operand, carries, depends};
 use super::format::argument_places;
@@ -26,6 +27,8 @@ pub(super) struct Point<'w, 'a> {
     flow: &'w Flow<'a>,
     node: u32,
     context: u32,
+    /// The threads of the warp, once they are asked for.
+    threads: OnceCell<Threads<'w, 'a>>,
     origin: Origin,
     need: Need,
     /// Lanes that the node hands values to, if it is a further shuffle.
@@ -48,6 +51,7 @@ impl<'w, 'a> Point<'w, 'a> {
             flow,
             node,
             context: flow.graph.context(node).home,
+            threads: OnceCell::new(),
             origin,
             need,
             handed,
@@ -108,9 +112,12 @@ impl Point<'_, '_> {
             return Some(Cow::Borrowed(known));
         }
         value.register()?;
-        let context = self.flow.graph.context(self.node);
-        let analyses = self.flow.module.function(context.function);
-        let threads = Threads::of_warp(context.body, analyses, self.flow.launch.row_warp()?);
+        let warp = self.flow.launch.row_warp()?;
+        let threads = self.threads.get_or_init(|| {
+            let context = self.flow.graph.context(self.node);
+            let analyses = self.flow.module.function(context.function);
+            Threads::of_warp(context.body, analyses, warp)
+        });
         Some(Cow::Owned(Vector::exact(threads.all(value)?)))
     }
 

@@ -6,7 +6,6 @@ use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, Space, Value};
 use crate::constants::ParamPiece;
 use crate::limits::MAX_HANDED_INSTRUCTIONS;
 use crate::shared::Shared;
-use crate::threads::stored;
 
 /// The argument that a call returns so.
 pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<Value> {
@@ -20,7 +19,7 @@ pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> O
 }
 
 /// True for an operation that makes of an address the same one, in whatever space.
-pub(super) const fn keeps_address(op: Op) -> bool {
+pub(crate) const fn keeps_address(op: Op) -> bool {
     matches!(
         op,
         Op::Copy
@@ -75,8 +74,8 @@ fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
             (op, &[from]) if keeps_address(op) => Some(from),
             (Op::Access(_), _) => {
                 let register = body.results(instruction).first()?.register()?;
-                let (value, extension) = stored(analyses, body, at, register)?;
-                (extension == Op::Copy).then_some(value)
+                let kept = analyses.kept(at, register)?;
+                (kept.extension == Op::Copy).then_some(kept.value)
             }
             _ => None,
         }

@@ -1,0 +1,453 @@
+//! From an operand back to what it is computed from.
+
+use std::cell::Cell;
+
+use smallvec::SmallVec;
+
+use crate::definitions::Definitions;
+use crate::function::{Analyses, Kept};
+use crate::handed::handed_on;
+use crate::shared::Shared;
+use ptxcheck_ir::{Access, Body, FunctionId, InstructionId, Op, Register, Value};
+
+/// A way to describe what operands hold. Descriptions of several definitions are joined, if the domain can: then what a register hangs off
+/// in a loop is what is left when nothing changes any more, beginning with nothing.
+pub(crate) trait Domain {
+    /// A description.
+    type Value: Clone + PartialEq;
+
+    /// True if a definition counts only where it stands on each way to what reads it: elsewhere what is read may be of a round before.
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    /// What holds of both; `None` if nothing is known then, as always where the domain does not join.
+    fn join(&self, _one: &Self::Value, _other: &Self::Value) -> Option<Self::Value> {
+        None
+    }
+
+    /// True if registers and slots with several definitions are looked at: those that join.
+    fn joins(&self) -> bool {
+        false
+    }
+
+    /// The description that says nothing, if operations may have results that are known where operands are not. What is joined with it says
+    /// nothing either.
+    fn nothing(&self) -> Option<Self::Value> {
+        None
+    }
+
+    /// True if nothing is known of a result of an operation where nothing is of one operand.
+    fn needs_all(&self, _op: Op) -> bool {
+        true
+    }
+
+    /// Of an operand that is no register.
+    fn operand(&self, value: Value) -> Option<Self::Value>;
+
+    /// Of the complement of a predicate.
+    fn complement(&self, _value: Self::Value) -> Option<Self::Value> {
+        None
+    }
+
+    /// Of a piece of a parameter, which is loaded: the parameter's number, the offset in bytes, and the access.
+    fn param(&self, _piece: (u16, i32), _access: Access) -> Option<Self::Value> {
+        None
+    }
+
+    /// Of a register, whatever it is computed from.
+    fn known(&self, _register: Register) -> Option<Self::Value> {
+        None
+    }
+
+    /// Of a register of which nothing else is known.
+    fn opaque(&self, _register: Register) -> Option<Self::Value> {
+        None
+    }
+
+    /// The operands among `uses` that results of an operation depend on; `None` if nothing is known of them.
+    fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]>;
+
+    /// Of a result of an operation.
+    fn apply(&self, op: Op, result: Result, operands: &[Self::Value]) -> Option<Self::Value>;
+}
+
+/// A result of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Result {
+    /// The register that holds it.
+    pub register: Register,
+    /// Its number among the results.
+    pub number: usize,
+    /// The register's bits; 0 if they are not known.
+    pub bits: u8,
+}
+
+/// The body in which operands are looked at.
+pub(crate) struct Source<'a, 'm> {
+    /// The body.
+    pub body: &'a Body<'m>,
+    /// The definitions of its registers.
+    pub definitions: &'a Definitions,
+    /// The analyses of the body, if values are followed through slots.
+    pub analyses: Option<&'a Analyses<'m>>,
+    /// The module, if values are followed through functions that return an argument.
+    pub module: Option<&'a Shared<'m>>,
+}
+
+impl<'a, 'm> Source<'a, 'm> {
+    /// A function of a module, with values followed through slots and functions that hand on an argument; `None` if it has no body.
+    pub(crate) fn of(module: &'a Shared<'m>, function: FunctionId) -> Option<Self> {
+        let analyses = module.function(function);
+        Some(Self {
+            body: module.module.function(function).body.as_ref()?,
+            definitions: analyses.definitions(),
+            analyses: Some(analyses),
+            module: Some(module),
+        })
+    }
+}
+
+/// Describes what the registers of a body hold.
+pub(crate) struct Evaluator<'a, 'm, D: Domain> {
+    source: Source<'a, 'm>,
+    domain: D,
+    states: States<D::Value>,
+    /// A register was read that was open.
+    has_read_open: Cell<bool>,
+    /// Memory for the registers that are being looked at, and for those that have been since a value was asked for.
+    open: Vec<Register>,
+    looked_at: Vec<Register>,
+}
+
+enum State<V> {
+    /// It is being looked at, and nothing leads to it so far.
+    Open,
+    Known(V),
+    Unknown,
+}
+
+/// The states of registers.
+struct States<V> {
+    /// By register: [`Self::NONE`] and so on, or the place of its description, plus [`Self::FIRST`].
+    places: Vec<u32>,
+    known: Vec<V>,
+}
+
+impl<V: PartialEq> States<V> {
+    /// It was not looked at.
+    const NONE: u32 = 0;
+    const OPEN: u32 = 1;
+    const UNKNOWN: u32 = 2;
+    const FIRST: u32 = 3;
+
+    fn new(registers: usize) -> Self {
+        Self {
+            places: vec![Self::NONE; registers],
+            known: Vec::new(),
+        }
+    }
+
+    /// The state of a register that was looked at.
+    fn get(&self, register: Register) -> Option<State<&V>> {
+        match self.places[register.index()] {
+            Self::NONE => None,
+            Self::OPEN => Some(State::Open),
+            Self::UNKNOWN => Some(State::Unknown),
+            place => Some(State::Known(&self.known[(place - Self::FIRST) as usize])),
+        }
+    }
+
+    /// True if that is another state than before.
+    fn set(&mut self, register: Register, state: State<V>) -> bool {
+        let place = &mut self.places[register.index()];
+        let new = match state {
+            State::Open => Self::OPEN,
+            State::Unknown => Self::UNKNOWN,
+            State::Known(known) if *place >= Self::FIRST => {
+                let old = &mut self.known[(*place - Self::FIRST) as usize];
+                let has_changed = *old != known;
+                *old = known;
+                return has_changed;
+            }
+            State::Known(known) => {
+                self.known.push(known);
+                Self::FIRST + self.known.len() as u32 - 1
+            }
+        };
+        std::mem::replace(place, new) != new
+    }
+}
+
+/// What a step finds.
+enum Step<V> {
+    Found(State<V>),
+    /// A register has to be looked at before.
+    Needs(Register),
+}
+
+/// Most definitions of a register or of a slot that are joined.
+const MAX_DEFINITIONS: usize = 64;
+
+/// Most rounds of looking at what is computed from itself: beyond, nothing is known of it.
+const MAX_ROUNDS: usize = 64;
+
+impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
+    pub(crate) fn new(source: Source<'a, 'm>, domain: D) -> Self {
+        let states = States::new(source.body.registers.len());
+        Self {
+            source,
+            domain,
+            states,
+            has_read_open: Cell::new(false),
+            open: Vec::new(),
+            looked_at: Vec::new(),
+        }
+    }
+
+    pub(crate) const fn domain(&self) -> &D {
+        &self.domain
+    }
+
+    /// The description of a value; `None` where nothing is known. It takes no longer than the body has operands, and rounds in its loops,
+    /// however many values are asked for.
+    pub(crate) fn of(&mut self, value: Value) -> Option<D::Value> {
+        self.read(value, None)
+    }
+
+    /// The same of what an instruction reads.
+    pub(crate) fn of_read(&mut self, value: Value, reader: InstructionId) -> Option<D::Value> {
+        self.read(value, Some(reader))
+    }
+
+    fn read(&mut self, value: Value, reader: Option<InstructionId>) -> Option<D::Value> {
+        loop {
+            match self.operand(value, reader) {
+                Step::Found(State::Known(known)) => return Some(known),
+                Step::Found(State::Open | State::Unknown) => return None,
+                Step::Needs(register) => self.look_at(register),
+            }
+        }
+    }
+
+    fn look_at(&mut self, register: Register) {
+        self.looked_at.clear();
+        let mut has_changed = self.descend(register);
+        if !has_changed {
+            return;
+        }
+        for round in 0.. {
+            has_changed = false;
+            let mut next = 0;
+            while let Some(&register) = self.looked_at.get(next) {
+                next += 1;
+                let state = loop {
+                    match self.register(register) {
+                        Step::Found(state) => break state,
+                        Step::Needs(needed) => _ = self.descend(needed),
+                    }
+                };
+                has_changed |= self.states.set(register, state);
+            }
+            if !has_changed || round == MAX_ROUNDS {
+                break;
+            }
+        }
+        // Nothing but itself leads to what is left, or it has changed too often.
+        for &register in &self.looked_at {
+            if has_changed || matches!(self.states.get(register), Some(State::Open)) {
+                let state = self.domain.opaque(register).map_or(State::Unknown, State::Known);
+                self.states.set(register, state);
+            }
+        }
+    }
+
+    /// Looks at a register and at what it hangs off, once each, in the order in which that is computed. True if a register is read that is
+    /// still open: one that is computed from itself. No recursion, since chains of definitions are as long as the input makes them.
+    fn descend(&mut self, register: Register) -> bool {
+        self.has_read_open.set(false);
+        self.states.set(register, State::Open);
+        self.open.push(register);
+        while let Some(&register) = self.open.last() {
+            match self.register(register) {
+                Step::Found(state) => {
+                    self.open.pop();
+                    self.looked_at.push(register);
+                    self.states.set(register, state);
+                }
+                Step::Needs(register) => {
+                    self.open.push(register);
+                    self.states.set(register, State::Open);
+                }
+            }
+        }
+        self.has_read_open.get()
+    }
+
+    fn operand(&self, value: Value, reader: Option<InstructionId>) -> Step<D::Value> {
+        let (register, is_complement) = match value {
+            Value::Register(register) => (register, false),
+            Value::Not(register) => (register, true),
+            value => return Self::found(self.domain.operand(value)),
+        };
+        if self.domain.is_ordered()
+            && let Some(reader) = reader
+            && let Some(analyses) = self.source.analyses
+            && let Some(definition) = self.source.definitions.only(self.source.body, register)
+            && !analyses.is_before(definition, reader)
+        {
+            let known = self.domain.known(register);
+            let known = known.or_else(|| self.domain.opaque(register));
+            return Self::found(known.filter(|_| !is_complement));
+        }
+        match self.states.get(register) {
+            None => Step::Needs(register),
+            Some(State::Open) => {
+                self.has_read_open.set(true);
+                Step::Found(State::Open)
+            }
+            Some(State::Unknown) => Self::found(self.domain.nothing()),
+            Some(State::Known(known)) if is_complement => Self::found(self.domain.complement(known.clone())),
+            Some(State::Known(known)) => Step::Found(State::Known(known.clone())),
+        }
+    }
+
+    fn found(known: Option<D::Value>) -> Step<D::Value> {
+        Step::Found(known.map_or(State::Unknown, State::Known))
+    }
+
+    fn register(&self, register: Register) -> Step<D::Value> {
+        let Source {
+            body, definitions, ..
+        } = self.source;
+        if let Some(known) = self.domain.known(register) {
+            return Step::Found(State::Known(known));
+        }
+        let all = definitions.of(register);
+        let is_one = definitions.only(body, register).is_some();
+        let is_looked_at = is_one || self.domain.joins() && all.len() <= MAX_DEFINITIONS;
+        let all = if is_looked_at { all } else { &[] };
+        match self.joined(all.iter().map(|&definition| self.result(definition, register))) {
+            Step::Found(State::Unknown) if !all.is_empty() => Self::found(self.domain.opaque(register)),
+            step => step,
+        }
+    }
+
+    /// What holds of all, of those that anything leads to.
+    fn joined(&self, all: impl Iterator<Item = Step<D::Value>>) -> Step<D::Value> {
+        let mut joined = None;
+        let mut is_empty = true;
+        for one in all {
+            is_empty = false;
+            let one = match one {
+                Step::Found(State::Known(one)) => one,
+                Step::Found(State::Open) => continue,
+                step => return step,
+            };
+            let both = match joined {
+                None => Some(one),
+                Some(known) => self.domain.join(&known, &one),
+            };
+            match both {
+                Some(both) if self.domain.nothing().as_ref() != Some(&both) => joined = Some(both),
+                _ => return Step::Found(State::Unknown),
+            }
+        }
+        match joined {
+            Some(joined) => Step::Found(State::Known(joined)),
+            None if is_empty => Step::Found(State::Unknown),
+            None => Step::Found(State::Open),
+        }
+    }
+
+    /// What an instruction leaves in a register.
+    fn result(&self, definition: InstructionId, register: Register) -> Step<D::Value> {
+        let body = self.source.body;
+        let instruction = body.instruction(definition);
+        let Some(number) = body.result_number(instruction, register) else {
+            return Step::Found(State::Unknown);
+        };
+        let bits = body.registers[register.index()].bits;
+        let result = Result {
+            register,
+            number,
+            bits,
+        };
+        match instruction.op {
+            Op::Access(access) => self.loaded(definition, access, result),
+            Op::CallResult(call) => {
+                let passed = self
+                    .source
+                    .module
+                    .and_then(|module| handed_on(module, body, call));
+                match passed {
+                    Some(value) => self.applied(Op::Copy, result, &[value], call),
+                    None => Step::Found(State::Unknown),
+                }
+            }
+            op => match self.domain.inputs(op, body.uses(instruction)) {
+                Some(inputs) => self.applied(op, result, inputs, definition),
+                None => Step::Found(State::Unknown),
+            },
+        }
+    }
+
+    /// What a load leaves in a register: a piece of a parameter, or what is stored in a slot.
+    fn loaded(&self, load: InstructionId, access: Access, result: Result) -> Step<D::Value> {
+        let body = self.source.body;
+        let instruction = body.instruction(load);
+        if let Some((param, at, bytes)) = body.loaded_param_pieces(instruction) {
+            let by = i32::try_from(result.number)
+                .ok()
+                .and_then(|number| number.checked_mul(bytes.into()));
+            let at = by.and_then(|by| at.checked_add(by));
+            return Self::found(at.and_then(|at| self.domain.param((param, at), access)));
+        }
+        let Some(analyses) = self.source.analyses else {
+            return Step::Found(State::Unknown);
+        };
+        if !self.domain.joins() {
+            return match analyses.kept(load, result.register) {
+                Some(Kept {
+                    value,
+                    store,
+                    extension,
+                }) => self.applied(extension, result, &[value], store),
+                None => Step::Found(State::Unknown),
+            };
+        }
+        let stores = analyses.stores_for(load);
+        if stores.len() > MAX_DEFINITIONS || access.bits == 0 {
+            return Step::Found(State::Unknown);
+        }
+        let extension = access.extension(result.bits);
+        self.joined(stores.iter().map(|&store| match analyses.stored_by(store) {
+            Some(value) => self.applied(extension, result, &[value], store),
+            None => Step::Found(State::Unknown),
+        }))
+    }
+
+    /// What an operation makes of operands.
+    fn applied(&self, op: Op, result: Result, inputs: &[Value], reader: InstructionId) -> Step<D::Value> {
+        let mut operands: SmallVec<[D::Value; 4]> = SmallVec::new();
+        let mut is_open = false;
+        let needs_all = self.domain.needs_all(op);
+        for &input in inputs {
+            match self.operand(input, Some(reader)) {
+                Step::Found(State::Known(operand)) => {
+                    if needs_all && self.domain.nothing().as_ref() == Some(&operand) {
+                        return Step::Found(State::Unknown);
+                    }
+                    operands.push(operand);
+                }
+                Step::Found(State::Open) => is_open = true,
+                step => return step,
+            }
+        }
+        if is_open {
+            return Step::Found(State::Open);
+        }
+        let known = self.domain.apply(op, result, &operands);
+        Self::found(known.filter(|known| self.domain.nothing().as_ref() != Some(known)))
+    }
+}

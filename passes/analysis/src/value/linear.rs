@@ -1,0 +1,352 @@
+//! Sums of unknown values and of numbers that each lane of a warp has.
+//!
+//! ```text
+//! sum        Σ factor · atom + by[l]      of no atoms: the bits of a register, as `evaluate` computes them
+//! add, sub   of what the operands are; a number is taken with its sign, at the width of the operation
+//! mul, shl   of a sum and a number that all lanes share
+//! ```
+//!
+//! A sum with atoms is one of whole numbers: where the program's own wraps, it means another address.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::evaluator::{Domain, Result};
+use super::numbers::{Numbers, WARP};
+use super::parts::{Atom, Parts, Table, Terms};
+use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones, signed};
+use ptxcheck_ir::{Access, AccessKind, BinaryOp, Collective, Op, Register, Shuffle, Special, Value};
+
+/// A sum of parts and a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sum {
+    /// The atoms with their factors.
+    pub parts: Parts,
+    /// What is added: 64 bits with a sign, or, without parts, as many bits as the value has.
+    pub by: Numbers,
+}
+
+impl Sum {
+    const fn number(by: Numbers) -> Self {
+        Self {
+            parts: Parts::NONE,
+            by,
+        }
+    }
+
+    const fn is_number(&self) -> bool {
+        matches!(self.parts, Parts::NONE)
+    }
+
+    /// The numbers, if it has no parts.
+    pub(crate) fn numbers(&self) -> Option<&Numbers> {
+        self.is_number().then_some(&self.by)
+    }
+
+    /// The number that it is in all lanes.
+    fn constant(&self) -> Option<u64> {
+        self.numbers()?.same()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.by.same().is_some()
+    }
+
+    /// What is added to the parts, in an operation at so many bits.
+    fn offset(&self, number: u64, bits: u8) -> i64 {
+        if self.is_number() {
+            signed(number, bits)
+        } else {
+            number as i64
+        }
+    }
+}
+
+/// What `elect.sync` tells the lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elected {
+    /// They are the lane that it picks.
+    Picked,
+    /// They are not.
+    Passed,
+    /// Not known.
+    Unknown,
+}
+
+/// What sums are made of, besides numbers.
+pub(crate) enum Unknowns<'a> {
+    /// Begins of objects alone: an address is the begin of one and a number.
+    Objects,
+    /// What the threads of a block share: also the number of the block, its sides, what a kernel is passed if it is one, and what
+    /// operations make of these. Enough for a screen: products and bits that are combined count as sums.
+    Shared {
+        /// Parameters are those of a kernel.
+        is_kernel: bool,
+    },
+    /// All special registers, parameters and registers, but for those that this gives a number.
+    All(KnownNumbers<'a>),
+}
+
+/// The number that a value is, where that is known otherwise.
+pub(crate) type KnownNumbers<'a> = Rc<dyn Fn(Value) -> Option<u64> + 'a>;
+
+/// Describes values by sums.
+pub(crate) struct Linear<'a> {
+    /// The warp whose numbers are those of its lanes; `None`: `%tid.x` and `%laneid` are unknown.
+    warp: Option<u32>,
+    /// What `elect.sync` tells; `None`: nothing is followed through collectives.
+    elected: Option<Elected>,
+    unknowns: Unknowns<'a>,
+    table: RefCell<Table>,
+}
+
+impl<'a> Linear<'a> {
+    pub(crate) fn new(warp: Option<u32>, elected: Option<Elected>, unknowns: Unknowns<'a>) -> Self {
+        Self {
+            warp,
+            elected,
+            unknowns,
+            table: RefCell::default(),
+        }
+    }
+
+    /// Sums of all that is unknown, the numbers of threads among it.
+    pub(crate) fn of_unknowns() -> Self {
+        Self::new(None, None, Unknowns::All(Rc::new(|_| None)))
+    }
+
+    /// The atoms of a sum.
+    pub(crate) fn terms(&self, parts: Parts) -> Terms {
+        self.table.borrow().terms(parts).to_vec()
+    }
+
+    /// The atom that parts consist of.
+    pub(crate) fn single(&self, parts: Parts) -> Option<Atom> {
+        match *self.table.borrow().terms(parts) {
+            [(atom, 1)] => Some(atom),
+            _ => None,
+        }
+    }
+
+    fn atom(&self, atom: Atom, by: i64) -> Sum {
+        Sum {
+            parts: self.table.borrow_mut().atom(atom),
+            by: Numbers::Same(by as u64),
+        }
+    }
+
+    fn known_number(&self, value: Value) -> Option<Sum> {
+        match &self.unknowns {
+            Unknowns::All(known) => known(value).map(|number| Sum::number(Numbers::Same(number))),
+            _ => None,
+        }
+    }
+
+    fn special(&self, special: Special) -> Option<Sum> {
+        let first = self.warp.map(|warp| u64::from(warp) * WARP as u64);
+        match (special, first) {
+            (Special::LaneId, Some(_)) => {
+                return Numbers::by_lane(|lane| Some(lane as u64)).map(Sum::number);
+            }
+            (Special::Tid(0), Some(first)) => {
+                return Numbers::by_lane(|lane| Some(first + lane as u64)).map(Sum::number);
+            }
+            _ => {}
+        }
+        let is_atom = match self.unknowns {
+            Unknowns::Objects => false,
+            Unknowns::Shared { .. } => {
+                matches!(special, Special::Ctaid(_) | Special::Nctaid(_) | Special::Ntid(_))
+            }
+            Unknowns::All(_) => true,
+        };
+        is_atom.then(|| self.atom(Atom::Special(special), 0))
+    }
+
+    /// `one + factor · other` at so many bits.
+    fn plus(&self, one: &Sum, other: &Sum, factor: i64, bits: u8) -> Option<Sum> {
+        let parts = self.table.borrow_mut().plus(one.parts, other.parts, factor)?;
+        let by = Numbers::combined(&[&one.by, &other.by], |numbers| {
+            let by = other.offset(numbers[1], bits).checked_mul(factor)?;
+            Some(one.offset(numbers[0], bits).checked_add(by)? as u64)
+        })?;
+        Some(Sum { parts, by })
+    }
+
+    fn product(&self, op: BinaryOp, bits: u8, a: &Sum, b: &Sum) -> Option<Sum> {
+        let zero = Sum::number(Numbers::Same(0));
+        match op {
+            BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned => {
+                // A wide product takes half as many bits.
+                let width = if op == BinaryOp::MulLow { bits } else { bits / 2 };
+                let factor = |sum: &Sum| match op {
+                    BinaryOp::MulWideUnsigned => Some((sum.constant()? & ones(width)) as i64),
+                    _ => Some(signed(sum.constant()?, width)),
+                };
+                match (factor(a), factor(b)) {
+                    (_, Some(factor)) => self.plus(&zero, a, factor, width),
+                    (Some(factor), _) => self.plus(&zero, b, factor, width),
+                    _ => self.shared_product(a, b),
+                }
+            }
+            BinaryOp::Shl => {
+                let by = b.constant().filter(|by| *by < u64::from(bits.min(63)))?;
+                self.plus(&zero, a, 1 << by, bits)
+            }
+            // Of a multiple of a power of two, and numbers below it.
+            BinaryOp::Or | BinaryOp::Xor if matches!(self.unknowns, Unknowns::Shared { .. }) => {
+                let parts = match (a.is_number(), b.is_number()) {
+                    (_, true) => a.parts,
+                    (true, _) => b.parts,
+                    _ => return None,
+                };
+                let by = Numbers::combined(&[&a.by, &b.by], |numbers| {
+                    evaluate(Op::Binary(op, 64), &[numbers[0], numbers[1]])
+                })?;
+                Some(Sum { parts, by })
+            }
+            _ => None,
+        }
+    }
+
+    /// The product of two sums that threads share, as an unknown.
+    fn shared_product(&self, a: &Sum, b: &Sum) -> Option<Sum> {
+        if !matches!(self.unknowns, Unknowns::Shared { .. }) {
+            return None;
+        }
+        let mut both = [(a.parts, a.by.same()?), (b.parts, b.by.same()?)];
+        both.sort_unstable();
+        Some(self.atom(Atom::Product(both), 0))
+    }
+
+    /// The result of an operation on operands some of which have parts, if it is a sum of theirs.
+    fn linear(&self, op: Op, operands: &[Sum]) -> Option<Sum> {
+        match (op, operands) {
+            (
+                Op::Copy
+                | Op::ToGeneric(..)
+                | Op::FromGeneric(..)
+                | Op::Convert {
+                    from: 32.., to: 32.., ..
+                },
+                [one],
+            ) => Some(one.clone()),
+            (Op::Binary(BinaryOp::Add, bits @ 32..), [a, b]) => self.plus(a, b, 1, bits),
+            (Op::Binary(BinaryOp::Sub, bits @ 32..), [a, b]) => self.plus(a, b, -1, bits),
+            (Op::Binary(op, bits @ 32..), [a, b]) => self.product(op, bits, a, b),
+            (Op::MulAdd(op, bits @ 32..), [a, b, c]) => {
+                let product = match (a.numbers(), b.numbers()) {
+                    (Some(a), Some(b)) => {
+                        let product = |numbers: &[u64]| evaluate(Op::Binary(op, bits), numbers);
+                        Sum::number(Numbers::combined(&[a, b], product)?)
+                    }
+                    _ => self.product(op, bits, a, b)?,
+                };
+                self.plus(&product, c, 1, bits)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a collective gives the lanes: a shuffle of what is the same in all of them, the choice of one lane.
+    fn given(&self, collective: Collective, number: usize, operands: &[Sum]) -> Option<Sum> {
+        match (collective, number, self.elected?) {
+            (Collective::Shuffle(Shuffle::Index), 0, _) => {
+                let same = operands.first()?.constant()?;
+                Some(Sum::number(Numbers::Same(same)))
+            }
+            (Collective::Elect, 1, Elected::Picked) => Some(Sum::number(Numbers::Same(1))),
+            (Collective::Elect, 1, Elected::Passed) => Some(Sum::number(Numbers::Same(0))),
+            _ => None,
+        }
+    }
+}
+
+impl Domain for Linear<'_> {
+    type Value = Sum;
+
+    /// What is computed from numbers alone is the same in each round.
+    fn is_ordered(&self) -> bool {
+        matches!(self.unknowns, Unknowns::All(_))
+    }
+
+    fn operand(&self, value: Value) -> Option<Sum> {
+        match value {
+            Value::Integer(number) => Some(Sum::number(Numbers::Same(number as u64))),
+            Value::Special(special) => self.known_number(value).or_else(|| self.special(special)),
+            Value::Symbol(symbol, by) => Some(self.atom(Atom::Symbol(symbol), by.into())),
+            Value::Param(number, by) if matches!(self.unknowns, Unknowns::Objects) => {
+                Some(self.atom(Atom::ParamAddress(number), by.into()))
+            }
+            _ => None,
+        }
+    }
+
+    fn complement(&self, value: Sum) -> Option<Sum> {
+        let complement = |bits: &[u64]| Some((bits[0] & 1) ^ 1);
+        Numbers::combined(&[value.numbers()?], complement).map(Sum::number)
+    }
+
+    fn param(&self, (number, at): (u16, i32), access: Access) -> Option<Sum> {
+        let is_atom = match self.unknowns {
+            Unknowns::Objects => false,
+            Unknowns::Shared { is_kernel } => is_kernel && access.kind == AccessKind::Load,
+            Unknowns::All(_) => true,
+        };
+        is_atom.then(|| self.atom(Atom::Param(number, at, access.bits, access.signed), 0))
+    }
+
+    fn known(&self, register: Register) -> Option<Sum> {
+        self.known_number(Value::Register(register))
+    }
+
+    fn opaque(&self, register: Register) -> Option<Sum> {
+        matches!(self.unknowns, Unknowns::All(_)).then(|| self.atom(Atom::Register(register), 0))
+    }
+
+    fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
+        match op {
+            Op::ToGeneric(..) | Op::FromGeneric(..) => Some(uses),
+            Op::Collective(Collective::Shuffle(Shuffle::Index), _) if self.elected.is_some() => {
+                uses.get(1..2)
+            }
+            Op::Collective(Collective::Elect, _) if self.elected.is_some() => Some(&[]),
+            op => is_interpreted(op).then_some(uses),
+        }
+    }
+
+    fn apply(&self, op: Op, result: Result, operands: &[Sum]) -> Option<Sum> {
+        if let Op::Collective(collective, _) = op {
+            return self.given(collective, result.number, operands);
+        }
+        let mask = if result.bits == 0 {
+            u64::MAX
+        } else {
+            ones(result.bits)
+        };
+        let are_numbers = operands.iter().all(Sum::is_number);
+        if are_numbers && is_interpreted(op) {
+            let all: Vec<&Numbers> = operands.iter().map(|operand| &operand.by).collect();
+            let by = Numbers::combined(&all, |numbers| {
+                Some(evaluate_result(op, result.number, numbers)? & mask)
+            })?;
+            return Some(Sum::number(by));
+        }
+        // Of a number, another space makes an address that is not known.
+        if are_numbers && matches!(self.unknowns, Unknowns::Objects) {
+            return None;
+        }
+        if result.number == 0
+            && let Some(Sum { parts, by }) = self.linear(op, operands)
+        {
+            // The distance of two addresses is a number.
+            let kept = if parts == Parts::NONE { mask } else { u64::MAX };
+            let by = Numbers::combined(&[&by], |by| Some(by[0] & kept))?;
+            return Some(Sum { parts, by });
+        }
+        // Whatever else threads share.
+        let is_shared =
+            matches!(self.unknowns, Unknowns::Shared { .. }) && operands.iter().all(Sum::is_shared);
+        is_shared.then(|| self.atom(Atom::Register(result.register), 0))
+    }
+}
