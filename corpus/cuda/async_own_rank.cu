@@ -30,7 +30,7 @@ __global__ void __cluster_dims__(2) of_the_other(int *out) {
   if (threadIdx.x == 0) INIT(&all, blockDim.x);
   __syncthreads();
   CLUSTER_RELAXED();
-  ARRIVE_AT(map(&all, rank() ^ 1));  //~[O3,nvcc] PTX709
+  ARRIVE_AT(map(&all, rank() ^ 1));  //~ PTX709
   WAIT(&all, 0);
   out[rank()] = 1;
 }
@@ -41,7 +41,7 @@ __global__ void __cluster_dims__(4) of_the_first(int *out) {
   if (threadIdx.x == 0) INIT(&all, 3 * blockDim.x);
   __syncthreads();
   CLUSTER_RELAXED();
-  if (rank() != 0) ARRIVE_AT(map(&all, 0));  //~[O3,nvcc] PTX709
+  if (rank() != 0) ARRIVE_AT(map(&all, 0));  //~ PTX709
   else WAIT(&all, 0);
   out[rank()] = 1;
 }
@@ -52,7 +52,7 @@ __global__ void __cluster_dims__(4) of_each(int *out) {
   if (threadIdx.x == 0) INIT(&all, 4);
   __syncthreads();
   CLUSTER_RELAXED();
-  if (threadIdx.x < 4) ARRIVE_AT(map(&all, threadIdx.x));  //~[O3,nvcc] PTX709
+  if (threadIdx.x < 4) ARRIVE_AT(map(&all, threadIdx.x));  //~ PTX709
   WAIT(&all, 0);
   out[rank()] = 1;
 }

@@ -27,7 +27,7 @@ __global__ void __cluster_dims__(2) relaxed(int *out) {
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     ARRIVE(&all);
     MAPPED(other, &all, rank ^ 1);
-    ARRIVE_AT(other);  //~[O3,nvcc] PTX709
+    ARRIVE_AT(other);  //~ PTX709
   }
   WAIT(&all, 0);
   out[threadIdx.x] = 1;
@@ -46,7 +46,7 @@ __global__ void __cluster_dims__(2) proxy_fence(int *out) {
     unsigned rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     MAPPED(other, &all, rank ^ 1);
-    ARRIVE_AT(other);  //~[O3,nvcc] PTX709
+    ARRIVE_AT(other);  //~ PTX709
   }
   WAIT(&all, 0);
   out[threadIdx.x] = 1;

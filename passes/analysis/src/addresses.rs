@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 
 use crate::definitions::Definitions;
 use ptxcheck_common::externs;
+use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{
-    AccessKind, Argument, BinaryOp, Body, CallId, Callee, FunctionId, Instruction, InstructionId, Module, Op,
-    Register, Space, SymbolId, Value,
+    AccessKind, Argument, Body, CallId, Callee, FunctionId, Instruction, InstructionId, Module, Op, Register,
+    Space, SymbolId, Value,
 };
 
 /// Longest access: a vector of eight 32-bit or four 64-bit elements.
@@ -173,15 +174,12 @@ fn moved(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
     if instruction.guard.is_some() {
         return None;
     }
-    match (instruction.op, body.uses(instruction)) {
-        (Op::Copy | Op::ToGeneric(Space::Local, _) | Op::FromGeneric(Space::Local, _), &[from]) => {
-            Some((from, 0))
-        }
-        (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
-            Some((from, by))
-        }
-        (Op::Binary(BinaryOp::Sub, _), &[from, Value::Integer(by)]) => Some((from, by.checked_neg()?)),
-        _ => None,
+    match Form::of(instruction.op, body.uses(instruction)) {
+        Form::Moved(
+            from,
+            Change::Nothing | Change::ToGeneric(Space::Local) | Change::FromGeneric(Space::Local),
+        ) => Some((from, 0)),
+        form => form.beside(),
     }
 }
 

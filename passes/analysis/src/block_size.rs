@@ -10,6 +10,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value, WARP};
 
 use crate::certain_paths::CertainPaths;
@@ -123,8 +124,10 @@ impl Kernel<'_, '_> {
                     };
                     None
                 }
-                (Op::Copy | Op::Unary(..), &[from]) => Some(from),
-                _ => None,
+                _ => match self.analyses.form(at) {
+                    Form::Opposite(from) => Some(from),
+                    form => form.moved_number(),
+                },
             }
         });
         constant.filter(|constant| *constant < MAX_BLOCK_THREADS)

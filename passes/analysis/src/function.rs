@@ -4,7 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::cfg::Cfg;
-use ptxcheck_ir::{Body, Function, Instruction, InstructionId, Module, Op, Register, Special, Value};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{
+    Body, Function, Instruction, InstructionId, Module, Op, Register, Special, SymbolId, Value,
+};
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
@@ -178,7 +181,7 @@ impl<'a> Analyses<'a> {
         self.loaded_slot(load, self.body().instruction(load)).is_some()
     }
 
-    /// The value that a load into a register finds in a slot which one store alone writes, before it, as wide as it is loaded.
+    /// The value that a load into a register finds in a slot which one store alone writes, before it.
     pub(crate) fn kept(&self, load: InstructionId, register: Register) -> Option<Kept> {
         let store = self.store_for(load)?;
         let body = self.body();
@@ -187,16 +190,67 @@ impl<'a> Analyses<'a> {
             return None;
         };
         let bits = |register: Register| body.registers[register.index()].bits;
-        let is_whole = |value: &Value| {
-            let register = value.register();
-            stored.bits == loaded.bits && register.is_none_or(|register| bits(register) == stored.bits)
+        let &value = body.uses(writer).get(2).filter(|_| stored.bits == loaded.bits)?;
+        let has_more = match value.register().map(bits) {
+            Some(bits) if bits < stored.bits => return None,
+            register => register.is_some_and(|bits| bits > stored.bits),
         };
-        let value = body.uses(writer).get(2).copied().filter(is_whole)?;
+        let extension = match loaded.extension(bits(register)) {
+            Op::Copy if has_more => Op::Convert {
+                from: stored.bits,
+                signed: false,
+                to: stored.bits,
+            },
+            extension => extension,
+        };
         Some(Kept {
             value,
             store,
-            extension: loaded.extension(bits(register)),
+            extension,
         })
+    }
+
+    /// What the first result of an instruction is, in terms of its operands, or of what was stored in the slot that it loads.
+    #[must_use]
+    pub fn form(&self, at: InstructionId) -> Form {
+        let body = self.body();
+        let instruction = body.instruction(at);
+        let Op::Access(_) = instruction.op else {
+            return Form::of(instruction.op, body.uses(instruction));
+        };
+        let kept = || self.kept(at, body.results(instruction).first()?.register()?);
+        kept().map_or(Form::Other, |kept| Form::of(kept.extension, &[kept.value]))
+    }
+
+    /// The value that a value is computed from: follows the only definition of a register to the operand that `step` chooses of its
+    /// form, and so on. Ends at a register with no or several definitions, at one for which `step` returns `None`, or after 16
+    /// steps.
+    pub fn trace(&self, value: Value, mut step: impl FnMut(Form) -> Option<Value>) -> Value {
+        let body = self.body();
+        self.definitions().trace(body, value, |at| step(self.form(at)))
+    }
+
+    /// The variable that a value is the address of, and the distance from its begin in bytes.
+    #[must_use]
+    pub fn variable(&self, value: Value) -> Option<(SymbolId, i64)> {
+        let mut distance = Some(0_i64);
+        let begin = self.trace(value, |form| {
+            if let Some((from, by)) = form.beside() {
+                distance = distance.and_then(|distance| distance.checked_add(by));
+                return Some(from);
+            }
+            form.moved_address()
+        });
+        match begin {
+            Value::Symbol(symbol, by) => Some((symbol, distance?.checked_add(by.into())?)),
+            _ => None,
+        }
+    }
+
+    /// The instruction that alone writes a value, whenever it is reached.
+    #[must_use]
+    pub fn writer(&self, value: Value) -> Option<InstructionId> {
+        self.definitions().only(self.body(), value.register()?)
     }
 
     /// The value that a load finds where one store alone writes what it reads, before it: that of [`Self::store_for`].

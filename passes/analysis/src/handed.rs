@@ -1,6 +1,7 @@
 //! Functions that return an address that they are passed, as it is or in another space, and do nothing else: conversions of pointers in code that
 //! is not optimised.
 
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, Space, Value};
 
 use crate::constants::ParamPiece;
@@ -16,21 +17,6 @@ pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> O
     let piece = handed(module, module.module.called(symbol)?)?;
     let mut arguments = body.arguments(body.call(number)).iter();
     Some(arguments.find(|one| one.passes(piece))?.value)
-}
-
-/// True for an operation that makes of an address the same one, in whatever space.
-pub(crate) const fn keeps_address(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Copy
-            | Op::ToGeneric(..)
-            | Op::FromGeneric(..)
-            | Op::Convert {
-                from: 32..,
-                to: 32..,
-                ..
-            }
-    )
 }
 
 /// True if a function does nothing else.
@@ -49,14 +35,9 @@ fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
     for instruction in &body.instructions {
         let is_plain = instruction.guard.is_none()
             && match instruction.op {
-                Op::Copy
-                | Op::ToGeneric(..)
-                | Op::FromGeneric(..)
-                | Op::Convert { .. }
-                | Op::Branch
-                | Op::Return => true,
+                Op::Branch | Op::Return => true,
                 Op::Access(access) => matches!(access.space, Space::Local | Space::Param),
-                _ => false,
+                op => Form::of(op, body.uses(instruction)).moved().is_some(),
             };
         if !is_plain {
             return None;
@@ -68,19 +49,8 @@ fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
         }
     }
     let analyses = module.function(id);
-    let end = analyses.definitions().trace(body, returned?, |at| {
-        let instruction = body.instruction(at);
-        match (instruction.op, body.uses(instruction)) {
-            (op, &[from]) if keeps_address(op) => Some(from),
-            (Op::Access(_), _) => {
-                let register = body.results(instruction).first()?.register()?;
-                let kept = analyses.kept(at, register)?;
-                (kept.extension == Op::Copy).then_some(kept.value)
-            }
-            _ => None,
-        }
-    });
-    let load = analyses.definitions().only(body, end.register()?)?;
+    let end = analyses.trace(returned?, Form::moved_address);
+    let load = analyses.writer(end)?;
     let (number, offset) = body.loaded_param(body.instruction(load))?;
     Some((number, u32::try_from(offset).ok()?))
 }

@@ -13,7 +13,8 @@ use rustc_hash::FxHashSet;
 use crate::function::Analyses;
 use crate::limits::MAX_HELD_STEPS;
 use crate::slots::SlotId;
-use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, SymbolId, Value};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{AccessKind, Body, InstructionId, Op, SymbolId, Value};
 
 /// The parameters that a value may be loaded from, by number, in order.
 #[must_use]
@@ -90,15 +91,8 @@ impl Walk<'_, '_> {
         let mut ends = Vec::new();
         self.walk(base, |body, id, plus| {
             let instruction = body.instruction(id);
-            match (instruction.op, body.uses(instruction)) {
-                (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
-                    Some((from, plus.checked_add(by)?))
-                }
-                (Op::Binary(BinaryOp::Sub, _), &[from, Value::Integer(by)]) => {
-                    Some((from, plus.checked_sub(by)?))
-                }
-                _ => None,
-            }
+            let (from, by) = Form::of(instruction.op, body.uses(instruction)).beside()?;
+            Some((from, plus.checked_add(by)?))
         })
         .into_iter()
         .for_each(|(value, plus)| {
@@ -139,10 +133,10 @@ impl Walk<'_, '_> {
                 };
                 self.left = left;
                 let instruction = self.body.instruction(id);
-                match (instruction.op, self.body.uses(instruction)) {
-                    (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => open.push((from, plus)),
-                    (Op::Select, &[a, b, _]) => open.extend([(a, plus), (b, plus)]),
-                    (Op::Access(_), _) if let Some(slot) = self.analyses.loaded_slot(id, instruction) => {
+                match Form::of(instruction.op, self.body.uses(instruction)) {
+                    Form::Moved(from, change) if change.keeps_address() => open.push((from, plus)),
+                    Form::Choice(a, b) => open.extend([(a, plus), (b, plus)]),
+                    _ if let Some(slot) = self.analyses.loaded_slot(id, instruction) => {
                         open.extend(self.stored(slot).into_iter().map(|value| (value, plus)));
                     }
                     _ => open.extend(other(self.body, id, plus)),

@@ -18,10 +18,11 @@ use crate::low_bits::LowBits;
 use crate::reached;
 use crate::shared::Shared;
 use crate::slots::Effect;
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
-    Access, AccessKind, Asynchronous, BinaryOp, BlockId, Body, Function, FunctionId, InstructionId, Op,
-    Register, Space, SymbolId, SymbolKind, Value,
+    Access, AccessKind, Asynchronous, BlockId, Body, Function, FunctionId, InstructionId, Op, Register,
+    Space, SymbolId, SymbolKind, Value,
 };
 
 /// An access at an address that is not aligned to its size, whatever is not known of the address.
@@ -308,22 +309,11 @@ impl<'a, 'm> Search<'a, 'm> {
 
     /// The variable that an address is computed from, where that is plain.
     fn object(&self, address: Value) -> Option<SymbolId> {
-        let definitions = self.analyses.definitions();
-        let end = definitions.trace(self.body, address, |at| {
-            let instruction = self.body.instruction(at);
-            let uses = self.body.uses(instruction);
-            match instruction.op {
-                Op::Binary(BinaryOp::Add, _) => {
-                    let leads = |value: &&Value| self.leads_to_object(**value);
-                    uses.iter().find(leads).copied()
-                }
-                Op::MulAdd(..) => uses.get(2).copied(),
-                Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { .. } => {
-                    uses.first().copied()
-                }
-                Op::Binary(BinaryOp::Sub | BinaryOp::And | BinaryOp::Or, _) => uses.first().copied(),
-                _ => None,
-            }
+        let end = self.analyses.trace(address, |form| match form {
+            Form::Sum(a, b) => [a, b].into_iter().find(|&value| self.leads_to_object(value)),
+            Form::ProductSum(_, _, from) | Form::Moved(from, _) => Some(from),
+            Form::Difference(from, _) | Form::Bits(from, _) => Some(from),
+            _ => None,
         });
         match end {
             Value::Symbol(symbol, _) if !self.is_function(symbol) => Some(symbol),
@@ -333,17 +323,9 @@ impl<'a, 'm> Search<'a, 'm> {
 
     /// True if an operand of a sum is computed from the address of a variable by moves, conversions and constants.
     fn leads_to_object(&self, value: Value) -> bool {
-        let end = self.analyses.definitions().trace(self.body, value, |at| {
-            let instruction = self.body.instruction(at);
-            let is_move = matches!(
-                instruction.op,
-                Op::Binary(BinaryOp::Add, _)
-                    | Op::Copy
-                    | Op::ToGeneric(..)
-                    | Op::FromGeneric(..)
-                    | Op::Convert { .. }
-            );
-            self.body.uses(instruction).first().copied().filter(|_| is_move)
+        let end = self.analyses.trace(value, |form| match form {
+            Form::Sum(from, _) | Form::Moved(from, _) => Some(from),
+            _ => None,
         });
         matches!(end, Value::Symbol(symbol, _) if !self.is_function(symbol))
     }

@@ -1,5 +1,6 @@
 //! The origin of an operand of a warp collective: data that each lane loads, or a mask of lanes.
 
+use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, Register,
     Space, Special, Value, Vote,
@@ -20,35 +21,11 @@ pub enum OperandOrigin {
 }
 
 /// Follows a value through moves, conversions between integers and the stack.
-fn moved(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, value: Value) -> Value {
-    let analyses = module.function(id);
-    analyses.definitions().trace(body, value, |at| {
-        let instruction = body.instruction(at);
-        match (instruction.op, body.uses(instruction)) {
-            (
-                Op::Copy
-                | Op::Convert {
-                    from: 32.., to: 32.., ..
-                },
-                &[from],
-            ) => Some(from),
-            (Op::Access(_), _) => analyses.stored_for(at),
-            _ => None,
-        }
+fn moved(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Value {
+    module.function(id).trace(value, |form| match form {
+        Form::Moved(from, change) if change.keeps_number() && change.keeps_address() => Some(from),
+        _ => None,
     })
-}
-
-/// The instruction that alone writes a value.
-fn writer(
-    module: &ModuleAnalyses<'_>,
-    id: FunctionId,
-    body: &Body<'_>,
-    value: Value,
-) -> Option<InstructionId> {
-    let Value::Register(register) = value else {
-        return None;
-    };
-    module.function(id).definitions().only(body, register)
 }
 
 /// The piece of a parameter that an instruction reads.
@@ -90,8 +67,8 @@ fn loaded_or_converted(
     };
     let mut value = value;
     for _ in 0..MAX_OPERAND_STEPS {
-        value = moved(module, id, body, value);
-        let Some(at) = writer(module, id, body, value) else {
+        value = moved(module, id, value);
+        let Some(at) = module.function(id).writer(value) else {
             break;
         };
         if let Some(param) = param(body, at) {
@@ -140,13 +117,13 @@ pub fn lane_mask(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> O
     let Some(body) = &module.module.function(id).body else {
         return OperandOrigin::Other;
     };
-    let value = moved(module, id, body, value);
+    let value = moved(module, id, value);
     if let Value::Integer(number) = value
         && number as u32 == u32::MAX
     {
         return OperandOrigin::Found(None);
     }
-    let Some(at) = writer(module, id, body, value) else {
+    let Some(at) = module.function(id).writer(value) else {
         return OperandOrigin::Other;
     };
     if let Some(param) = param(body, at) {
@@ -187,9 +164,12 @@ fn mask_maker(body: &Body<'_>, at: InstructionId) -> Option<MaskMaker> {
 /// True if a mask is a constant or made from the active lanes, and so certainly no data. A program whose ballots take masks that
 /// are data keeps masks in memory: then data is no sign of swapped operands.
 fn is_no_data(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
-    match moved(module, id, body, mask) {
+    match moved(module, id, mask) {
         Value::Integer(_) => true,
-        mask => writer(module, id, body, mask).is_some_and(|at| mask_maker(body, at).is_some()),
+        mask => module
+            .function(id)
+            .writer(mask)
+            .is_some_and(|at| mask_maker(body, at).is_some()),
     }
 }
 
@@ -205,15 +185,15 @@ fn is_made_in_callee(
             call, callee, value, ..
         } = returned(module, id, body, at)?;
         let inner = module.module.function(callee).body.as_ref()?;
-        let value = moved(module, callee, inner, value);
-        match mask_maker(inner, writer(module, callee, inner, value)?)? {
+        let value = moved(module, callee, value);
+        match mask_maker(inner, module.function(callee).writer(value)?)? {
             MaskMaker::Lanes => Some(true),
             MaskMaker::Ballot(mask) => {
-                let mask = moved(module, callee, inner, mask);
+                let mask = moved(module, callee, mask);
                 if let Value::Integer(_) = mask {
                     return Some(true);
                 }
-                let piece = inner.loaded_param(inner.instruction(writer(module, callee, inner, mask)?))?;
+                let piece = inner.loaded_param(inner.instruction(module.function(callee).writer(mask)?))?;
                 let mask = argument(body, call, (piece.0, u32::try_from(piece.1).ok()?))?;
                 Some(is_no_data(module, id, body, mask))
             }
@@ -318,14 +298,7 @@ impl LaneVariance<'_, '_> {
             (Op::Binary(BinaryOp::And, _), &[one, Value::Integer(kept)]) if kept != 0 => {
                 let low = kept.trailing_zeros();
                 // `lane & 31`, or `(lane << 2) & 124`.
-                (kept >> low) & LANE_BITS == LANE_BITS && is_lane(self.module, id, body, one, low)
-            }
-            (Op::Binary(BinaryOp::Shl, _), &[one, Value::Integer(0..=8)])
-            | (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { from: 16.., .. }, &[one]) => {
-                self.differ(id, at, one)
-            }
-            (Op::Binary(op, _) | Op::MulAdd(op, _), _) if op == BinaryOp::Add || is_product(op) => {
-                uses.iter().any(|&one| self.differ(id, at, one))
+                (kept >> low) & LANE_BITS == LANE_BITS && is_lane(self.module, id, one, low)
             }
             (Op::Access(_), _) => {
                 let Some(store) = self.module.function(id).store_for(at) else {
@@ -338,33 +311,31 @@ impl LaneVariance<'_, '_> {
                 let returned = returned(self.module, id, body, at);
                 returned.is_some_and(|returned| self.differ(returned.callee, returned.at, returned.value))
             }
-            _ => false,
+            (op, uses) => match Form::of(op, uses) {
+                Form::Moved(_, Change::Width { from: ..16, .. }) => false,
+                Form::Moved(one, _) => self.differ(id, at, one),
+                Form::Sum(..) | Form::Product(..) | Form::ProductSum(..) => {
+                    uses.iter().any(|&one| self.differ(id, at, one))
+                }
+                _ => false,
+            },
         }
     }
 }
 
 /// True if a value is the number of the thread or lane, shifted left by so many bits.
-fn is_lane(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, value: Value, by: u32) -> bool {
-    let mut value = moved(module, id, body, value);
+fn is_lane(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value, by: u32) -> bool {
+    let mut value = moved(module, id, value);
     if by > 0 {
-        let Some(shift) = writer(module, id, body, value).map(|at| body.instruction(at)) else {
-            return false;
-        };
-        match (shift.op, body.uses(shift)) {
-            (Op::Binary(BinaryOp::Shl, _), &[from, Value::Integer(bits)]) if bits == i64::from(by) => {
-                value = moved(module, id, body, from);
+        let analyses = module.function(id);
+        match analyses.writer(value).map(|shift| analyses.form(shift)) {
+            Some(Form::Product(from, Value::Integer(factor))) if Some(factor) == 1_i64.checked_shl(by) => {
+                value = moved(module, id, from);
             }
             _ => return false,
         }
     }
     matches!(value, Value::Special(Special::Tid(0) | Special::LaneId))
-}
-
-const fn is_product(op: BinaryOp) -> bool {
-    matches!(
-        op,
-        BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned
-    )
 }
 
 /// The bits of a thread's number that tell the lanes of a warp apart.

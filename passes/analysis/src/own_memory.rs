@@ -10,7 +10,8 @@ use crate::addresses::Base;
 use crate::definitions::Definitions;
 use crate::param_objects::ParamUse;
 use crate::slots::Slots;
-use ptxcheck_ir::{BinaryOp, Body, Callee, FunctionId, Module, Op, Rare, Space, Value};
+use ptxcheck_ir::ops::{Change, Form};
+use ptxcheck_ir::{Body, Callee, FunctionId, Module, Rare, Space, Value};
 
 /// The memory that an address leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,18 +89,19 @@ fn follow(
             return Lead::Unknown;
         };
         let instruction = body.instruction(definition);
-        current = match (instruction.op, body.uses(instruction)) {
-            (Op::ToGeneric(Space::Local, _), _) => return Lead::Own,
-            (Op::ToGeneric(..), _) => return Lead::Other,
-            (Op::Binary(BinaryOp::Add, _), &[from, by]) => {
+        if let Some((number, ..)) = body.loaded_param_pieces(instruction) {
+            return Lead::Param(u32::from(number));
+        }
+        current = match Form::of(instruction.op, body.uses(instruction)) {
+            Form::Moved(_, Change::ToGeneric(Space::Local)) => return Lead::Own,
+            Form::Moved(_, Change::ToGeneric(_)) => return Lead::Other,
+            Form::Sum(from, by) => {
                 added.extend(by.register().map(|_| by));
                 from
             }
-            (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Sub, _), &[from, ..]) => from,
-            (Op::MulAdd(..), &[_, _, from]) => from,
-            (Op::Access(access), &[Value::Param(number, _), ..]) if access.space == Space::Param => {
-                return Lead::Param(u32::from(number));
-            }
+            Form::Moved(from, Change::Nothing | Change::Width { .. })
+            | Form::Difference(from, _)
+            | Form::ProductSum(_, _, from) => from,
             _ => return Lead::Unknown,
         };
     }

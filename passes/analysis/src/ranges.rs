@@ -10,6 +10,7 @@ use super::definitions::Definitions;
 use super::evaluate::{evaluate, ones};
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::limits::MAX_PREDICATE_STEPS;
+use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{BinaryOp, Body, Condition, Logic, Op, Register, Special, Value};
 
 /// The least and the greatest value, as unsigned numbers.
@@ -64,18 +65,9 @@ pub(crate) fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bi
             Value::Special(Special::Tid(_)) => (0, u64::from(MAX_BLOCK_THREADS) - 1),
             Value::Special(Special::Ntid(_)) => (1, u64::from(MAX_BLOCK_THREADS)),
             Value::Register(register) => {
-                let definition = body.instruction(definitions.only(body, register)?);
-                match (definition.op, body.uses(definition)) {
-                    (Op::Copy, &[source]) => {
-                        current = source;
-                        continue;
-                    }
-                    // Numbers below half of the narrower width stay what they are.
-                    (Op::Convert { from, to, .. }, &[source]) => {
-                        most = most.min(ones(from.min(to).saturating_sub(1)));
-                        current = source;
-                        continue;
-                    }
+                let definition = definitions.only(body, register)?;
+                let instruction = body.instruction(definition);
+                match (instruction.op, body.uses(instruction)) {
                     (Op::Binary(BinaryOp::ShrUnsigned, _), &[source, Value::Integer(by @ 0..64)]) => {
                         shift += by as u32;
                         current = source;
@@ -87,7 +79,21 @@ pub(crate) fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bi
                     (Op::Binary(BinaryOp::RemUnsigned, _), &[_, Value::Integer(by @ 1..)]) => {
                         (0, by as u64 - 1)
                     }
-                    _ => return None,
+                    (op, uses) => {
+                        let Form::Moved(source, change) = Form::of(op, uses) else {
+                            return None;
+                        };
+                        current = source;
+                        match change {
+                            Change::Nothing => {}
+                            // Numbers below half of the narrower width stay what they are.
+                            Change::Width { from, to, .. } => {
+                                most = most.min(ones(from.min(to).saturating_sub(1)));
+                            }
+                            Change::ToGeneric(_) | Change::FromGeneric(_) => return None,
+                        }
+                        continue;
+                    }
                 }
             }
             _ => return None,

@@ -14,6 +14,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
     AccessKind, BinaryOp, BlockId, Body, Callee, Collective, FunctionId, InstructionId, Op, Register,
@@ -298,33 +299,24 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                 set.or(self.taint_of(taint, value))
             })
         };
-        match (instruction.op, uses) {
-            (
-                Op::Binary(BinaryOp::Add, _),
-                &[base, Value::Integer(distance)] | &[Value::Integer(distance), base],
-            ) => self.taint_of(taint, base).at(distance),
+        let form = Form::of(instruction.op, uses);
+        match (instruction.op, form) {
+            (_, Form::Sum(base, Value::Integer(distance)) | Form::Sum(Value::Integer(distance), base)) => {
+                self.taint_of(taint, base).at(distance)
+            }
             // The index may have a constant part.
-            (Op::Binary(BinaryOp::Add, _), &[one, other])
+            (_, Form::Sum(one, other))
                 if self.is_behind(function, body, one) || self.is_behind(function, body, other) =>
             {
                 used().at(1)
             }
-            (Op::MulAdd(..), &[index, Value::Integer(1..), _]) if self.is_behind(function, body, index) => {
+            (_, Form::ProductSum(index, Value::Integer(1..), _)) if self.is_behind(function, body, index) => {
                 used().at(1)
             }
-            (
-                Op::Copy
-                | Op::Select
-                | Op::Convert { .. }
-                | Op::ToGeneric(..)
-                | Op::FromGeneric(..)
-                | Op::MapShared(_)
-                | Op::MulAdd(..)
-                | Op::Binary(BinaryOp::Add, _),
-                _,
-            ) => used(),
+            (_, Form::Moved(..) | Form::Choice(..) | Form::ProductSum(..) | Form::Sum(..))
+            | (Op::MapShared(_), _) => used(),
             // The begin may be reached again.
-            (Op::Binary(BinaryOp::Sub | BinaryOp::And | BinaryOp::Or, _), _) => used().at(-1),
+            (_, Form::Difference(..) | Form::Bits(..)) => used().at(-1),
             (Op::Access(_), _) => match self.module.function(function).stored_for(at) {
                 Some(value) => self.taint_of(taint, value),
                 None => Taint::of(used().all & THREAD),
@@ -342,7 +334,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices after the base of an array are: a
     /// parameter may say where the array begins. Other parts are taken to be positive or 0.
     fn is_behind(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
-        let definitions = self.module.function(function).definitions();
+        let analyses = self.module.function(function);
         let is_kernel = self.module.module.function(function).is_kernel();
         // With each value: it is a summand, not a factor.
         let mut open = vec![(value, true)];
@@ -350,43 +342,35 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             let Some((value, is_summand)) = open.pop() else {
                 break;
             };
-            let Some(only) = value.register().and_then(|one| definitions.only(body, one)) else {
+            let Some(only) = analyses.writer(value) else {
                 continue;
             };
             let instruction = body.instruction(only);
-            match (instruction.op, body.uses(instruction)) {
+            if is_summand && is_kernel && body.loaded_param(instruction).is_some() {
+                return true;
+            }
+            let is_or = matches!(instruction.op, Op::Binary(BinaryOp::Or, _));
+            match analyses.form(only) {
                 // Compilers add to a multiple of a power of two by `or`.
-                (
-                    Op::Binary(BinaryOp::Add | BinaryOp::Or, _),
-                    &[_, Value::Integer(by)] | &[Value::Integer(by), _],
-                ) if by > 0 => {
+                Form::Bits(..) if !is_or => {}
+                Form::Sum(_, Value::Integer(by))
+                | Form::Sum(Value::Integer(by), _)
+                | Form::Bits(_, Value::Integer(by))
+                | Form::Bits(Value::Integer(by), _)
+                    if by > 0 =>
+                {
                     return true;
                 }
-                (Op::Binary(BinaryOp::Add | BinaryOp::Or, _), &[one, other]) => {
+                Form::Sum(one, other) | Form::Bits(one, other) => {
                     open.extend([(one, is_summand), (other, is_summand)]);
                 }
-                (Op::MulAdd(..), &[_, _, Value::Integer(1..)]) => return true,
-                (Op::MulAdd(..), &[_, _, last]) => open.push((last, is_summand)),
-                (Op::Access(_), _) if is_summand && is_kernel && body.loaded_param(instruction).is_some() => {
-                    return true;
-                }
-                (Op::Access(_), _) => {
-                    let stored = self.module.function(function).stored_for(only);
-                    open.extend(stored.map(|stored| (stored, is_summand)));
-                }
-                (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Shl, _), &[from, ..]) => {
+                Form::ProductSum(_, _, Value::Integer(1..)) => return true,
+                // A constant factor scales a sum.
+                Form::ProductSum(_, _, from) | Form::Product(from, Value::Integer(_)) => {
                     open.push((from, is_summand));
                 }
-                // A constant factor scales a sum.
-                (
-                    Op::Binary(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, _),
-                    &[one, Value::Integer(_)],
-                ) => open.push((one, is_summand)),
-                (
-                    Op::Binary(BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned, _),
-                    &[one, other],
-                ) => open.extend([(one, false), (other, false)]),
-                _ => {}
+                Form::Product(one, other) => open.extend([(one, false), (other, false)]),
+                form => open.extend(form.moved_number().map(|from| (from, is_summand))),
             }
         }
         false

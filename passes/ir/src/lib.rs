@@ -53,6 +53,7 @@ pub mod linked;
 mod listed;
 mod module;
 mod op;
+pub mod ops;
 pub mod params;
 pub mod paths;
 pub mod places;

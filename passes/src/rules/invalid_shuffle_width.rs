@@ -34,7 +34,8 @@
 
 use crate::analysis::collectives::{CollectiveSite, SHUFFLE_CONTROL};
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{BinaryOp, Collective, Op, Producer, Shuffle, Value};
+use crate::ir::ops::Form;
+use crate::ir::{Collective, Producer, Shuffle, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -122,21 +123,17 @@ fn is_computed(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
         return false;
     };
     let (mut is_shifted, mut is_computed) = (false, false);
-    analyses.definitions().trace(body, control, |id| {
-        let instruction = body.instruction(id);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Copy, &[from]) => Some(from),
-            (Op::Binary(BinaryOp::Or | BinaryOp::Add, 32), &[from, Value::Integer(31)]) => Some(from),
-            (Op::Binary(BinaryOp::Shl, 32), &[from, Value::Integer(8)]) => {
-                is_shifted = true;
-                Some(from)
-            }
-            (Op::Binary(BinaryOp::Sub, 32), _) => {
-                is_computed = is_shifted;
-                None
-            }
-            _ => analyses.stored_for(id),
+    analyses.trace(control, |form| match form {
+        Form::Bits(from, Value::Integer(31)) | Form::Sum(from, Value::Integer(31)) => Some(from),
+        Form::Product(from, Value::Integer(256)) => {
+            is_shifted = true;
+            Some(from)
         }
+        Form::Difference(..) => {
+            is_computed = is_shifted;
+            None
+        }
+        form => form.moved_number(),
     });
     is_computed
 }

@@ -56,9 +56,10 @@ use crate::analysis::asynchronous::{
     AsyncKernel, AsyncSite, Flow, MappedTo, View, cluster_size, constant_place, hands_on, leads, mapped_to,
 };
 use crate::context::{ModuleContext, Report};
+use crate::ir::ops::Form;
 use crate::ir::{
-    AccessKind, AsyncOp, Asynchronous, BinaryOp, BlockId, Body, Completion, FunctionId, InstructionId,
-    MbarrierOp, Op, Scope, Special, SymbolId, Value,
+    AccessKind, AsyncOp, Asynchronous, BlockId, Body, Completion, FunctionId, InstructionId, MbarrierOp, Op,
+    Scope, Special, SymbolId, Value,
 };
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
@@ -214,16 +215,11 @@ fn mapped(module: &ModuleContext<'_>, site: &AsyncSite, at: InstructionId) -> Op
     let id = site.function;
     let body = module.module.function(id).body.as_ref()?;
     let &address = body.uses(body.instruction(at)).first()?;
-    let definitions = module.function(id).definitions();
-    let end = definitions.trace(body, address, |at| {
-        let instruction = body.instruction(at);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Copy | Op::Convert { .. } | Op::ToGeneric(..) | Op::FromGeneric(..), &[from])
-            | (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(_)]) => Some(from),
-            _ => None,
-        }
+    let analyses = module.function(id);
+    let end = analyses.trace(address, |form| {
+        form.beside().map(|(from, _)| from).or_else(|| form.moved())
     });
-    let map = body.instruction(definitions.only(body, end.register()?)?);
+    let map = body.instruction(analyses.writer(end)?);
     match (map.op, body.uses(map)) {
         (Op::MapShared(_), &[_, rank]) => Some(mapped_to(module, rank, (id, at), &site.callers)),
         _ => None,
@@ -363,11 +359,7 @@ fn expects_several(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, 
     let Some(count) = body.async_value(init, init.values.count) else {
         return false;
     };
-    let known = module.function(id).definitions().trace(body, count, |at| {
-        let instruction = body.instruction(at);
-        let is_copy = instruction.op == Op::Copy;
-        body.uses(instruction).first().copied().filter(|_| is_copy)
-    });
+    let known = module.function(id).trace(count, Form::moved_number);
     matches!(known, Value::Integer(2..) | Value::Special(Special::Ntid(_)))
 }
 

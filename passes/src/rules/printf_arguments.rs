@@ -26,7 +26,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::{FunctionContext, Place, Report};
-use crate::ir::{AccessKind, BinaryOp, BlockId, Call, Callee, Op, SymbolId, Value};
+use crate::ir::{AccessKind, BlockId, Call, Callee, Op, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -85,7 +85,7 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
         .arguments(call)
         .iter()
         .find(|argument| argument.passes((1, 0)))
-        .and_then(|argument| place(function, argument.value));
+        .and_then(|argument| function.analyses().variable(argument.value));
     let Some((buffer, start)) = buffer else { return 0 };
     let mut stored: BTreeSet<i64> = BTreeSet::new();
     let code = way_to(function, body.block_of(call.instruction));
@@ -97,7 +97,11 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
                 let [base, Value::Integer(offset), ..] = *body.uses(instruction) else {
                     continue;
                 };
-                let Some((_, at)) = place(function, base).filter(|(object, _)| *object == buffer) else {
+                let Some((_, at)) = function
+                    .analyses()
+                    .variable(base)
+                    .filter(|(object, _)| *object == buffer)
+                else {
                     continue;
                 };
                 let bytes = i64::from(access.bits / 8);
@@ -130,25 +134,4 @@ fn way_to(function: &FunctionContext<'_>, block: BlockId) -> Vec<BlockId> {
     }
     way.reverse();
     way
-}
-
-/// The object that an address is based on, and the byte offset in it.
-fn place(function: &FunctionContext<'_>, value: Value) -> Option<(SymbolId, i64)> {
-    let body = function.body;
-    let mut offset = 0_i64;
-    let base = function.analyses().definitions().trace(body, value, |id| {
-        let instruction = body.instruction(id);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from, ..]) => Some(from),
-            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(more)]) => {
-                offset = offset.wrapping_add(more);
-                Some(from)
-            }
-            _ => None,
-        }
-    });
-    match base {
-        Value::Symbol(symbol, more) => Some((symbol, offset.wrapping_add(i64::from(more)))),
-        _ => None,
-    }
 }

@@ -39,7 +39,8 @@
 
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{BinaryOp, Body, FunctionId, Op, Space, Value};
+use crate::ir::ops::{Change, Form};
+use crate::ir::{Body, FunctionId, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::{addresses, wording};
 
@@ -88,12 +89,9 @@ fn parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, repor
             continue;
         };
         // Copies and additions lead from an address to its parameter.
-        let value = analyses.definitions().trace(body, from, |id| {
-            let instruction = body.instruction(id);
-            match (instruction.op, body.uses(instruction)) {
-                (Op::Copy | Op::Binary(BinaryOp::Add, _), &[next, ..]) => Some(next),
-                _ => None,
-            }
+        let value = analyses.trace(from, |form| match form {
+            Form::Moved(next, Change::Nothing) | Form::Sum(next, _) => Some(next),
+            _ => None,
         });
         if let Value::Param(number, _) = value
             && analyses.is_reached(at)

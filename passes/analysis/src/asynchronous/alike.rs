@@ -8,6 +8,7 @@
 //! lanes       of a warp share the number of the warp, and the outcome of a comparison with a multiple of 32
 //! ```
 
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
     BinaryOp, BlockId, Body, Condition, FunctionId, Instruction, InstructionId, Logic, Op, Space, Special,
     Value,
@@ -172,14 +173,7 @@ impl Search<'_, '_> {
 
     /// True for the number of the thread in its block, moved and converted.
     fn is_thread_number(&self, value: Value) -> bool {
-        let end = self.analyses.definitions().trace(self.body, value, |at| {
-            let instruction = self.body.instruction(at);
-            match (instruction.op, self.body.uses(instruction)) {
-                (Op::Copy | Op::Convert { .. }, &[from]) => Some(from),
-                (Op::Access(_), _) => self.analyses.stored_for(at),
-                _ => None,
-            }
-        });
+        let end = self.analyses.trace(value, Form::moved_number);
         end == Value::Special(Special::Tid(0))
     }
 }

@@ -1,8 +1,7 @@
 //! The own CTA among those of its cluster: how many there are, and addresses that `mapa` makes in it.
 
-use ptxcheck_ir::{
-    Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, UnaryOp, Value,
-};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, Value};
 
 use crate::call_graph::CallSite;
 use crate::limits::MAX_DECIDED_STEPS;
@@ -102,17 +101,13 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
         let analyses = module.function(spot.function);
         let definition = analyses.definitions().only(body, register)?;
         let instruction = body.instruction(definition);
-        value = match (instruction.op, body.uses(instruction)) {
-            (Op::Copy | Op::Convert { .. }, &[from]) => from,
-            (Op::Access(_), _) => match (body.loaded_param(instruction), spot.outer()) {
-                (Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
-                (Some((number, offset)), Some(outer)) => {
-                    spot = outer;
-                    argument(module, outer, (number, u32::try_from(offset).ok()?))?
-                }
-                (None, _) => analyses.stored_for(definition)?,
-            },
-            (Op::CallResult(call), _) => {
+        value = match (instruction.op, body.loaded_param(instruction), spot.outer()) {
+            (_, Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
+            (_, Some((number, offset)), Some(outer)) => {
+                spot = outer;
+                argument(module, outer, (number, u32::try_from(offset).ok()?))?
+            }
+            (Op::CallResult(call), ..) => {
                 let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
                     return None;
                 };
@@ -127,7 +122,7 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
                 };
                 value
             }
-            _ => return None,
+            _ => analyses.form(definition).moved_number()?,
         };
     }
     None
@@ -173,24 +168,22 @@ fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool>
 /// True if a predicate says that the own rank is this one, false if it says that it is not; `None` if it says something else.
 fn compared(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
-    let definitions = module.function(spot.function).definitions();
+    let analyses = module.function(spot.function);
     let mut is_complement = false;
-    let mut register = predicate;
-    for _ in 0..MAX_DECIDED_STEPS {
-        let instruction = body.instruction(definitions.only(body, register)?);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Copy, &[Value::Register(from)]) => register = from,
-            (Op::Unary(UnaryOp::Not, _), &[Value::Register(from)]) => {
-                is_complement = !is_complement;
-                register = from;
-            }
-            (Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), _, Logic::None), &[a, b]) => {
-                let sides = (origin(module, spot, a)?, origin(module, spot, b)?);
-                let is_rank = sides == (Origin::Rank, rank) || sides == (rank, Origin::Rank);
-                return is_rank.then_some((condition == Condition::Equal) != is_complement);
-            }
-            _ => return None,
+    let end = analyses.trace(Value::Register(predicate), |form| match form {
+        Form::Opposite(from) => {
+            is_complement = !is_complement;
+            Some(from)
         }
-    }
-    None
+        form => form.moved_number(),
+    });
+    let instruction = body.instruction(analyses.writer(end)?);
+    let (Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), _, Logic::None), &[a, b]) =
+        (instruction.op, body.uses(instruction))
+    else {
+        return None;
+    };
+    let sides = (origin(module, spot, a)?, origin(module, spot, b)?);
+    let is_rank = sides == (Origin::Rank, rank) || sides == (rank, Origin::Rank);
+    is_rank.then_some((condition == Condition::Equal) != is_complement)
 }

@@ -1,12 +1,11 @@
 //! The memory that an address certainly points into: what all that it may be computed from agrees in, through moves, sums, selects,
 //! values kept on the stack and parameters that callers pass.
 
-use ptxcheck_ir::{
-    BinaryOp, Body, FunctionId, InstructionId, Op, Register, Space, SymbolId, SymbolKind, Value,
-};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, Space, SymbolId, SymbolKind, Value};
 use rustc_hash::FxHashSet;
 
-use crate::handed::{handed_on, keeps_address};
+use crate::handed::handed_on;
 use crate::limits::MAX_POINTED_STEPS;
 use crate::shared::Shared;
 
@@ -126,26 +125,21 @@ impl Search<'_, '_> {
     fn definition(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
         self.left = self.left.checked_sub(1)?;
         let instruction = body.instruction(id);
-        let uses = body.uses(instruction);
-        match (instruction.op, uses) {
-            (op, &[from]) if keeps_address(op) => self.visit(function, from, Some(id)),
-            (Op::Select, &[yes, no, _]) => {
+        let form = Form::of(instruction.op, body.uses(instruction));
+        if let Some((pointer, _)) = form.beside() {
+            return self.visit(function, pointer, Some(id));
+        }
+        match (instruction.op, form) {
+            (_, Form::Moved(from, change)) if change.keeps_address() => self.visit(function, from, Some(id)),
+            (_, Form::Choice(yes, no)) => {
                 let known = self.visit(function, yes, Some(id));
                 if self.all.is_none() {
                     known?;
                 }
                 self.visit(function, no, Some(id))
             }
-            (Op::Binary(BinaryOp::Add, _), &[a, b]) => match (a, b) {
-                (Value::Integer(_), pointer) | (pointer, Value::Integer(_)) => {
-                    self.visit(function, pointer, Some(id))
-                }
-                _ => self.sum(function, [a, b], id),
-            },
-            (Op::MulAdd(..), &[_, _, pointer]) => self.visit(function, pointer, Some(id)),
-            (Op::Binary(BinaryOp::Sub, _), &[pointer, Value::Integer(_)]) => {
-                self.visit(function, pointer, Some(id))
-            }
+            (_, Form::Sum(a, b)) => self.sum(function, [a, b], id),
+            (_, Form::ProductSum(_, _, pointer)) => self.visit(function, pointer, Some(id)),
             (Op::StackAlloc, _) => self.agree(Space::Local, None, Some((function, id))),
             (Op::Access(_), _) => self.loaded(function, body, id),
             (Op::CallResult(call), _) => self.visit(function, handed_on(self.module, body, call)?, Some(id)),

@@ -12,10 +12,11 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{Paths, taken};
 use ptxcheck_ir::{
-    BinaryOp, BlockId, Body, Collective, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op,
-    Register, Special, UnaryOp, Value, WARP,
+    BlockId, Body, Collective, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op, Register,
+    Special, Value, WARP,
 };
 
 use crate::function::Analyses;
@@ -310,40 +311,29 @@ fn compared(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Opti
     else {
         return None;
     };
-    let unit = unit_of(body, analyses, number)?;
+    let unit = unit_of(analyses, number)?;
     let first = u32::try_from(with).ok()?.checked_mul(unit)?;
     (first < MAX_BLOCK_THREADS).then_some((first, unit))
 }
 
 /// The same of what a predicate comes from: unoptimised code branches on the complement.
 fn compared_by(body: &Body<'_>, analyses: &Analyses<'_>, predicate: Register) -> Option<(u32, u32)> {
-    let definitions = analyses.definitions();
-    let end = definitions.trace(body, Value::Register(predicate), |at| {
-        let instruction = body.instruction(at);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Copy | Op::Unary(UnaryOp::Not, _), &[from]) => Some(from),
-            _ => None,
-        }
+    let end = analyses.trace(Value::Register(predicate), |form| match form {
+        Form::Opposite(from) => Some(from),
+        form => form.moved_number(),
     });
-    compared(body, analyses, definitions.only(body, end.register()?)?)
+    compared(body, analyses, analyses.writer(end)?)
 }
 
 /// Threads to one number of a register: 1 of `%tid.x`, 32 of `%tid.x >> 5`.
-fn unit_of(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<u32> {
+fn unit_of(analyses: &Analyses<'_>, value: Value) -> Option<u32> {
     let mut shift = 0_u32;
-    let end = analyses.definitions().trace(body, value, |at| {
-        let instruction = body.instruction(at);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Copy | Op::Convert { .. }, &[from]) => Some(from),
-            (
-                Op::Binary(BinaryOp::ShrUnsigned | BinaryOp::ShrSigned, _),
-                &[from, Value::Integer(by @ 0..10)],
-            ) => {
-                shift += by as u32;
-                Some(from)
-            }
-            _ => None,
+    let end = analyses.trace(value, |form| match form {
+        Form::ShiftedRight(from, Value::Integer(by @ 0..10)) => {
+            shift += by as u32;
+            Some(from)
         }
+        form => form.moved_number(),
     });
     matches!(end, Value::Special(Special::Tid(0))).then(|| 1_u32.checked_shl(shift))?
 }

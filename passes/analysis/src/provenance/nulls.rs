@@ -22,14 +22,11 @@ use crate::call_graph::CallSite;
 use crate::definitions::Definitions;
 use crate::entered::Executed;
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
     Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, UnaryOp,
     Value,
 };
-
-const fn is_wide_product(op: BinaryOp) -> bool {
-    matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
-}
 
 /// For each register, predicates among them: true if an operation other than a move depends on it. In a debug build nvcc
 /// compares `this` with 0 at the head of each member function and branches to one place either way: nothing depends on
@@ -255,9 +252,15 @@ impl Judge<'_> {
         };
         let instruction = self.body.instruction(definition);
         match (instruction.op, self.body.uses(instruction)) {
-            (Op::Binary(BinaryOp::Shl, 64), &[_, Value::Integer(by)]) => (1..=4).contains(&by),
-            (Op::Binary(op, 64), &[_, Value::Integer(_)]) => is_wide_product(op),
             (Op::CallResult(call), &[Value::Integer(offset)]) => self.is_null_moved(call, offset),
+            (op @ Op::Binary(of, 64), uses) => match Form::of(op, uses) {
+                Form::Product(_, Value::Integer(by)) => match of {
+                    BinaryOp::MulLow => false,
+                    BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned => true,
+                    _ => (2..=16).contains(&by),
+                },
+                _ => false,
+            },
             _ => false,
         }
     }

@@ -16,7 +16,8 @@ use super::judge::{Effect, Use, Wrong, covers};
 use super::own_slot::is_own_slot;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::limits::{MAX_BASE_STEPS, MAX_OBJECT_STEPS};
-use ptxcheck_ir::{Access, AccessKind, BinaryOp, BlockId, InstructionId, Op, Space, Value};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{Access, AccessKind, BlockId, InstructionId, Op, Space, Value};
 
 /// The blocks that access each named object.
 pub(super) struct Accessed {
@@ -177,11 +178,13 @@ impl Judge<'_> {
         open: &mut VecDeque<(Value, Option<i64>)>,
     ) {
         let instruction = self.body.instruction(definition);
+        let form = Form::of(instruction.op, self.body.uses(instruction));
+        if let Some((from, by)) = form.beside() {
+            open.push_back((from, past.and_then(|past| past.checked_add(by))));
+            return;
+        }
         match (instruction.op, self.body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => open.push_back((from, past)),
-            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
-                open.push_back((from, past.and_then(|past| past.checked_add(by))));
-            }
+            _ if let Some(from) = form.moved_address() => open.push_back((from, past)),
             // A load of a value that is kept on the stack.
             (Op::Access(_), _) => {
                 for &store in self.stores(definition).unwrap_or_default() {

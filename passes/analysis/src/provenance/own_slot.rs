@@ -11,7 +11,8 @@
 
 use crate::shared::Shared;
 use crate::value::{Atom, Evaluator, Linear, Parts, Source, Sum};
-use ptxcheck_ir::{Access, BinaryOp, Body, FunctionId, Linkage, Op, Space, Special, SymbolId, Value};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{Access, Body, FunctionId, Linkage, Op, Space, Special, SymbolId, Value};
 
 /// A body, and its addresses as sums.
 struct Addresses<'a> {
@@ -58,16 +59,9 @@ impl Addresses<'_> {
                     continue;
                 };
                 let is_alone = of_it.next().is_none();
-                match instruction.op {
-                    Op::Access(_) if first == 0 && is_alone && self.start(uses) == Some(place) => {}
-                    Op::Copy
-                    | Op::Convert { .. }
-                    | Op::ToGeneric(..)
-                    | Op::FromGeneric(..)
-                    | Op::MulAdd(..)
-                    | Op::Binary(BinaryOp::Add, _)
-                        if is_alone =>
-                    {
+                match (instruction.op, Form::of(instruction.op, uses)) {
+                    (Op::Access(_), _) if first == 0 && is_alone && self.start(uses) == Some(place) => {}
+                    (_, Form::Moved(..) | Form::ProductSum(..) | Form::Sum(..)) if is_alone => {
                         for register in body.defined(instruction) {
                             has_grown |= !std::mem::replace(&mut of_symbol[register.index()], true);
                         }

@@ -10,9 +10,10 @@ use super::found::Object;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Base, Lanes, ValueId, WARP, lanes};
+use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, Body, Instruction, InstructionId, Op, Register, Scope, Semantics, Space,
-    SymbolId, Value,
+    Access, AccessKind, Body, Instruction, InstructionId, Op, Register, Scope, Semantics, Space, SymbolId,
+    Value,
 };
 
 /// Pairs of lanes: by one of them, the others.
@@ -297,15 +298,13 @@ pub(super) fn root(
             continue;
         };
         let instruction = body.instruction(only);
-        let from = match (instruction.op, body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { .. }, &[from, ..]) => {
-                vec![from]
+        match Form::of(instruction.op, body.uses(instruction)) {
+            Form::Moved(from, _) | Form::ProductSum(_, _, from) => open.push(from),
+            Form::Sum(one, other) | Form::Difference(one, other) | Form::Bits(one, other) => {
+                open.extend([one, other]);
             }
-            (Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or, _), &[one, other]) => vec![one, other],
-            (Op::MulAdd(..), &[_, _, last]) => vec![last],
             _ => continue,
-        };
-        open.extend(from);
+        }
         passed.push(register);
     }
     let symbol = found?;

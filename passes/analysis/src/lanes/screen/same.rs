@@ -15,6 +15,7 @@ use crate::limits::{MAX_SAME_DEPTH, MAX_SAME_STEPS};
 use crate::param_objects::ParamUse;
 use crate::slots::Effect;
 use ptxcheck_ir::evaluate::is_interpreted;
+use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, Register, Space, UnaryOp, Value};
 
 /// True for an operation that gives 0 where its two operands are one value, or complements, and none of them is a number.
@@ -70,7 +71,11 @@ fn plain(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<Op> {
             .any(|value| matches!(value, Value::Integer(_)))
     };
     match instruction.op {
-        op @ (Op::MulAdd(..) | Op::Binary(BinaryOp::MulLow | BinaryOp::Shl | BinaryOp::MulWideSigned, _)) => {
+        op if matches!(
+            Form::of(op, body.uses(instruction)),
+            Form::Product(..) | Form::ProductSum(..)
+        ) =>
+        {
             Some(op)
         }
         op @ Op::Binary(..) if !has_number() => Some(op),
@@ -220,24 +225,20 @@ impl Same<'_, '_> {
                 let instruction = self.body.instruction(definition);
                 let uses = self.body.uses(instruction);
                 let from = |value: Value| Origin { value, ..origin };
-                match (instruction.op, uses) {
-                    (Op::Copy | Op::Convert { .. }, &[value]) => open.push(from(value)),
+                let form = Form::of(instruction.op, uses);
+                if let Some((value, by)) = form.beside() {
+                    let plus = origin.plus.wrapping_add(by);
+                    open.push(Origin { value, plus });
+                    continue;
+                }
+                match (instruction.op, form) {
                     (
-                        Op::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, _),
-                        &[value, Value::Integer(_)] | &[Value::Integer(_), value],
+                        _,
+                        Form::Moved(value, Change::Nothing | Change::Width { .. })
+                        | Form::Bits(value, Value::Integer(_))
+                        | Form::Bits(Value::Integer(_), value),
                     ) => open.push(from(value)),
-                    (
-                        Op::Binary(BinaryOp::Add, _),
-                        &[value, Value::Integer(by)] | &[Value::Integer(by), value],
-                    ) => {
-                        let plus = origin.plus.wrapping_add(by);
-                        open.push(Origin { value, plus });
-                    }
-                    (Op::Binary(BinaryOp::Sub, _), &[value, Value::Integer(by)]) => {
-                        let plus = origin.plus.wrapping_sub(by);
-                        open.push(Origin { value, plus });
-                    }
-                    (Op::Select, &[a, b, _]) => open.extend([from(a), from(b)]),
+                    (_, Form::Choice(a, b)) => open.extend([from(a), from(b)]),
                     (Op::CallResult(_), _) => return None,
                     (Op::Access(access), _) if access.kind == AccessKind::Load => {
                         if !self.is_kernel && self.body.loaded_param(instruction).is_some() {

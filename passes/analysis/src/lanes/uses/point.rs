@@ -7,7 +7,6 @@ use super::carries::{Operand, carries, depends};
 use super::format::argument_places;
 use super::held::{Handed, HeldValues, Need, Origin};
 use crate::addresses::stored;
-use crate::function::Analyses;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Lanes, Vector, lanes, set_of};
@@ -329,15 +328,15 @@ impl Point<'_, '_> {
     }
 
     /// Values in the buffer that `printf` is passed are used if the format prints them: the first one, where the format is not known.
-    fn printed(&mut self, body: &Body<'_>, arguments: &[Argument]) {
+    fn printed(&mut self, _body: &Body<'_>, arguments: &[Argument]) {
         let module = self.flow.module;
         let function = self.flow.graph.context(self.node).function;
         let analyses = module.function(function);
         let [format, buffer] = arguments else { return };
-        let Some((symbol, start)) = address(body, analyses, buffer.value) else {
+        let Some((symbol, start)) = analyses.variable(buffer.value) else {
             return;
         };
-        let format = address(body, analyses, format.value).filter(|(_, offset)| *offset == 0);
+        let format = analyses.variable(format.value).filter(|(_, offset)| *offset == 0);
         let format = format.and_then(|(symbol, _)| {
             let variable = module.module.symbol(symbol);
             module.module.origin.string(variable.name, variable.span)
@@ -514,27 +513,6 @@ impl Point<'_, '_> {
             matches!(op, Op::Binary(BinaryOp::Add, _) | Op::Opaque) && matches!(uses, [a, b] if a != b);
         single | if is_sum { twice } else { 0 }
     }
-}
-
-/// The variable that a value is the address of, and the distance from its start, through moves, conversions to generic addresses and
-/// sums.
-fn address(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<(SymbolId, i64)> {
-    let mut offset = Some(0_i64);
-    let start = analyses.definitions().trace(body, value, |at| {
-        let instruction = body.instruction(at);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..), &[from]) => Some(from),
-            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
-                offset = offset.and_then(|offset| offset.checked_add(by));
-                Some(from)
-            }
-            _ => None,
-        }
-    });
-    let Value::Symbol(symbol, by) = start else {
-        return None;
-    };
-    Some((symbol, offset?.checked_add(by.into())?))
 }
 
 /// The guard of an instruction: the lanes in which it surely holds, surely fails, and is computed from what is followed.

@@ -1,0 +1,247 @@
+//! What results are in terms of operands: one table for all that follows addresses and numbers through a body.
+//!
+//! ```text
+//! moved        the operand, perhaps at another width or in another space: mov, cvt, cvta
+//! sum, difference, product, product and sum       add, sub, mul, shl by a number, mad
+//! bits, shifted right                             and, or, xor; shr
+//! choice       one of two: selp
+//! opposite     of a predicate: not
+//! other        anything else
+//! ```
+//!
+//! [`crate::evaluate`] has what operations make of numbers; this has what they mean to whoever does not know the numbers.
+
+use crate::{BinaryOp, Op, Space, UnaryOp, Value};
+
+/// What a move changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    Nothing,
+    /// The width: it is taken as `from` bits, with a sign or not, and extended or cut to `to`.
+    Width {
+        /// Bits of the source.
+        from: u8,
+        /// Sign-extends.
+        signed: bool,
+        /// Bits of the result.
+        to: u8,
+    },
+    /// An address in this space becomes a generic one.
+    ToGeneric(Space),
+    /// A generic address becomes one in this space.
+    FromGeneric(Space),
+}
+
+impl Change {
+    /// True if an address stays the same one, in whatever space.
+    #[must_use]
+    pub const fn keeps_address(self) -> bool {
+        match self {
+            Self::Nothing | Self::ToGeneric(_) | Self::FromGeneric(_) => true,
+            Self::Width { from, to, .. } => from >= 32 && to >= 32,
+        }
+    }
+
+    /// True if a number stays the same one, unless a width has no room for it.
+    #[must_use]
+    pub const fn keeps_number(self) -> bool {
+        matches!(self, Self::Nothing | Self::Width { .. })
+    }
+}
+
+/// What the first result of an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// An operand.
+    Moved(Value, Change),
+    /// The sum of two.
+    Sum(Value, Value),
+    /// The first less the second.
+    Difference(Value, Value),
+    /// The product of two, as many bits of it as there is room for; a shift by a number is one with a power of 2.
+    Product(Value, Value),
+    /// The product of two, plus the third.
+    ProductSum(Value, Value, Value),
+    /// The bits of two, combined one by one.
+    Bits(Value, Value),
+    /// The first, shifted right by the second, with zeros or copies of its sign from the left.
+    ShiftedRight(Value, Value),
+    /// One of two.
+    Choice(Value, Value),
+    /// The opposite of a predicate.
+    Opposite(Value),
+    /// Anything else.
+    Other,
+}
+
+impl Form {
+    /// Of an operation with these operands.
+    #[must_use]
+    pub fn of(op: Op, uses: &[Value]) -> Self {
+        match (op, uses) {
+            (Op::Copy, &[from]) => Self::Moved(from, Change::Nothing),
+            (Op::Convert { from, signed, to }, &[value]) => {
+                Self::Moved(value, Change::Width { from, signed, to })
+            }
+            (Op::ToGeneric(space, _), &[from, ..]) => Self::Moved(from, Change::ToGeneric(space)),
+            (Op::FromGeneric(space, _), &[from, ..]) => Self::Moved(from, Change::FromGeneric(space)),
+            (Op::Binary(BinaryOp::Add, _), &[a, b]) => Self::Sum(a, b),
+            (Op::Binary(BinaryOp::Sub, _), &[a, b]) => Self::Difference(a, b),
+            (Op::Binary(BinaryOp::Shl, bits), &[a, Value::Integer(by)])
+                if (0..i64::from(bits).min(63)).contains(&by) =>
+            {
+                Self::Product(a, Value::Integer(1 << by))
+            }
+            (Op::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, _), &[a, b]) => Self::Bits(a, b),
+            (Op::Binary(BinaryOp::ShrUnsigned | BinaryOp::ShrSigned, _), &[a, b]) => Self::ShiftedRight(a, b),
+            (Op::Binary(op, _), &[a, b]) if is_product(op) => Self::Product(a, b),
+            (Op::MulAdd(op, _), &[a, b, c]) if is_product(op) => Self::ProductSum(a, b, c),
+            (Op::Select, &[a, b, _]) => Self::Choice(a, b),
+            (Op::Unary(UnaryOp::Not, 1), &[from]) => Self::Opposite(from),
+            _ => Self::Other,
+        }
+    }
+
+    /// The operand that it is, if an address stays the same one.
+    #[must_use]
+    pub const fn moved_address(self) -> Option<Value> {
+        match self {
+            Self::Moved(from, change) if change.keeps_address() => Some(from),
+            _ => None,
+        }
+    }
+
+    /// The operand that it is, if a number stays the same one.
+    #[must_use]
+    pub const fn moved_number(self) -> Option<Value> {
+        match self {
+            Self::Moved(from, change) if change.keeps_number() => Some(from),
+            _ => None,
+        }
+    }
+
+    /// The operand that it is, whatever changes.
+    #[must_use]
+    pub const fn moved(self) -> Option<Value> {
+        match self {
+            Self::Moved(from, _) => Some(from),
+            _ => None,
+        }
+    }
+
+    /// The operand that it is a constant distance from, and that distance.
+    #[must_use]
+    pub fn beside(self) -> Option<(Value, i64)> {
+        match self {
+            Self::Sum(from, Value::Integer(by)) | Self::Sum(Value::Integer(by), from) => Some((from, by)),
+            Self::Difference(from, Value::Integer(by)) => Some((from, by.checked_neg()?)),
+            _ => None,
+        }
+    }
+}
+
+const fn is_product(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Form};
+    use crate::evaluate::evaluate;
+    use crate::{BinaryOp as B, Op, Space, UnaryOp, Value};
+
+    const A: u64 = 0x1_2345_6789;
+
+    /// The number that a form gives for numbers, at so many bits.
+    fn number(form: Form) -> Option<u64> {
+        let of = |value| match value {
+            Value::Integer(number) => number as u64,
+            _ => unreachable!("numbers alone"),
+        };
+        Some(match form {
+            Form::Moved(from, _) => of(from),
+            Form::Sum(a, b) => of(a).wrapping_add(of(b)),
+            Form::Difference(a, b) => of(a).wrapping_sub(of(b)),
+            Form::Product(a, b) => of(a).wrapping_mul(of(b)),
+            Form::ProductSum(a, b, c) => of(a).wrapping_mul(of(b)).wrapping_add(of(c)),
+            Form::Opposite(from) => of(from) ^ 1,
+            Form::Bits(..) | Form::ShiftedRight(..) | Form::Choice(..) | Form::Other => return None,
+        })
+    }
+
+    #[test]
+    fn forms_are_what_operations_compute() {
+        let three = [7, 5, 11].map(Value::Integer);
+        let ops = [
+            (Op::Copy, 1),
+            (
+                Op::Convert {
+                    from: 32,
+                    signed: true,
+                    to: 64,
+                },
+                1,
+            ),
+            (Op::Binary(B::Add, 64), 2),
+            (Op::Binary(B::Sub, 64), 2),
+            (Op::Binary(B::MulLow, 64), 2),
+            (Op::Binary(B::MulWideSigned, 64), 2),
+            (Op::Binary(B::MulWideUnsigned, 64), 2),
+            (Op::Binary(B::Shl, 64), 2),
+            (Op::MulAdd(B::MulLow, 64), 3),
+            (Op::MulAdd(B::MulWideUnsigned, 64), 3),
+        ];
+        for (op, count) in ops {
+            let computed = evaluate(op, &[7, 5, 11][..count]);
+            assert_eq!(number(Form::of(op, &three[..count])), computed, "{op:?}");
+        }
+        assert_eq!(
+            number(Form::of(Op::Unary(UnaryOp::Not, 1), &[Value::Integer(1)])),
+            Some(0)
+        );
+        for op in [
+            B::MulHighSigned,
+            B::MulHighUnsigned,
+            B::RemSigned,
+            B::DivSigned,
+            B::MinSigned,
+        ] {
+            assert_eq!(Form::of(Op::Binary(op, 64), &three[..2]), Form::Other, "{op:?}");
+        }
+        // A shift that leaves nothing, or by a number that is not known.
+        let by = |amount| Form::of(Op::Binary(B::Shl, 32), &[Value::Integer(A as i64), amount]);
+        assert_eq!([by(Value::Integer(32)), by(Value::Unknown)], [Form::Other; 2]);
+    }
+
+    #[test]
+    fn an_address_needs_its_bits() {
+        let width = |from, to| Change::Width {
+            from,
+            signed: false,
+            to,
+        };
+        assert!(width(32, 64).keeps_address() && !width(16, 64).keeps_address());
+        assert!(
+            Change::ToGeneric(Space::Shared).keeps_address()
+                && !Change::ToGeneric(Space::Shared).keeps_number()
+        );
+        let value = Value::Param(0, 0);
+        let beside = |op, uses: &[Value]| Form::of(op, uses).beside();
+        assert_eq!(
+            beside(Op::Binary(B::Sub, 64), &[value, Value::Integer(8)]),
+            Some((value, -8))
+        );
+        assert_eq!(
+            beside(Op::Binary(B::Sub, 64), &[value, Value::Integer(i64::MIN)]),
+            None
+        );
+        assert_eq!(
+            beside(Op::Binary(B::Add, 64), &[Value::Integer(8), value]),
+            Some((value, 8))
+        );
+    }
+}
