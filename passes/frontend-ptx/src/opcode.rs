@@ -108,6 +108,17 @@ static ROWS: &[Row] = &[
         };
         unsigned_unary(m, op)
     }),
+    ("bmsk", 3, |m| {
+        let is_wrapped = m.has("wrap");
+        bitwise(
+            m,
+            if is_wrapped {
+                BinaryOp::OnesWrapped
+            } else {
+                BinaryOp::OnesClamped
+            },
+        )
+    }),
     ("bra", 1, |_| Decoded {
         op: Op::Branch,
         shape: Shape::Branch,

@@ -184,9 +184,26 @@ fn binary(op: BinaryOp, bits: u8, a: u64, b: u64) -> Option<u64> {
                 0
             }
         }
+        B::OnesClamped | B::OnesWrapped => ones_from(op == B::OnesClamped, bits, ua, ub),
         B::ShrSigned => (sa >> amount.min(u32::from(bits).saturating_sub(1))) as u64,
     };
     Some(value & mask)
+}
+
+/// `bmsk`: ones from the bit `start` on, `count` of them, up to the top at most. Without clamping, both numbers are taken modulo the width
+/// (PTX ISA, bmsk).
+fn ones_from(is_clamped: bool, bits: u8, start: u64, count: u64) -> u64 {
+    let width = u64::from(bits.max(1));
+    if is_clamped && start >= width {
+        return 0;
+    }
+    let from = start % width;
+    let end = if is_clamped && count >= width {
+        width
+    } else {
+        from + count % width
+    };
+    ones(end.min(width) as u8) & !ones(from as u8)
 }
 
 fn unary(op: UnaryOp, bits: u8, a: u64) -> u64 {
@@ -364,6 +381,25 @@ mod tests {
         );
         assert_eq!(evaluate(Op::InsertBits(32), &[0xff, 0, 4, 4]), Some(0xf0));
         assert_eq!(evaluate(Op::InsertBits(32), &[0xff, 1, 40, 4]), Some(1));
+    }
+
+    #[test]
+    fn masks_of_ones() {
+        let clamped = |start, count| two(BinaryOp::OnesClamped, 32, start, count);
+        assert_eq!(
+            [clamped(1, 2), clamped(0, 32), clamped(0, 0)],
+            [Some(6), Some(ones(32)), Some(0)]
+        );
+        assert_eq!(
+            [clamped(28, 8), clamped(32, 1), clamped(4, 99)],
+            [Some(0xf000_0000), Some(0), Some(0xffff_fff0)]
+        );
+        let wrapped = |start, count| two(BinaryOp::OnesWrapped, 32, start, count);
+        assert_eq!(
+            [wrapped(1, 2), wrapped(33, 34), wrapped(0, 32)],
+            [Some(6), Some(6), Some(0)]
+        );
+        assert_eq!(wrapped(28, 8), Some(0xf000_0000));
     }
 
     #[test]

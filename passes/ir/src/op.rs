@@ -86,9 +86,40 @@ pub enum BinaryOp {
     ShrSigned,
     /// Amounts of the width or more give 0.
     ShrUnsigned,
+    /// `bmsk.clamp`: as many ones as the second operand says, from the bit on that the first one says; none above the highest bit.
+    OnesClamped,
+    /// `bmsk.wrap`: the same, with both operands modulo the width.
+    OnesWrapped,
 }
 
 impl BinaryOp {
+    /// All of them.
+    pub const ALL: [Self; 23] = [
+        Self::Add,
+        Self::Sub,
+        Self::MulLow,
+        Self::MulHighSigned,
+        Self::MulHighUnsigned,
+        Self::MulWideSigned,
+        Self::MulWideUnsigned,
+        Self::DivSigned,
+        Self::DivUnsigned,
+        Self::RemSigned,
+        Self::RemUnsigned,
+        Self::MinSigned,
+        Self::MinUnsigned,
+        Self::MaxSigned,
+        Self::MaxUnsigned,
+        Self::And,
+        Self::Or,
+        Self::Xor,
+        Self::Shl,
+        Self::ShrSigned,
+        Self::ShrUnsigned,
+        Self::OnesClamped,
+        Self::OnesWrapped,
+    ];
+
     /// The operation on predicates that it is, if it is one.
     #[must_use]
     pub const fn logic(self) -> Option<Logic> {

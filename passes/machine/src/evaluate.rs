@@ -173,6 +173,20 @@ fn binary(op: BinaryOp, width: Width, a: Word, b: Word) -> Word {
         B::Shl => ua << amount,
         B::ShrSigned => sa >> amount,
         B::ShrUnsigned => ua >> amount,
+        // PTX ISA, bmsk.
+        B::OnesClamped | B::OnesWrapped => {
+            let bits = i128::from(width.0);
+            let cut = |number: i128| {
+                if op == B::OnesWrapped {
+                    number % bits
+                } else {
+                    number
+                }
+            };
+            let (start, count) = (cut(ua), cut(ub));
+            let is_one = |place: &i128| *place >= start && *place - start < count;
+            (0..bits).filter(is_one).map(|place| 1 << place).sum()
+        }
     };
     Some(width.cut(value))
 }

@@ -5,30 +5,6 @@ use ptxcheck_ir::evaluate::{evaluate_result, is_interpreted};
 use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
 use ptxcheck_machine::evaluate::result;
 
-const BINARY: [BinaryOp; 21] = [
-    BinaryOp::Add,
-    BinaryOp::Sub,
-    BinaryOp::MulLow,
-    BinaryOp::MulHighSigned,
-    BinaryOp::MulHighUnsigned,
-    BinaryOp::MulWideSigned,
-    BinaryOp::MulWideUnsigned,
-    BinaryOp::DivSigned,
-    BinaryOp::DivUnsigned,
-    BinaryOp::RemSigned,
-    BinaryOp::RemUnsigned,
-    BinaryOp::MinSigned,
-    BinaryOp::MinUnsigned,
-    BinaryOp::MaxSigned,
-    BinaryOp::MaxUnsigned,
-    BinaryOp::And,
-    BinaryOp::Or,
-    BinaryOp::Xor,
-    BinaryOp::Shl,
-    BinaryOp::ShrSigned,
-    BinaryOp::ShrUnsigned,
-];
-
 const UNARY: [UnaryOp; 9] = [
     UnaryOp::Not,
     UnaryOp::Neg,
@@ -61,9 +37,9 @@ fn operations() -> Vec<Op> {
         // The operands of wide products have half the width.
         let has_half =
             |op: &BinaryOp| bits > 1 || !matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned);
-        let binary = BINARY.into_iter().filter(has_half);
+        let binary = BinaryOp::ALL.into_iter().filter(has_half);
         all.extend(binary.clone().map(|op| Op::Binary(op, bits)));
-        let products = binary.filter(|op| BINARY[2..7].contains(op));
+        let products = binary.filter(|op| BinaryOp::ALL[2..7].contains(op));
         all.extend(products.map(|op| Op::MulAdd(op, bits)));
         all.extend(UNARY.map(|op| Op::Unary(op, bits)));
         for logic in [Logic::None, Logic::And, Logic::Or, Logic::Xor] {

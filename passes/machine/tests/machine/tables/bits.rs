@@ -177,12 +177,30 @@ fn funnel_shifts() {
 }
 
 #[test]
+fn masks_of_ones() {
+    // "bmsk": so many ones as b says, from the bit on that a says; clamped, or both modulo 32.
+    check(
+        "
+        bmsk.clamp.b32 | r r r | 1 2 | 6
+        bmsk.clamp.b32 | r r r | 0 32 | 0xffffffff
+        bmsk.clamp.b32 | r r r | 28 8 | 0xf0000000
+        bmsk.clamp.b32 | r r r | 32 4 | 0
+        bmsk.clamp.b32 | r r r | 4 0 | 0
+        bmsk.clamp.b32 | r r r | 4 -1 | 0xfffffff0
+        bmsk.wrap.b32 | r r r | 1 2 | 6
+        bmsk.wrap.b32 | r r r | 33 34 | 6
+        bmsk.wrap.b32 | r r r | 0 32 | 0
+        bmsk.wrap.b32 | r r r | 28 8 | 0xf0000000
+        ",
+    );
+}
+
+#[test]
 fn operations_that_the_ir_does_not_model() {
     check(
         "
         prmt.b32 | r r r r | 0x33221100 0x77665544 0x0123 | ?
         szext.clamp.s32 | r r r | 0x80 8 | ?
-        bmsk.clamp.b32 | r r r | 4 4 | ?
         dp4a.u32.u32 | r r r r | 1 1 1 | ?
         add.f32 | r r r | 0 0 | ?
         ",
