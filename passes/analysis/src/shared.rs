@@ -143,7 +143,9 @@ impl<'a> Shared<'a> {
             let mut bodies = self.module.bodies();
             bodies.any(|(id, _, body)| calls(body) && !self.function(id).slots().passed.is_empty())
         };
-        let has_passed = self.module.has_local_memory && *self.has_passed.get_or_init(has_passed);
+        // The host passes no such address to a kernel.
+        let may_be_passed = self.module.has_local_memory && !self.module.function(function).is_kernel();
+        let has_passed = may_be_passed && *self.has_passed.get_or_init(has_passed);
         has_passed.then(|| self.objects.of(function))?
     }
 

@@ -33,6 +33,7 @@ const FORMS: &[&str] = &[
     "bfe.u32 %r1, %r2, 3, 4",
     "bfi.b32 %r1, %r2, %r3, 4, 5",
     "bfind.u32 %r1, %r2",
+    "bmsk.clamp.b32 %r1, %r2, %r3",
     "bra L",
     "brev.b32 %r1, %r2",
     "brx.idx %r1, T",

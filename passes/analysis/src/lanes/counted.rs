@@ -9,7 +9,6 @@ use rustc_hash::FxHashSet;
 use crate::dominators::Dominators;
 use crate::limits::MAX_EXIT_STEPS;
 use crate::shared::Shared;
-use crate::slots::Effect;
 use crate::variable::Variable;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
@@ -245,12 +244,11 @@ impl<'a, 'm> Exits<'a, 'm> {
                 match self
                     .module
                     .function(self.function)
-                    .slots()
-                    .effect(write, instruction)
+                    .loaded_slot(write, instruction)
                 {
-                    Effect::Load(slot) => written.reads.push(Variable::Slot(slot)),
-                    _ if self.is_passed(instruction) => written.by_lane = true,
-                    _ => return None,
+                    Some(slot) => written.reads.push(Variable::Slot(slot)),
+                    None if self.is_passed(instruction) => written.by_lane = true,
+                    None => return None,
                 }
                 &[]
             }

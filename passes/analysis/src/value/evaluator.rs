@@ -1,7 +1,5 @@
 //! From an operand back to what it is computed from.
 
-use std::cell::Cell;
-
 use smallvec::SmallVec;
 
 use crate::definitions::Definitions;
@@ -113,8 +111,8 @@ pub(crate) struct Evaluator<'a, 'm, D: Domain> {
     source: Source<'a, 'm>,
     domain: D,
     states: States<D::Value>,
-    /// A register was read that was open.
-    has_read_open: Cell<bool>,
+    /// A register was read that was open: one that is computed from itself.
+    has_read_open: bool,
     /// Memory for the registers that are being looked at, and for those that have been since a value was asked for.
     open: Vec<Register>,
     looked_at: Vec<Register>,
@@ -158,6 +156,11 @@ impl<V: PartialEq> States<V> {
         }
     }
 
+    /// Takes back that a register is being looked at.
+    fn forget(&mut self, register: Register) {
+        self.places[register.index()] = Self::NONE;
+    }
+
     /// True if that is another state than before.
     fn set(&mut self, register: Register, state: State<V>) -> bool {
         let place = &mut self.places[register.index()];
@@ -186,6 +189,9 @@ enum Step<V> {
     Needs(Register),
 }
 
+/// Registers that are looked at one within the other by recursion.
+const MAX_DEPTH: u8 = 32;
+
 /// Most definitions of a register or of a slot that are joined.
 const MAX_DEFINITIONS: usize = 64;
 
@@ -199,7 +205,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             source,
             domain,
             states,
-            has_read_open: Cell::new(false),
+            has_read_open: false,
             open: Vec::new(),
             looked_at: Vec::new(),
         }
@@ -222,7 +228,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
 
     fn read(&mut self, value: Value, reader: Option<InstructionId>) -> Option<D::Value> {
         loop {
-            match self.operand(value, reader) {
+            match self.operand(value, reader, 0) {
                 Step::Found(State::Known(known)) => return Some(known),
                 Step::Found(State::Open | State::Unknown) => return None,
                 Step::Needs(register) => self.look_at(register),
@@ -232,7 +238,9 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
 
     fn look_at(&mut self, register: Register) {
         self.looked_at.clear();
-        let mut has_changed = self.descend(register);
+        self.has_read_open = false;
+        self.descend(register);
+        let mut has_changed = self.has_read_open;
         if !has_changed {
             return;
         }
@@ -241,12 +249,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             let mut next = 0;
             while let Some(&register) = self.looked_at.get(next) {
                 next += 1;
-                let state = loop {
-                    match self.register(register) {
-                        Step::Found(state) => break state,
-                        Step::Needs(needed) => _ = self.descend(needed),
-                    }
-                };
+                let state = self.found_at(register, MAX_DEPTH);
                 has_changed |= self.states.set(register, state);
             }
             if !has_changed || round == MAX_ROUNDS {
@@ -262,14 +265,16 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// Looks at a register and at what it hangs off, once each, in the order in which that is computed. True if a register is read that is
-    /// still open: one that is computed from itself. No recursion, since chains of definitions are as long as the input makes them.
-    fn descend(&mut self, register: Register) -> bool {
-        self.has_read_open.set(false);
+    /// Looks at a register and at what it hangs off, once each, in the order in which that is computed. Chains of definitions are as long as
+    /// the input makes them: from some depth on without recursion.
+    fn descend(&mut self, register: Register) {
+        let bottom = self.open.len();
         self.states.set(register, State::Open);
         self.open.push(register);
-        while let Some(&register) = self.open.last() {
-            match self.register(register) {
+        while self.open.len() > bottom
+            && let Some(&register) = self.open.last()
+        {
+            match self.register(register, MAX_DEPTH) {
                 Step::Found(state) => {
                     self.open.pop();
                     self.looked_at.push(register);
@@ -281,10 +286,19 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                 }
             }
         }
-        self.has_read_open.get()
     }
 
-    fn operand(&self, value: Value, reader: Option<InstructionId>) -> Step<D::Value> {
+    /// The state of a register, after all that it hangs off has been looked at.
+    fn found_at(&mut self, register: Register, depth: u8) -> State<D::Value> {
+        loop {
+            match self.register(register, depth) {
+                Step::Found(state) => return state,
+                Step::Needs(needed) => self.descend(needed),
+            }
+        }
+    }
+
+    fn operand(&mut self, value: Value, reader: Option<InstructionId>, depth: u8) -> Step<D::Value> {
         let (register, is_complement) = match value {
             Value::Register(register) => (register, false),
             Value::Not(register) => (register, true),
@@ -300,10 +314,23 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             let known = known.or_else(|| self.domain.opaque(register));
             return Self::found(known.filter(|_| !is_complement));
         }
+        if depth > 0 && self.states.get(register).is_none() {
+            self.states.set(register, State::Open);
+            match self.register(register, depth - 1) {
+                Step::Found(state) => {
+                    self.looked_at.push(register);
+                    self.states.set(register, state);
+                }
+                needs => {
+                    self.states.forget(register);
+                    return needs;
+                }
+            }
+        }
         match self.states.get(register) {
             None => Step::Needs(register),
             Some(State::Open) => {
-                self.has_read_open.set(true);
+                self.has_read_open = true;
                 Step::Found(State::Open)
             }
             Some(State::Unknown) => Self::found(self.domain.nothing()),
@@ -312,11 +339,17 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
+    /// True for a register that was looked at and of which nothing is known.
+    fn is_unknown(&self, value: Value) -> bool {
+        let state = value.register().map(|register| self.states.get(register));
+        matches!(state, Some(Some(State::Unknown)))
+    }
+
     fn found(known: Option<D::Value>) -> Step<D::Value> {
         Step::Found(known.map_or(State::Unknown, State::Known))
     }
 
-    fn register(&self, register: Register) -> Step<D::Value> {
+    fn register(&mut self, register: Register, depth: u8) -> Step<D::Value> {
         let Source {
             body, definitions, ..
         } = self.source;
@@ -327,19 +360,27 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         let is_one = definitions.only(body, register).is_some();
         let is_looked_at = is_one || self.domain.joins() && all.len() <= MAX_DEFINITIONS;
         let all = if is_looked_at { all } else { &[] };
-        match self.joined(all.iter().map(|&definition| self.result(definition, register))) {
+        let step = self.joined(all, |evaluator, definition| {
+            evaluator.result(definition, register, depth)
+        });
+        match step {
             Step::Found(State::Unknown) if !all.is_empty() => Self::found(self.domain.opaque(register)),
             step => step,
         }
     }
 
-    /// What holds of all, of those that anything leads to.
-    fn joined(&self, all: impl Iterator<Item = Step<D::Value>>) -> Step<D::Value> {
+    /// What holds of all instructions, of those that anything leads to.
+    fn joined(
+        &mut self,
+        all: &[InstructionId],
+        mut find: impl FnMut(&mut Self, InstructionId) -> Step<D::Value>,
+    ) -> Step<D::Value> {
+        if let &[one] = all {
+            return find(self, one);
+        }
         let mut joined = None;
-        let mut is_empty = true;
-        for one in all {
-            is_empty = false;
-            let one = match one {
+        for &one in all {
+            let one = match find(self, one) {
                 Step::Found(State::Known(one)) => one,
                 Step::Found(State::Open) => continue,
                 step => return step,
@@ -355,13 +396,13 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
         match joined {
             Some(joined) => Step::Found(State::Known(joined)),
-            None if is_empty => Step::Found(State::Unknown),
+            None if all.is_empty() => Step::Found(State::Unknown),
             None => Step::Found(State::Open),
         }
     }
 
     /// What an instruction leaves in a register.
-    fn result(&self, definition: InstructionId, register: Register) -> Step<D::Value> {
+    fn result(&mut self, definition: InstructionId, register: Register, depth: u8) -> Step<D::Value> {
         let body = self.source.body;
         let instruction = body.instruction(definition);
         let Some(number) = body.result_number(instruction, register) else {
@@ -374,26 +415,26 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             bits,
         };
         match instruction.op {
-            Op::Access(access) => self.loaded(definition, access, result),
+            Op::Access(access) => self.loaded(definition, access, result, depth),
             Op::CallResult(call) => {
                 let passed = self
                     .source
                     .module
                     .and_then(|module| handed_on(module, body, call));
                 match passed {
-                    Some(value) => self.applied(Op::Copy, result, &[value], call),
+                    Some(value) => self.applied(Op::Copy, result, (&[value], call), depth),
                     None => Step::Found(State::Unknown),
                 }
             }
             op => match self.domain.inputs(op, body.uses(instruction)) {
-                Some(inputs) => self.applied(op, result, inputs, definition),
+                Some(inputs) => self.applied(op, result, (inputs, definition), depth),
                 None => Step::Found(State::Unknown),
             },
         }
     }
 
     /// What a load leaves in a register: a piece of a parameter, or what is stored in a slot.
-    fn loaded(&self, load: InstructionId, access: Access, result: Result) -> Step<D::Value> {
+    fn loaded(&mut self, load: InstructionId, access: Access, result: Result, depth: u8) -> Step<D::Value> {
         let body = self.source.body;
         let instruction = body.instruction(load);
         if let Some((param, at, bytes)) = body.loaded_param_pieces(instruction) {
@@ -412,7 +453,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                     value,
                     store,
                     extension,
-                }) => self.applied(extension, result, &[value], store),
+                }) => self.applied(extension, result, (&[value], store), depth),
                 None => Step::Found(State::Unknown),
             };
         }
@@ -421,19 +462,28 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             return Step::Found(State::Unknown);
         }
         let extension = access.extension(result.bits);
-        self.joined(stores.iter().map(|&store| match analyses.stored_by(store) {
-            Some(value) => self.applied(extension, result, &[value], store),
+        self.joined(stores, |evaluator, store| match analyses.stored_by(store) {
+            Some(value) => evaluator.applied(extension, result, (&[value], store), depth),
             None => Step::Found(State::Unknown),
-        }))
+        })
     }
 
     /// What an operation makes of operands.
-    fn applied(&self, op: Op, result: Result, inputs: &[Value], reader: InstructionId) -> Step<D::Value> {
+    fn applied(
+        &mut self,
+        op: Op,
+        result: Result,
+        (inputs, reader): (&[Value], InstructionId),
+        depth: u8,
+    ) -> Step<D::Value> {
         let mut operands: SmallVec<[D::Value; 4]> = SmallVec::new();
         let mut is_open = false;
         let needs_all = self.domain.needs_all(op);
+        if needs_all && inputs.iter().any(|&input| self.is_unknown(input)) {
+            return Step::Found(State::Unknown);
+        }
         for &input in inputs {
-            match self.operand(input, Some(reader)) {
+            match self.operand(input, Some(reader), depth) {
                 Step::Found(State::Known(operand)) => {
                     if needs_all && self.domain.nothing().as_ref() == Some(&operand) {
                         return Step::Found(State::Unknown);

@@ -350,3 +350,148 @@ impl Domain for Linear<'_> {
         is_shared.then(|| self.atom(Atom::Register(result.register), 0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use ptxcheck_ir::evaluate::evaluate_result;
+    use ptxcheck_ir::{Body, InstructionId, Op, Register, Special, Value};
+
+    use super::{Atom, Linear, Sum, Unknowns};
+    use crate::testing::with_ptx;
+    use crate::value::{Evaluator, Source};
+
+    const BEGIN: u64 = 1 << 20;
+    const PARAM: u64 = 11;
+    const CTA: u64 = 5;
+
+    /// Numbers that follow on each other without a pattern.
+    fn next(state: &mut u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        *state >> 33
+    }
+
+    /// A kernel of random sums and products at 64 bits: small enough that nothing wraps.
+    fn kernel(seed: u64) -> String {
+        let mut text = String::from(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) {\n.reg .b32 %r<4>;\n.reg .b64 %rd<40>;\n\
+             .shared .align 4 .b8 s[64];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nld.param.u32 %r3, [n];\n\
+             cvt.u64.u32 %rd1, %r1;\ncvt.u64.u32 %rd2, %r2;\ncvt.u64.u32 %rd3, %r3;\nmov.u64 %rd4, s;\n",
+        );
+        let mut state = seed;
+        for number in 5..20 {
+            let mut pick = |below: u64| next(&mut state) % below;
+            let (a, b, constant) = (1 + pick(number - 1), 1 + pick(number - 1), pick(5));
+            let _ = match pick(6) {
+                0 => writeln!(text, "add.s64 %rd{number}, %rd{a}, %rd{b};"),
+                1 => writeln!(text, "sub.s64 %rd{number}, %rd{a}, %rd{b};"),
+                2 => writeln!(text, "mul.lo.s64 %rd{number}, %rd{a}, {constant};"),
+                3 => writeln!(text, "shl.b64 %rd{number}, %rd{a}, {};", constant / 2),
+                4 => writeln!(text, "mad.lo.s64 %rd{number}, %rd{a}, {constant}, %rd{b};"),
+                _ => writeln!(text, "add.s64 %rd{number}, %rd{a}, -{constant};"),
+            };
+        }
+        text + "ret;\n}\n"
+    }
+
+    /// What the registers of a body without branches hold in a lane.
+    fn computed(body: &Body<'_>, lane: u64) -> Vec<Option<u64>> {
+        let mut registers = vec![None; body.registers.len()];
+        for instruction in &body.instructions {
+            let of = |value: Value| match value {
+                Value::Integer(number) => Some(number as u64),
+                Value::Register(register) => registers[register.index()],
+                Value::Special(Special::Tid(0)) => Some(lane),
+                Value::Special(Special::Ctaid(0)) => Some(CTA),
+                Value::Symbol(_, by) => Some(BEGIN.wrapping_add_signed(by.into())),
+                _ => None,
+            };
+            let uses: Option<Vec<u64>> = body.uses(instruction).iter().map(|&value| of(value)).collect();
+            let result = match instruction.op {
+                Op::Access(_) => Some(PARAM),
+                op => uses.and_then(|uses| evaluate_result(op, 0, &uses)),
+            };
+            for register in body.defined(instruction) {
+                registers[register.index()] = result;
+            }
+        }
+        registers
+    }
+
+    /// What a sum is in a lane, with these numbers for its atoms.
+    fn value(linear: &Linear<'_>, sum: &Sum, lane: usize, registers: &[Option<u64>]) -> Option<u64> {
+        let mut value = sum.by.at(lane)?;
+        for (atom, factor) in linear.terms(sum.parts) {
+            let number = match atom {
+                Atom::Symbol(_) => BEGIN,
+                Atom::Param(..) => PARAM,
+                Atom::Special(Special::Tid(0)) => lane as u64,
+                Atom::Special(Special::Ctaid(0)) => CTA,
+                Atom::Register(register) => registers[register.index()]?,
+                _ => return None,
+            };
+            value = value.wrapping_add(number.wrapping_mul(factor as u64));
+        }
+        Some(value)
+    }
+
+    /// Whatever is unknown, a sum is what the program computes.
+    #[test]
+    fn sums_are_what_is_computed() {
+        let mut known = 0;
+        for seed in 0..300 {
+            with_ptx(&kernel(seed), |module| {
+                let function = ptxcheck_ir::FunctionId::new(0);
+                let body = module.module.functions[0].body.as_ref().unwrap();
+                let linear = [
+                    Linear::of_unknowns(),
+                    Linear::new(Some(0), None, Unknowns::Objects),
+                    Linear::new(Some(0), None, Unknowns::Shared { is_kernel: true }),
+                ];
+                for linear in linear {
+                    let mut sums = Evaluator::new(Source::of(module, function).unwrap(), linear);
+                    for lane in [0, 1, 31] {
+                        let registers = computed(body, lane);
+                        for register in (0..body.registers.len()).map(Register::new) {
+                            let Some(sum) = sums.of(Value::Register(register)) else {
+                                continue;
+                            };
+                            let value = value(sums.domain(), &sum, lane as usize, &registers);
+                            assert_eq!(
+                                value,
+                                registers[register.index()],
+                                "seed {seed}, {register:?}: {sum:?}"
+                            );
+                            known += usize::from(value.is_some());
+                        }
+                    }
+                }
+            });
+        }
+        assert!(known > 20_000, "{known} sums are known");
+    }
+
+    /// Long chains are no trouble, nor is what is computed from itself.
+    #[test]
+    fn chains_of_any_length() {
+        let mut text = String::from(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<60000>;\nmov.u32 %r0, %tid.x;\n",
+        );
+        for number in 1..50_000 {
+            let _ = writeln!(text, "add.s32 %r{number}, %r{}, 1;", number - 1);
+        }
+        text += "add.s32 %r50001, %r50002, 1;\nadd.s32 %r50002, %r50001, 1;\nret;\n}\n";
+        with_ptx(&text, |module| {
+            let function = ptxcheck_ir::FunctionId::new(0);
+            let body = module.module.functions[0].body.as_ref().unwrap();
+            let linear = Linear::new(Some(0), None, Unknowns::Objects);
+            let mut sums = Evaluator::new(Source::of(module, function).unwrap(), linear);
+            let result = |at: usize| body.results(body.instruction(InstructionId::new(at)))[0];
+            let last = sums.of(result(49_999)).unwrap();
+            assert_eq!(last.by.at(3), Some(50_002));
+            assert_eq!(sums.of(result(50_000)), None);
+            assert_eq!(sums.of(result(50_001)), None);
+        });
+    }
+}
