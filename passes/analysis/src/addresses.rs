@@ -159,11 +159,6 @@ impl Addresses {
     }
 }
 
-/// The value that an access stores, or its first element.
-pub(crate) fn stored(body: &Body<'_>, instruction: &Instruction) -> Value {
-    body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown)
-}
-
 /// The operand that a register's address is computed from, and its distance from that in bytes.
 pub(crate) fn step(body: &Body<'_>, definitions: &Definitions, register: Register) -> Option<(Value, i64)> {
     moved(body, body.instruction(definitions.only(body, register)?))
@@ -510,7 +505,7 @@ impl Search<'_> {
             for ((_, offset), &address) in self.held_among(symbol, bytes.offset, bytes.count) {
                 let value = match (instruction.op, self.body.results(instruction)) {
                     (Op::Access(access), &[result]) if access.kind == AccessKind::Load => result,
-                    _ => stored(self.body, instruction),
+                    _ => self.body.stored(instruction).unwrap_or(Value::Unknown),
                 };
                 let is_address = match value {
                     Value::Register(register) => {

@@ -175,6 +175,12 @@ impl<'a> Analyses<'a> {
         }
     }
 
+    /// The values that are stored to a slot by its name.
+    pub(crate) fn stored_in(&self, slot: SlotId) -> impl Iterator<Item = Value> + '_ {
+        let stores = self.slots().stores(slot).iter();
+        stores.filter_map(|&store| self.stored_by(store))
+    }
+
     /// True if an instruction loads from a slot, a part of the stack whose address is followed.
     #[must_use]
     pub fn loads_slot(&self, load: InstructionId) -> bool {
@@ -190,7 +196,7 @@ impl<'a> Analyses<'a> {
             return None;
         };
         let bits = |register: Register| body.registers[register.index()].bits;
-        let &value = body.uses(writer).get(2).filter(|_| stored.bits == loaded.bits)?;
+        let value = body.stored(writer).filter(|_| stored.bits == loaded.bits)?;
         let has_more = match value.register().map(bits) {
             Some(bits) if bits < stored.bits => return None,
             register => register.is_some_and(|bits| bits > stored.bits),
@@ -257,8 +263,7 @@ impl<'a> Analyses<'a> {
     #[must_use]
     pub fn stored_for(&self, load: InstructionId) -> Option<Value> {
         let body = self.body();
-        let store = body.instruction(self.store_for(load)?);
-        body.uses(store).get(2).copied()
+        body.stored(body.instruction(self.store_for(load)?))
     }
 
     /// `%tid.y` and `%tid.z`: true for one that some instruction reads. It is computed anew each time.

@@ -12,7 +12,6 @@ use rustc_hash::FxHashSet;
 
 use crate::function::Analyses;
 use crate::limits::MAX_HELD_STEPS;
-use crate::slots::SlotId;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{AccessKind, Body, InstructionId, Op, SymbolId, Value};
 
@@ -41,7 +40,10 @@ pub fn held_params(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Ve
             let slot = at
                 .checked_add(offset)
                 .and_then(|at| analyses.slots().at(symbol, at, access.bytes()));
-            let stored = slot.map_or_else(Vec::new, |slot| walk.stored(slot));
+            let stored: Vec<Value> = slot
+                .into_iter()
+                .flat_map(|slot| analyses.stored_in(slot))
+                .collect();
             for value in stored {
                 let loads = walk.loads(value).into_iter();
                 let of = loads.filter_map(|load| body.loaded_param(body.instruction(load)));
@@ -103,13 +105,6 @@ impl Walk<'_, '_> {
         ends
     }
 
-    /// The values that are stored to a slot of the stack.
-    fn stored(&self, slot: SlotId) -> Vec<Value> {
-        let stores = self.analyses.slots().stores(slot).iter();
-        let value = |&store: &InstructionId| self.body.uses(self.body.instruction(store)).get(2).copied();
-        stores.filter_map(value).collect()
-    }
-
     /// Follows a value through moves, conversions between spaces, choices and slots of the stack, and wherever `other` leads from another instruction
     /// and the distance so far. The values that are no registers at the end, with their distances.
     fn walk(
@@ -137,7 +132,7 @@ impl Walk<'_, '_> {
                     Form::Moved(from, change) if change.keeps_address() => open.push((from, plus)),
                     Form::Choice(a, b) => open.extend([(a, plus), (b, plus)]),
                     _ if let Some(slot) = self.analyses.loaded_slot(id, instruction) => {
-                        open.extend(self.stored(slot).into_iter().map(|value| (value, plus)));
+                        open.extend(self.analyses.stored_in(slot).map(|value| (value, plus)));
                     }
                     _ => open.extend(other(self.body, id, plus)),
                 }

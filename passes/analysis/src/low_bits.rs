@@ -206,10 +206,7 @@ impl Domain for LowBitsOf<'_, '_> {
 
 /// True for an operation of whose result nothing is known where nothing is of one operand.
 const fn is_sum(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor, _)
-    )
+    op.is_move() || matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor, _))
 }
 
 /// An address that many bytes past one of an alignment.

@@ -17,7 +17,6 @@ use crate::limits::{MAX_ALIGNMENT_BLOCKS, MAX_ALIGNMENT_STEPS};
 use crate::low_bits::LowBits;
 use crate::reached;
 use crate::shared::Shared;
-use crate::slots::Effect;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
@@ -281,7 +280,7 @@ impl<'a, 'm> Search<'a, 'm> {
                     // A value in memory is no address that is computed here, unless it was stored on the stack.
                     Op::Access(_) => {
                         if let Some(slot) = self.analyses.loaded_slot(definition, instruction) {
-                            open.extend(self.stored(slot));
+                            open.extend(self.analyses.stored_in(slot));
                         }
                     }
                     _ => open.extend(self.body.uses(instruction)),
@@ -289,18 +288,6 @@ impl<'a, 'm> Search<'a, 'm> {
             }
         }
         false
-    }
-
-    /// The values that are stored to a slot by name.
-    fn stored(&self, slot: u32) -> impl Iterator<Item = Value> + '_ {
-        let slots = self.analyses.slots();
-        let stores = slots
-            .stores(slot)
-            .iter()
-            .map(|&store| (store, self.body.instruction(store)));
-        stores
-            .filter(move |(store, instruction)| matches!(slots.effect(*store, instruction), Effect::Store(_)))
-            .filter_map(|(_, instruction)| self.body.uses(instruction).get(2).copied())
     }
 
     fn is_function(&self, symbol: SymbolId) -> bool {

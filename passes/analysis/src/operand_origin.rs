@@ -304,8 +304,8 @@ impl LaneVariance<'_, '_> {
                 let Some(store) = self.module.function(id).store_for(at) else {
                     return false;
                 };
-                let stored = body.uses(body.instruction(store)).get(2);
-                stored.is_some_and(|&stored| self.differ(id, store, stored))
+                let stored = body.stored(body.instruction(store));
+                stored.is_some_and(|stored| self.differ(id, store, stored))
             }
             (Op::Call(_) | Op::CallResult(_), _) => {
                 let returned = returned(self.module, id, body, at);

@@ -116,8 +116,8 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
             });
         };
         match (instruction.op, uses) {
-            (Op::Copy | Op::Convert { .. }, &[from @ (Value::Register(_) | Value::Not(_))])
-            | (Op::Binary(BinaryOp::And, _), &[from @ Value::Register(_), Value::Integer(1)]) => {
+            (op, &[from @ (Value::Register(_) | Value::Not(_))]) if op.is_move() => follow(from, holds),
+            (Op::Binary(BinaryOp::And, _), &[from @ Value::Register(_), Value::Integer(1)]) => {
                 follow(from, holds);
             }
             (Op::Unary(UnaryOp::Not, 1), &[from]) => follow(from, !holds),
@@ -185,8 +185,10 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
                 (Op::IsSpace(_), _) => return true,
                 // A predicate as an integer (LLVM's `zext`): 1 for true, or, with the sign, -1.
                 (Op::Convert { from: 1, signed, .. }, _) => return !signed,
-                (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)])
-                | (Op::Copy | Op::Convert { .. }, [Value::Register(from)]) => register = *from,
+                (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)]) => {
+                    register = *from
+                }
+                (op, [Value::Register(from)]) if op.is_move() => register = *from,
                 _ => return false,
             }
         }

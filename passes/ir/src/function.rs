@@ -372,6 +372,15 @@ impl Body<'_> {
         }
     }
 
+    /// The value that an access stores, or the first of several.
+    #[must_use]
+    pub fn stored(&self, instruction: &Instruction) -> Option<Value> {
+        match (instruction.op, self.uses(instruction)) {
+            (Op::Access(_), &[_, _, stored, ..]) => Some(stored),
+            _ => None,
+        }
+    }
+
     /// The piece of the return value that an instruction stores: its byte offset, and the value.
     #[must_use]
     pub fn returned(&self, instruction: &Instruction) -> Option<(i32, Value)> {

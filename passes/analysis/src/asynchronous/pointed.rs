@@ -165,7 +165,7 @@ impl Search<'_, '_> {
             return self.passed(function, piece);
         }
         let store = analyses.store_for(id)?;
-        let stored = body.uses(body.instruction(store)).get(2).copied()?;
+        let stored = body.stored(body.instruction(store))?;
         self.visit(function, stored, Some(store))
     }
 

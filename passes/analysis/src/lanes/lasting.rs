@@ -17,11 +17,8 @@ use rustc_hash::FxHashSet;
 use crate::function::Analyses;
 use crate::limits::MAX_LASTING_STEPS;
 use crate::shared::Shared;
-use crate::slots::Effect;
 use crate::value::{Atom, Evaluator, Linear, Source, Sum};
-use ptxcheck_ir::{
-    AccessKind, Body, Callee, FunctionId, Instruction, InstructionId, Op, Register, Space, Value,
-};
+use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, Op, Register, Space, Value};
 
 /// The memory that one kernel does not write.
 pub(super) struct Lasting<'k> {
@@ -106,7 +103,7 @@ impl<'k> Lasting<'k> {
     fn params(&self, body: &Body<'_>, value: Value, left: &mut usize) -> Option<Params> {
         let (mut open, mut params) = (vec![value], 0);
         let mut seen: FxHashSet<Register> = FxHashSet::default();
-        let (analyses, slots) = (self.analyses(), self.analyses().slots());
+        let analyses = self.analyses();
         while let Some(value) = open.pop() {
             let register = match value {
                 Value::Register(register) | Value::Not(register) => register,
@@ -130,7 +127,15 @@ impl<'k> Lasting<'k> {
                     continue;
                 }
                 match instruction.op {
-                    Op::Access(_) => open.extend(self.stored(body, slots.effect(definition, instruction))?),
+                    Op::Access(_) => {
+                        let stores = analyses.stores_for(definition);
+                        if stores.is_empty() {
+                            return None;
+                        }
+                        let stored: Option<Vec<Value>> =
+                            stores.iter().map(|&store| analyses.stored_by(store)).collect();
+                        open.extend(stored?);
+                    }
                     Op::Call(_) | Op::CallResult(_) | Op::Collective(..) | Op::Opaque | Op::MapShared(_) => {
                         return None;
                     }
@@ -139,16 +144,5 @@ impl<'k> Lasting<'k> {
             }
         }
         Some(params)
-    }
-
-    /// The values that are stored to the slot that an instruction loads; `None` if it loads something else.
-    fn stored(&self, body: &Body<'_>, effect: Effect) -> Option<Vec<Value>> {
-        let Effect::Load(slot) = effect else { return None };
-        let slots = self.analyses().slots();
-        if slots.is_spoiled(slot) {
-            return None;
-        }
-        let stored = |id: &InstructionId| body.uses(body.instruction(*id)).get(2).copied();
-        slots.stores(slot).iter().map(stored).collect()
     }
 }

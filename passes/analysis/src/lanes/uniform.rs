@@ -22,7 +22,6 @@ use rustc_hash::FxHashSet;
 use super::flow::Flow;
 use super::graph::{Context, NONE, NodeKind, Test};
 use super::slice::Cell;
-use crate::addresses::stored;
 use crate::limits::MAX_UNIFORM_STEPS;
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::evaluate::is_interpreted;
@@ -267,7 +266,7 @@ impl<'f, 'a> Search<'f, 'a> {
             && access.kind != AccessKind::Load
             && let Some((owner, slot)) = graph.object(node, step)
         {
-            let stored = stored(body, instruction);
+            let stored = body.stored(instruction).unwrap_or(Value::Unknown);
             let is_one = access.kind == AccessKind::Store && access.count == 1;
             let reasons = if is_one {
                 self.value(context, stored) | kept
@@ -280,7 +279,7 @@ impl<'f, 'a> Search<'f, 'a> {
             && !matches!(graph.nodes[node as usize].kind, NodeKind::Enter(_));
         match slots.effect(step, instruction) {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
-                let stored = stored(body, instruction);
+                let stored = body.stored(instruction).unwrap_or(Value::Unknown);
                 let reasons = match effect {
                     Effect::Store(_) => self.value(context, stored) | kept,
                     _ => OTHER,

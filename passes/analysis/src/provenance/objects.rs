@@ -188,8 +188,8 @@ impl Judge<'_> {
             // A load of a value that is kept on the stack.
             (Op::Access(_), _) => {
                 for &store in self.stores(definition).unwrap_or_default() {
-                    let stored = self.body.uses(self.body.instruction(store)).get(2);
-                    open.extend(stored.map(|&stored| (stored, None)));
+                    let stored = self.body.stored(self.body.instruction(store));
+                    open.extend(stored.map(|stored| (stored, None)));
                 }
             }
             (Op::CallResult(call), _) => {

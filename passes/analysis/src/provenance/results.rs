@@ -161,8 +161,8 @@ impl CastResult<'_> {
     fn hands_on(&self, id: InstructionId, is_read: fn(&Self, Value, InstructionId) -> bool) -> bool {
         let instruction = self.body.instruction(id);
         if let Some(store) = self.analyses.store_for(id) {
-            let stored = self.body.uses(self.body.instruction(store)).get(2);
-            return stored.is_some_and(|&stored| is_read(self, stored, store));
+            let stored = self.body.stored(self.body.instruction(store));
+            return stored.is_some_and(|stored| is_read(self, stored, store));
         }
         let mut uses = self.body.uses(instruction).iter();
         carries(instruction.op) && uses.any(|&value| is_read(self, value, id))

@@ -376,10 +376,9 @@ pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Acc
 
 /// The value that a store of one element writes.
 pub(super) fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value> {
-    match (instruction.op, body.uses(instruction)) {
-        (Op::Access(access), &[_, _, value]) if access.kind == AccessKind::Store => Some(value),
-        _ => None,
-    }
+    let is_one =
+        matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store && access.count == 1);
+    body.stored(instruction).filter(|_| is_one)
 }
 
 /// True if an instruction that is no collective may order what lanes do: `mma.sync` and its kin wait for all lanes, copies and

@@ -7,7 +7,6 @@ use super::super::slice::Cell;
 use super::super::transfer::{self, Application, MAX_USES};
 use super::super::value::{ALL, Base, Lanes, ValueId, Vector, lanes};
 use super::{Flow, State};
-use crate::addresses::stored;
 use crate::limits::LANE_ROUNDS_TO_WIDEN;
 use crate::slots::{Effect, Slot, SlotId};
 use ptxcheck_ir::evaluate::{is_interpreted, ones};
@@ -184,7 +183,7 @@ impl Flow<'_> {
         {
             // Nobody else's object is there.
             if access.kind == AccessKind::Store && access.count == 1 {
-                let stored = stored(context.body, instruction);
+                let stored = context.body.stored(instruction).unwrap_or(Value::Unknown);
                 let value = self.value(node, state, stored);
                 self.store(node, state, (owner, slot), value, guard, site);
             } else {
@@ -197,7 +196,7 @@ impl Flow<'_> {
         let slots = self.module.function(context.function).slots();
         match slots.effect(step, instruction) {
             Effect::Store(slot) => {
-                let stored = stored(context.body, instruction);
+                let stored = context.body.stored(instruction).unwrap_or(Value::Unknown);
                 let value = self.value(node, state, stored);
                 self.store(node, state, (context, slot), value, guard, site);
             }

@@ -446,7 +446,7 @@ fn floor(op: Op, kinds: &[Knowable]) -> u8 {
         _ => 64,
     };
     match (op, kinds) {
-        (Op::Copy | Op::Convert { .. }, &[kind]) => kind.floor,
+        (op, &[kind]) if op.is_move() => kind.floor,
         (Op::Binary(op, _), &[a, b]) => match op {
             B::MulLow | B::MulWideUnsigned if a.least_bits() > 0 && b.least_bits() > 0 => {
                 (a.least_bits() + b.least_bits() - 1).min(64)

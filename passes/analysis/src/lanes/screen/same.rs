@@ -258,8 +258,8 @@ impl Same<'_, '_> {
                             }
                             let all = std::iter::once(slot).chain(slots.overlapping(slot));
                             let stores = all.flat_map(|slot| slots.stores(slot));
-                            let stored = |store| self.body.uses(self.body.instruction(store)).get(2).copied();
-                            open.extend(stores.filter_map(|&store| stored(store)).map(from));
+                            let stored = |&store| self.body.stored(self.body.instruction(store));
+                            open.extend(stores.filter_map(stored).map(from));
                         }
                     }
                     _ => {}

@@ -121,7 +121,8 @@ pub(super) fn carries(op: Op, uses: &[Value], place: usize) -> bool {
         );
     }
     match op {
-        Op::Copy | Op::Convert { .. } | Op::Pack(_) => true,
+        op if op.is_move() => true,
+        Op::Pack(_) => true,
         Op::Binary(op, _) => matches!(
             op,
             BinaryOp::Add

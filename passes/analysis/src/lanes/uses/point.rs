@@ -6,7 +6,6 @@ use std::cell::OnceCell;
 use super::carries::{Operand, carries, depends};
 use super::format::argument_places;
 use super::held::{Handed, HeldValues, Need, Origin};
-use crate::addresses::stored;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Lanes, Vector, lanes, set_of};
@@ -364,7 +363,7 @@ impl Point<'_, '_> {
         let slots = self.flow.module.function(function).slots();
         match slots.effect(id, instruction) {
             Effect::Store(slot) => {
-                let stored = stored(body, instruction);
+                let stored = body.stored(instruction).unwrap_or(Value::Unknown);
                 self.write(FrameVariable::slot(slot), self.of(stored), truth);
                 for other in slots.overlapping(slot) {
                     self.forgets(FrameVariable::slot(other));
