@@ -186,7 +186,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
                 // A predicate as an integer (LLVM's `zext`): 1 for true, or, with the sign, -1.
                 (Op::Convert { from: 1, signed, .. }, _) => return !signed,
                 (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)]) => {
-                    register = *from
+                    register = *from;
                 }
                 (op, [Value::Register(from)]) if op.is_move() => register = *from,
                 _ => return false,
