@@ -18,15 +18,12 @@ use crate::definitions::Definitions;
 use ptxcheck_common::externs;
 use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{
-    AccessKind, Argument, Body, CallId, Callee, FunctionId, Instruction, InstructionId, Module, Op, Register,
-    Space, SymbolId, Value,
+    AccessKind, Argument, Body, CallId, Callee, FunctionId, Instruction, InstructionId, Module, Op,
+    ParamPiece, Register, Space, SymbolId, Value,
 };
 
 /// Longest access: a vector of eight 32-bit or four 64-bit elements.
 pub(crate) const MAX_SLOT_BYTES: u32 = 32;
-
-/// A piece of a parameter: its number, and its byte offset.
-pub(crate) type ParamPiece = (u32, i32);
 
 /// The begin of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,7 +116,7 @@ pub(crate) struct Addresses {
     /// The addresses that it returns.
     pub returned: Vec<ReturnedAddress>,
     /// Numbers of the parameters that are used otherwise than by loads of whole addresses; sorted.
-    pub opaque_params: Vec<u32>,
+    pub opaque_params: Vec<u16>,
 }
 
 impl Addresses {
@@ -260,7 +257,7 @@ impl Search<'_> {
                 && self.follows_params
                 && !self.loads_address(instruction)
             {
-                self.found.opaque_params.push(u32::from(number));
+                self.found.opaque_params.push(number);
             }
             if !self.may_be(value) {
                 continue;
@@ -413,10 +410,7 @@ impl Search<'_> {
             if distance.unsigned_abs() >= u64::from(ADDRESS_BYTES) {
                 continue;
             }
-            let passes = |argument: &&Argument| {
-                (argument.param, i64::from(argument.offset))
-                    == (returned.param.0, i64::from(returned.param.1))
-            };
+            let passes = |argument: &&Argument| argument.passes(returned.param);
             let Some((base, offset)) = arguments
                 .iter()
                 .find(passes)
@@ -450,7 +444,7 @@ impl Search<'_> {
         let (body, module) = (self.body, self.module);
         for argument in body.arguments(body.call(call)) {
             if let Value::Param(number, _) = argument.value {
-                self.found.opaque_params.push(u32::from(number));
+                self.found.opaque_params.push(number);
             }
             let Some((base, offset)) = self.address(argument.value) else {
                 continue;
@@ -472,9 +466,8 @@ impl Search<'_> {
                 }
                 continue;
             }
-            let param = i32::try_from(argument.offset).map(|at| (argument.param, at));
-            match param {
-                Ok(param) if callees.touched(callee, param).is_some() => {
+            match argument.piece() {
+                Some(param) if callees.touched(callee, param).is_some() => {
                     self.found.passed.push(PassedAddress {
                         call: id,
                         callee,
@@ -554,13 +547,13 @@ impl Search<'_> {
         if !self.follows_params || instruction.guard.is_some() {
             return None;
         }
-        let (number, offset) = self.body.loaded_param(instruction)?;
+        let piece = self.body.loaded_piece(instruction)?;
         let is_whole = matches!(instruction.op, Op::Access(access) if access.bits == 64);
         let &[Value::Register(result)] = self.body.results(instruction) else {
             return None;
         };
         let is_only = self.definitions.only(self.body, result).is_some();
-        (is_whole && is_only).then_some((u32::from(number), offset))
+        (is_whole && is_only).then_some(piece)
     }
 
     /// True if a value may be an address, as far as is known yet.

@@ -32,7 +32,7 @@ use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
 use crate::variable::Variable;
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::groups::Groups;
-use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
+use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, ParamPiece, Register, Value};
 
 /// An element of the lattice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,9 +64,6 @@ impl Constant {
         }
     }
 }
-
-/// A piece of a parameter: its number and a byte offset in it.
-pub type ParamPiece = (u16, u32);
 
 /// Constants that a caller passes, by piece; pieces that are missing are unknown.
 pub type Arguments = FxHashMap<ParamPiece, Constant>;
@@ -194,12 +191,6 @@ struct Slice<'a> {
     loads: Vec<(InstructionId, SlotId)>,
 }
 
-/// The piece of a parameter that an instruction loads.
-fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece> {
-    let (number, offset) = body.loaded_param(instruction)?;
-    Some((number, u32::try_from(offset).ok()?))
-}
-
 impl<'a> Slice<'a> {
     /// Slice of `seeds`.
     fn of(
@@ -315,7 +306,7 @@ impl<'a> Slice<'a> {
             value => Variable::read_by(value).is_some_and(is_known),
         };
         let uses = self.body.uses(instruction);
-        if let Some(piece) = loaded_param(self.body, instruction) {
+        if let Some(piece) = self.body.loaded_piece(instruction) {
             return self.arguments.contains_key(&piece);
         }
         match (self.slots.effect(id, instruction), variable) {
@@ -485,7 +476,7 @@ impl<'a> Slice<'a> {
             .filter(|variable| matches!(variable, Variable::Register(_)));
         let mut params: Vec<_> = registers
             .flat_map(|&variable| self.writers(variable))
-            .filter_map(|definition| loaded_param(self.body, self.body.instruction(*definition)))
+            .filter_map(|definition| self.body.loaded_piece(self.body.instruction(*definition)))
             .collect();
         params.sort_unstable();
         params.dedup();
@@ -524,7 +515,7 @@ impl<'a> Slice<'a> {
         instruction: &Instruction,
         number: usize,
     ) -> Constant {
-        if let Some(piece) = loaded_param(self.body, instruction) {
+        if let Some(piece) = self.body.loaded_piece(instruction) {
             let passed = self.arguments.get(&piece).copied().unwrap_or(Constant::Unknown);
             return extended(instruction, passed);
         }

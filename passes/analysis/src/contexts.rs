@@ -1,11 +1,11 @@
 //! The chains of calls that decide operands: constants that callers pass, directly or as they were passed them.
 
 use super::call_graph::CallSite;
-use super::constants::{Arguments, Constants, ParamPiece};
+use super::constants::{Arguments, Constants};
 use crate::limits::MAX_CALL_DEPTH;
 use crate::shared::Shared;
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{Body, FunctionId, Op, Value};
+use ptxcheck_ir::{Body, FunctionId, Op, ParamPiece, Value};
 
 /// A chain of calls, innermost first, and what it passes.
 pub(crate) struct Context {

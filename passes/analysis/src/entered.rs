@@ -287,8 +287,7 @@ impl<'a> Entered<'a> {
 
     /// The value that a load reads: an argument, or what has been put on the stack.
     fn loaded(&self, at: InstructionId, load: &Instruction, left: &mut usize) -> Option<u64> {
-        if let Some((number, offset)) = self.body.loaded_param(load) {
-            let piece = (number, u32::try_from(offset).ok()?);
+        if let Some(piece) = self.body.loaded_piece(load) {
             let passed = self.passed.iter().find(|(known, _)| *known == piece)?;
             return Some(passed.1);
         }

@@ -2,21 +2,18 @@
 //! is not optimised.
 
 use ptxcheck_ir::ops::Form;
-use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, Space, Value};
+use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, ParamPiece, Space, Value};
 
-use crate::constants::ParamPiece;
 use crate::limits::MAX_HANDED_INSTRUCTIONS;
 use crate::shared::Shared;
 
 /// The argument that a call returns so.
 pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<Value> {
     let instruction = body.instruction(call);
-    let (Op::Call(number), Some(Callee::Direct(symbol))) = (instruction.op, body.callee(instruction)) else {
+    let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
         return None;
     };
-    let piece = handed(module, module.module.called(symbol)?)?;
-    let mut arguments = body.arguments(body.call(number)).iter();
-    Some(arguments.find(|one| one.passes(piece))?.value)
+    body.passed(call, handed(module, module.module.called(symbol)?)?)
 }
 
 /// True if a function does nothing else.
@@ -51,6 +48,5 @@ fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
     let analyses = module.function(id);
     let end = analyses.trace(returned?, Form::moved_address);
     let load = analyses.writer(end)?;
-    let (number, offset) = body.loaded_param(body.instruction(load))?;
-    Some((number, u32::try_from(offset).ok()?))
+    body.loaded_piece(body.instruction(load))
 }

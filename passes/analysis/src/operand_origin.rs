@@ -2,8 +2,8 @@
 
 use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, Register,
-    Space, Special, Value, Vote,
+    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, ParamPiece,
+    Register, Space, Special, Value, Vote,
 };
 
 use crate::ModuleAnalyses;
@@ -15,7 +15,7 @@ pub enum OperandOrigin {
     /// The origin that was asked for, and the instruction that makes the operand; `None` for a constant.
     Found(Option<(FunctionId, InstructionId)>),
     /// A piece of a parameter, by the parameter's number and the offset in bytes: callers decide.
-    Param((u16, u32)),
+    Param(ParamPiece),
     /// Another origin, or none that is known.
     Other,
 }
@@ -30,8 +30,7 @@ fn moved(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Value {
 
 /// The piece of a parameter that an instruction reads.
 fn param(body: &Body<'_>, at: InstructionId) -> Option<OperandOrigin> {
-    let (number, offset) = body.loaded_param(body.instruction(at))?;
-    Some(OperandOrigin::Param((number, u32::try_from(offset).ok()?)))
+    body.loaded_piece(body.instruction(at)).map(OperandOrigin::Param)
 }
 
 /// The origin of data that is loaded.
@@ -193,23 +192,13 @@ fn is_made_in_callee(
                 if let Value::Integer(_) = mask {
                     return Some(true);
                 }
-                let piece = inner.loaded_param(inner.instruction(module.function(callee).writer(mask)?))?;
-                let mask = argument(body, call, (piece.0, u32::try_from(piece.1).ok()?))?;
+                let piece = inner.loaded_piece(inner.instruction(module.function(callee).writer(mask)?))?;
+                let mask = body.passed(call, piece)?;
                 Some(is_no_data(module, id, body, mask))
             }
         }
     };
     made() == Some(true)
-}
-
-/// The argument of a call for a piece of a parameter (its number, and the offset in bytes).
-#[must_use]
-pub fn argument(body: &Body<'_>, call: InstructionId, piece: (u16, u32)) -> Option<Value> {
-    let Op::Call(number) = body.instruction(call).op else {
-        return None;
-    };
-    let mut arguments = body.arguments(body.call(number)).iter();
-    Some(arguments.find(|argument| argument.passes(piece))?.value)
 }
 
 /// The one value that a called function returns.

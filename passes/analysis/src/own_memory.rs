@@ -21,7 +21,7 @@ enum Lead {
     /// Memory that is not the thread's own.
     Other,
     /// The address that is passed in the parameter with this number.
-    Param(u32),
+    Param(u16),
     /// Not known.
     Unknown,
 }
@@ -30,7 +30,7 @@ enum Lead {
 #[derive(Default)]
 pub(crate) struct OwnParams {
     /// By function and number.
-    params: FxHashSet<(FunctionId, u32)>,
+    params: FxHashSet<(FunctionId, u16)>,
     /// Calls through pointers pass some, to any function.
     is_passed_to_all: bool,
     /// An address of some frame is somewhere where it is not followed.
@@ -48,7 +48,7 @@ pub(crate) struct Known<'f> {
 }
 
 /// A parameter of a function, or, as `None`, those of all functions.
-type Target = Option<(FunctionId, u32)>;
+type Target = Option<(FunctionId, u16)>;
 
 /// Longest chain of definitions that an address is followed through.
 const MAX_CHAIN: usize = 64;
@@ -82,7 +82,7 @@ fn follow(
             Value::Register(register) => register,
             Value::Symbol(symbol, _) if module.symbol(symbol).space == Space::Local => return Lead::Own,
             Value::Symbol(..) => return Lead::Other,
-            Value::Param(number, _) => return Lead::Param(u32::from(number)),
+            Value::Param(number, _) => return Lead::Param(number),
             _ => return Lead::Unknown,
         };
         let &[definition] = definitions.of(register) else {
@@ -90,7 +90,7 @@ fn follow(
         };
         let instruction = body.instruction(definition);
         if let Some((number, ..)) = body.loaded_param_pieces(instruction) {
-            return Lead::Param(u32::from(number));
+            return Lead::Param(number);
         }
         current = match Form::of(instruction.op, body.uses(instruction)) {
             Form::Moved(_, Change::ToGeneric(Space::Local)) => return Lead::Own,
@@ -141,7 +141,7 @@ pub(crate) fn may_be_own<'p>(
 
 impl OwnParams {
     /// True if a parameter of a function may be passed an address of the caller's own memory.
-    pub(crate) fn contains(&self, function: FunctionId, number: u32) -> bool {
+    pub(crate) fn contains(&self, function: FunctionId, number: u16) -> bool {
         self.is_passed_to_all || self.params.contains(&(function, number))
     }
 
@@ -154,7 +154,7 @@ impl OwnParams {
         if !module.has_local_memory && !found.leaks {
             return found;
         }
-        let mut passed_on: FxHashMap<(FunctionId, u32), Vec<Target>> = FxHashMap::default();
+        let mut passed_on: FxHashMap<(FunctionId, u16), Vec<Target>> = FxHashMap::default();
         let mut open: Vec<Target> = Vec::new();
         for (id, caller, body) in module.bodies().filter(|(_, _, body)| !body.calls.is_empty()) {
             let known = known(id);
@@ -180,7 +180,7 @@ impl OwnParams {
                     continue;
                 }
                 for argument in body.arguments(call) {
-                    let target = callee.map(|callee| (callee, argument.param));
+                    let target = callee.and_then(|callee| Some((callee, argument.piece()?.0)));
                     if !matches!(
                         argument.value,
                         Value::Register(_) | Value::Symbol(..) | Value::Param(..)

@@ -4,12 +4,12 @@
 
 use std::sync::OnceLock;
 
-use crate::addresses::{Addresses, Base, Callees, ParamPiece, PassedAddress, ReturnedAddress, Touched};
+use crate::addresses::{Addresses, Base, Callees, PassedAddress, ReturnedAddress, Touched};
 use crate::call_graph::CallGraph;
 use crate::definitions::Definitions;
 use crate::limits::MAX_TOUCHED_PIECES;
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{FunctionId, InstructionId, Module};
+use ptxcheck_ir::{FunctionId, InstructionId, Module, ParamPiece};
 
 /// The functions of a module, looked at when the first of them is asked for.
 pub(crate) struct ParamObjects<'a> {

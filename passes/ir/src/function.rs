@@ -124,10 +124,19 @@ pub struct Argument {
     pub value: Value,
 }
 
+/// A piece of a parameter: its number, and the offset of the piece in bytes.
+pub type ParamPiece = (u16, u32);
+
 impl Argument {
-    /// True if it passes the value at this byte offset of the parameter with this number.
+    /// The piece that it passes a value for; `None` beyond the parameters that there can be.
     #[must_use]
-    pub fn passes(&self, (param, offset): (u16, u32)) -> bool {
+    pub fn piece(&self) -> Option<ParamPiece> {
+        Some((u16::try_from(self.param).ok()?, self.offset))
+    }
+
+    /// True if it passes this piece.
+    #[must_use]
+    pub fn passes(&self, (param, offset): ParamPiece) -> bool {
         (self.param, self.offset) == (u32::from(param), offset)
     }
 }
@@ -350,6 +359,23 @@ impl Body<'_> {
     pub fn loaded_param(&self, instruction: &Instruction) -> Option<(u16, i32)> {
         let (number, offset, access) = self.param_load(instruction)?;
         (access.count == 1).then_some((number, offset))
+    }
+
+    /// The same; `None` also for one before the begin of the parameter.
+    #[must_use]
+    pub fn loaded_piece(&self, instruction: &Instruction) -> Option<ParamPiece> {
+        let (number, offset) = self.loaded_param(instruction)?;
+        Some((number, u32::try_from(offset).ok()?))
+    }
+
+    /// The value that a call passes for a piece of a parameter.
+    #[must_use]
+    pub fn passed(&self, call: InstructionId, piece: ParamPiece) -> Option<Value> {
+        let Op::Call(number) = self.instruction(call).op else {
+            return None;
+        };
+        let mut arguments = self.arguments(self.call(number)).iter();
+        Some(arguments.find(|argument| argument.passes(piece))?.value)
     }
 
     /// The pieces of a parameter that an instruction loads, one for each of its results: the number of the parameter, the byte offset

@@ -67,8 +67,8 @@ pub use asynchronous::{
 };
 pub use fitting::fitting;
 pub use function::{
-    Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference,
-    RegisterInfo, Unresolved, parameter_number,
+    Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, ParamPiece, Parameter,
+    Reference, RegisterInfo, Unresolved, parameter_number,
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value, registers};

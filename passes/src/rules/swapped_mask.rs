@@ -43,7 +43,7 @@ use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
 use crate::rule::{Check, Family, Level, Rule};
 
-use crate::analysis::operand_origin::{OperandOrigin, argument, lane_mask, loaded_per_lane};
+use crate::analysis::operand_origin::{OperandOrigin, lane_mask, loaded_per_lane};
 use crate::support::wording;
 
 /// The rule.
@@ -174,7 +174,7 @@ fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &OperandOrigin) -
         OperandOrigin::Other => return None,
     };
     let body = module.module.function(call.caller).body.as_ref()?;
-    argument(body, call.instruction, piece).map(Operand::At)
+    body.passed(call.instruction, piece).map(Operand::At)
 }
 
 fn write(

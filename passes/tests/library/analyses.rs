@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use ptxcheck_passes::analysis::call_graph::CallGraph;
 use ptxcheck_passes::analysis::cfg::Cfg;
-use ptxcheck_passes::analysis::constants::{Arguments, Constant, Constants, ParamPiece};
+use ptxcheck_passes::analysis::constants::{Arguments, Constant, Constants};
 use ptxcheck_passes::analysis::dataflow::{Analysis, Cursor, solve};
 use ptxcheck_passes::analysis::dominators::Dominators;
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
-use ptxcheck_passes::ir::{BlockId, Body, FunctionId, Instruction, InstructionId, Module, Op, Value};
+use ptxcheck_passes::ir::{
+    BlockId, Body, FunctionId, Instruction, InstructionId, Module, Op, ParamPiece, Value,
+};
 use ptxcheck_passes::settings::Settings;
 
 const HEADER: &str = ".version 9.2\n.target sm_90\n.address_size 64\n";

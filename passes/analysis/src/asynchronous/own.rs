@@ -105,7 +105,8 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
             (_, Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
             (_, Some((number, offset)), Some(outer)) => {
                 spot = outer;
-                argument(module, outer, (number, u32::try_from(offset).ok()?))?
+                let caller = module.module.function(outer.function).body.as_ref()?;
+                caller.passed(outer.at, (number, u32::try_from(offset).ok()?))?
             }
             (Op::CallResult(call), ..) => {
                 let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
@@ -126,16 +127,6 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
         };
     }
     None
-}
-
-/// The value that a call passes.
-fn argument(module: &Shared<'_>, call: Spot<'_>, piece: (u16, u32)) -> Option<Value> {
-    let body = module.module.function(call.function).body.as_ref()?;
-    let Op::Call(number) = body.instruction(call.at).op else {
-        return None;
-    };
-    let mut arguments = body.arguments(body.call(number)).iter();
-    Some(arguments.find(|one| one.passes(piece))?.value)
 }
 
 /// True if each way to an instruction passes a branch that only the CTA of this rank takes so, false if one that only others take.

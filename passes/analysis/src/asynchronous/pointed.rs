@@ -2,7 +2,9 @@
 //! values kept on the stack and parameters that callers pass.
 
 use ptxcheck_ir::ops::Form;
-use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, Space, SymbolId, SymbolKind, Value};
+use ptxcheck_ir::{
+    Body, FunctionId, InstructionId, Op, ParamPiece, Register, Space, SymbolId, SymbolKind, Value,
+};
 use rustc_hash::FxHashSet;
 
 use crate::handed::handed_on;
@@ -160,8 +162,7 @@ impl Search<'_, '_> {
     /// A value that was kept on the stack, or one that callers pass.
     fn loaded(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
         let analyses = self.module.function(function);
-        if let Some((number, offset)) = body.loaded_param(body.instruction(id)) {
-            let piece = (number, u32::try_from(offset).ok()?);
+        if let Some(piece) = body.loaded_piece(body.instruction(id)) {
             return self.passed(function, piece);
         }
         let store = analyses.store_for(id)?;
@@ -169,7 +170,7 @@ impl Search<'_, '_> {
         self.visit(function, stored, Some(store))
     }
 
-    fn passed(&mut self, function: FunctionId, piece: (u16, u32)) -> Elsewhere {
+    fn passed(&mut self, function: FunctionId, piece: ParamPiece) -> Elsewhere {
         if self.module.module.function(function).is_kernel() {
             return None;
         }
@@ -178,14 +179,8 @@ impl Search<'_, '_> {
         for call in calls.iter().filter(|call| self.module.may_call(call)) {
             is_called = true;
             let body = self.module.module.function(call.caller).body.as_ref()?;
-            let Op::Call(of) = body.instruction(call.instruction).op else {
-                return None;
-            };
-            let argument = body
-                .arguments(body.call(of))
-                .iter()
-                .find(|one| one.passes(piece))?;
-            self.visit(call.caller, argument.value, Some(call.instruction))?;
+            let passed = body.passed(call.instruction, piece)?;
+            self.visit(call.caller, passed, Some(call.instruction))?;
         }
         is_called.then_some(())
     }

@@ -5,10 +5,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::addresses::{Base, ParamPiece, passed_by};
+use crate::addresses::{Base, passed_by};
 use crate::shared::Shared;
 use crate::slots::SlotId;
-use ptxcheck_ir::{FunctionId, InstructionId, SymbolId};
+use ptxcheck_ir::{FunctionId, InstructionId, ParamPiece, SymbolId};
 
 /// A context: the function, and the context and instruction that call it.
 #[derive(Clone, Copy)]

@@ -7,14 +7,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::addresses::{Base, ParamPiece, PassedAddress, passed_by};
+use crate::addresses::{Base, PassedAddress, passed_by};
 use crate::limits::MAX_SLICE_REGISTERS;
 use crate::shared::Shared;
 use crate::slots::{Effect, SlotId, Slots};
 use crate::variable::{FrameVariable, Variable};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Value, Vote,
+    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, ParamPiece, Register, Space, Value,
+    Vote,
 };
 
 /// Storage of one variable of the slice.

@@ -196,7 +196,7 @@ const MAX_DEPTH: u8 = 32;
 const MAX_DEFINITIONS: usize = 64;
 
 /// Most rounds of looking at what is computed from itself: beyond, nothing is known of it.
-const MAX_ROUNDS: usize = 64;
+const MAX_ROUNDS: usize = 16;
 
 impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     pub(crate) fn new(source: Source<'a, 'm>, domain: D) -> Self {
