@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::dominators::Dominators;
 use crate::limits::MAX_EXIT_STEPS;
 use crate::shared::Shared;
+use crate::slots::Effect;
 use crate::variable::Variable;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
@@ -244,11 +245,12 @@ impl<'a, 'm> Exits<'a, 'm> {
                 match self
                     .module
                     .function(self.function)
-                    .loaded_slot(write, instruction)
+                    .slots()
+                    .effect(write, instruction)
                 {
-                    Some(slot) => written.reads.push(Variable::Slot(slot)),
-                    None if self.is_passed(instruction) => written.by_lane = true,
-                    None => return None,
+                    Effect::Load(slot) => written.reads.push(Variable::Slot(slot)),
+                    _ if self.is_passed(instruction) => written.by_lane = true,
+                    _ => return None,
                 }
                 &[]
             }

@@ -17,6 +17,7 @@ use rustc_hash::FxHashSet;
 use crate::function::Analyses;
 use crate::limits::MAX_LASTING_STEPS;
 use crate::shared::Shared;
+use crate::slots::Effect;
 use crate::value::{Atom, Evaluator, Linear, Source, Sum};
 use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, Op, Register, Space, Value};
 
@@ -128,12 +129,16 @@ impl<'k> Lasting<'k> {
                 }
                 match instruction.op {
                     Op::Access(_) => {
-                        let stores = analyses.stores_for(definition);
-                        if stores.is_empty() {
+                        let slots = analyses.slots();
+                        let Effect::Load(slot) = slots.effect(definition, instruction) else {
+                            return None;
+                        };
+                        if slots.is_spoiled(slot) {
                             return None;
                         }
+                        let stores = slots.stores(slot).iter();
                         let stored: Option<Vec<Value>> =
-                            stores.iter().map(|&store| analyses.stored_by(store)).collect();
+                            stores.map(|&store| analyses.stored_by(store)).collect();
                         open.extend(stored?);
                     }
                     Op::Call(_) | Op::CallResult(_) | Op::Collective(..) | Op::Opaque | Op::MapShared(_) => {

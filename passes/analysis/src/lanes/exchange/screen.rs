@@ -23,6 +23,7 @@ use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lanes, set_of};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_STEPS};
 use crate::shared::Shared;
+use crate::slots::Effect;
 use crate::value::{Evaluator, Linear, Parts, Source, Sum, Unknowns};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
@@ -498,7 +499,10 @@ impl Search<'_, '_> {
                         _ if self.is_in_object(definition) => return true,
                         _ if !self.has_slots => false,
                         _ => {
-                            return self.analyses.loads_slot(definition);
+                            return matches!(
+                                self.analyses.slots().effect(definition, instruction),
+                                Effect::Load(_)
+                            );
                         }
                     },
                     op => is_interpreted(op),

@@ -13,6 +13,7 @@
 use crate::function::Analyses;
 use crate::limits::{MAX_SAME_DEPTH, MAX_SAME_STEPS};
 use crate::param_objects::ParamUse;
+use crate::slots::Effect;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, Register, Space, UnaryOp, Value};
@@ -251,8 +252,8 @@ impl Same<'_, '_> {
                         if self.objects.is_some_and(is_passed) {
                             return None;
                         }
-                        if let Some(slot) = self.analyses.loaded_slot(definition, instruction) {
-                            let slots = self.analyses.slots();
+                        let slots = self.analyses.slots();
+                        if let Effect::Load(slot) = slots.effect(definition, instruction) {
                             if slots.is_written_by_callees(slot) {
                                 return None;
                             }

@@ -408,8 +408,8 @@ impl OptimisticReach<'_, '_> {
 
     /// Bound of the loaded value, before it is extended.
     pub(super) fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Knowable {
-        if let Some(slot) = self.analyses.loaded_slot(id, instruction) {
-            let slots = self.analyses.slots();
+        let slots = self.analyses.slots();
+        if let Effect::Load(slot) = slots.effect(id, instruction) {
             // A piece of what is stored there, or what a callee stores.
             if slots.is_written_by_callees(slot)
                 || slots
