@@ -168,6 +168,12 @@ pub struct Input<'i> {
 }
 
 impl Input<'_> {
+    /// The same as bitcode of this LLVM.
+    #[must_use]
+    pub fn bitcode(&self) -> Vec<u8> {
+        self.module.write_bitcode_to_memory().as_slice().to_vec()
+    }
+
     /// True if it is for NVIDIA's GPUs: by its target triple, or, as some compilers name their target late, by its kernels.
     /// Not for them is the IR of host code, which lies beside that of device code.
     #[must_use]

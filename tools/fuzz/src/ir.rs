@@ -4,8 +4,6 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use inkwell::context::Context;
-use inkwell::memory_buffer::MemoryBuffer;
 use ptxcheck_passes::check_module;
 use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::rule::Level;
@@ -235,10 +233,7 @@ fn of_clang(folder: &Path, level: &str) -> Vec<Vec<u8>> {
 
 /// The bitcode of a text, if LLVM can read it.
 fn assembled(text: &[u8]) -> Option<Vec<u8>> {
-    let context = Context::create();
-    let buffer = MemoryBuffer::create_from_memory_range_copy(text, "seed");
-    let module = context.create_module_from_ir(buffer).ok()?;
-    Some(module.write_bitcode_to_memory().as_slice().to_vec())
+    Some(llvm::Memory::default().read(text).ok()?.bitcode())
 }
 
 /// Checks the outcome for a mutant. The error is the defect found. The campaign is told once LLVM has read it: a death before that
