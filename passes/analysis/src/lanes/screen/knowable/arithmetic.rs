@@ -144,12 +144,7 @@ fn shifted_left(a: Knowable, b: Knowable, right: Value) -> Bound {
     if !b.may_be_exact() {
         Bound::Shared(Knowable::UNKNOWN)
     } else if a.low == 0 {
-        // Zeros above what is shifted stay zeros, by so many bits higher.
-        Bound::Shared(Knowable::of(
-            by.min(EXACT - 1),
-            a.bits.saturating_add(by).min(64),
-            Pattern::Aligned,
-        ))
+        Bound::Shared(Knowable::of(by.min(EXACT - 1), 64, Pattern::Aligned))
     } else {
         let low = a.low.saturating_add(by).min(EXACT);
         Bound::ByLane(
