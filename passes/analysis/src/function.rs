@@ -31,7 +31,7 @@ pub(crate) struct Kept {
     pub value: Value,
     /// The instruction that stores it.
     pub store: InstructionId,
-    /// What the load makes of it.
+    /// The conversion that the load applies to it.
     pub extension: Op,
 }
 
@@ -126,7 +126,8 @@ impl<'a> Analyses<'a> {
         })
     }
 
-    /// The slot that an instruction loads. Most instructions need no slots of the body for it.
+    /// The slot that an instruction loads. Most instructions need no slots of the body for it. A load at an address that a slot keeps is
+    /// not among those that it answers for: whoever must miss none asks [`Slots::effect`].
     pub(crate) fn loaded_slot(&self, id: InstructionId, instruction: &Instruction) -> Option<SlotId> {
         if !slots::may_access(self.body(), self.definitions(), instruction) {
             return None;
@@ -216,7 +217,7 @@ impl<'a> Analyses<'a> {
         })
     }
 
-    /// What the first result of an instruction is, in terms of its operands, or of what was stored in the slot that it loads.
+    /// The first result of an instruction in terms of its operands, or of the value that was stored in the slot that it loads.
     #[must_use]
     pub fn form(&self, at: InstructionId) -> Form {
         let body = self.body();

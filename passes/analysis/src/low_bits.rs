@@ -126,13 +126,7 @@ impl<'a, 'm> LowBits<'a, 'm> {
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
     ) -> Self {
-        let source = Source {
-            body,
-            definitions: analyses.definitions(),
-            analyses: Some(analyses),
-            module: None,
-        };
-        Self::new(source, LowBitsOf { module, function })
+        Self::new(Source::within(body, analyses), LowBitsOf { module, function })
     }
 
     /// The low bits of a value that are known wherever it is used.

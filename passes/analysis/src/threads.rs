@@ -29,7 +29,7 @@ pub(crate) enum Start {
 impl<'a, 'm> Threads<'a, 'm> {
     /// Those of a warp, with values followed through variables in local memory.
     pub(crate) fn of_warp(body: &'a Body<'m>, analyses: &'a Analyses<'m>, warp: u32) -> Self {
-        Self::new(body, analyses.definitions(), Some(analyses), (warp, None))
+        Self::new(Source::within(body, analyses), warp, None)
     }
 
     /// The same, and through collectives of the warp, where `elect.sync` gives what is said.
@@ -39,31 +39,21 @@ impl<'a, 'm> Threads<'a, 'm> {
         warp: u32,
         elected: Elected,
     ) -> Self {
-        Self::new(
-            body,
-            analyses.definitions(),
-            Some(analyses),
-            (warp, Some(elected)),
-        )
+        Self::new(Source::within(body, analyses), warp, Some(elected))
     }
 
     /// Those of a warp, with values in registers alone.
     pub(crate) fn in_registers(body: &'a Body<'m>, definitions: &'a Definitions, warp: u32) -> Self {
-        Self::new(body, definitions, None, (warp, None))
-    }
-
-    fn new(
-        body: &'a Body<'m>,
-        definitions: &'a Definitions,
-        analyses: Option<&'a Analyses<'m>>,
-        (warp, elected): (u32, Option<Elected>),
-    ) -> Self {
         let source = Source {
             body,
             definitions,
-            analyses,
+            analyses: None,
             module: None,
         };
+        Self::new(source, warp, None)
+    }
+
+    fn new(source: Source<'a, 'm>, warp: u32, elected: Option<Elected>) -> Self {
         let linear = Linear::new(Some(warp), elected, Unknowns::Objects);
         Self {
             warp,

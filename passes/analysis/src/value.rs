@@ -1,12 +1,12 @@
-//! What operands hold: one evaluator, and domains that describe values.
+//! The values of operands: one evaluator, and domains that describe values.
 //!
 //! ```text
-//! Evaluator<D>   follows a register to its only definition, through slots of the stack, loads of parameters and what calls return,
-//!                and asks the domain D what each operation makes of its operands; each register is looked at once
+//! Evaluator<D>   follows a register to its only definition, through slots of the stack, loads of parameters and results of calls, and
+//!                asks the domain D for the result of each operation; it evaluates each register once
 //! Linear         Σ factor · atom + a number in each lane of a warp
 //! ```
 //!
-//! An analysis that asks what an operand is, is a client of these: it says which domain answers, and what it does with the answer.
+//! An analysis that needs the value of an operand chooses a domain and uses its answer; it has no walker of its own.
 
 mod evaluator;
 mod linear;

@@ -533,12 +533,6 @@ pub enum Op {
 }
 
 impl Op {
-    /// True if its result is its operand, perhaps at another width.
-    #[must_use]
-    pub const fn is_move(self) -> bool {
-        matches!(self, Self::Copy | Self::Convert { .. })
-    }
-
     /// True if a block ends with it.
     #[must_use]
     pub const fn is_terminator(self) -> bool {

@@ -1,4 +1,4 @@
-//! What results are in terms of operands: one table for all that follows addresses and numbers through a body.
+//! Results in terms of operands: one table for every analysis that follows addresses or numbers through a body.
 //!
 //! ```text
 //! moved        the operand, perhaps at another width or in another space: mov, cvt, cvta
@@ -9,11 +9,11 @@
 //! other        anything else
 //! ```
 //!
-//! [`crate::evaluate`] has what operations make of numbers; this has what they mean to whoever does not know the numbers.
+//! [`crate::evaluate`] computes results from known numbers; these forms hold for unknown ones, too.
 
 use crate::{BinaryOp, Op, Space, UnaryOp, Value};
 
-/// What a move changes.
+/// The change that a move makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Nothing.
@@ -33,6 +33,26 @@ pub enum Change {
     FromGeneric(Space),
 }
 
+impl Op {
+    /// The change that the operation makes, if it is a move.
+    #[must_use]
+    pub const fn change(self) -> Option<Change> {
+        match self {
+            Self::Copy => Some(Change::Nothing),
+            Self::Convert { from, signed, to } => Some(Change::Width { from, signed, to }),
+            Self::ToGeneric(space, _) => Some(Change::ToGeneric(space)),
+            Self::FromGeneric(space, _) => Some(Change::FromGeneric(space)),
+            _ => None,
+        }
+    }
+
+    /// True for a move that leaves a number the same, unless a width has no room for it.
+    #[must_use]
+    pub const fn is_move(self) -> bool {
+        matches!(self.change(), Some(change) if change.keeps_number())
+    }
+}
+
 impl Change {
     /// True if an address stays the same one, in whatever space.
     #[must_use]
@@ -50,7 +70,7 @@ impl Change {
     }
 }
 
-/// What the first result of an operation is.
+/// The first result of an operation, in terms of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// An operand.
@@ -79,13 +99,10 @@ impl Form {
     /// Of an operation with these operands.
     #[must_use]
     pub fn of(op: Op, uses: &[Value]) -> Self {
+        if let (Some(change), &[from, ..]) = (op.change(), uses) {
+            return Self::Moved(from, change);
+        }
         match (op, uses) {
-            (Op::Copy, &[from]) => Self::Moved(from, Change::Nothing),
-            (Op::Convert { from, signed, to }, &[value]) => {
-                Self::Moved(value, Change::Width { from, signed, to })
-            }
-            (Op::ToGeneric(space, _), &[from, ..]) => Self::Moved(from, Change::ToGeneric(space)),
-            (Op::FromGeneric(space, _), &[from, ..]) => Self::Moved(from, Change::FromGeneric(space)),
             (Op::Binary(BinaryOp::Add, _), &[a, b]) => Self::Sum(a, b),
             (Op::Binary(BinaryOp::Sub, _), &[a, b]) => Self::Difference(a, b),
             (Op::Binary(BinaryOp::Shl, bits), &[a, Value::Integer(by)])

@@ -149,7 +149,8 @@ impl<'a, 'm> View<'a, 'm> {
         alone.threads.given_to(value, alone.lane)
     }
 
-    /// What an instruction reads, as a sum: its atoms and the number that is added to them. `None` for a register with several definitions.
+    /// A value that an instruction reads, as a sum: its atoms and the number that is added to them. `None` for a register with several
+    /// definitions.
     pub(super) fn sum(&self, value: Value, reader: InstructionId) -> Option<(Terms, i64)> {
         let sums = self.sums.get_or_init(|| RefCell::new(self.sums()));
         let Sum { parts, by } = sums.borrow_mut().of_read(value, reader)?;
@@ -158,10 +159,8 @@ impl<'a, 'm> View<'a, 'm> {
 
     fn sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {
         let source = Source {
-            body: self.body,
-            definitions: self.analyses.definitions(),
-            analyses: Some(self.analyses),
             module: Some(self.module),
+            ..Source::within(self.body, self.analyses)
         };
         let thread = self
             .thread

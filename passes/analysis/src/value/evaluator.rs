@@ -1,4 +1,4 @@
-//! From an operand back to what it is computed from.
+//! Evaluation of an operand on demand, back through the definitions that compute it.
 
 use smallvec::SmallVec;
 
@@ -8,65 +8,65 @@ use crate::handed::handed_on;
 use crate::shared::Shared;
 use ptxcheck_ir::{Access, Body, FunctionId, InstructionId, Op, Register, Value};
 
-/// A way to describe what operands hold. Descriptions of several definitions are joined, if the domain can: then what a register hangs off
-/// in a loop is what is left when nothing changes any more, beginning with nothing.
+/// A way to describe values. A domain may join the descriptions of several definitions: then the description of a register in a loop is the
+/// fixpoint that iteration reaches from no description.
 pub(crate) trait Domain {
     /// A description.
     type Value: Clone + PartialEq;
 
-    /// True if a definition counts only where it stands on each way to what reads it: elsewhere what is read may be of a round before.
+    /// True if a definition counts only where it is on each path to its reader: elsewhere the value may be that of an earlier round of a loop.
     fn is_ordered(&self) -> bool {
         false
     }
 
-    /// What holds of both; `None` if nothing is known then, as always where the domain does not join.
+    /// The join of two descriptions; `None` if it says nothing, as always where the domain does not join.
     fn join(&self, _one: &Self::Value, _other: &Self::Value) -> Option<Self::Value> {
         None
     }
 
-    /// True if registers and slots with several definitions are looked at: those that join.
+    /// True for a domain that joins: registers and slots with several definitions have descriptions then.
     fn joins(&self) -> bool {
         false
     }
 
-    /// The description that says nothing, if operations may have results that are known where operands are not. What is joined with it says
-    /// nothing either.
+    /// The description that says nothing, if an operation on an unknown operand may have a known result. Its join with any other says
+    /// nothing, too.
     fn nothing(&self) -> Option<Self::Value> {
         None
     }
 
-    /// True if nothing is known of a result of an operation where nothing is of one operand.
+    /// True if one unknown operand makes the result of an operation unknown.
     fn needs_all(&self, _op: Op) -> bool {
         true
     }
 
-    /// Of an operand that is no register.
+    /// The description of an operand that is no register.
     fn operand(&self, value: Value) -> Option<Self::Value>;
 
-    /// Of the complement of a predicate.
+    /// The description of the complement of a predicate.
     fn complement(&self, _value: Self::Value) -> Option<Self::Value> {
         None
     }
 
-    /// Of a piece of a parameter, which is loaded: the parameter's number, the offset in bytes, and the access.
+    /// The description of a piece of a parameter: the parameter's number and the offset in bytes, with the access that loads it.
     fn param(&self, _piece: (u16, i32), _access: Access) -> Option<Self::Value> {
         None
     }
 
-    /// Of a register, whatever it is computed from.
+    /// The description of a register that needs no evaluation.
     fn known(&self, _register: Register) -> Option<Self::Value> {
         None
     }
 
-    /// Of a register of which nothing else is known.
+    /// The description of a register whose evaluation gives none.
     fn opaque(&self, _register: Register) -> Option<Self::Value> {
         None
     }
 
-    /// The operands among `uses` that results of an operation depend on; `None` if nothing is known of them.
+    /// The operands among `uses` that results of an operation depend on; `None` if the results are unknown.
     fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]>;
 
-    /// Of a result of an operation.
+    /// The description of a result of an operation.
     fn apply(&self, op: Op, result: Result, operands: &[Self::Value]) -> Option<Self::Value>;
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Result {
     pub bits: u8,
 }
 
-/// The body in which operands are looked at.
+/// The body whose operands are evaluated.
 pub(crate) struct Source<'a, 'm> {
     /// The body.
     pub body: &'a Body<'m>,
@@ -94,19 +94,27 @@ pub(crate) struct Source<'a, 'm> {
 }
 
 impl<'a, 'm> Source<'a, 'm> {
-    /// A function of a module, with values followed through slots and functions that hand on an argument; `None` if it has no body.
-    pub(crate) fn of(module: &'a Shared<'m>, function: FunctionId) -> Option<Self> {
-        let analyses = module.function(function);
-        Some(Self {
-            body: module.module.function(function).body.as_ref()?,
+    /// A body with its analyses: values are followed through slots, and not into functions.
+    pub(crate) fn within(body: &'a Body<'m>, analyses: &'a Analyses<'m>) -> Self {
+        Self {
+            body,
             definitions: analyses.definitions(),
             analyses: Some(analyses),
+            module: None,
+        }
+    }
+
+    /// A function of a module, with values followed through slots and functions that hand on an argument; `None` if it has no body.
+    pub(crate) fn of(module: &'a Shared<'m>, function: FunctionId) -> Option<Self> {
+        let body = module.module.function(function).body.as_ref()?;
+        Some(Self {
             module: Some(module),
+            ..Self::within(body, module.function(function))
         })
     }
 }
 
-/// Describes what the registers of a body hold.
+/// The descriptions of the registers of a body, evaluated on demand.
 pub(crate) struct Evaluator<'a, 'm, D: Domain> {
     source: Source<'a, 'm>,
     domain: D,
@@ -182,7 +190,7 @@ impl<V: PartialEq> States<V> {
     }
 }
 
-/// What a step finds.
+/// The outcome of a step.
 enum Step<V> {
     Found(State<V>),
     /// A register has to be looked at before.
@@ -249,7 +257,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             let mut next = 0;
             while let Some(&register) = self.looked_at.get(next) {
                 next += 1;
-                let state = self.found_at(register, MAX_DEPTH);
+                let state = self.found_at(register);
                 has_changed |= self.states.set(register, state);
             }
             if !has_changed || round == MAX_ROUNDS {
@@ -289,9 +297,9 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     }
 
     /// The state of a register, after all that it hangs off has been looked at.
-    fn found_at(&mut self, register: Register, depth: u8) -> State<D::Value> {
+    fn found_at(&mut self, register: Register) -> State<D::Value> {
         loop {
-            match self.register(register, depth) {
+            match self.register(register, MAX_DEPTH) {
                 Step::Found(state) => return state,
                 Step::Needs(needed) => self.descend(needed),
             }
@@ -369,7 +377,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// What holds of all instructions, of those that anything leads to.
+    /// The join over instructions, those without a description so far left out.
     fn joined(
         &mut self,
         all: &[InstructionId],
@@ -401,7 +409,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// What an instruction leaves in a register.
+    /// The description of the value that an instruction writes to a register.
     fn result(&mut self, definition: InstructionId, register: Register, depth: u8) -> Step<D::Value> {
         let body = self.source.body;
         let instruction = body.instruction(definition);
@@ -433,7 +441,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// What a load leaves in a register: a piece of a parameter, or what is stored in a slot.
+    /// The description of the value that a load writes to a register: a piece of a parameter, or a value stored in a slot.
     fn loaded(&mut self, load: InstructionId, access: Access, result: Result, depth: u8) -> Step<D::Value> {
         let body = self.source.body;
         let instruction = body.instruction(load);
@@ -468,7 +476,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         })
     }
 
-    /// What an operation makes of operands.
+    /// The description of an operation's result.
     fn applied(
         &mut self,
         op: Op,

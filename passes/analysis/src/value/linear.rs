@@ -11,18 +11,21 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::evaluator::{Domain, Result};
 use super::numbers::{Numbers, WARP};
 use super::parts::{Atom, Parts, Table, Terms};
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones, signed};
-use ptxcheck_ir::{Access, AccessKind, BinaryOp, Collective, Op, Register, Shuffle, Special, Value};
+use ptxcheck_ir::ops::Change;
+use ptxcheck_ir::{Access, BinaryOp, Collective, Op, Register, Shuffle, Special, Value};
 
 /// A sum of parts and a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sum {
     /// The atoms with their factors.
     pub parts: Parts,
-    /// What is added: 64 bits with a sign, or, without parts, as many bits as the value has.
+    /// The number that is added: 64 bits with a sign, or, without parts, as many bits as the value has.
     pub by: Numbers,
 }
 
@@ -52,7 +55,7 @@ impl Sum {
         self.by.same().is_some()
     }
 
-    /// What is added to the parts, in an operation at so many bits.
+    /// The signed number that is added to the parts, in an operation at so many bits.
     fn offset(&self, number: u64, bits: u8) -> i64 {
         if self.is_number() {
             signed(number, bits)
@@ -62,23 +65,23 @@ impl Sum {
     }
 }
 
-/// What `elect.sync` tells the lanes.
+/// The role of the evaluated lanes at an `elect.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elected {
-    /// They are the lane that it picks.
+    /// The lane that it picks.
     Picked,
-    /// They are not.
+    /// A lane that it does not pick.
     Passed,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
-/// What sums are made of, besides numbers.
+/// The unknown values that sums may contain.
 pub(crate) enum Unknowns<'a> {
     /// Begins of objects alone: an address is the begin of one and a number.
     Objects,
-    /// What the threads of a block share: also the number of the block, its sides, what a kernel is passed if it is one, and what
-    /// operations make of these. Enough for a screen: products and bits that are combined count as sums.
+    /// Values that the threads of a block share: also the number of the block, its sides, parameters of a kernel, and results of operations on
+    /// these. Precise enough for a screen: products and combined bits count as sums.
     Shared {
         /// Parameters are those of a kernel.
         is_kernel: bool,
@@ -94,7 +97,7 @@ pub(crate) type KnownNumbers<'a> = Rc<dyn Fn(Value) -> Option<u64> + 'a>;
 pub(crate) struct Linear<'a> {
     /// The warp whose numbers are those of its lanes; `None`: `%tid.x` and `%laneid` are unknown.
     warp: Option<u32>,
-    /// What `elect.sync` tells; `None`: nothing is followed through collectives.
+    /// The outcome of `elect.sync`; `None`: nothing is followed through collectives.
     elected: Option<Elected>,
     unknowns: Unknowns<'a>,
     table: RefCell<Table>,
@@ -222,15 +225,7 @@ impl<'a> Linear<'a> {
     /// The result of an operation on operands some of which have parts, if it is a sum of theirs.
     fn linear(&self, op: Op, operands: &[Sum]) -> Option<Sum> {
         match (op, operands) {
-            (
-                Op::Copy
-                | Op::ToGeneric(..)
-                | Op::FromGeneric(..)
-                | Op::Convert {
-                    from: 32.., to: 32.., ..
-                },
-                [one],
-            ) => Some(one.clone()),
+            (op, [one]) if op.change().is_some_and(Change::keeps_address) => Some(one.clone()),
             (Op::Binary(BinaryOp::Add, bits @ 32..), [a, b]) => self.plus(a, b, 1, bits),
             (Op::Binary(BinaryOp::Sub, bits @ 32..), [a, b]) => self.plus(a, b, -1, bits),
             (Op::Binary(op, bits @ 32..), [a, b]) => self.product(op, bits, a, b),
@@ -248,7 +243,7 @@ impl<'a> Linear<'a> {
         }
     }
 
-    /// What a collective gives the lanes: a shuffle of what is the same in all of them, the choice of one lane.
+    /// The result of a collective in the lanes: a shuffle of a value that all lanes share, or the choice of one lane.
     fn given(&self, collective: Collective, number: usize, operands: &[Sum]) -> Option<Sum> {
         match (collective, number, self.elected?) {
             (Collective::Shuffle(Shuffle::Index), 0, _) => {
@@ -290,7 +285,7 @@ impl Domain for Linear<'_> {
     fn param(&self, (number, at): (u16, i32), access: Access) -> Option<Sum> {
         let is_atom = match self.unknowns {
             Unknowns::Objects => false,
-            Unknowns::Shared { is_kernel } => is_kernel && access.kind == AccessKind::Load,
+            Unknowns::Shared { is_kernel } => is_kernel,
             Unknowns::All(_) => true,
         };
         is_atom.then(|| self.atom(Atom::Param(number, at, access.bits, access.signed), 0))
@@ -326,7 +321,7 @@ impl Domain for Linear<'_> {
         };
         let are_numbers = operands.iter().all(Sum::is_number);
         if are_numbers && is_interpreted(op) {
-            let all: Vec<&Numbers> = operands.iter().map(|operand| &operand.by).collect();
+            let all: SmallVec<[&Numbers; 4]> = operands.iter().map(|operand| &operand.by).collect();
             let by = Numbers::combined(&all, |numbers| {
                 Some(evaluate_result(op, result.number, numbers)? & mask)
             })?;
@@ -340,8 +335,11 @@ impl Domain for Linear<'_> {
             && let Some(Sum { parts, by }) = self.linear(op, operands)
         {
             // The distance of two addresses is a number.
-            let kept = if parts == Parts::NONE { mask } else { u64::MAX };
-            let by = Numbers::combined(&[&by], |by| Some(by[0] & kept))?;
+            let by = if parts == Parts::NONE {
+                Numbers::combined(&[&by], |by| Some(by[0] & mask))?
+            } else {
+                by
+            };
             return Some(Sum { parts, by });
         }
         // Whatever else threads share.

@@ -229,10 +229,8 @@ impl<'a, 'm> Search<'a, 'm> {
         let analyses = module.function(id);
         let has_slots = names_local || body.has(Rare::STACK_ALLOC);
         let source = Source {
-            body,
-            definitions: analyses.definitions(),
             analyses: has_slots.then_some(analyses),
-            module: None,
+            ..Source::within(body, analyses)
         };
         Self {
             body,
