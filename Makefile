@@ -51,6 +51,8 @@ WITHOUT_LLVM = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-featu
 WITH_MLIR = $(if $(WITHOUT_LLVM),,$(shell tools/toolchain/has-llvm.sh mlir-22 && echo --features mlir))
 # Of the workspace.
 FEATURES = $(WITHOUT_LLVM) $(WITH_MLIR)
+# The program, and those that read LLVM IR and MLIR for it.
+PROGRAMS = --bin ptxcheck $(if $(WITHOUT_LLVM),,--bin ptxcheck-llvm) $(if $(WITH_MLIR),--bin ptxcheck-mlir)
 
 # cargo fmt does not see the rule files: a build script includes them.
 format: ## Checks the format
@@ -100,15 +102,15 @@ mlir: llvm ## Installs MLIR 22, which reads MLIR
 	@$(call install,mlir-22); [ $$code -eq 0 ] || echo "MLIR will not be an input of this build: it needs Debian's libmlir-22-dev."
 
 # Of the workspace: other packages would choose other features of what it depends on, and all of that be built again.
-build: mlir ## Builds the program
-	$(CARGO) build --workspace --bin ptxcheck $(if $(WITH_MLIR),--bin ptxcheck-mlir) $(FEATURES) --locked
+build: mlir ## Builds the program and what reads LLVM IR and MLIR for it
+	$(CARGO) build --workspace $(PROGRAMS) $(FEATURES) --locked
 
 PREFIX ?= /usr/local
 # Only with LLVM 22 is there something in it.
 PLUGIN = $(if $(WITHOUT_LLVM),,libptxcheck_pass.$(if $(filter Darwin,$(shell uname)),dylib,so))
-install: mlir ## Builds the release and installs it with what reads MLIR, its plugin for clang, CMake package and ptxcheck.mk below PREFIX
-	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck --package ptxcheck-mlir --package ptxcheck-llvm-plugin
-	install -D -t "$(DESTDIR)$(PREFIX)/bin" $(addprefix "$${CARGO_TARGET_DIR:-target}"/release/,ptxcheck $(if $(WITH_MLIR),ptxcheck-mlir))
+install: mlir ## Builds the release and installs it with what reads LLVM IR and MLIR, its plugin for clang, CMake package and ptxcheck.mk below PREFIX
+	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck $(addprefix --package ptxcheck-,llvm mlir llvm-plugin)
+	install -D -t "$(DESTDIR)$(PREFIX)/bin" $(addprefix "$${CARGO_TARGET_DIR:-target}"/release/,$(filter-out --bin,$(PROGRAMS)))
 	$(if $(PLUGIN),install -D -m 644 -t "$(DESTDIR)$(PREFIX)/lib" "$${CARGO_TARGET_DIR:-target}/release/$(PLUGIN)")
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/cmake/ptxcheck" tools/cmake/*.cmake
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/ptxcheck" tools/make/ptxcheck.mk
@@ -120,10 +122,10 @@ wheel: ## Builds the wheel that `pip install` takes, into target/wheel
 	@tools/python/wheel.sh
 
 # The name and the folders are those that `cargo binstall` is told of in tools/ptxcheck/Cargo.toml.
-archive: wheel ## Packs the program of the wheel, its CMake package and the licences, into target/archive
+archive: wheel ## Packs the programs of the wheel, their CMake package and the licences, into target/archive
 	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1); \
 	name=ptxcheck-$$version-$$($${RUSTC:-rustc} -vV | sed -n 's/^host: //p'); folder=target/archive/$$name; rm -rf "$$folder"*; \
-	install -D target/wheel/build/dist/ptxcheck "$$folder/bin/ptxcheck"; \
+	install -D -t "$$folder/bin" target/wheel/build/dist/ptxcheck target/wheel/build/dist/ptxcheck-llvm; \
 	install -D -m 644 -t "$$folder/share/cmake/ptxcheck" tools/cmake/*.cmake; \
 	install -D -m 644 -t "$$folder/share/ptxcheck" tools/make/ptxcheck.mk; \
 	install -m 644 LICENSE-APACHE LICENSE-MIT tools/python/README.md "$$folder"; \
@@ -141,7 +143,7 @@ test-packaging: packaging llvm ## Builds the wheel, and projects with CMake and 
 	@code=0; tools/python/wheel.sh || code=$$?; program=target/wheel/build/dist/ptxcheck; \
 	if [ $$code -eq 3 ] && [ "$${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ]; then \
 	  rm -f target/wheel/*.whl; program="$${CARGO_TARGET_DIR:-target}/release/ptxcheck"; \
-	  $(CARGO) build $(WITHOUT_LLVM) --locked --release --package ptxcheck; \
+	  $(CARGO) build --locked --release --package ptxcheck $(if $(WITHOUT_LLVM),,--package ptxcheck-llvm); \
 	elif [ $$code -ne 0 ]; then exit $$code; fi; set -x; \
 	PTXCHECK_BIN="$$(realpath "$$program")" $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests \
 		--test packaging -- --ignored $(CASES)
@@ -150,15 +152,15 @@ llvm-19:
 	@$(call install,llvm-19)
 
 WITH_19 = --locked --no-default-features --features llvm19
-# Relative to the folder of the workspace.
+# Relative to the folder of the workspace. What reads LLVM IR for it lies beside it.
 PROGRAM_19 = target/llvm-19/ptxcheck
 
 # `tests/tests/corpus/llvm.rs` has it read what the program with LLVM 22 reads.
-program-19: llvm-19 ## Installs LLVM 19, and builds the program with it
-	@rm -f $(PROGRAM_19); \
+program-19: llvm-19 ## Installs LLVM 19, and builds the programs with it
+	@rm -f $(PROGRAM_19)*; \
 	tools/toolchain/has-llvm.sh 19 || { echo "LLVM 19 is not here, so nothing is tested with it"; exit 0; }; set -x; \
-	$(CARGO) build --workspace --bin ptxcheck $(WITH_19); \
-	install -D "$${CARGO_TARGET_DIR:-target}/debug/ptxcheck" $(PROGRAM_19)
+	$(CARGO) build --workspace --bin ptxcheck --bin ptxcheck-llvm $(WITH_19); \
+	install -D -t $(dir $(PROGRAM_19)) $(addprefix "$${CARGO_TARGET_DIR:-target}"/debug/,ptxcheck ptxcheck-llvm)
 
 llvm-19-tests: mlir program-19 ## Has the program with LLVM 19 read the IR of the corpus, too
 	PTXCHECK_LLVM_19_BIN="$$(realpath -q $(PROGRAM_19))" $(CARGO) test --workspace $(FEATURES) --locked --test corpus
@@ -172,7 +174,7 @@ FUZZ = "$${CARGO_TARGET_DIR:-target}/$(patsubst dev,debug,$(FUZZ_PROFILE))/ptxch
 
 # Mutants of MLIR are read by the programs.
 fuzzer: mlir
-	$(CARGO) build --workspace --bin ptxcheck-fuzz --bin ptxcheck $(if $(WITH_MLIR),--bin ptxcheck-mlir) $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE)
+	$(CARGO) build --workspace --bin ptxcheck-fuzz $(PROGRAMS) $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE)
 
 fuzz: fuzzer ## Has mutants of PTX, images, packages, LLVM IR and MLIR checked for SECONDS seconds (60)
 	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 2))
@@ -201,13 +203,13 @@ bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus
 
 oracle: ## Holds the analyses of lanes, copies and pointers against machines, over 100,000 kernels twice and 20,000 modules
-	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test oracles -- --nocapture lane_oracle
-	ASYNC_KERNELS=$${ASYNC_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test oracles -- --nocapture async_oracle
-	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test oracles -- --nocapture provenance_oracle
+	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture lane_oracle
+	ASYNC_KERNELS=$${ASYNC_KERNELS:-100000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture async_oracle
+	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture provenance_oracle
 
 # 1 means findings, and the demo has some.
-demo: llvm ## Builds the program quickly and runs it over corpus/demo
-	$(CARGO) build $(WITHOUT_LLVM) --locked --profile demo --package ptxcheck
+demo: ## Builds the program quickly and runs it over corpus/demo
+	$(CARGO) build --locked --profile demo --package ptxcheck
 	@program=$$(realpath "$${CARGO_TARGET_DIR:-target}/demo/ptxcheck"); code=0; \
 	(cd corpus/demo && "$$program" .) || code=$$?; [ $$code -le 1 ]
 
@@ -217,4 +219,4 @@ bench: ## Times each step of a check over INPUTS, on one thread and on all, and 
 	$(CARGO) bench --workspace $(FEATURES) --locked --bench check -- $(INPUTS)
 
 scaling: ## Measures how time and memory grow with the size of what is looked at
-	$(CARGO) bench $(WITHOUT_LLVM) --locked --package ptxcheck-passes --bench scaling
+	$(CARGO) bench --locked --package ptxcheck-passes --bench scaling

@@ -31,5 +31,5 @@ for tool in cmake make launcher llvm-plugin pre-commit github-action container; 
     -e 's#](\.\./\([a-z-]*\)/README\.md)#](\1.md)#g' -e 's#](\.\./\.\./docs/src/#](#g' \
     "tools/$tool/README.md" >"$out/src/$tool.md"
 done
-cargo run --quiet --locked --no-default-features --package ptxcheck-passes --example rule_pages -- "$out/src"
+cargo run --quiet --locked --package ptxcheck-passes --example rule_pages -- "$out/src"
 "$mdbook" build "$out"

@@ -16,15 +16,25 @@ const OTHER_EXTENSIONS: [&str; 22] = [
     "log", "md", "py", "rs", "toml", "txt", "yml",
 ];
 
-/// PTX, and LLVM IR where this build reads it.
+/// The languages that something is there to read, beside PTX.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readable {
+    /// LLVM IR.
+    pub ir: bool,
+    /// MLIR.
+    pub mlir: bool,
+}
+
+/// PTX.
 #[must_use]
 pub fn has_ptx_extension(path: &Path) -> bool {
-    let known: &[&str] = if cfg!(feature = "ir") {
-        &["ptx", "ll", "llir", "bc"]
-    } else {
-        &["ptx"]
-    };
-    has_extension(path, known)
+    has_extension(path, &["ptx"])
+}
+
+/// LLVM IR, as text or bitcode.
+#[must_use]
+pub fn has_ir_extension(path: &Path) -> bool {
+    has_extension(path, &["ll", "llir", "bc"])
 }
 
 fn has_extension(path: &Path, known: &[&str]) -> bool {
@@ -71,13 +81,16 @@ pub fn has_mlir_extension(path: &Path) -> bool {
 }
 
 /// True if a file in a folder or a package is an input: by its extension, else by its first bytes. The function has these, as many as
-/// are asked for or there are; `None` if they can't be read. `reads_mlir`: the program that reads MLIR is there.
-pub fn is_input(path: &Path, reads_mlir: bool, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
+/// are asked for or there are; `None` if they can't be read.
+pub fn is_input(path: &Path, readable: Readable, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
     if has_mlir_extension(path) {
-        return reads_mlir && start(SNIFFED_IR_BYTES).is_none_or(|start| may_have_kernels(&start));
+        return readable.mlir && start(SNIFFED_IR_BYTES).is_none_or(|start| may_have_kernels(&start));
+    }
+    if has_ir_extension(path) {
+        return readable.ir && !start(SNIFFED_IR_BYTES).is_some_and(|start| is_foreign(&start));
     }
     if has_ptx_extension(path) {
-        return !is_foreign(path, start);
+        return true;
     }
     if has_extension(path, &OTHER_EXTENSIONS) {
         return false;
@@ -92,12 +105,9 @@ pub fn is_input(path: &Path, reads_mlir: bool, start: &mut dyn FnMut(usize) -> O
     })
 }
 
-/// True if a file with an extension of LLVM IR is for other GPUs.
-fn is_foreign(path: &Path, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
-    if has_extension(path, &["ptx"]) {
-        return false;
-    }
-    start(SNIFFED_IR_BYTES).is_some_and(|start| matches!(file_format("", &start), FileFormat::Foreign(_)))
+/// True if LLVM IR that begins so is for other GPUs.
+fn is_foreign(start: &[u8]) -> bool {
+    matches!(file_format("", start), FileFormat::Foreign(_))
 }
 
 /// True if a line begins with `.version` and a number: the first directive of every PTX module.

@@ -57,12 +57,11 @@ pub struct Problem {
     pub line: Option<u32>,
 }
 
-/// True if this build reads the declarations of images of this kind.
+/// True if the declarations of images of this kind are read.
 #[must_use]
 pub const fn is_read(kind: ImageKind) -> bool {
     match kind {
-        ImageKind::Ptx | ImageKind::Cubin => true,
-        ImageKind::LlvmIr | ImageKind::Mlir => cfg!(feature = "ir"),
+        ImageKind::Ptx | ImageKind::Cubin | ImageKind::LlvmIr | ImageKind::Mlir => true,
         ImageKind::LtoIr | ImageKind::Bundle | ImageKind::Other => false,
     }
 }

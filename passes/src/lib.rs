@@ -30,10 +30,8 @@ pub use ptxcheck_common::{deadline, externs, names, patterns, shown};
 pub use ptxcheck_images as image;
 pub use ptxcheck_ir as ir;
 
-/// Front ends: one per language, all ending in the device IR.
+/// The front end of PTX, which ends in the device IR. That of LLVM IR is handed in: [`settings::IrReader`].
 pub mod frontend {
-    #[cfg(feature = "ir")]
-    pub use ptxcheck_frontend_llvm as llvm;
     pub use ptxcheck_frontend_ptx as ptx;
 }
 
@@ -77,7 +75,6 @@ pub mod sources;
 mod support;
 mod toolkit;
 pub mod variants;
-#[cfg(feature = "ir")]
 pub mod worker;
 
 pub use context::{Draft, FunctionContext, ImagesContext, ModuleContext, Report};

@@ -86,22 +86,15 @@ pub(crate) const MAX_LINKED_BYTES: usize = 256 << 20;
 /// seen.
 pub(crate) const MAX_IMPORTED_INSTRUCTIONS: usize = 50_000;
 
-#[cfg(feature = "ir")]
-pub(crate) use of_workers::*;
+/// Longest that a process may look at one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for each
+/// module…
+pub(crate) const WORKER_SECONDS: u64 = 30;
 
-/// Limits of the processes that read LLVM IR and MLIR.
-#[cfg(feature = "ir")]
-mod of_workers {
-    /// Longest that a process may look at one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for
-    /// each module…
-    pub(crate) const WORKER_SECONDS: u64 = 30;
+/// … one more for as many of its bytes, which is a tenth of the speed at which LLVM reads text on a slow machine…
+pub(crate) const WORKER_BYTES_PER_SECOND: u64 = 1 << 20;
 
-    /// … one more for as many of its bytes, which is a tenth of the speed at which LLVM reads text on a slow machine…
-    pub(crate) const WORKER_BYTES_PER_SECOND: u64 = 1 << 20;
-
-    /// … and this at most, in seconds.
-    pub(crate) const MAX_WORKER_SECONDS: u64 = 600;
-}
+/// … and this at most, in seconds.
+pub(crate) const MAX_WORKER_SECONDS: u64 = 600;
 
 /// Largest file of a ratchet, in bytes.
 pub(crate) const MAX_RATCHET_BYTES: usize = 256 << 20;

@@ -20,7 +20,7 @@ use ptxcheck_packages::{Entry, Member, PackageKind, Select, Source, Trouble, Unp
 
 pub use ptxcheck_packages::{is_installed_package, limits};
 
-use crate::candidates;
+use crate::candidates::{self, Readable};
 use crate::deadline::Deadline;
 use crate::image::{Content, InputError, ReadError};
 use crate::patterns::Pattern;
@@ -180,7 +180,12 @@ struct Selection<'a> {
 
 impl Select for Selection<'_> {
     fn is_input(&self, path: &str, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
-        candidates::is_input(Path::new(path), self.additional.mlir, start)
+        // LLVM IR that nothing reads is a member that is refused: no warning tells of what is no member.
+        let readable = Readable {
+            ir: true,
+            mlir: self.additional.mlir,
+        };
+        candidates::is_input(Path::new(path), readable, start)
             || self.additional.metadata
                 && path.ends_with(".json")
                 && MetadataName::of(&full_name(self.package, path)).is_some()

@@ -18,7 +18,6 @@ mod definitions;
 mod image;
 mod input;
 mod linked;
-#[cfg(feature = "ir")]
 mod mlir;
 mod module;
 mod package;

@@ -9,6 +9,7 @@ use crate::conditional::SearchScope;
 use crate::deal::Deal;
 use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
+use crate::ir::Module;
 use crate::launches::Launches;
 use crate::policy::Policy;
 use crate::progress::Progress;
@@ -19,6 +20,22 @@ use crate::scope::{PathMap, Root, Scope};
 
 /// The command that starts a worker: a program that calls `worker::serve`. Settings come with each module.
 pub use ptxcheck_worker::Command as WorkerCommand;
+
+/// Reads LLVM IR and hands its module to the function, or `None` if it is for something other than NVIDIA's GPUs. The error is a
+/// sentence. `read_device_code` of `ptxcheck-frontend-llvm` is one.
+pub type ReadIr = fn(&[u8], &mut dyn FnMut(Option<&Module<'_>>)) -> Result<(), String>;
+
+/// What reads LLVM IR.
+#[derive(Clone, Debug, Default)]
+pub enum IrReader {
+    /// Nothing: LLVM IR and MLIR are refused.
+    #[default]
+    Missing,
+    /// A process that calls `worker::serve`, such as `ptxcheck-llvm`.
+    Process(WorkerCommand),
+    /// A function, in this process, which LLVM can end.
+    Here(ReadIr),
+}
 
 /// The findings that a level is for.
 #[derive(Clone, Copy, Debug)]
@@ -396,8 +413,8 @@ pub struct Settings {
     pub digest_kernels: bool,
     /// The policy that the images of the inputs are checked against.
     pub policy: Policy,
-    /// Command of a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.
-    pub worker: Option<WorkerCommand>,
+    /// What reads LLVM IR.
+    pub ir_reader: IrReader,
     /// Command of the process that reads MLIR, `ptxcheck-mlir`; without one, MLIR is no input.
     pub mlir_worker: Option<WorkerCommand>,
     /// Makes the PTX of files that hold none, for the check; without one, it is not made.

@@ -1,7 +1,7 @@
 //! LLVM IR, read and analysed in a process of its own.
 //!
-//! LLVM aborts or crashes on malformed input, runs out of memory on hostile input, and can loop on it. So the program
-//! starts itself as a worker, hands it one input after the other over a pipe, and gets back what was found. A worker
+//! LLVM aborts or crashes on malformed input, runs out of memory on hostile input, and can loop on it. So a run starts
+//! the program `ptxcheck-llvm`, hands it one input after the other over a pipe, and gets back what was found. A worker
 //! that dies costs the input it was looking at, and nothing else: the next input starts another. Each thread of a run
 //! has one, so that a thousand inputs do not start a thousand processes.
 //!
@@ -10,23 +10,27 @@
 //!                          the memory given back ─────── ready ────────────► run, before it hands over another
 //! ```
 //!
-//! `message.rs` says what goes over the pipe, `process.rs` starts workers and talks to them, `analyse.rs` is what runs
-//! inside. A worker ends when its standard input does.
+//! `message.rs` says what goes over the pipe, `process.rs` starts workers and talks to them, `starts.rs` remembers that one does
+//! not start, `analyse.rs` is what runs inside. A worker ends when its standard input does. LLVM itself is handed in from
+//! outside ([`ReadIr`](crate::settings::ReadIr)), so that programs that only start workers do not link it.
 
 mod analyse;
 mod message;
 pub mod mlir;
 mod process;
+mod starts;
 
 use std::time::Duration;
 
 use crate::deadline::{self, Deadline};
 use crate::limits::{MAX_WORKER_SECONDS, WORKER_BYTES_PER_SECOND, WORKER_SECONDS};
 use crate::rule::ProblemKind;
-use crate::settings::Settings;
+use crate::settings::{IrReader, Settings};
 
 pub use message::Answer;
-pub use process::serve;
+pub use process::{PROTOCOL, serve};
+pub use ptxcheck_worker::{Protocol, start};
+pub use starts::Start;
 
 /// The time that a module of so many bytes may take, without LLVM's giving its memory back: `--timeout`, else a time that grows
 /// with the module.
@@ -47,17 +51,32 @@ pub(crate) fn too_long(bytes: usize, settings: &Settings) -> String {
     }
 }
 
-/// Analyses IR: in a worker, or here where the settings name none. The time of its input is over at `deadline`.
+/// Words for the program's not being there.
+pub const MISSING: &str =
+    "`ptxcheck-llvm`, which reads that, is neither beside this program nor named by PTXCHECK_LLVM";
+
+/// The message about an input that `is` LLVM IR or becomes it, where the program is not there.
+pub(crate) fn missing(is: &str) -> String {
+    format!(
+        "{is}, and {MISSING}: build it with `make build`, which needs LLVM 22 (Debian's llvm-22-dev), or give the PTX that the \
+         compiler makes of it"
+    )
+}
+
+/// Analyses IR, as the settings say. The time of its input is over at `deadline`.
 #[must_use]
-pub fn check(bytes: &[u8], settings: &Settings, deadline: &Deadline) -> Answer {
+pub fn check(bytes: &[u8], settings: &Settings, start: &Start, deadline: &Deadline) -> Answer {
     let limit = time_limit(bytes.len(), settings);
     let limit = deadline.left().map_or(limit, |left| left.min(limit));
     let mut found = Answer::OtherTarget;
-    match &settings.worker {
-        Some(command) => found = process::ask(command, bytes, settings, limit),
-        None => {
+    match &settings.ir_reader {
+        IrReader::Missing => {
+            found = Answer::Failed(ProblemKind::Unreadable, missing("it is LLVM IR"));
+        }
+        IrReader::Process(command) => found = process::ask(command, bytes, settings, start, limit),
+        IrReader::Here(read) => {
             let deadline = Deadline::after(Some(limit));
-            analyse::analyse(bytes, settings, &deadline, |answer| found = answer);
+            analyse::analyse(*read, bytes, settings, &deadline, |answer| found = answer);
         }
     }
     if let Answer::Failed(ProblemKind::Limit, message) = &mut found {

@@ -62,12 +62,22 @@ fn built(what: &[&str], file: &str) -> PathBuf {
     if cfg!(feature = "llvm19") {
         cargo.args(["--features", "llvm19"]);
     }
+    // The programs that it starts lie beside it.
+    if cfg!(feature = "ir") {
+        cargo.args(["--bin", "ptxcheck-llvm"]);
+    }
     if cfg!(feature = "mlir") {
         cargo.args(["--bin", "ptxcheck-mlir", "--features", "mlir"]);
     }
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "`{file}` could not be built");
     profile.join(file)
+}
+
+/// The program that reads LLVM IR, beside the program under test.
+#[must_use]
+pub fn llvm() -> PathBuf {
+    path().with_file_name(format!("ptxcheck-llvm{EXE_SUFFIX}"))
 }
 
 /// A second program, built with LLVM 19: `PTXCHECK_LLVM_19_BIN`, where that is set.
@@ -77,7 +87,7 @@ pub fn with_llvm_19() -> Option<PathBuf> {
     (!program.is_empty()).then(|| program.into())
 }
 
-/// A command that runs the program in the workspace's folder, without colour settings from outside.
+/// A command that runs the program in the workspace's folder, without settings from outside.
 #[must_use]
 pub fn command() -> Command {
     command_of(path())
@@ -88,7 +98,15 @@ pub fn command() -> Command {
 pub fn command_of(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "CI"] {
+    for variable in [
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLORTERM",
+        "CI",
+        "PTXCHECK_LLVM",
+        "PTXCHECK_MLIR",
+    ] {
         command.env_remove(variable);
     }
     command

@@ -4,7 +4,7 @@
 #
 # usage: install.sh     with GITHUB_PATH and RUNNER_TEMP as a runner sets them
 #
-# Rust 1.95 or newer is wanted. With LLVM 22's headers the program reads LLVM IR, too.
+# Rust 1.95 or newer is wanted. With LLVM 22's headers `ptxcheck-llvm` is built, too, which reads LLVM IR.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -16,8 +16,10 @@ if ! command -v cargo >/dev/null; then
   echo "::error title=ptxcheck::there is neither ptxcheck nor cargo on PATH: install Rust 1.95 or newer before this step"
   exit 2
 fi
-features=()
-"$root/tools/toolchain/has-llvm.sh" 22 || features=(--no-default-features)
 folder=${RUNNER_TEMP:-/tmp}/ptxcheck
-cargo install --quiet --locked --path "$root/tools/ptxcheck" --root "$folder" ${features[@]+"${features[@]}"}
+packages=(ptxcheck)
+! "$root/tools/toolchain/has-llvm.sh" 22 || packages+=(llvm-worker)
+for package in "${packages[@]}"; do
+  cargo install --quiet --locked --path "$root/tools/$package" --root "$folder"
+done
 echo "$folder/bin" >>"$GITHUB_PATH"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the licences of what is linked into the program: crates, LLVM, zlib, zstd and the library of C++.
+"""Prints the licences of what is linked into the programs: crates, LLVM, zlib, zstd and the library of C++.
 
 usage: notices.py     for the machine that it runs on
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LLVM_CONFIG = ROOT / "tools/python/static-llvm/bin/llvm-config"
-PROGRAM = "ptxcheck"
+PROGRAMS = ("ptxcheck", "ptxcheck-llvm")
 FILES = ("LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE")
 RULE = "=" * 80
 
@@ -28,13 +28,13 @@ def is_macro(package):
 
 
 def linked_crates():
-    """Crates of others that the program is made of, sorted, without what only builds need."""
+    """Crates of others that the programs are made of, sorted, without what only builds need."""
     target = next(line.split()[1] for line in output("rustc", "-vV").splitlines() if line.startswith("host:"))
     metadata = json.loads(output("cargo", "metadata", "--quiet", "--format-version", "1", "--locked", "--filter-platform", target,
-                                 "--manifest-path", str(ROOT / "tools" / PROGRAM / "Cargo.toml")))
+                                 "--manifest-path", str(ROOT / "Cargo.toml")))
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    found = {identity for identity, package in packages.items() if package["name"] == PROGRAM}
+    found = {identity for identity, package in packages.items() if package["name"] in PROGRAMS}
     left = list(found)
     while left:
         for dependency in nodes[left.pop()]["deps"]:
@@ -71,7 +71,7 @@ def main():
     parts = [of_crate(crate) for crate in linked_crates()]
     parts += [of_archive(archive) for archive in sorted(output(str(LLVM_CONFIG), "--archives").split())]
     parts.append((f"the standard library of {output('rustc', '--version').strip()}: MIT OR Apache-2.0", []))
-    print(f"What is linked into {PROGRAM} besides its own code, and the licences of it. A text that several have stands once.\n")
+    print(f"What is linked into {' and '.join(PROGRAMS)} besides their own code, and the licences of it. A text that several have stands once.\n")
     known = {}
     for heading, texts in parts:
         print(f"{RULE}\n{heading}")

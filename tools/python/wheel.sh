@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the wheel of the program, with LLVM's reader inside, and the CMake package and ptxcheck.mk in its data.
+# Builds the wheel of the program and of what reads LLVM IR for it, with the CMake package and ptxcheck.mk in its data.
 #
 # usage: wheel.sh [FOLDER]      default: <repository>/target/wheel
 #
-# Prints the wheel's place. The program is linked with Debian's archives of LLVM 22, zlib and zstd and the compiler's archive
+# Prints the wheel's place. `ptxcheck-llvm` is linked with Debian's archives of LLVM 22, zlib and zstd and the compiler's archive
 # of the library of C++, so that a machine needs nothing but the C library of the platform tag.
 # Exit codes: 0 built, 1 it could not be, 3 "skipped: <why>" on stderr: something that it is built with is missing.
 set -euo pipefail
@@ -37,15 +37,21 @@ find "$package/src" -name __pycache__ -prune -exec rm -r {} +
 "$here/notices.py" >"$package/LICENSES-OF-OTHERS"
 sed "s|^manifest-path = .*|manifest-path = \"$root/tools/ptxcheck/Cargo.toml\"|" "$here/pyproject.toml" >"$package/pyproject.toml"
 
-# No path of this machine comes into the program.
+# No path of this machine comes into the programs.
 flags="${RUSTFLAGS:-} --remap-path-prefix=$root=ptxcheck"
 for source in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
   flags+=" --remap-path-prefix=$source=crates"
 done
 
+export RUSTFLAGS=$flags LLVM_SYS_221_PREFIX=$here/static-llvm CARGO_TARGET_DIR=$out/build
+cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --profile dist --package ptxcheck-llvm
+install -D -t "$package/ptxcheck.data/scripts" "$out/build/dist/ptxcheck-llvm"
+# maturin looks at its own program alone, and refuses a tag that this one is too new for.
+glibc=$(readelf --version-info --wide "$out/build/dist/ptxcheck-llvm" | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -n 1)
+
 cd "$package"
-RUSTFLAGS=$flags LLVM_SYS_221_PREFIX=$here/static-llvm CARGO_TARGET_DIR=$out/build PYTHONPATH=$root/.toolchain/wheel/packages \
-  "$maturin" build --quiet --strip --out "$work/made"
+PYTHONPATH=$root/.toolchain/wheel/packages \
+  "$maturin" build --quiet --strip --compatibility "manylinux_2_${glibc#GLIBC_2.}" --out "$work/made"
 wheel=$(basename "$work"/made/*.whl)
 rm -f "$out"/ptxcheck-*.whl
 mv "$work/made/$wheel" "$out/$wheel"

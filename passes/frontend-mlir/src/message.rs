@@ -1,12 +1,14 @@
 //! The messages between a run and the worker that has MLIR, in the format of postcard.
 //!
-//! Both are built of the same sources, but are two programs: an answer begins with the version of both, and one of another version
-//! does not decode.
+//! Both ends are of one version: a worker says its own, [`VERSION`], before it is asked.
 
 use serde::{Deserialize, Serialize};
 
+/// The program of the worker.
+pub const PROGRAM: &str = "ptxcheck-mlir";
+
 /// The version of the messages: that of the packages.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Threads of a block in x, y and z.
 pub type Block = [u32; 3];
@@ -79,17 +81,13 @@ pub enum Answer {
 #[must_use]
 pub fn encode(answer: &Answer) -> Vec<u8> {
     // Nothing here can fail to be written: a longer message is a longer list.
-    postcard::to_stdvec(&(VERSION, answer)).unwrap_or_default()
+    postcard::to_stdvec(answer).unwrap_or_default()
 }
 
-/// The answer that a message holds; `None` if it is none of this version.
+/// The answer that a message holds; `None` if it is none.
 #[must_use]
 pub fn decode(message: &[u8]) -> Option<Answer> {
-    let (version, rest): (&str, &[u8]) = postcard::take_from_bytes(message).ok()?;
-    if version != VERSION {
-        return None;
-    }
-    postcard::from_bytes(rest).ok()
+    postcard::from_bytes(message).ok()
 }
 
 #[cfg(test)]
@@ -126,7 +124,5 @@ mod tests {
                 assert_eq!(decode(&written[..length]), None, "{length}");
             }
         }
-        let other = postcard::to_stdvec(&("0.0.0", Answer::Late)).unwrap();
-        assert_eq!(decode(&other), None);
     }
 }

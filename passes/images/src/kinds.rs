@@ -13,9 +13,9 @@ pub enum ImageKind {
     LtoIr,
     /// The output of `nvcc --concat`, a closed format.
     Bundle,
-    /// LLVM IR, as text or bitcode: analysed where the feature `llvm` is on.
+    /// LLVM IR, as text or bitcode: analysed where something is there to read it.
     LlvmIr,
-    /// MLIR, as text or bytecode: analysed where the feature `llvm` is on and the program that reads it is there.
+    /// MLIR, as text or bytecode: analysed where the program that reads it is there, and something to read LLVM IR.
     Mlir,
     /// None of these.
     Other,

@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use super::image::ImageScanner;
-#[cfg(feature = "ir")]
 use super::mlir;
 use super::module::is_module;
 use super::problem::{out_of_time, panic};
@@ -52,7 +51,6 @@ pub(super) fn scan_content(
             return variants(&name, content);
         }
         let mut contents = find_images(&name, content, deadline)?;
-        #[cfg(feature = "ir")]
         if let Some(mlir) = contents.images.iter().find(|image| image.kind == ImageKind::Mlir) {
             return Ok(ScannedInput {
                 images: mlir::scan(mlir, &scanner)?,

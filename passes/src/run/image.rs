@@ -87,7 +87,6 @@ impl ImageScanner<'_> {
                 }
                 None
             }
-            #[cfg(feature = "ir")]
             ImageKind::LlvmIr => {
                 self.llvm_ir(image, bytes);
                 None
@@ -171,7 +170,6 @@ impl ImageScanner<'_> {
     }
 
     /// Has a worker analyse LLVM IR.
-    #[cfg(feature = "ir")]
     fn llvm_ir(&self, image: &mut ScannedImage, bytes: &[u8]) {
         let member = self.shown.of_member(image.report.member.as_deref());
         let key = TextKey {

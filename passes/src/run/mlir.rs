@@ -24,8 +24,8 @@ use crate::image::{InputError, PackedImage};
 use crate::ir::Origin as _;
 use crate::launches::Launches;
 use crate::rule::ProblemKind;
-use crate::settings::Settings;
-use crate::worker::mlir as converter;
+use crate::settings::{IrReader, Settings};
+use crate::worker::{missing, mlir as converter};
 use objects::Object;
 use places::Places;
 
@@ -38,6 +38,13 @@ pub(super) fn scan(
     file: &PackedImage<'_>,
     scanner: &ImageScanner<'_>,
 ) -> Result<Vec<ScannedImage>, InputError> {
+    let settings = scanner.settings;
+    if settings.mlir_worker.is_some() && matches!(settings.ir_reader, IrReader::Missing) {
+        return Err(InputError::new(
+            ProblemKind::Unreadable,
+            missing("it is MLIR, which becomes LLVM IR"),
+        ));
+    }
     let mut images = Images {
         file,
         scanner,
@@ -218,6 +225,7 @@ impl<'i> Images<'i> {
             let settings = with_launches(self.scanner.settings, &module.launches);
             let mut report = analyse_ir(
                 bitcode,
+                &self.scanner.texts.llvm,
                 TextOptions {
                     settings: &settings,
                     ..self.scanner.text_options(None, false)

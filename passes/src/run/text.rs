@@ -17,8 +17,7 @@ use crate::ir::linked::{self, LinkedOrigin};
 use crate::limits::{MAX_IMPORTED_INSTRUCTIONS, SHOWN_SYNTAX_ERRORS};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
-#[cfg(feature = "ir")]
-use crate::worker::{self, Answer};
+use crate::worker::{self, Answer, Start};
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 
 /// The result of the analysis of one text.
@@ -114,11 +113,10 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
 }
 
 /// Has a worker analyse LLVM IR.
-#[cfg(feature = "ir")]
-pub(super) fn analyse_ir(bytes: &[u8], options: TextOptions<'_>) -> TextReport {
+pub(super) fn analyse_ir(bytes: &[u8], start: &Start, options: TextOptions<'_>) -> TextReport {
     let settings = options.settings;
     let mut report = TextReport::unanalysed(bytes, settings);
-    match worker::check(bytes, settings, options.deadline) {
+    match worker::check(bytes, settings, start, options.deadline) {
         Answer::Failed(kind, message) => return TextReport::failed(InputError { kind, message }, settings),
         Answer::OtherTarget => report.is_for_other_target = true,
         Answer::Checked(of_module) => {
@@ -164,7 +162,6 @@ impl TextReport {
     }
 
     /// The report about a text whose analysis failed for this reason, at a place in it.
-    #[cfg(feature = "ir")]
     pub(super) fn failed_at(error: InputError, settings: &Settings, place: Option<TextPlace<'_>>) -> Self {
         let mut report = Self {
             is_64_bit: true,

@@ -12,8 +12,7 @@ use ptxcheck_common::maps::TextHasher;
 use super::problem::panic;
 use super::text::{self, TextOptions, TextReport};
 use crate::settings::Settings;
-#[cfg(feature = "ir")]
-use crate::worker;
+use crate::worker::Start;
 
 /// The index of an input, and the number of a member of the package that it is.
 pub(super) type Place = (usize, usize);
@@ -27,9 +26,10 @@ pub(super) struct TextCache {
     places: Mutex<FxHashMap<TextKey, u32>>,
     /// The texts that are linked with those of other inputs, by the index of their input.
     pending: Mutex<BTreeMap<Place, Vec<PendingText>>>,
+    /// The start of the worker that reads LLVM IR.
+    pub(super) llvm: Start,
     /// The start of the worker that makes texts of MLIR.
-    #[cfg(feature = "ir")]
-    pub(super) mlir: worker::mlir::Start,
+    pub(super) mlir: Start,
 }
 
 /// A text, and the options of its analysis that findings depend on.
@@ -89,9 +89,8 @@ impl TextCache {
     }
 
     /// Has a worker analyse claimed LLVM IR.
-    #[cfg(feature = "ir")]
     pub(super) fn analyse_ir(&self, key: TextKey, bytes: &[u8], options: TextOptions<'_>) {
-        self.insert(key, text::analyse_ir(bytes, options));
+        self.insert(key, text::analyse_ir(bytes, &self.llvm, options));
     }
 
     pub(super) fn insert(&self, key: TextKey, report: TextReport) {

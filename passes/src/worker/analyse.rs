@@ -7,34 +7,35 @@ use crate::deadline::Deadline;
 use crate::driver;
 use crate::inventory::Facts;
 use crate::rule::ProblemKind;
-use crate::settings::Settings;
-use ptxcheck_frontend_llvm as llvm;
+use crate::settings::{ReadIr, Settings};
 
 /// Reads IR and runs the rules over it. What they say is handed to `answer`, once, and only then is the memory given
 /// back: that takes LLVM a sixth to a third of the time. A panic is a failure of this input.
-pub(super) fn analyse(bytes: &[u8], settings: &Settings, deadline: &Deadline, answer: impl FnOnce(Answer)) {
+pub(super) fn analyse(
+    read: ReadIr,
+    bytes: &[u8],
+    settings: &Settings,
+    deadline: &Deadline,
+    answer: impl FnOnce(Answer),
+) {
     let mut answer = Some(answer);
     let mut say = |found: Answer| {
         if let Some(answer) = answer.take() {
             answer(found);
         }
     };
-    let work = AssertUnwindSafe(|| -> Result<(), llvm::Refused> {
-        let memory = llvm::Memory::default();
-        let input = memory.read(bytes)?;
-        if input.is_device_code() {
-            input.with_module(|module| {
+    let work = AssertUnwindSafe(|| {
+        read(bytes, &mut |module| match module {
+            Some(module) => {
                 let report = driver::check_until(module, Facts::of(module), settings, deadline);
                 say(Answer::Checked(Box::new(report)));
-            });
-        } else {
-            say(Answer::OtherTarget);
-        }
-        Ok(())
+            }
+            None => say(Answer::OtherTarget),
+        })
     });
     match catch_unwind(work) {
         Ok(Ok(())) => {}
-        Ok(Err(refused)) => say(Answer::Failed(ProblemKind::Unreadable, refused.to_string())),
+        Ok(Err(refused)) => say(Answer::Failed(ProblemKind::Unreadable, refused)),
         Err(payload) => {
             let said = payload
                 .downcast_ref::<String>()

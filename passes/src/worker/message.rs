@@ -1,7 +1,7 @@
 //! The messages between a run and its workers, in the format of postcard.
 //!
-//! Both ends are the same build of the same program, so there is no version. What does not decode is a worker that died
-//! while it wrote. Rules go by their codes: each end has them.
+//! Both ends are of one version, which a worker says before it is asked. What does not decode is a worker that died while it
+//! wrote. Rules go by their codes: each end has them.
 
 use serde::{Deserialize, Serialize};
 

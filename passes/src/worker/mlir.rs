@@ -1,27 +1,32 @@
 //! The questions to the worker that has MLIR: a program of its own, which makes LLVM bitcode of kernels.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use ptxcheck_frontend_mlir::bytecode;
 use ptxcheck_frontend_mlir::message::{self, Answer, Converted};
-use ptxcheck_worker::Lost;
+use ptxcheck_worker::{Lost, Protocol};
 
 use crate::deadline::Deadline;
 use crate::image::InputError;
 use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
+use super::starts::{Failure, Start};
 use super::{time_limit, too_long};
+
+/// The messages of the worker.
+pub const PROTOCOL: Protocol = Protocol {
+    program: message::PROGRAM,
+    version: message::VERSION,
+};
+
+/// Words for the program's not being there.
+pub const MISSING: &str =
+    "`ptxcheck-mlir`, which reads that, is neither beside this program nor named by PTXCHECK_MLIR";
 
 /// The advice for those who lack the program or its libraries.
 const INSTEAD: &str = "or give the PTX or LLVM IR that the compiler makes of it";
-
-/// The start of the worker in a run, as the first answer to a thread showed: the reason that it does not start, if it does not. It is
-/// started in vain once by each thread at most, however many files there are.
-#[derive(Debug, Default)]
-pub(crate) struct Start(OnceLock<Option<String>>);
 
 /// Has the worker convert text or bytecode. The time of its input is over at `deadline`.
 ///
@@ -38,8 +43,7 @@ pub(crate) fn convert(
         return Err(InputError::new(
             ProblemKind::Unreadable,
             format!(
-                "it is MLIR, and `ptxcheck-mlir`, which reads that, is neither beside this program nor named by PTXCHECK_MLIR: \
-                 build it with `make build`, which needs Debian's libmlir-22-dev, {INSTEAD}"
+                "it is MLIR, and {MISSING}: build it with `make build`, which needs Debian's libmlir-22-dev, {INSTEAD}"
             ),
         ));
     };
@@ -52,27 +56,15 @@ pub(crate) fn convert(
             ),
         )
     };
-    if let Some(Some(error)) = start.0.get() {
-        return Err(not_started(error));
-    }
     let limit = time_limit(bytes.len(), settings);
     let limit = deadline.left().map_or(limit, |left| left.min(limit));
-    let answer = ask(command, bytes, limit);
-    start.0.get_or_init(|| match &answer {
-        Err(Lost::NotStarted(error)) => Some(error.to_string()),
-        _ => None,
-    });
-    match answer {
-        Ok(Answer::Late) => Err(late(bytes, settings)),
+    match start.ask(|| ask(command, bytes, limit)) {
+        Ok(Answer::Late) | Err(Failure::Late) => Err(late(bytes, settings)),
         Ok(answer) => Ok(answer),
-        Err(Lost::Late) => Err(late(bytes, settings)),
-        Err(Lost::NotStarted(error)) => Err(not_started(&error.to_string())),
-        Err(Lost::Died(after, status)) => Err(InputError::new(
+        Err(Failure::NotStarted(error)) => Err(not_started(&error)),
+        Err(Failure::Died(how)) => Err(InputError::new(
             ProblemKind::Internal,
-            format!(
-                "MLIR failed on it: the process that reads it ended after {:.1} s ({status})",
-                after.as_secs_f64()
-            ),
+            format!("MLIR failed on it: {how}"),
         )),
     }
 }
@@ -134,7 +126,7 @@ fn late(bytes: &[u8], settings: &Settings) -> InputError {
 }
 
 fn ask(command: &WorkerCommand, bytes: &[u8], limit: Duration) -> Result<Answer, Lost> {
-    ptxcheck_worker::ask(command, &[], bytes, limit, |answer| {
+    ptxcheck_worker::ask(command, PROTOCOL, &[], bytes, limit, |answer| {
         let answer = message::decode(answer)?;
         // A worker whose time was over ends itself.
         let goes_on = answer != Answer::Late;

@@ -10,8 +10,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::greeting::{self, Greeting, NoGreeting, Protocol};
 use crate::limits::{GRACE, LAST_WORDS, START};
-use crate::pipe::{GREETING, receive, send};
+use crate::pipe::{receive, send};
 
 /// The command that starts a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,7 @@ struct Worker {
     requests: ChildStdin,
     answers: ChildStdout,
     command: Command,
+    greeting: Greeting,
 }
 
 thread_local! {
@@ -47,7 +49,8 @@ thread_local! {
 }
 
 impl Worker {
-    fn start(command: &Command) -> io::Result<Self> {
+    /// Starts the process, which has to greet with this protocol.
+    fn start(command: &Command, protocol: Protocol) -> io::Result<Self> {
         let mut child = std::process::Command::new(&command.program)
             .args(&command.args)
             .stdin(Stdio::piped())
@@ -62,25 +65,34 @@ impl Worker {
             requests,
             answers,
             command: command.clone(),
+            greeting: Greeting::default(),
         };
-        match worker.wait(START) {
-            Ok(()) => Ok(worker),
-            Err(error) => {
-                let death = worker.autopsy();
-                Err(io::Error::other(format!("{error} ({death})")))
+        let alarm = Alarm::set(&worker.child, START)?;
+        let error = match greeting::read(&mut worker.answers, protocol) {
+            Ok(greeting) => {
+                worker.greeting = greeting;
+                return Ok(worker);
             }
-        }
+            Err(NoGreeting::Other(why)) => why,
+            Err(NoGreeting::Silent) if alarm.has_rung() => {
+                format!("it does not say within {} s that it is ready", START.as_secs())
+            }
+            Err(NoGreeting::Silent) => {
+                format!("it ends before it says that it is ready ({})", worker.autopsy())
+            }
+        };
+        Err(io::Error::other(error))
     }
 
-    /// Waits until it says that it is ready, once for each input: after an answer it still gives memory back.
+    /// Waits until it says again that it is ready: after an answer it still gives memory back.
     fn wait(&mut self, longest: Duration) -> io::Result<()> {
         let _alarm = Alarm::set(&self.child, longest)?;
-        let mut greeting = [0; GREETING.len()];
-        self.answers.read_exact(&mut greeting)?;
-        if greeting == GREETING {
+        let mut line = vec![0; self.greeting.line.len()];
+        self.answers.read_exact(&mut line)?;
+        if line == self.greeting.line {
             Ok(())
         } else {
-            Err(io::Error::other("it is no worker"))
+            Err(io::Error::other("it says something else"))
         }
     }
 
@@ -140,6 +152,15 @@ impl Alarm {
     }
 }
 
+/// Starts a worker of this protocol and ends it. Returns what it says that it reads: `LLVM 22`.
+///
+/// # Errors
+///
+/// It does not start, or is no worker of this protocol.
+pub fn start(command: &Command, protocol: Protocol) -> io::Result<String> {
+    Worker::start(command, protocol).map(|worker| worker.greeting.reads.clone())
+}
+
 /// Has a worker answer, within `limit`: this thread's worker of the command, or a new one. `read` makes sense of the bytes that it
 /// answers with, and says whether the process goes on; one that answers what makes none has died while it wrote.
 ///
@@ -148,6 +169,7 @@ impl Alarm {
 /// [`Lost`], if there is no answer. The next input gets a new worker.
 pub fn ask<A>(
     command: &Command,
+    protocol: Protocol,
     task: &[u8],
     bytes: &[u8],
     limit: Duration,
@@ -161,7 +183,7 @@ pub fn ask<A>(
         })
         .and_then(|mut worker| worker.wait(limit.min(START)).is_ok().then_some(worker));
     let (alarm, mut worker) = idle
-        .map_or_else(|| Worker::start(command), Ok)
+        .map_or_else(|| Worker::start(command, protocol), Ok)
         .and_then(|worker| {
             let longest = limit.saturating_add(GRACE + LAST_WORDS);
             Ok((Alarm::set(&worker.child, longest)?, worker))
@@ -184,17 +206,26 @@ pub fn ask<A>(
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{Command, GREETING, Lost, ask};
+    use super::{Command, Lost, Protocol, ask, start};
     use std::time::{Duration, Instant};
 
     const REQUEST: &[u8] = b"module";
     const LIMIT: Duration = Duration::from_secs(60);
+    const PROTOCOL: Protocol = Protocol {
+        program: "reader",
+        version: "1.0",
+    };
 
     /// A worker that is ready, takes one request with an empty task, does `then`, and dies.
     fn mortal(then: &str) -> Command {
-        let greeting = escaped(GREETING);
+        let greeting = escaped(PROTOCOL.greeting("all").as_bytes());
         let request = 24 + REQUEST.len();
-        let script = format!("printf '{greeting}'; head -c {request} >/dev/null; {then}");
+        shell(&format!(
+            "printf '{greeting}'; head -c {request} >/dev/null; {then}"
+        ))
+    }
+
+    fn shell(script: &str) -> Command {
         Command {
             program: "sh".into(),
             args: vec!["-c".into(), script.into()],
@@ -207,7 +238,7 @@ mod tests {
     }
 
     fn asked(command: &Command, limit: Duration) -> Result<Vec<u8>, Lost> {
-        ask(command, &[], REQUEST, limit, |answer| {
+        ask(command, PROTOCOL, &[], REQUEST, limit, |answer| {
             Some((answer.to_vec(), true))
         })
     }
@@ -233,15 +264,33 @@ mod tests {
 
     #[test]
     fn who_never_greets_was_not_started() {
-        let silent = Command {
-            program: "sh".into(),
-            args: vec!["-c".into(), "exit 127".into()],
-        };
-        let lost = asked(&silent, LIMIT).unwrap_err();
+        let lost = asked(&shell("exit 127"), LIMIT).unwrap_err();
         assert!(
             matches!(&lost, Lost::NotStarted(error) if error.to_string().contains("127")),
             "{lost:?}"
         );
+    }
+
+    /// An older or newer program may have other messages, and so may another worker.
+    #[test]
+    fn who_greets_with_another_protocol_is_not_asked() {
+        for (line, wanted) in [
+            ("reader 0.9: all", "it is `reader` 0.9, and 1.0 is needed"),
+            ("writer 1.0: all", "it is not `reader`"),
+            ("usage: reader FILE", "it is not `reader`"),
+        ] {
+            let lost = asked(&shell(&format!("echo '{line}'; cat")), LIMIT).unwrap_err();
+            assert!(
+                matches!(&lost, Lost::NotStarted(error) if error.to_string().starts_with(wanted)),
+                "{lost:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_worker_says_what_it_reads() {
+        assert_eq!(start(&mortal("exit"), PROTOCOL).unwrap(), "all");
+        assert!(start(&shell("exit 1"), PROTOCOL).is_err());
     }
 
     /// One that is stopped as a whole can't watch its own time.

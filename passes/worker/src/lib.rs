@@ -8,18 +8,21 @@
 //! ```text
 //! caller ── time, task, bytes ──────► worker
 //!        ◄────────── length, answer ──
-//!        ◄── "ready", before the next ── once its memory is given back
+//!        ◄── greeting, before the next ── once its memory is given back
 //! ```
 //!
-//! `client.rs` starts workers and asks them, [`serve`] is one, `pipe.rs` has the messages on the pipe. What task and answer
-//! say is the business of those who ask and answer. A worker ends when its standard input does.
+//! `client.rs` starts workers and asks them, [`serve`] is one, `pipe.rs` has the messages on the pipe, `greeting.rs` the first
+//! of them. What task and answer say is the business of those who ask and answer: a [`Protocol`] names them, and a process that
+//! greets with another one is refused. A worker ends when its standard input does.
 
 #![warn(unreachable_pub, unnameable_types)]
 
 mod client;
+mod greeting;
 mod limits;
 mod pipe;
 mod server;
 
-pub use client::{Command, Lost, ask};
+pub use client::{Command, Lost, ask, start};
+pub use greeting::Protocol;
 pub use server::{Answer, serve};

@@ -11,5 +11,8 @@ pub(crate) const GRACE: Duration = Duration::from_millis(500);
 /// … and for the process itself to say that it is over, before it is ended from outside.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// Longest greeting of a process, in bytes.
+pub(crate) const MAX_GREETING: usize = 256;
+
 /// Longest that a process may take to start.
 pub(crate) const START: Duration = Duration::from_secs(30);

@@ -2,9 +2,6 @@
 
 use std::io::{self, Read, Write};
 
-/// Written by a worker whenever it is ready for an input.
-pub(crate) const GREETING: &[u8] = b"ptxcheck worker\n";
-
 pub(crate) fn send(to: &mut impl Write, message: &[u8]) -> io::Result<()> {
     to.write_all(&(message.len() as u64).to_le_bytes())?;
     to.write_all(message)?;

@@ -5,8 +5,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::greeting::Protocol;
 use crate::limits::{GRACE, MAX_BYTES};
-use crate::pipe::{GREETING, receive, send};
+use crate::pipe::{receive, send};
 
 /// The way to give an answer, once for each input.
 pub struct Answer<'a> {
@@ -26,12 +27,15 @@ impl Answer<'_> {
 
 /// Answers requests from standard input on standard output, until they end: `work` has the task, the bytes and the time of
 /// each, and may go on after its answer, to give memory back. `late` is the answer where the time (which it has) is over before
-/// that of `work`; the process ends with it. Limits the memory of the process for good.
+/// that of `work`; the process ends with it. The worker greets with the protocol and what it `reads`. Limits the memory of the
+/// process for good.
 ///
 /// # Errors
 ///
 /// Failures of the pipes; an input that `work` gave no answer about.
 pub fn serve(
+    protocol: Protocol,
+    reads: &str,
     late: impl Fn(Duration) -> Vec<u8> + Send + Clone + 'static,
     mut work: impl FnMut(&[u8], &[u8], Duration, &mut Answer<'_>),
 ) -> io::Result<()> {
@@ -41,8 +45,9 @@ pub fn serve(
     // A system without such a limit keeps its own.
     let _ = rlimit::setrlimit(rlimit::Resource::AS, MAX_BYTES, MAX_BYTES);
     let _ = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0);
+    let greeting = protocol.greeting(reads);
     loop {
-        answers.write_all(GREETING)?;
+        answers.write_all(greeting.as_bytes())?;
         answers.flush()?;
         let mut millis = [0; 8];
         match requests.read_exact(&mut millis) {

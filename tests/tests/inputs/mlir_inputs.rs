@@ -379,8 +379,9 @@ fn a_worker_that_dies_costs_its_file() {
     let mut command = binary::command();
     command.current_dir(&folder);
     // It says that it is ready, and ends.
-    let then = "printf 'ptxcheck worker\\n'; head -c 30 >/dev/null; exit 3\n";
-    let script = executable(&folder, "mortal", then);
+    let version = env!("CARGO_PKG_VERSION");
+    let then = format!("printf 'ptxcheck-mlir {version}: MLIR 22\\n'; head -c 30 >/dev/null; exit 3\n");
+    let script = executable(&folder, "mortal", &then);
     command
         .env("PTXCHECK_MLIR", &script)
         .args(["--format", "json", "a.mlir", "b.mlir"]);

@@ -31,12 +31,12 @@ const BESIDE: [&str; 4] = [
     "LICENSE-MIT",
 ];
 
-/// A template of cargo binstall with its variables replaced.
-fn expand(template: &str, target: &str) -> String {
+/// A template of cargo binstall with its variables replaced, for the package and program of this name.
+fn expand(template: &str, name: &str, target: &str) -> String {
     let mut text = template.to_owned();
     for (variable, value) in [
-        ("name", "ptxcheck"),
-        ("bin", "ptxcheck"),
+        ("name", name),
+        ("bin", name),
         ("version", env!("CARGO_PKG_VERSION")),
         ("target", target),
         ("binary-ext", ""),
@@ -55,8 +55,8 @@ fn host() -> Result<String, String> {
         .ok_or_else(|| "rustc names no host".to_owned())
 }
 
-/// The entries of the program's manifest for cargo binstall.
-fn metadata() -> Result<Value, String> {
+/// The entries of a package's manifest for cargo binstall.
+fn metadata(name: &str) -> Result<Value, String> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
         .current_dir(root())
@@ -67,12 +67,12 @@ fn metadata() -> Result<Value, String> {
     let program = packages
         .into_iter()
         .flatten()
-        .find(|package| package["name"] == "ptxcheck")
-        .ok_or("cargo knows no package ptxcheck")?;
+        .find(|package| package["name"] == name)
+        .ok_or_else(|| format!("cargo knows no package {name}"))?;
     Ok(program["metadata"]["binstall"].clone())
 }
 
-/// Unpacked, the program is where cargo binstall looks, with all that belongs to it.
+/// Unpacked, the programs are where cargo binstall looks, with all that belongs to them.
 pub(super) fn layout() -> Result<(), String> {
     wheel()?;
     let made = run(Command::new(on_path("make")?)
@@ -82,12 +82,20 @@ pub(super) fn layout() -> Result<(), String> {
     let archive = made.text.lines().find(|line| line.ends_with(".tar.gz"));
     let archive = root().join(archive.ok_or("make prints no archive")?);
     let name = archive.file_name().unwrap_or_default().to_string_lossy();
-    let (target, binstall) = (host()?, metadata()?);
-    let text = |key: &str| binstall[key].as_str().map(|template| expand(template, &target));
-    let url = text("pkg-url").ok_or("there is no pkg-url")?;
-    if text("pkg-fmt").as_deref() != Some("tgz") || url.rsplit('/').next() != Some(&name) {
-        return Err(format!("cargo binstall looks for {url}, and there is {name}"));
-    }
+    let target = host()?;
+    let place = |package: &str| {
+        let binstall = metadata(package)?;
+        let text = |key: &str| {
+            binstall[key]
+                .as_str()
+                .map(|template| expand(template, package, &target))
+        };
+        let url = text("pkg-url").ok_or("there is no pkg-url")?;
+        if text("pkg-fmt").as_deref() != Some("tgz") || url.rsplit('/').next() != Some(&name) {
+            return Err(format!("cargo binstall looks for {url}, and there is {name}"));
+        }
+        text("bin-dir").ok_or_else(|| "there is no bin-dir".to_owned())
+    };
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     run(Command::new("tar")
         .arg("-xzf")
@@ -95,10 +103,14 @@ pub(super) fn layout() -> Result<(), String> {
         .arg("-C")
         .arg(folder.path()))?
     .must_succeed()?;
-    let program = folder.path().join(text("bin-dir").ok_or("there is no bin-dir")?);
-    run(Command::new(&program).arg("--version"))?
-        .must_succeed()?
-        .has(concat!("ptxcheck ", env!("CARGO_PKG_VERSION")))?;
+    let program = folder.path().join(place("ptxcheck")?);
+    let reader = folder.path().join(place("ptxcheck-llvm")?);
+    run(Command::new(&program)
+        .args(["--version", "--verbose"])
+        .env_remove("PTXCHECK_LLVM"))?
+    .must_succeed()?
+    .has(concat!("ptxcheck ", env!("CARGO_PKG_VERSION")))?
+    .has(&format!("LLVM IR: read by LLVM 22, by `{}`", reader.display()))?;
     let unpacked = program.parent().and_then(Path::parent).unwrap_or(folder.path());
     for file in BESIDE {
         if !unpacked.join(file).is_file() {

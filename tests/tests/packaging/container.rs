@@ -175,6 +175,9 @@ pub(super) fn recipe() -> Result<(), String> {
     };
     let said = run(&["build/fires_on_one_lane.ptx"])?.must_fail()?;
     said.has("PTX407")?.has("build/fires_on_one_lane.ptx:17:2")?;
+    run(&["--version", "--verbose"])?
+        .must_succeed()?
+        .has("LLVM IR: read by LLVM 22, by `/usr/local/bin/ptxcheck-llvm`")?;
     run(&["--cmake-dir"])?
         .must_succeed()?
         .has("/usr/local/share/cmake/ptxcheck")?;

@@ -11,10 +11,13 @@ use tempfile::TempDir;
 use super::archive;
 use super::project::{CommandOutput, nvcc, on_path};
 
-/// Largest wheel, in bytes.
-const MAX_BYTES: u64 = 10_000_000;
+/// Largest wheel, in bytes: both of its programs have the analyses and rules.
+const MAX_BYTES: u64 = 14_000_000;
 
-/// All that the program may ask of a machine.
+/// The programs of the wheel.
+const PROGRAMS: [&str; 2] = ["ptxcheck", "ptxcheck-llvm"];
+
+/// All that the programs may ask of a machine.
 const LIBRARIES: [&str; 4] = ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"];
 
 /// The wheel, or what is missing.
@@ -158,8 +161,8 @@ define ptx_kernel void @k(ptr %out) {
 declare void @llvm.nvvm.bar.warp.sync(i32)
 ";
 
-/// The wheel is small and has no path of the machine that built it; its tag says which C library the program needs, and that it needs
-/// no other library.
+/// The wheel is small and has no path of the machine that built it; its tag says which C library the programs need, and that they
+/// need no other library.
 pub(super) fn tag() -> Result<(), String> {
     let wheel = wheel()?;
     let name = wheel
@@ -172,11 +175,23 @@ pub(super) fn tag() -> Result<(), String> {
         return Err(format!("the wheel has {size} bytes"));
     }
     let environment = Environment::new()?;
-    let program = environment.bin().join("ptxcheck");
-    let bytes = fs::read(&program).map_err(|error| error.to_string())?;
+    let mut needed = None;
+    for program in PROGRAMS {
+        needed = needed.max(c_library(&environment.bin().join(program))?);
+    }
+    let tag = name.split("manylinux_2_").nth(1).and_then(leading_number);
+    match (needed, tag) {
+        (Some(needed), Some(tag)) if needed == tag => Ok(()),
+        _ => Err(format!("{name} needs the C library 2.{needed:?}")),
+    }
+}
+
+/// The `n` of the C library 2.n that a program needs.
+fn c_library(program: &Path) -> Result<Option<u32>, String> {
+    let bytes = fs::read(program).map_err(|error| error.to_string())?;
     for path in [root().display().to_string(), ".cargo/registry".to_owned()] {
         if bytes.windows(path.len()).any(|window| window == path.as_bytes()) {
-            return Err(format!("the program has the path {path} in it"));
+            return Err(format!("{} has the path {path} in it", program.display()));
         }
     }
     let said = run(Command::new(on_path("readelf")?)
@@ -186,16 +201,11 @@ pub(super) fn tag() -> Result<(), String> {
     for line in said.text.lines().filter(|line| line.contains("(NEEDED)")) {
         let library = line.split(['[', ']']).nth(1).unwrap_or_default();
         if !LIBRARIES.contains(&library) {
-            return Err(format!("the program needs {library}"));
+            return Err(format!("{} needs {library}", program.display()));
         }
     }
     let versions = said.text.split("GLIBC_2.").skip(1);
-    let needed: Option<u32> = versions.filter_map(leading_number).max();
-    let tag = name.split("manylinux_2_").nth(1).and_then(leading_number);
-    match (needed, tag) {
-        (Some(needed), Some(tag)) if needed == tag => Ok(()),
-        _ => Err(format!("{name} needs the C library 2.{needed:?}")),
-    }
+    Ok(versions.filter_map(leading_number).max())
 }
 
 fn leading_number(text: &str) -> Option<u32> {

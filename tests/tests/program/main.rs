@@ -10,6 +10,8 @@ mod link_sets;
 mod messages;
 mod policies;
 mod project;
+#[cfg(unix)]
+mod readers;
 mod refusals;
 mod reports;
 #[cfg(unix)]

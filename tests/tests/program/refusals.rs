@@ -203,14 +203,15 @@ fn mlir_without_its_program_says_what_to_install_and_what_to_give_instead() {
     let run = |args: &[&str], named: &str| {
         let mut command = binary::command_of(&program);
         command.current_dir(&folder).env("PTXCHECK_MLIR", named);
+        if cfg!(feature = "ir") {
+            command.env("PTXCHECK_LLVM", binary::llvm());
+        }
         command.args(args).output().unwrap()
     };
-    let reads_ir = cfg!(any(feature = "llvm", feature = "llvm19"));
-    // LLVM 19 does not read what the program writes, and so does not start it.
-    let named_program = if cfg!(feature = "llvm") {
+    let named_program = if cfg!(feature = "ir") {
         "`/nowhere/ptxcheck-mlir`"
     } else {
-        "libmlir-22-dev"
+        "`ptxcheck-llvm`"
     };
     for (name, named, missing) in [
         ("k.mlir", "", "libmlir-22-dev"),
@@ -223,10 +224,7 @@ fn mlir_without_its_program_says_what_to_install_and_what_to_give_instead() {
         assert_eq!(report::codes(&document), ["PTX901"], "{name}");
         let said = document["findings"][0]["message"].as_str().unwrap();
         assert!(said.starts_with("it is MLIR"), "{said}");
-        assert!(
-            !reads_ir || said.contains(missing) && said.contains("give the PTX or LLVM IR"),
-            "{said}"
-        );
+        assert!(said.contains(missing) && said.contains("give the PTX"), "{said}");
     }
     let output = run(&["--format", "json", "."], "");
     assert_eq!(
@@ -260,8 +258,7 @@ fn a_search_of_a_folder_passes_over_them_and_finds_llir() {
     all.extend([("good.ptx", CLEAN.as_bytes()), ("triton.llir", IR.as_bytes())]);
     let folder = folder(&all);
     let output = run_in(&folder, &["--format", "json", "."]);
-    let reads_ir = cfg!(any(feature = "llvm", feature = "llvm19"));
-    let wanted: &[&str] = if reads_ir {
+    let wanted: &[&str] = if cfg!(feature = "ir") {
         &["./good.ptx", "./triton.llir"]
     } else {
         &["./good.ptx"]
@@ -297,7 +294,7 @@ fn a_command_that_is_misspelt_is_told_from_a_file() {
 }
 
 #[test]
-fn the_version_tells_how_the_program_was_built() {
+fn the_version_tells_what_is_read() {
     let short = binary::run(["--version"]);
     let short = String::from_utf8(short.stdout).unwrap();
     assert_eq!(short.lines().count(), 1);
@@ -311,14 +308,21 @@ fn the_version_tells_how_the_program_was_built() {
             let start = format!("{key}: ");
             lines.iter().find_map(|line| line.strip_prefix(&start))
         };
-        let (ir, features) = if cfg!(feature = "llvm") {
-            ("read by LLVM 22", "llvm")
-        } else if cfg!(feature = "llvm19") {
-            ("read by LLVM 19", "llvm19")
-        } else {
-            ("not read by this build", "none")
+        let by = |library: &str, program: &str| {
+            let program = binary::path().with_file_name(format!("{program}{}", std::env::consts::EXE_SUFFIX));
+            format!("read by {library}, by `{}`", program.display())
         };
-        assert_eq!((value("LLVM IR"), value("features")), (Some(ir), Some(features)));
+        let ir = if cfg!(feature = "llvm") {
+            by("LLVM 22", "ptxcheck-llvm")
+        } else if cfg!(feature = "llvm19") {
+            by("LLVM 19", "ptxcheck-llvm")
+        } else {
+            "not read: `ptxcheck-llvm` is not there".to_owned()
+        };
+        assert_eq!(value("LLVM IR"), Some(ir.as_str()));
+        if cfg!(feature = "mlir") {
+            assert_eq!(value("MLIR"), Some(by("MLIR 22", "ptxcheck-mlir").as_str()));
+        }
         if let Some(commit) = value("commit") {
             assert!(
                 commit.len() >= 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()),

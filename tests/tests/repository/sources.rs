@@ -8,7 +8,7 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 18] = [
+const PACKAGES: [&str; 19] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -25,6 +25,7 @@ const PACKAGES: [&str; 18] = [
     "tests",
     "tools/fuzz",
     "tools/llvm-plugin",
+    "tools/llvm-worker",
     "tools/mlir-worker",
     "tools/ptxcheck",
 ];

@@ -274,7 +274,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
     let checked = Settings {
         threads: 1,
         link_set: index % 4 == 1,
-        ..Settings::default()
+        ..verdict::reading_ir()
     };
     verdict::of_outcome(&verdict::outcome("mutant.bin", bytes, &checked))?;
     let of_images = rules::ALL.iter().filter(|rule| rule.family == Family::Image);

@@ -4,8 +4,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use ptxcheck_frontend_llvm as llvm;
 use ptxcheck_passes::check_module;
-use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 

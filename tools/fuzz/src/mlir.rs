@@ -1,4 +1,4 @@
-//! Mutants of MLIR, as text and as bytecode. They go the way of inputs: `ptxcheck-mlir` reads them, and `ptxcheck` the LLVM bitcode
+//! Mutants of MLIR, as text and as bytecode. They go the way of inputs: `ptxcheck-mlir` reads them, and `ptxcheck-llvm` the LLVM bitcode
 //! that it makes of them, both in processes of their own.
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ptxcheck_passes::run::{Outcome, Status};
-use ptxcheck_passes::settings::{Settings, WorkerCommand};
+use ptxcheck_passes::settings::{IrReader, Settings, WorkerCommand};
 
 use crate::ir::Ir;
 use crate::numbers::Numbers;
@@ -77,8 +77,8 @@ impl Mlir {
         }
         Ok(Self {
             material: Ir::of(texts, bytecode, &WORDS)?,
-            mlir: beside("ptxcheck-mlir", &[])?,
-            llvm: beside("ptxcheck", &["--ptxcheck-worker"])?,
+            mlir: beside("ptxcheck-mlir")?,
+            llvm: beside("ptxcheck-llvm")?,
         })
     }
 
@@ -92,7 +92,7 @@ impl Mlir {
         let levels = Levels::of(index);
         let with = |settings: &Settings| {
             let settings = Settings {
-                worker: Some(self.llvm.clone()),
+                ir_reader: IrReader::Process(self.llvm.clone()),
                 mlir_worker: Some(self.mlir.clone()),
                 timeout: Some(TIME),
                 ..settings.clone()
@@ -120,7 +120,7 @@ fn has(outcome: &Outcome, code: &str) -> bool {
 }
 
 /// A program beside this one.
-fn beside(name: &str, args: &[&str]) -> Result<WorkerCommand, String> {
+fn beside(name: &str) -> Result<WorkerCommand, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let program: PathBuf = own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     if !program.is_file() {
@@ -128,7 +128,7 @@ fn beside(name: &str, args: &[&str]) -> Result<WorkerCommand, String> {
     }
     Ok(WorkerCommand {
         program,
-        args: args.iter().map(Into::into).collect(),
+        args: Vec::new(),
     })
 }
 

@@ -222,7 +222,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
     let settings = Settings {
         threads: 1,
         images_only: index % 4 == 1,
-        ..Settings::default()
+        ..verdict::reading_ir()
     };
     let outcome = verdict::outcome("mutant.whl", bytes, &settings);
     verdict::of_outcome(&outcome)?;

@@ -6,6 +6,8 @@ use ptxcheck_passes::finding::{Certainty, Finding};
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{self, Bytes, Input, Outcome};
+#[cfg(feature = "ir")]
+use ptxcheck_passes::settings::IrReader;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_ptx_parser as parser;
 
@@ -38,7 +40,7 @@ impl Levels {
                 },
                 ..Launches::default()
             },
-            ..Settings::default()
+            ..reading_ir()
         };
         Self {
             potential: Settings {
@@ -55,6 +57,15 @@ impl Levels {
             },
             definite,
         }
+    }
+}
+
+/// Settings with which LLVM IR in other inputs is read, in this process.
+pub fn reading_ir() -> Settings {
+    Settings {
+        #[cfg(feature = "ir")]
+        ir_reader: IrReader::Here(ptxcheck_frontend_llvm::read_device_code),
+        ..Settings::default()
     }
 }
 

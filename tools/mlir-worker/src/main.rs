@@ -14,12 +14,19 @@ mod target;
 
 use std::process::ExitCode;
 
+use ptxcheck_frontend_mlir::bytecode::MLIR_VERSION;
 use ptxcheck_frontend_mlir::message::{self, Answer};
+use ptxcheck_worker::Protocol;
 
 fn main() -> ExitCode {
     mlir::register_passes();
     let late = |_| message::encode(&Answer::Late);
-    let served = ptxcheck_worker::serve(late, |_, bytes, _, answer| {
+    let protocol = Protocol {
+        program: message::PROGRAM,
+        version: message::VERSION,
+    };
+    let reads = format!("MLIR {MLIR_VERSION}");
+    let served = ptxcheck_worker::serve(protocol, &reads, late, |_, bytes, _, answer| {
         let context = mlir::Context::new();
         answer.give(&message::encode(&convert::convert(&context, bytes)));
     });

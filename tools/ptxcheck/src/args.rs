@@ -74,7 +74,8 @@ Exit codes:
 
 Findings go to standard output, the summary to standard error. `@FILE` stands for the arguments in FILE, separated by \
 white space, with double quotes and backslashes as in a shell; a single quote quotes only where a word begins with it, so \
-that `don't.ptx` is a name. `--version --verbose` says how the program was built.
+that `don't.ptx` is a name. `--version --verbose` says what reads LLVM IR and MLIR: \
+`ptxcheck-llvm` and `ptxcheck-mlir`, which lie beside the program or are named by the variables PTXCHECK_LLVM and PTXCHECK_MLIR.
 
 Examples:
   ptxcheck build/*.ptx

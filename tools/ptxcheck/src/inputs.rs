@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use ptxcheck_passes::candidates;
+use ptxcheck_passes::candidates::{self, Readable};
 use ptxcheck_passes::packages;
 use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::rule::ProblemKind;
@@ -14,8 +14,11 @@ use ptxcheck_passes::scope::{Root, fits_path};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shown;
 use ptxcheck_passes::variants::MetadataName;
+use ptxcheck_passes::worker::{MISSING, mlir};
 use ptxcheck_report::escape;
 use walkdir::{DirEntry, WalkDir};
+
+use crate::commands::worker;
 
 /// Most folders that are searched in one run.
 const MAX_FOLDERS: usize = 1 << 20;
@@ -27,37 +30,56 @@ pub struct Collected {
     pub inputs: Vec<Input>,
     /// Names of those that the configuration excludes.
     pub left_out: Vec<String>,
-    /// MLIR that was found in folders and that nothing here reads.
-    pub unread: UnreadMlir,
+    /// What was found in folders and nothing reads.
+    pub unread: Unread,
 }
 
-/// Files of MLIR in folders, where the program that reads MLIR is not there.
+/// Files of LLVM IR and MLIR in folders, where the programs that read them are not there.
 #[derive(Clone, Debug, Default)]
-pub struct UnreadMlir {
+pub struct Unread {
+    ir: UnreadFiles,
+    mlir: UnreadFiles,
+}
+
+/// Files of one language.
+#[derive(Clone, Debug, Default)]
+struct UnreadFiles {
     /// The first one.
     first: Option<String>,
     count: usize,
 }
 
-impl UnreadMlir {
+impl UnreadFiles {
     fn add(&mut self, path: &Path) {
         self.first
             .get_or_insert_with(|| shown::path(path.as_os_str()).into_owned());
         self.count += 1;
     }
 
-    /// A sentence about them, if there are some.
-    #[must_use]
-    pub fn sentence(&self) -> Option<String> {
+    fn sentence(&self, language: &str, missing: &str) -> Option<String> {
         let first = escape::line(self.first.as_deref()?);
         let (files, which) = match self.count {
-            1 => ("1 file of MLIR was".to_owned(), String::new()),
-            count => (format!("{count} files of MLIR were"), " and others".to_owned()),
+            1 => (format!("1 file of {language} was"), String::new()),
+            count => (
+                format!("{count} files of {language} were"),
+                " and others".to_owned(),
+            ),
         };
-        Some(format!(
-            "{files} not analysed, `{first}`{which}: `ptxcheck-mlir`, which reads that, is neither beside this program nor named by \
-             PTXCHECK_MLIR"
-        ))
+        Some(format!("{files} not analysed, `{first}`{which}: {missing}"))
+    }
+}
+
+impl Unread {
+    /// A sentence about the files of each language, if there are some.
+    pub fn sentences(&self) -> impl Iterator<Item = String> {
+        let missing_for_mlir = if worker::mlir_command().is_none() {
+            mlir::MISSING.to_owned()
+        } else {
+            format!("it becomes LLVM IR, and {MISSING}")
+        };
+        let ir = self.ir.sentence("LLVM IR", MISSING);
+        ir.into_iter()
+            .chain(self.mlir.sentence("MLIR", &missing_for_mlir))
     }
 }
 
@@ -72,7 +94,7 @@ pub fn collect(paths: &[PathBuf], settings: &Settings) -> Collected {
         exclude: settings.exclude.paths.clone(),
         root: settings.root.clone(),
         with_metadata: settings.policy.check_variants,
-        reads_mlir: crate::commands::worker::mlir_command().is_some(),
+        readable: worker::readable(),
         ..Inputs::default()
     };
     for path in paths {
@@ -99,9 +121,9 @@ struct Inputs {
     root: Root,
     /// Files with metadata about wheel variants are inputs.
     with_metadata: bool,
-    /// The program that reads MLIR is there.
-    reads_mlir: bool,
-    unread: UnreadMlir,
+    /// The languages that programs are there for.
+    readable: Readable,
+    unread: Unread,
     /// Names of the inputs that they have left out.
     left_out: Vec<String>,
     seen: HashSet<PathBuf>,
@@ -138,13 +160,21 @@ impl Inputs {
     }
 
     fn is_input(&mut self, path: &Path) -> bool {
-        if !self.reads_mlir && candidates::has_mlir_extension(path) {
-            if is_input(path, true) {
-                self.unread.add(path);
+        let unread = if !self.readable.ir && candidates::has_ir_extension(path) {
+            Some(&mut self.unread.ir)
+        } else if !self.readable.mlir && candidates::has_mlir_extension(path) {
+            Some(&mut self.unread.mlir)
+        } else {
+            None
+        };
+        if let Some(unread) = unread {
+            let all = Readable { ir: true, mlir: true };
+            if is_input(path, all) {
+                unread.add(path);
             }
             return false;
         }
-        is_input(path, self.reads_mlir)
+        is_input(path, self.readable)
             || self.with_metadata && MetadataName::of(&path.to_string_lossy()).is_some()
     }
 
@@ -174,7 +204,9 @@ impl Inputs {
                 Err(error) if error.loop_ancestor().is_some() => {}
                 Err(error) => {
                     if let Some(path) = error.path()
-                        && (path.is_dir() || candidates::has_ptx_extension(path))
+                        && (path.is_dir()
+                            || candidates::has_ptx_extension(path)
+                            || self.readable.ir && candidates::has_ir_extension(path))
                     {
                         self.add_file(path);
                     }
@@ -242,11 +274,11 @@ impl Folder {
 }
 
 /// True if a file in a folder is an input: device code, or a package that may have some.
-fn is_input(path: &Path, reads_mlir: bool) -> bool {
+fn is_input(path: &Path, readable: Readable) -> bool {
     if packages::is_installed_package(&path.to_string_lossy()) {
         return true;
     }
-    candidates::is_input(path, reads_mlir, &mut |count| {
+    candidates::is_input(path, readable, &mut |count| {
         let mut start = Vec::new();
         let read = File::open(path).and_then(|file| file.take(count as u64).read_to_end(&mut start));
         read.is_ok().then_some(start)

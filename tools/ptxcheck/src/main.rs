@@ -40,9 +40,6 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
-    if let Some(exit) = commands::worker::run(&args) {
-        return exit.into();
-    }
     if let Some(exit) = commands::serve::checker(&args) {
         return exit.into();
     }

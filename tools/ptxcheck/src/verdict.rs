@@ -8,7 +8,7 @@ use ptxcheck_report::summary;
 use crate::args::CheckArgs;
 use crate::compile::Recompiler;
 use crate::exit::Exit;
-use crate::inputs::UnreadMlir;
+use crate::inputs::Unread;
 use crate::unanalysed;
 
 /// The head of what is said with `--require-analysed`.
@@ -30,7 +30,7 @@ impl Verdict {
         outcome: &Outcome,
         coverage: &Coverage<'_>,
         recompiler: Option<&Recompiler>,
-        unread: &UnreadMlir,
+        unread: &Unread,
         args: &CheckArgs,
     ) -> Self {
         let mut verdict = Self {
@@ -50,12 +50,14 @@ impl Verdict {
         self.exit = Exit::Undone;
     }
 
-    /// Says that MLIR was not read.
-    fn account_for(&mut self, unread: &UnreadMlir, args: &CheckArgs) {
-        match unread.sentence() {
-            Some(sentence) if args.require_analysed => self.complain(&format!("{NOT_ALL}{sentence}")),
-            Some(sentence) => self.warn(&sentence),
-            None => {}
+    /// Says that LLVM IR or MLIR was not read.
+    fn account_for(&mut self, unread: &Unread, args: &CheckArgs) {
+        for sentence in unread.sentences() {
+            if args.require_analysed {
+                self.complain(&format!("{NOT_ALL}{sentence}"));
+            } else {
+                self.warn(&sentence);
+            }
         }
     }
 

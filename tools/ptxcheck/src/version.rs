@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
+use ptxcheck_passes::settings::{IrReader, WorkerCommand};
+use ptxcheck_passes::worker::{PROTOCOL, Protocol, mlir, start};
 use ptxcheck_report::escape;
 
 use crate::commands::worker;
@@ -21,46 +23,35 @@ pub fn is_asked_for(args: &[OsString]) -> bool {
     version && verbose
 }
 
-/// The version, the commit where the build knew it, whether it reads LLVM IR and MLIR, and the features it was built with.
+/// The version, the commit where the build knew it, and what reads LLVM IR and MLIR.
 #[must_use]
 pub fn long() -> String {
     let mut text = format!("ptxcheck {}\n", env!("CARGO_PKG_VERSION"));
     if let Some(commit) = option_env!("PTXCHECK_COMMIT") {
         let _ = writeln!(text, "commit: {commit}");
     }
-    let _ = writeln!(text, "LLVM IR: {}", ir());
-    let _ = writeln!(text, "MLIR: {}", mlir());
-    let features: Vec<&str> = [
-        ("llvm", cfg!(feature = "llvm")),
-        ("llvm19", cfg!(feature = "llvm19")),
-    ]
-    .iter()
-    .filter_map(|(name, is_on)| is_on.then_some(*name))
-    .collect();
-    let features = match features.as_slice() {
-        [] => "none".to_owned(),
-        features => features.join(", "),
+    let llvm = match worker::ir_reader() {
+        IrReader::Process(command) => Some(command),
+        _ => None,
     };
-    let _ = writeln!(text, "features: {features}");
+    let _ = writeln!(text, "LLVM IR: {}", reader(llvm, PROTOCOL));
+    let _ = writeln!(text, "MLIR: {}", reader(worker::mlir_command(), mlir::PROTOCOL));
     text
 }
 
-#[cfg(feature = "ir")]
-fn ir() -> String {
-    format!("read by LLVM {}", ptxcheck_passes::frontend::llvm::LLVM_VERSION)
-}
-
-#[cfg(not(feature = "ir"))]
-fn ir() -> String {
-    "not read by this build".to_owned()
-}
-
-/// The program that reads MLIR.
-fn mlir() -> String {
-    worker::mlir_command().map_or_else(
-        || "not read: `ptxcheck-mlir` is not there".to_owned(),
-        |command| format!("read by `{}`", escape::line(&command.program.to_string_lossy())),
-    )
+/// What the program of this command reads with, which is started for that.
+fn reader(command: Option<WorkerCommand>, protocol: Protocol) -> String {
+    let Some(command) = command else {
+        return format!("not read: `{}` is not there", protocol.program);
+    };
+    let program = escape::line(&command.program.to_string_lossy()).into_owned();
+    match start(&command, protocol) {
+        Ok(library) => format!("read by {library}, by `{program}`"),
+        Err(error) => format!(
+            "not read: `{program}` does not start ({})",
+            escape::line(&error.to_string())
+        ),
+    }
 }
 
 #[cfg(test)]

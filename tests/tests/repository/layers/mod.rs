@@ -63,12 +63,14 @@ const LAYERS: &[Layer] = &[
     layer(
         PASSES,
         &[
-            ANALYSIS, COMMON, IMAGES, IR, LLVM, MACHINE, MLIR, PACKAGES, PARSER, PTX, WORKER,
+            ANALYSIS, COMMON, IMAGES, IR, MACHINE, MLIR, PACKAGES, PARSER, PTX, WORKER,
         ],
     ),
     layer(REPORT, &[PASSES]),
     layer("ptxcheck", &[PASSES, REPORT]),
-    layer("ptxcheck-fuzz", &[PARSER, PASSES]),
+    // The only program with LLVM that users start, through `ptxcheck`.
+    layer("ptxcheck-llvm", &[LLVM, PASSES]),
+    layer("ptxcheck-fuzz", &[LLVM, PARSER, PASSES]),
     layer("ptxcheck-llvm-plugin", &[]),
     layer("ptxcheck-tests", &[]),
 ];

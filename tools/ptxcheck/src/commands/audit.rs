@@ -110,7 +110,7 @@ impl Audited {
             images_only: true,
             path_maps: args.path_map.clone(),
             is_strict: args.strict_config,
-            worker: super::worker::command(),
+            ir_reader: super::worker::ir_reader(),
             mlir_worker: super::worker::mlir_command(),
             progress: Some(Arc::clone(&progress)),
             left_out,

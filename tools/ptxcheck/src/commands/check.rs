@@ -18,7 +18,7 @@ use crate::args::CheckArgs;
 use crate::baseline::{Prepared, Settled};
 use crate::compile::{Database, Recompiler};
 use crate::exit::Exit;
-use crate::inputs::{Collected, UnreadMlir};
+use crate::inputs::{Collected, Unread};
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
 use crate::verdict::Verdict;
@@ -69,7 +69,7 @@ pub(super) struct Checked {
     pub(super) outcome: Outcome,
     pub(super) recompiler: Option<Arc<Recompiler>>,
     /// MLIR that nothing here reads.
-    pub(super) unread: UnreadMlir,
+    pub(super) unread: Unread,
     /// Lines about the baseline, and its exit code.
     pub(super) baseline: Settled,
     elapsed: Duration,
@@ -101,7 +101,7 @@ impl Checked {
         } = inputs::collect(&paths, &settings);
         inputs.extend(more);
         let settings = Settings {
-            worker: super::worker::command(),
+            ir_reader: super::worker::ir_reader(),
             mlir_worker: super::worker::mlir_command(),
             progress: Some(Arc::clone(&progress)),
             left_out,

@@ -76,7 +76,7 @@ impl Compared {
             images_only: true,
             digest_kernels: true,
             policy: ptxcheck_passes::policy::Policy::default(),
-            worker: super::worker::command(),
+            ir_reader: super::worker::ir_reader(),
             mlir_worker: super::worker::mlir_command(),
             ..settings
         };

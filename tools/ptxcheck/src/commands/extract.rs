@@ -15,10 +15,8 @@ use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::packages::{Additional, Package, PackageMember};
 use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::scope::Root;
-#[cfg(feature = "ir")]
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shown;
-#[cfg(feature = "ir")]
 use ptxcheck_passes::worker::mlir;
 use ptxcheck_report::escape;
 
@@ -215,10 +213,6 @@ fn extract_file(
 /// The images that are written, one after the other.
 struct Extraction<'a> {
     kind: Option<ExtractKind>,
-    #[cfg_attr(
-        not(feature = "ir"),
-        expect(dead_code, reason = "only what is printed takes long")
-    )]
     deadline: &'a Deadline,
     folder: Folder<'a>,
     /// Of the next image.
@@ -274,7 +268,6 @@ impl Extraction<'_> {
     }
 
     /// The text of MLIR, which is printed if it is bytecode.
-    #[cfg(feature = "ir")]
     fn mlir<'f>(&self, bytes: &'f [u8]) -> Result<Cow<'f, [u8]>, String> {
         let settings = Settings {
             mlir_worker: super::worker::mlir_command(),
@@ -287,12 +280,6 @@ impl Extraction<'_> {
                 error.message
             }
         })
-    }
-
-    /// Without a worker, MLIR is as it is.
-    #[cfg(not(feature = "ir"))]
-    fn mlir<'f>(&self, bytes: &'f [u8]) -> Result<Cow<'f, [u8]>, String> {
-        Ok(Cow::Borrowed(bytes))
     }
 
     fn unpacked<'f>(&mut self, found: &PackedImage<'f>) -> Result<Unpacked<'f>, String> {

@@ -45,7 +45,7 @@ fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
             level(Selector::Conditional, Level::Warning, Change::Raise),
         ],
         policy: Policy::default(),
-        worker: super::worker::command(),
+        ir_reader: super::worker::ir_reader(),
         mlir_worker: super::worker::mlir_command(),
         ..settings
     };

@@ -1,63 +1,47 @@
-//! The process that reads LLVM IR: this program, started by itself with one word. What it needs of the settings comes
-//! with each module. Without the feature `llvm` there is none.
+//! The programs that read LLVM IR and MLIR: a variable names each, or it lies beside this program. What they need of the settings
+//! comes with each input.
 
-use std::ffi::OsString;
+use std::path::PathBuf;
 
-use ptxcheck_passes::settings::WorkerCommand;
+use ptxcheck_passes::candidates::Readable;
+use ptxcheck_passes::settings::{IrReader, WorkerCommand};
+use ptxcheck_passes::worker;
 
-use crate::exit::Exit;
+/// What names the program that reads LLVM IR.
+const LLVM_VARIABLE: &str = "PTXCHECK_LLVM";
 
-/// The word. No file is meant by it: a user gives files named so as `./--ptxcheck-worker`.
-const WORD: &str = "--ptxcheck-worker";
+/// What names the program that reads MLIR.
+const MLIR_VARIABLE: &str = "PTXCHECK_MLIR";
 
-/// The command that starts this program as a worker; `None` if its path is not known.
-pub fn command() -> Option<WorkerCommand> {
-    if cfg!(not(feature = "ir")) {
-        return None;
-    }
-    Some(WorkerCommand {
-        program: std::env::current_exe().ok()?,
-        args: vec![WORD.into()],
-    })
+/// The program that reads LLVM IR.
+pub fn ir_reader() -> IrReader {
+    command(LLVM_VARIABLE, worker::PROTOCOL.program).map_or(IrReader::Missing, IrReader::Process)
 }
 
-/// The command that starts the program that reads MLIR: PTXCHECK_MLIR names it, or it lies beside this program. `None` where
-/// there is none, or LLVM 22 is not there to read what it writes.
+/// The command that starts the program that reads MLIR; `None` where there is none.
 pub fn mlir_command() -> Option<WorkerCommand> {
-    if cfg!(not(feature = "llvm")) {
-        return None;
+    command(MLIR_VARIABLE, worker::mlir::PROTOCOL.program)
+}
+
+/// The languages that programs are there for. MLIR goes through LLVM IR.
+pub fn readable() -> Readable {
+    let ir = !matches!(ir_reader(), IrReader::Missing);
+    Readable {
+        ir,
+        mlir: ir && mlir_command().is_some(),
     }
+}
+
+fn command(variable: &str, name: &str) -> Option<WorkerCommand> {
     let beside = || {
         let folder = std::env::current_exe().ok()?.parent()?.to_owned();
-        let program = folder.join(format!("{MLIR_PROGRAM}{}", std::env::consts::EXE_SUFFIX));
+        let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         program.is_file().then_some(program)
     };
-    let named = std::env::var_os(MLIR_VARIABLE).filter(|path| !path.is_empty());
-    let program = named.map(std::path::PathBuf::from).or_else(beside)?;
+    let named = std::env::var_os(variable).filter(|path| !path.is_empty());
+    let program = named.map(PathBuf::from).or_else(beside)?;
     Some(WorkerCommand {
         program,
         args: Vec::new(),
     })
-}
-
-const MLIR_PROGRAM: &str = "ptxcheck-mlir";
-const MLIR_VARIABLE: &str = "PTXCHECK_MLIR";
-
-/// Is the worker, if these are its arguments.
-#[cfg(feature = "ir")]
-pub fn run(args: &[OsString]) -> Option<Exit> {
-    if args.get(1).is_none_or(|arg| arg != WORD) {
-        return None;
-    }
-    let registry = ptxcheck_passes::Registry::default();
-    Some(match ptxcheck_passes::worker::serve(&registry) {
-        Ok(()) => Exit::Clean,
-        Err(_) => Exit::Undone,
-    })
-}
-
-/// Nothing starts a worker.
-#[cfg(not(feature = "ir"))]
-pub const fn run(_: &[OsString]) -> Option<Exit> {
-    None
 }

@@ -1,6 +1,6 @@
 //! The time that LLVM IR takes, and LLVM's own reading as a part of it.
 //!
-//! `cargo bench -p ptxcheck-passes --bench ir -- FILE…` prints a line for each file, in milliseconds of this thread's
+//! `cargo bench -p ptxcheck-llvm --bench ir -- FILE…` prints a line for each file, in milliseconds of this thread's
 //! processor time:
 //!
 //! * `parse`, what LLVM takes to read it; `free`, what LLVM takes to give the module and its context back;
@@ -15,11 +15,11 @@
 
 use std::time::{Duration, Instant};
 
+use ptxcheck_frontend_llvm as llvm;
 use ptxcheck_passes::deadline::Deadline;
-use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::ir;
-use ptxcheck_passes::settings::Settings;
-use ptxcheck_passes::worker;
+use ptxcheck_passes::settings::{IrReader, Settings};
+use ptxcheck_passes::worker::{self, Start};
 use rustix::time::{ClockId, clock_gettime};
 
 const MIN_ROUNDS: usize = 15;
@@ -57,7 +57,10 @@ impl Round {
 }
 
 fn measure(path: &str, bytes: &[u8]) {
-    let settings = Settings::default();
+    let settings = Settings {
+        ir_reader: IrReader::Here(llvm::read_device_code),
+        ..Settings::default()
+    };
     let begin = Instant::now();
     let mut rounds = Vec::new();
     while rounds.len() < MIN_ROUNDS || begin.elapsed() < MIN_TIME {
@@ -73,7 +76,8 @@ fn measure(path: &str, bytes: &[u8]) {
         median(|one| one.lower / one.parse),
         median(|one| one.analyse / one.parse),
     );
-    let check = || drop(worker::check(bytes, &settings, Deadline::NEVER));
+    let start = Start::default();
+    let check = || drop(worker::check(bytes, &settings, &start, Deadline::NEVER));
     println!(
         "{parse:>9.2} {:>8.2} {lower:>8.2} {analyse:>8.2} {:>4.0}+{:>4.0} % {:>4.0}-{:>4.0} % {:>7.2} {:>12.2}  {path}",
         median(|one| one.free),
