@@ -10,7 +10,6 @@
 
 use std::sync::{Arc, PoisonError};
 
-use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value, WARP};
 
 use crate::certain_paths::CertainPaths;
@@ -108,29 +107,20 @@ impl Kernel<'_, '_> {
 
     /// The constant of the comparison for order that a predicate is, or is the opposite of.
     fn compared(&self, predicate: Value) -> Option<u32> {
-        let mut constant = None;
-        self.analyses.definitions().trace(self.body, predicate, |at| {
-            let instruction = self.body.instruction(at);
-            match (instruction.op, self.body.uses(instruction)) {
-                (Op::Compare(condition, _, Logic::None), &[one, other, ..])
-                    if !matches!(condition, Condition::Equal | Condition::NotEqual) =>
-                {
-                    constant = match (one, other) {
-                        (Value::Register(_) | Value::Special(_), Value::Integer(value))
-                        | (Value::Integer(value), Value::Register(_) | Value::Special(_)) => {
-                            u32::try_from(value).ok()
-                        }
-                        _ => None,
-                    };
-                    None
-                }
-                _ => match self.analyses.form(at) {
-                    Form::Opposite(from) => Some(from),
-                    form => form.moved_number(),
-                },
+        let (test, _) = self.analyses.tested(predicate)?;
+        let instruction = self.body.instruction(test);
+        let Op::Compare(condition, _, Logic::None) = instruction.op else {
+            return None;
+        };
+        let constant = match *self.body.uses(instruction) {
+            [Value::Register(_) | Value::Special(_), Value::Integer(value), ..]
+            | [Value::Integer(value), Value::Register(_) | Value::Special(_), ..] => {
+                u32::try_from(value).ok()?
             }
-        });
-        constant.filter(|constant| *constant < MAX_BLOCK_THREADS)
+            _ => return None,
+        };
+        let is_order = !matches!(condition, Condition::Equal | Condition::NotEqual);
+        (is_order && constant < MAX_BLOCK_THREADS).then_some(constant)
     }
 
     /// True if thread 0 reaches a test, and no loop that lies after it may go on from the number of the thread.

@@ -237,6 +237,19 @@ impl<'a> Analyses<'a> {
         self.definitions().trace(body, value, |at| step(self.form(at)))
     }
 
+    /// The instruction whose result a predicate is, moved or not, and true if it is the opposite of that result.
+    pub(crate) fn tested(&self, predicate: Value) -> Option<(InstructionId, bool)> {
+        let mut is_opposite = false;
+        let end = self.trace(predicate, |form| match form {
+            Form::Opposite(from) => {
+                is_opposite = !is_opposite;
+                Some(from)
+            }
+            form => form.moved_number(),
+        });
+        Some((self.writer(end)?, is_opposite))
+    }
+
     /// The variable that a value is the address of, and the distance from its begin in bytes.
     #[must_use]
     pub fn variable(&self, value: Value) -> Option<(SymbolId, i64)> {

@@ -3,8 +3,8 @@
 //!
 //! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out
 //! a kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are fixed for a
-//! solution, of which `queries` asks; `kernel` analyses the launches of one kernel and `launch` knows their
-//! warps; `live` finds the cells that are read again; `value`, with the bits of `known` and the `meaning` of values, and `transfer`
+//! solution, of which `queries` asks; `explore` are the launches of a kernel and the rounds of its loops, `kernel` analyses them and `launch` knows their
+//! warps; `live` finds the cells that are read again; `value`, with the `meaning` of values, and `transfer`
 //! are the lattice and its transfer functions, `objects` are what functions access in the frames of their callers, `rounding` one of two operations together, and `lasting` says which memory nobody writes; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
 //! definite finding. `counted` finds loops that lanes leave after a number of rounds of their own, `peeled` puts their rounds
@@ -14,11 +14,11 @@ mod collective_call;
 mod copies;
 mod counted;
 mod exchange;
+mod explore;
 mod finding;
 mod flow;
 mod graph;
 mod kernel;
-mod known;
 mod lasting;
 mod launch;
 mod layout;

@@ -53,7 +53,6 @@ pub mod held_params;
 pub mod lanes;
 pub mod launches;
 mod limits;
-mod low_bits;
 pub mod misaligned;
 mod module;
 pub mod operand_origin;

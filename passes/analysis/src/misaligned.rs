@@ -14,9 +14,9 @@ use rustc_hash::FxHashSet;
 
 use crate::function::Analyses;
 use crate::limits::{MAX_ALIGNMENT_BLOCKS, MAX_ALIGNMENT_STEPS};
-use crate::low_bits::LowBits;
 use crate::reached;
 use crate::shared::Shared;
+use crate::value::KnownBits;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
@@ -126,7 +126,7 @@ struct Search<'a, 'm> {
     id: FunctionId,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
-    low_bits: LowBits<'a, 'm>,
+    known_bits: KnownBits<'a, 'm>,
     /// For each block: true if some way leads there that no branch decides against; once it is asked for.
     is_reached: Option<Vec<bool>>,
 }
@@ -139,7 +139,7 @@ impl<'a, 'm> Search<'a, 'm> {
             id,
             body,
             analyses,
-            low_bits: LowBits::of_function(module.module, function, body, analyses),
+            known_bits: KnownBits::of_function(module.module, function, body, analyses),
             is_reached: None,
         }
     }
@@ -155,7 +155,7 @@ impl<'a, 'm> Search<'a, 'm> {
             return None;
         }
         let address = Value::Register(address);
-        if u32::from(self.low_bits.low(address).known) < access.unit().trailing_zeros() {
+        if u32::from(self.known_bits.bits(address).run()) < access.unit().trailing_zeros() {
             return None;
         }
         self.judge_unit(at, access.unit(), (address, past))
@@ -168,13 +168,13 @@ impl<'a, 'm> Search<'a, 'm> {
         unit: u32,
         (address, past): (Value, i64),
     ) -> Option<Misaligned> {
-        let low = self.low_bits.low(address);
+        let bits = self.known_bits.bits(address);
         // A constant is an address that the program means, or none.
-        if low.known >= u64::BITS as u8 {
+        if bits.value().is_some() {
             return None;
         }
-        let of = unit.min(1 << low.known.min(16));
-        let past = low.bits.wrapping_add(past as u64) & u64::from(of - 1);
+        let of = unit.min(1 << bits.run().min(16));
+        let past = bits.ones.wrapping_add(past as u64) & u64::from(of - 1);
         if past == 0 || !self.may_be_executed(at) {
             return None;
         }
@@ -205,8 +205,8 @@ impl<'a, 'm> Search<'a, 'm> {
         let Some(guard) = self.body.instruction(at).guard else {
             return Some(true);
         };
-        let low = self.low_bits.low(Value::Register(guard.register));
-        low.truth().map(|holds| holds != guard.negated)
+        let bits = self.known_bits.bits(Value::Register(guard.register));
+        bits.truth().map(|holds| holds != guard.negated)
     }
 
     fn reached(&mut self) -> Vec<bool> {

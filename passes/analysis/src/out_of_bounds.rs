@@ -33,7 +33,8 @@ use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
-use crate::threads::{Start, Threads};
+use crate::threads::Threads;
+use crate::value::Atom;
 
 /// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
@@ -221,10 +222,11 @@ impl<'a, 'm> Kernel<'a, 'm> {
     ) -> Option<Outside> {
         let threads = self.threads(warp);
         let mut found: Option<Outside> = None;
-        let (start, by_lane) = threads.addresses(address)?;
-        let (object, symbol, param) = match start {
-            Start::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
-            Start::Param(number) => (Object::Param(self.function, number), None, Some(number)),
+        let (begin, by_lane) = threads.addresses(address)?;
+        let (object, symbol, param) = match begin {
+            Atom::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
+            Atom::ParamAddress(number) => (Object::Param(self.function, number), None, Some(number)),
+            _ => return None,
         };
         for lane in 0..(self.row - warp * WARP).min(WARP) {
             let Some(by) = by_lane.at(lane as usize) else {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::definitions::Definitions;
 use crate::function::Analyses;
 use crate::value::{Atom, Elected, Evaluator, Linear, Numbers, Source, Sum, Unknowns};
-use ptxcheck_ir::{Body, SymbolId, Value};
+use ptxcheck_ir::{Body, Value};
 
 /// Lanes of a warp.
 const WARP: usize = ptxcheck_ir::WARP as usize;
@@ -15,15 +15,6 @@ pub(crate) struct Threads<'a, 'm> {
     /// The number of the warp in its block.
     pub(crate) warp: u32,
     values: RefCell<Evaluator<'a, 'm, Linear<'a>>>,
-}
-
-/// The object that an address counts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
-    /// A variable.
-    Symbol(SymbolId),
-    /// The parameter with this number.
-    Param(u16),
 }
 
 impl<'a, 'm> Threads<'a, 'm> {
@@ -93,15 +84,10 @@ impl<'a, 'm> Threads<'a, 'm> {
         }
     }
 
-    /// The object that an address counts from, and its distance from there in bytes by lane, as far as it is known.
-    pub(crate) fn addresses(&self, value: Value) -> Option<(Start, Numbers)> {
+    /// The atom that an address counts from, and its distance from there in bytes by lane, as far as it is known.
+    pub(crate) fn addresses(&self, value: Value) -> Option<(Atom, Numbers)> {
         let Sum { parts, by } = self.sum(value)?;
-        let start = match self.values.borrow().domain().single(parts)? {
-            Atom::Symbol(symbol) => Start::Symbol(symbol),
-            Atom::ParamAddress(number) => Start::Param(number),
-            _ => return None,
-        };
-        Some((start, by))
+        Some((self.values.borrow().domain().single(parts)?, by))
     }
 }
 
@@ -109,10 +95,10 @@ impl<'a, 'm> Threads<'a, 'm> {
 mod tests {
     use ptxcheck_ir::{Register, Value};
 
-    use super::{Start, Threads, WARP};
+    use super::{Threads, WARP};
     use crate::definitions::Definitions;
     use crate::testing::with_ptx;
-    use crate::value::Numbers;
+    use crate::value::{Atom, Numbers};
 
     const TEXT: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) {\n\
         .reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n.reg .pred %p<3>;\n.shared .align 4 .b8 s[64];\n.local .align 4 .b8 l[64];\n\
@@ -124,7 +110,7 @@ mod tests {
         sub.s32 %r17, %r6, %r5;\nret;\n}\n";
 
     /// The values and addresses that the registers of the text have in a warp, by the register's place in the text.
-    fn in_warp(warp: u32, ask: impl Fn(&dyn Fn(usize) -> (Option<Numbers>, Option<(Start, Numbers)>))) {
+    fn in_warp(warp: u32, ask: impl Fn(&dyn Fn(usize) -> (Option<Numbers>, Option<(Atom, Numbers)>))) {
         with_ptx(TEXT, |module| {
             let body = module.module.functions[0].body.as_ref().unwrap();
             let definitions = Definitions::new(body);
@@ -176,7 +162,7 @@ mod tests {
             // A parameter is no number, and a number no address.
             assert_eq!([13, 12, 19].map(offset), [None, None, None]);
             assert!(
-                matches!(at(5).1, Some((Start::Symbol(one), _)) if matches!(at(18).1, Some((Start::Symbol(other), _)) if one == other))
+                matches!(at(5).1, Some((Atom::Symbol(one), _)) if matches!(at(18).1, Some((Atom::Symbol(other), _)) if one == other))
             );
         });
     }

@@ -3,17 +3,20 @@
 //! ```text
 //! Evaluator<D>   follows a register to its only definition, through slots of the stack, loads of parameters and results of calls, and
 //!                asks the domain D for the result of each operation; it evaluates each register once
+//! KnownBits      the bits of a number that are certainly 0, and certainly 1
 //! Linear         Σ factor · atom + a number in each lane of a warp
 //! ```
 //!
 //! An analysis that needs the value of an operand chooses a domain and uses its answer; it has no walker of its own.
 
 mod evaluator;
+mod known_bits;
 mod linear;
 mod numbers;
 mod parts;
 
 pub(crate) use evaluator::{Domain, Evaluator, Result, Source};
+pub(crate) use known_bits::{Bits, KnownBits, keeps_bits, result as known_bits};
 pub(crate) use linear::{Elected, Linear, Sum, Unknowns};
 pub(crate) use numbers::Numbers;
 pub(crate) use parts::{Atom, Parts, Terms, plus};

@@ -145,7 +145,7 @@ impl Stub {
 /// True for what compilers move before a trap: it only writes registers.
 const fn is_preparation(op: Op) -> bool {
     match op {
-        Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => true,
+        op if op.keeps_bits() => true,
         Op::Access(access) => matches!(access.kind, AccessKind::Load) && matches!(access.space, Space::Param),
         _ => false,
     }

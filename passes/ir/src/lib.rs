@@ -78,7 +78,7 @@ pub use settle::{never_holds, settle};
 pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};
 
 pub use op::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Rare,
+    Access, AccessKind, Barrier, BinaryOp, Class, Collective, Condition, Logic, Match, MemberMask, Op, Rare,
     Semantics, Shuffle, Space, Special, UnaryOp, Vote, WARP,
 };
 pub use verify::{Unsound, verify};

@@ -120,6 +120,35 @@ impl BinaryOp {
         Self::OnesWrapped,
     ];
 
+    /// What it does to its operands, by which domains of numbers know what holds of its result.
+    #[must_use]
+    pub const fn class(self) -> Class {
+        match self {
+            Self::Add => Class::Sum,
+            Self::Sub => Class::Difference,
+            Self::MulLow => Class::Product,
+            Self::MulWideSigned => Class::WideProduct { signed: true },
+            Self::MulWideUnsigned => Class::WideProduct { signed: false },
+            Self::MulHighSigned => Class::HighProduct { signed: true },
+            Self::MulHighUnsigned => Class::HighProduct { signed: false },
+            Self::DivSigned => Class::Quotient { signed: true },
+            Self::DivUnsigned => Class::Quotient { signed: false },
+            Self::RemSigned => Class::Remainder { signed: true },
+            Self::RemUnsigned => Class::Remainder { signed: false },
+            Self::MinSigned => Class::Least { signed: true },
+            Self::MinUnsigned => Class::Least { signed: false },
+            Self::MaxSigned => Class::Greatest { signed: true },
+            Self::MaxUnsigned => Class::Greatest { signed: false },
+            Self::And => Class::And,
+            Self::Or => Class::Or,
+            Self::Xor => Class::Xor,
+            Self::Shl => Class::ShiftedLeft,
+            Self::ShrSigned => Class::ShiftedRight { signed: true },
+            Self::ShrUnsigned => Class::ShiftedRight { signed: false },
+            Self::OnesClamped | Self::OnesWrapped => Class::Other,
+        }
+    }
+
     /// The operation on predicates that it is, if it is one.
     #[must_use]
     pub const fn logic(self) -> Option<Logic> {
@@ -130,6 +159,48 @@ impl BinaryOp {
             _ => None,
         }
     }
+}
+
+/// Classes of two-operand integer operations. A domain of numbers has a row for each of them, so that an operation that is added is known
+/// to all domains by its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Class {
+    Sum,
+    Difference,
+    /// The low half of the product.
+    Product,
+    /// The whole product of operands of half the width.
+    WideProduct {
+        signed: bool,
+    },
+    /// The high half of the product.
+    HighProduct {
+        signed: bool,
+    },
+    Quotient {
+        signed: bool,
+    },
+    Remainder {
+        signed: bool,
+    },
+    Least {
+        signed: bool,
+    },
+    Greatest {
+        signed: bool,
+    },
+    And,
+    Or,
+    Xor,
+    /// Amounts of the width or more give 0.
+    ShiftedLeft,
+    /// Amounts of the width or more give copies of the sign, or 0.
+    ShiftedRight {
+        signed: bool,
+    },
+    /// Known where both operands are.
+    Other,
 }
 
 /// One-operand integer operations.

@@ -46,6 +46,15 @@ impl Op {
         }
     }
 
+    /// True for a move that leaves all bits as they are: of an address, it changes the space at most.
+    #[must_use]
+    pub const fn keeps_bits(self) -> bool {
+        matches!(
+            self.change(),
+            Some(Change::Nothing | Change::ToGeneric(_) | Change::FromGeneric(_))
+        )
+    }
+
     /// True for a move that leaves a number the same, unless a width has no room for it.
     #[must_use]
     pub const fn is_move(self) -> bool {

@@ -55,6 +55,36 @@ pub(super) struct Exits<'a, 'm> {
     follows_sets: bool,
 }
 
+/// The blocks of the loops of one function.
+struct LoopBlocks {
+    /// By block: lanes meet in it.
+    holds: Vec<bool>,
+    /// By block: the number of the last loop that it is in.
+    last_loop: Vec<u32>,
+    loops: u32,
+    /// The blocks of that loop, its header first.
+    inside: Vec<BlockId>,
+}
+
+impl LoopBlocks {
+    /// Begins another loop.
+    fn begin(&mut self, header: BlockId) {
+        self.loops += 1;
+        self.inside.clear();
+        self.add(header);
+    }
+
+    fn add(&mut self, block: BlockId) {
+        if std::mem::replace(&mut self.last_loop[block.index()], self.loops) != self.loops {
+            self.inside.push(block);
+        }
+    }
+
+    fn is_in(&self, block: BlockId) -> bool {
+        self.last_loop[block.index()] == self.loops
+    }
+}
+
 /// The values that a branch depends on, if they are constants and thread numbers alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
@@ -107,54 +137,67 @@ impl<'a, 'm> Exits<'a, 'm> {
     }
 
     fn has_counted_loop(&self, meets: &[bool]) -> bool {
-        let analyses = self.module.function(self.function);
-        let cfg = analyses.cfg();
+        let cfg = self.module.function(self.function).cfg();
+        let mut found: Option<LoopBlocks> = None;
         for &block in cfg.reverse_postorder() {
             for &header in self.body.successors(block) {
-                if cfg.rank(header) <= cfg.rank(block) && self.is_counted(header, block, meets) {
-                    return true;
+                if cfg.rank(header) <= cfg.rank(block) {
+                    let blocks = found.get_or_insert_with(|| self.loop_blocks(meets));
+                    if self.is_counted(header, block, blocks) {
+                        return true;
+                    }
                 }
             }
         }
         false
     }
 
+    fn loop_blocks(&self, meets: &[bool]) -> LoopBlocks {
+        let blocks = (0..self.body.blocks.len()).map(BlockId::new);
+        let holds = |block: BlockId| {
+            let mut instructions = self.body.block(block);
+            instructions.any(|(_, instruction)| self.meets(instruction, meets))
+        };
+        LoopBlocks {
+            holds: blocks.map(holds).collect(),
+            last_loop: vec![0; self.body.blocks.len()],
+            loops: 0,
+            inside: Vec::new(),
+        }
+    }
+
     /// True if the loop that one edge closes is counted by lane.
-    fn is_counted(&self, header: BlockId, latch: BlockId, meets: &[bool]) -> bool {
-        let analyses = self.module.function(self.function);
-        let (cfg, body) = (analyses.cfg(), self.body);
-        let mut inside = FxHashSet::from_iter([header, latch]);
-        let mut work = vec![latch];
-        while let Some(block) = work.pop() {
-            if block != header {
-                for &before in cfg.predecessors(block) {
-                    match cfg.rank(before) {
-                        None => {}
-                        // The header does not dominate it.
-                        rank if rank < cfg.rank(header) => return false,
-                        _ if inside.insert(before) => work.push(before),
-                        _ => {}
-                    }
+    fn is_counted(&self, header: BlockId, latch: BlockId, blocks: &mut LoopBlocks) -> bool {
+        let (cfg, body) = (self.module.function(self.function).cfg(), self.body);
+        blocks.begin(header);
+        blocks.add(latch);
+        let mut next = 1;
+        while let Some(&block) = blocks.inside.get(next) {
+            next += 1;
+            for &before in cfg.predecessors(block) {
+                match cfg.rank(before) {
+                    None => {}
+                    // The header does not dominate it.
+                    rank if rank < cfg.rank(header) => return false,
+                    _ => blocks.add(before),
                 }
             }
         }
-        let holds = |block: &BlockId| {
-            let mut instructions = body.block(*block);
-            instructions.any(|(_, instruction)| self.meets(instruction, meets))
-        };
-        let leaves = |block: &BlockId| {
+        if !blocks.inside.iter().any(|block| blocks.holds[block.index()]) {
+            return false;
+        }
+        let leaves = |block: BlockId| {
             let is_end = body
-                .terminator(*block)
+                .terminator(block)
                 .is_some_and(|last| matches!(last.op, Op::Return | Op::Exit));
-            is_end || body.successors(*block).iter().any(|next| !inside.contains(next))
+            is_end || body.successors(block).iter().any(|&next| !blocks.is_in(next))
         };
-        let mut exits = inside.iter().copied().filter(leaves);
-        inside.iter().any(holds)
-            && exits.any(|exit| {
-                let guard = body.terminator(exit).and_then(|last| last.guard);
-                let is_passed = || self.dominators().dominates(exit, latch);
-                guard.is_some_and(|guard| self.is_guard_counted(guard, is_passed))
-            })
+        let mut exits = blocks.inside.iter().copied().filter(|&block| leaves(block));
+        exits.any(|exit| {
+            let guard = body.terminator(exit).and_then(|last| last.guard);
+            let is_passed = || self.dominators().dominates(exit, latch);
+            guard.is_some_and(|guard| self.is_guard_counted(guard, is_passed))
+        })
     }
 
     fn meets(&self, instruction: &Instruction, meets: &[bool]) -> bool {

@@ -20,15 +20,14 @@ mod screen;
 mod segments;
 mod touches;
 
-use std::collections::BTreeMap;
-
 use self::clashes::Clash;
 pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
-use self::kernels::{Launches, by_object, launches, placed, search};
+use self::kernels::{PairKey, by_object, placed, reached, search};
 use self::pairs::{Definite, definite};
 pub(crate) use self::possible::find as find_possible;
 use self::screen::LoopScreen;
 use self::touches::{ByLane, Touches};
+use super::explore::{self, InEach, InLaunch, Launches, Meet};
 use super::flow::Flow;
 use super::graph::NodeKind;
 use super::launch::{INDEPENDENT_LANES, Launch};
@@ -36,7 +35,7 @@ use super::layout::LaneLayout;
 use super::scenario::Fixed;
 use super::site::Site;
 use super::slice::Slices;
-use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES};
+use crate::limits::{FEW_ROUNDS, MAX_ROUND_NODES};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
 
@@ -53,20 +52,14 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
 /// The pairs of a kernel; `None` if it is too much work.
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<Exchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
-    let Launches { each, shown: launch } = launches(&layout)?;
-    let mut pairs = in_layout(&layout, &each)?;
+    let launches = Launches::new(&layout)?;
+    let launch = launches.shown;
+    let mut pairs = in_layout(&layout, &launches)?;
     let loops = loops_of_accesses(&layout);
-    if !loops.is_empty() {
-        let slices = layout.slices_in_states(slices);
-        let in_states = layout.in_states(&slices);
-        for of in loops.into_iter().take(MAX_COUNTED_LOOPS) {
-            let peeled = in_states
-                .as_ref()
-                .map(|kernel| layout.peeled(kernel, of, FEW_ROUNDS));
-            let found = peeled.and_then(|peeled| in_layout(&peeled, &each));
-            pairs.extend(found.unwrap_or_default());
-        }
-    }
+    explore::each_loop(&layout, slices, &loops, |layout, in_states, of| {
+        let apart = layout.peeled(in_states, of, FEW_ROUNDS);
+        pairs.extend(in_layout(&apart, &launches).unwrap_or_default());
+    });
     let pairs = pairs
         .into_iter()
         .map(|found| (found.object, (found.space, found.pair())));
@@ -124,33 +117,20 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
         .collect()
 }
 
-/// The pairs of a layout: those that are definite with each launch, in the order of the code; `None` if it is too much work.
-fn in_layout(layout: &LaneLayout<'_>, each: &[Launch]) -> Option<Vec<Known>> {
+/// The pairs of a layout: those that are definite in each launch in which lanes come to them, in the order of the code. None if the first
+/// launch has none; `None` if it is too much work.
+fn in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<Known>> {
     let kernel = Kernel { layout };
-    let mut common: Option<BTreeMap<Key, Known>> = None;
-    for &launch in each {
-        let found = kernel.launched(launch)?;
-        let known = match common.take() {
-            None => found.pairs,
-            Some(mut known) => {
-                known.retain(|key, known| {
-                    found.reached.binary_search(&key.2).is_err()
-                        || found.pairs.get(key).is_some_and(|same| known.is_also(same))
-                });
-                known
-            }
-        };
-        if known.is_empty() {
-            return Some(Vec::new());
+    let mut common = InEach::new();
+    for &launch in &launches.each {
+        common.add(kernel.launched(launch)?);
+        // The first one rules most out: what it has none of, hardly any other has.
+        if common.found.is_empty() {
+            break;
         }
-        common = Some(known);
     }
-    Some(common.into_iter().flat_map(BTreeMap::into_values).collect())
+    Some(common.found.into_values().collect())
 }
-
-/// The accesses of a pair, by the places of their nodes in the order of the graph and their instructions, the node of the place
-/// that is reported last: `(later, earlier, node)`.
-type Key = ([(u32, u32); 2], bool, u32);
 
 /// A definite pair of one launch, or of several.
 struct Known {
@@ -165,16 +145,17 @@ struct Known {
     is_across_warps: bool,
 }
 
-impl Known {
-    /// Leaves the lanes that are a pair in another launch, too; false if none is.
-    fn is_also(&mut self, same: &Self) -> bool {
-        self.is_across_warps &= same.is_across_warps;
-        for (lanes, too) in self.lanes.iter_mut().zip(same.lanes) {
+impl Meet for Known {
+    fn meet(&mut self, other: &Self) -> bool {
+        self.is_across_warps &= other.is_across_warps;
+        for (lanes, too) in self.lanes.iter_mut().zip(other.lanes) {
             *lanes &= too;
         }
         self.lanes.iter().any(|lanes| *lanes != 0)
     }
+}
 
+impl Known {
     fn pair(self) -> Pair {
         let writers = || (0..).zip(self.lanes).filter(|(_, lanes)| *lanes != 0);
         let example = writers().next();
@@ -192,20 +173,13 @@ impl Known {
     }
 }
 
-/// The definite pairs of one launch.
-struct Found {
-    pairs: BTreeMap<Key, Known>,
-    /// The nodes that lanes of warp 0 may come to.
-    reached: Vec<u32>,
-}
-
 struct Kernel<'k> {
     layout: &'k LaneLayout<'k>,
 }
 
 impl Kernel<'_> {
     /// The pairs that are definite in warp 0 with one launch; `None` if it is too much work.
-    fn launched(&self, launch: Launch) -> Option<Found> {
+    fn launched(&self, launch: Launch) -> Option<InLaunch<PairKey, Known>> {
         let launch = Launch {
             warp: Some(0),
             ..launch
@@ -214,19 +188,18 @@ impl Kernel<'_> {
         let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
         let found = definite(&mut flow, launch.lanes());
         let pairs = found.clashes.iter().map(|clash| self.pair(&found.touches, clash));
-        let mut pairs: Vec<(Key, Known)> = pairs.collect();
-        let nodes = 0..flow.may.len() as u32;
-        let reached = nodes.filter(|&node| flow.may[node as usize] != 0).collect();
+        let mut pairs: Vec<(PairKey, Known)> = pairs.collect();
+        let reached = reached(&flow);
         self.layout.keep(flow.pool);
         if launch.warps() > 1 && !found.clashes.is_empty() {
             self.look_across_warps(launch, &found, &mut pairs);
         }
-        let pairs = pairs.into_iter().collect();
-        Some(Found { pairs, reached })
+        let found = pairs.into_iter().collect();
+        Some(InLaunch { found, reached })
     }
 
     /// Marks the pairs, one for each clash, whose bytes threads of warp 1 access with the same instructions.
-    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut [(Key, Known)]) {
+    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut [(PairKey, Known)]) {
         let second = Launch {
             warp: Some(1),
             ..launch
@@ -248,7 +221,7 @@ impl Kernel<'_> {
         self.layout.keep(flow.pool);
     }
 
-    fn pair(&self, touches: &Touches, clash: &Clash) -> (Key, Known) {
+    fn pair(&self, touches: &Touches, clash: &Clash) -> (PairKey, Known) {
         let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
         let place = |touch: &touches::Touch| (touch.node, touch.at);
         let placed = placed(self.layout, place(write), place(other), other.is_store);
@@ -267,6 +240,6 @@ impl Kernel<'_> {
                 .iter()
                 .all(|touch| touch.semantics == Semantics::Volatile),
         };
-        ((placed.both, placed.is_behind, other.node), known)
+        (placed.key, known)
     }
 }

@@ -1,8 +1,10 @@
 //! The findings about one kernel.
 
+use super::explore::Meet;
 use super::launch::Launch;
 use super::value::Lanes;
 use super::verdict::{Issue, Problem, Site};
+use crate::certainty::Certainty;
 use ptxcheck_ir::FunctionId;
 
 /// The findings about a kernel, or about a function that no kernel of the module calls.
@@ -70,6 +72,70 @@ impl Root {
             is_limited: false,
         }
     }
+}
+
+impl LaneFinding {
+    /// True if it is so on each execution.
+    pub(super) fn is_definite(&self) -> bool {
+        self.issue.certainty == Certainty::Definite
+    }
+
+    /// The node that it is about, and what is wrong there.
+    pub(super) const fn defect(&self) -> (u32, Problem) {
+        (self.issue.node, self.issue.problem)
+    }
+}
+
+impl Meet for Vec<LaneFinding> {
+    fn meet(&mut self, other: &Self) -> bool {
+        self.retain_mut(|found| found.meet(other));
+        !self.is_empty()
+    }
+}
+
+impl LaneFinding {
+    /// Leaves what holds in another launch, too, of which these are the findings about the same; false if that is nothing.
+    fn meet(&mut self, others: &[Self]) -> bool {
+        let found = self;
+        let issue = &mut found.issue;
+        issue.lanes &= others.iter().fold(0, |all, other| all | other.issue.lanes);
+        issue.here |= others.iter().fold(0, |all, other| all | other.issue.here);
+        let is_shared = |mask: &Lanes| others.iter().all(|other| other.issue.mask == Some(*mask));
+        issue.mask = issue.mask.filter(is_shared);
+        issue.split = common(issue.split.take(), others.iter().map(|other| &other.issue.split));
+        issue.other = common(issue.other.take(), others.iter().map(|other| &other.issue.other));
+        // No warps are all of them.
+        let mut warps = others
+            .iter()
+            .map(|other| &other.warps)
+            .filter(|warps| !warps.is_empty());
+        found.are_others_right &= others.iter().all(|other| other.are_others_right);
+        let is_in_all = match warps.next() {
+            None => true,
+            Some(warps) if found.warps.is_empty() => {
+                found.warps.clone_from(warps);
+                true
+            }
+            Some(warps) => {
+                found.warps.retain(|warp| warps.contains(warp));
+                !found.warps.is_empty()
+            }
+        };
+        issue.lanes != 0 && is_in_all
+    }
+}
+
+/// The place that is named in all launches, with the lanes that are in each.
+fn common<'f>(
+    named: Option<(Site, Lanes)>,
+    mut others: impl Iterator<Item = &'f Option<(Site, Lanes)>>,
+) -> Option<(Site, Lanes)> {
+    let (site, lanes) = named?;
+    let lanes = others.try_fold(lanes, |lanes, other| {
+        let (_, which) = other.as_ref().filter(|(there, _)| *there == site)?;
+        Some(lanes & which)
+    })?;
+    (lanes != 0).then_some((site, lanes))
 }
 
 /// The order of findings.

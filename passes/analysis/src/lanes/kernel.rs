@@ -1,92 +1,30 @@
 //! The findings about one kernel, over all warps and all layouts of blocks that it is looked at for.
 //!
 //! A launch is first looked at for all its warps at once, and warp by warp where the index of the warp decides which way lanes
-//! go. Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts is such a launch, and of one with
-//! several stated shapes, by the user or by host code at hand, each of these:
+//! go. Of several launches (`explore`):
 //!
 //! ```text
-//! definite(k)    ⋂ definite(k, s) over the layouts s in which lanes may come to the place at all
+//! definite(k)    what is so in each in which lanes may come to the place at all, with the lanes that are concerned in each of them
 //! potential(k)   with stated shapes: what is left of ⋃ definite(k, s) ∪ potential(k, s)
 //!                else: what is found where nothing is known of the layout
 //! ```
-//!
-//! with the lanes that are concerned in each of them.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::explore::{InEach, InLaunch, Launches, Place};
 use super::finding::{LaneFinding, Root, key};
 use super::flow::Flow;
-use super::launch::{Launch, Layout, ShapeSource};
+use super::launch::Launch;
 use super::layout::LaneLayout;
 use super::scenario::Fixed;
-use super::value::{Lanes, WARP};
-use super::verdict::{self, Issue, Problem, Reach, Site, Verdict};
+use super::value::Lanes;
+use super::verdict::{self, Issue, Problem, Reach, Verdict};
 use crate::certainty::Certainty;
-use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
 use crate::threads::Threads;
 use ptxcheck_ir::Op;
-
-/// The sides of blocks that a kernel is looked at for if it reads `%tid.y` and states no shape, beside rows of whole warps.
-/// [`MAX_BLOCK_THREADS`]: as many as there are. Among them are rows that are no power of two: 20 × 8 threads are five warps.
-const LAYOUTS: [Shape; 10] = [
-    [16, MAX_BLOCK_THREADS, 1],
-    [8, MAX_BLOCK_THREADS, 1],
-    [4, MAX_BLOCK_THREADS, 1],
-    [2, MAX_BLOCK_THREADS, 1],
-    [1, MAX_BLOCK_THREADS, 1],
-    [20, MAX_BLOCK_THREADS, 1],
-    [48, MAX_BLOCK_THREADS, 1],
-    [3, MAX_BLOCK_THREADS, 1],
-    [16, 3, MAX_BLOCK_THREADS],
-    [10, 16, MAX_BLOCK_THREADS],
-];
-
-/// Further layouts, for kernels that read `%tid.z`.
-const DEEP_LAYOUTS: [Shape; 9] = [
-    [4, 4, MAX_BLOCK_THREADS],
-    [8, 8, MAX_BLOCK_THREADS],
-    [16, 1, MAX_BLOCK_THREADS],
-    [8, 2, MAX_BLOCK_THREADS],
-    [4, 1, MAX_BLOCK_THREADS],
-    [2, 2, MAX_BLOCK_THREADS],
-    [1, 1, MAX_BLOCK_THREADS],
-    [1, 16, MAX_BLOCK_THREADS],
-    [5, 5, MAX_BLOCK_THREADS],
-];
-
-/// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`, in the order in which they rule most out.
-pub(super) fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
-    let of = |layout| Launch { layout, ..launch };
-    let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
-    if most < WARP as u32 {
-        // Smaller than a warp: all that are allowed.
-        let sides = (1..=most).filter(|x| most.is_multiple_of(*x));
-        let exact = sides.map(|x| Launch {
-            shape: Some(if reads[0] {
-                [x, most / x, 1]
-            } else {
-                [x, 1, most / x]
-            }),
-            source: ShapeSource::Bound,
-            ..launch
-        });
-        return exact.collect();
-    }
-    let flat = LAYOUTS.iter().filter(|_| reads[0]);
-    let deep = DEEP_LAYOUTS
-        .iter()
-        .filter(|[_, y, _]| reads[1] && (reads[0] || *y == 1));
-    let fit = flat.chain(deep).filter(|[x, y, _]| {
-        let row = if *y == MAX_BLOCK_THREADS { *x } else { x * y };
-        row * (WARP as u32 >> row.trailing_zeros().min(5)) <= most
-    });
-    std::iter::once(of(Layout::Whole))
-        .chain(fit.map(|sides| of(Layout::Sides(*sides))))
-        .collect()
-}
 
 /// A kernel, with the values that a scenario fixes.
 pub(super) struct Kernel<'k> {
@@ -106,6 +44,36 @@ struct Judged {
     reached: FxHashSet<u32>,
 }
 
+/// A place in the graph, and what is wrong there.
+type Defect = (u32, Problem);
+
+impl Place for Defect {
+    fn node(&self) -> u32 {
+        self.0
+    }
+}
+
+impl Judged {
+    /// The definite findings; none is left.
+    fn definite(self) -> InLaunch<Defect, Vec<LaneFinding>> {
+        let Self { root, reached } = self;
+        let definite = root.findings.into_iter().filter(LaneFinding::is_definite);
+        InLaunch {
+            found: by_defect(definite),
+            reached,
+        }
+    }
+}
+
+/// Findings by what they are about, in their order.
+fn by_defect(findings: impl Iterator<Item = LaneFinding>) -> BTreeMap<Defect, Vec<LaneFinding>> {
+    let mut all: BTreeMap<Defect, Vec<LaneFinding>> = BTreeMap::new();
+    for found in findings {
+        all.entry(found.defect()).or_default().push(found);
+    }
+    all
+}
+
 impl<'k> Kernel<'k> {
     /// A kernel under a scenario.
     pub(super) const fn new(layout: &'k LaneLayout<'k>, fixed: &'k Fixed<'k>) -> Self {
@@ -118,17 +86,18 @@ impl<'k> Kernel<'k> {
 
     /// The findings about the kernel in all its launches.
     pub(super) fn looked_at(&self, least: Certainty) -> Root {
-        let launches = self.layout.launches();
-        let common = self.layout.common_launch(&launches);
-        let unknown = || Root::unknown(self.layout.function, common);
-        if launches.len() > MAX_LAUNCHED_SHAPES {
-            return unknown();
+        let found = Launches::new(self.layout).map(|launches| (self.launched(&launches, least), launches));
+        match found {
+            Some((Some(root), _)) => root,
+            Some((None, launches)) if launches.are_layouts || launches.each.len() == 1 => {
+                self.unsolved(launches.shown)
+            }
+            Some((None, launches)) => Root::unknown(self.layout.function, launches.shown),
+            None => {
+                let shown = self.layout.common_launch(&self.layout.launches());
+                Root::unknown(self.layout.function, shown)
+            }
         }
-        let [launch] = launches[..] else {
-            return self.in_stated(common, launches, least).unwrap_or_else(unknown);
-        };
-        let root = self.launched(launch, least);
-        root.unwrap_or_else(|| self.unsolved(launch))
     }
 
     /// The result for a kernel in which nothing is wrong.
@@ -145,19 +114,10 @@ impl<'k> Kernel<'k> {
     /// The findings of one launch, in one of its warps or in all of them.
     pub(super) fn under(&self, launch: Launch, warp: Option<u32>) -> Option<Root> {
         let Some(warp) = warp else {
-            return self.launched(launch, Certainty::Potential);
+            return self.launched(&Launches::of_one(self.layout, launch), Certainty::Potential);
         };
         let (verdict, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
         Some(self.merged(launch, vec![(Some(warp), verdict)], None).root)
-    }
-
-    /// The findings of one launch.
-    fn launched(&self, launch: Launch, least: Certainty) -> Option<Root> {
-        if launch.is_multidimensional {
-            let layouts = layouts(launch, self.layout.module.read_dimensions(self.layout.function));
-            return self.in_each(launch, layouts, least);
-        }
-        self.judged(launch, least).map(|judged| judged.root)
     }
 
     /// One solution. `None`: it was too much work.
@@ -179,43 +139,51 @@ impl<'k> Kernel<'k> {
         Some((verdict, flow.wants_warp))
     }
 
-    /// A kernel that is launched with several stated shapes: what is definite in each, and what is wrong or may be in some. `launch`: what
-    /// is so with all of them.
-    fn in_stated(&self, launch: Launch, stated: Vec<Launch>, least: Certainty) -> Option<Root> {
-        let mut definite = Common::default();
-        let mut some: BTreeMap<(u32, Problem), Vec<LaneFinding>> = BTreeMap::new();
-        let (mut is_limited, mut has_unknown) = (false, false);
-        for one in stated {
-            let judged = self.judged(one, least)?;
+    /// The findings of several launches: what is definite in each; beside it what is wrong or may be in some, or, of layouts, what may be
+    /// where nothing is known of the layout. `None`: it was too much work.
+    fn launched(&self, launches: &Launches, least: Certainty) -> Option<Root> {
+        let &Launches {
+            shown, are_layouts, ..
+        } = launches;
+        if !are_layouts && let [launch] = launches.each[..] {
+            return self.judged(launch, least).map(|judged| judged.root);
+        }
+        let least_in_each = if are_layouts { Certainty::Definite } else { least };
+        let mut definite = InEach::new();
+        let mut others: BTreeMap<Defect, Vec<LaneFinding>> = BTreeMap::new();
+        // The threads that share a warp are not known.
+        let mut has_unknown = are_layouts;
+        let mut is_limited = false;
+        for &launch in &launches.each {
+            let judged = self.judged(launch, least_in_each)?;
             is_limited |= judged.root.is_limited;
             has_unknown |= judged.root.has_unknown;
-            if least != Certainty::Definite {
-                let mut here: BTreeMap<(u32, Problem), Vec<LaneFinding>> = BTreeMap::new();
-                for found in &judged.root.findings {
-                    let key = (found.issue.node, found.issue.problem);
-                    here.entry(key).or_default().push(found.clone());
-                }
-                for (key, found) in here {
-                    some.entry(key).or_insert(found);
+            if least_in_each != Certainty::Definite {
+                for (defect, found) in by_defect(judged.root.findings.iter().cloned()) {
+                    others.entry(defect).or_insert(found);
                 }
             }
-            definite.meet(judged);
-            let is_settled = definite.found.is_empty() && self.are_all_judged(&definite.reached);
-            if is_settled && least == Certainty::Definite {
+            definite.add(judged.definite());
+            if least_in_each == Certainty::Definite && definite.is_settled(self.judged_nodes()) {
                 break;
             }
         }
-        some.retain(|key, _| !definite.found.contains_key(key));
-        let open = some.into_values().flatten().map(|mut found| {
+        if are_layouts && least != Certainty::Definite {
+            let any = self.judged(shown, least)?.root;
+            is_limited = any.is_limited;
+            others = by_defect(any.findings.into_iter());
+        }
+        others.retain(|defect, _| !definite.found.contains_key(defect));
+        let others = others.into_values().flatten().map(|mut found| {
             found.issue.certainty = Certainty::Potential;
             found
         });
-        let mut findings: Vec<LaneFinding> = definite.found.into_values().flatten().chain(open).collect();
+        let mut findings: Vec<LaneFinding> = definite.found.into_values().flatten().chain(others).collect();
         findings.sort_by(|a, b| key(a).cmp(&key(b)));
         Some(Root {
             findings,
             has_unknown,
-            ..self.empty_root(launch, is_limited)
+            ..self.empty_root(shown, is_limited)
         })
     }
 
@@ -226,37 +194,6 @@ impl<'k> Kernel<'k> {
             is_limited,
             ..Root::unknown(self.layout.function, launch)
         }
-    }
-
-    /// A kernel of which the shape of blocks is not known and that reads `%tid.y` or `%tid.z`: what is definite in each layout, and what
-    /// is potential in `launch`.
-    fn in_each(&self, launch: Launch, each: Vec<Launch>, least: Certainty) -> Option<Root> {
-        let mut definite = Common::default();
-        let mut is_limited = false;
-        for layout in each {
-            let judged = self.judged(layout, Certainty::Definite)?;
-            is_limited |= judged.root.is_limited;
-            definite.meet(judged);
-            if definite.found.is_empty() && self.are_all_judged(&definite.reached) {
-                break;
-            }
-        }
-        let mut root = if least == Certainty::Definite {
-            self.empty_root(launch, is_limited)
-        } else {
-            self.judged(launch, least)?.root
-        };
-        // The threads that share a warp are not known.
-        root.has_unknown = true;
-        root.findings.retain_mut(|found| {
-            found.issue.certainty = Certainty::Potential;
-            !definite
-                .found
-                .contains_key(&(found.issue.node, found.issue.problem))
-        });
-        root.findings.extend(definite.found.into_values().flatten());
-        root.findings.sort_by(|a, b| key(a).cmp(&key(b)));
-        Some(root)
     }
 
     /// One launch. `None`: it was too much work.
@@ -477,81 +414,6 @@ fn reached<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
         .filter(|(_, reach)| reach.maybe)
         .map(|(node, _)| *node)
         .collect()
-}
-
-/// The definite findings that hold in all layouts of blocks so far in which lanes come to the place.
-#[derive(Default)]
-struct Common {
-    found: BTreeMap<(u32, Problem), Vec<LaneFinding>>,
-    /// The collectives and barriers that lanes may come to in one of these layouts.
-    reached: FxHashSet<u32>,
-}
-
-impl Common {
-    /// Adds another layout.
-    fn meet(&mut self, judged: Judged) {
-        let mut others: BTreeMap<(u32, Problem), Vec<LaneFinding>> = BTreeMap::new();
-        for found in judged.root.findings {
-            if found.issue.certainty == Certainty::Definite {
-                let key = (found.issue.node, found.issue.problem);
-                others.entry(key).or_default().push(found);
-            }
-        }
-        self.found.retain(|key, all| {
-            if judged.reached.contains(&key.0) {
-                let other = others.get(key).map_or(&[][..], Vec::as_slice);
-                all.retain_mut(|found| meet(found, other));
-            }
-            !all.is_empty()
-        });
-        let new = others
-            .into_iter()
-            .filter(|((node, _), _)| !self.reached.contains(node));
-        self.found.extend(new);
-        self.reached.extend(judged.reached);
-    }
-}
-
-/// Keeps of a finding what holds in another layout, too; false if that is nothing.
-fn meet(found: &mut LaneFinding, others: &[LaneFinding]) -> bool {
-    let issue = &mut found.issue;
-    issue.lanes &= others.iter().fold(0, |all, other| all | other.issue.lanes);
-    issue.here |= others.iter().fold(0, |all, other| all | other.issue.here);
-    let is_shared = |mask: &Lanes| others.iter().all(|other| other.issue.mask == Some(*mask));
-    issue.mask = issue.mask.filter(is_shared);
-    issue.split = common(issue.split.take(), others.iter().map(|other| &other.issue.split));
-    issue.other = common(issue.other.take(), others.iter().map(|other| &other.issue.other));
-    // No warps are all of them.
-    let mut warps = others
-        .iter()
-        .map(|other| &other.warps)
-        .filter(|warps| !warps.is_empty());
-    found.are_others_right &= others.iter().all(|other| other.are_others_right);
-    let is_in_all = match warps.next() {
-        None => true,
-        Some(warps) if found.warps.is_empty() => {
-            found.warps.clone_from(warps);
-            true
-        }
-        Some(warps) => {
-            found.warps.retain(|warp| warps.contains(warp));
-            !found.warps.is_empty()
-        }
-    };
-    issue.lanes != 0 && is_in_all
-}
-
-/// The place that is named in all layouts, with the lanes that are in each.
-fn common<'f>(
-    named: Option<(Site, Lanes)>,
-    mut others: impl Iterator<Item = &'f Option<(Site, Lanes)>>,
-) -> Option<(Site, Lanes)> {
-    let (site, lanes) = named?;
-    let lanes = others.try_fold(lanes, |lanes, other| {
-        let (_, which) = other.as_ref().filter(|(there, _)| *there == site)?;
-        Some(lanes & which)
-    })?;
-    (lanes != 0).then_some((site, lanes))
 }
 
 /// The reach of each node in a verdict, and the nodes with a definite finding.

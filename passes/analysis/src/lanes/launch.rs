@@ -329,7 +329,7 @@ impl Launch {
                 .map(|warp| coordinate(warp, 0).trailing_zeros().min(5))
                 .min()
                 .unwrap_or(0);
-            tid.base = super::value::Base::Uniform(pool.number((TID, dimension as u64)));
+            tid.rest = super::value::Rest::Uniform(pool.number((TID, dimension as u64)));
             tid.low = low as u8;
             tid.bits = std::array::from_fn(|lane| offset(0, lane));
         }

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use super::counted::Exits;
+use super::explore::each_loop;
 use super::finding::{Root, key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
@@ -17,7 +18,7 @@ use super::scenario::Fixed;
 use super::slice::Slices;
 use super::verdict;
 use crate::certainty::Certainty;
-use crate::limits::{FEW_ROUNDS, MAX_COUNTED_LOOPS, MAX_ROUND_NODES, MAX_ROUNDS};
+use crate::limits::{FEW_ROUNDS, MAX_ROUND_NODES, MAX_ROUNDS};
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
 
@@ -39,31 +40,17 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         loops.retain(|&of| open.iter().any(|&node| layout.order.is_in(node, of)));
     }
     let mut root = kernel.looked_at(least);
-    if !loops.is_empty() && !root.is_unknown {
-        look_at_loops(&layout, slices, &loops, &mut root, least);
+    if !root.is_unknown {
+        each_loop(&layout, slices, &loops, |layout, in_states, of| {
+            if let Some((peeled, are_all)) = peeled(layout, in_states, of) {
+                let fixed = Fixed::default();
+                let found = Kernel::new(&peeled, &fixed).looked_at(least);
+                add(&mut root, &peeled, are_all, found);
+            }
+        });
     }
     kernel.add_thresholds(&mut root);
     root
-}
-
-/// Adds to the findings about a kernel what is definite in single rounds of its loops.
-fn look_at_loops(layout: &LaneLayout<'_>, slices: &Slices, loops: &[u32], root: &mut Root, least: Certainty) {
-    let slices = layout.slices_in_states(slices);
-    let Some(in_states) = layout.in_states(&slices) else {
-        return;
-    };
-    for &of in loops.iter().take(MAX_COUNTED_LOOPS) {
-        let Some((peeled, are_all)) = peeled(layout, &in_states, of) else {
-            continue;
-        };
-        let fixed = Fixed::default();
-        add(
-            root,
-            &peeled,
-            are_all,
-            Kernel::new(&peeled, &fixed).looked_at(least),
-        );
-    }
 }
 
 /// The loops of a kernel that lanes may leave after a number of rounds of their own.

@@ -22,8 +22,8 @@ mod compare;
 mod naming;
 
 pub(super) use self::application::{Application, MAX_USES};
-use super::known::{self, Bits, keeps_bits};
-use super::value::{Base, Known, Lanes, Pool, ValueId, Vector, WARP, lanes};
+use super::value::{Known, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
+use crate::value::{Bits, keeps_bits, known_bits};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
 
@@ -100,7 +100,7 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
         let open = left & !result.exact;
         if is_uniform(pool, uses, open) {
             // Other bits than those above the known ones may count here.
-            result.base = Base::Uniform(number_of(pool, None, uses, open, site.key));
+            result.rest = Rest::Uniform(number_of(pool, None, uses, open, site.key));
             let mut low = lanes(open).map(|lane| result.bits[lane] & ones(result.low));
             let first = low.next();
             if low.any(|other| Some(other) != first) {
@@ -154,9 +154,9 @@ fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64>
     op.hash(&mut hasher);
     for &id in uses {
         let vector = pool.get(id);
-        match (constant(vector, open), vector.base) {
+        match (constant(vector, open), vector.rest) {
             (Some(known), _) => known.hash(&mut hasher),
-            (None, Base::Uniform(number)) if open & vector.exact == 0 => {
+            (None, Rest::Uniform(number)) if open & vector.exact == 0 => {
                 // Known bits above those that are added to the unknown part count as a part of it, but where the operation keeps both apart.
                 let above = vector.bits[first] & !ones(vector.low);
                 let past = if distributes { (0, 0) } else { (vector.low, above) };
@@ -187,7 +187,7 @@ fn know(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector)
         for (bits, vector) in of_uses.iter_mut().zip(vectors.clone()) {
             *bits = vector.bits_of(lane);
         }
-        let known = known::result(op, &of_uses[..uses.len()]).with(result.bits_of(lane));
+        let known = known_bits(op, 0, &of_uses[..uses.len()]).with(result.bits_of(lane));
         match known.value() {
             Some(value) => {
                 exact |= 1 << lane;
@@ -338,8 +338,8 @@ fn convert(
     } else {
         u64::MAX
     };
-    if matches!(source.base, Base::Active(_)) && narrow >= 32 {
-        result.base = source.base;
+    if matches!(source.rest, Rest::Active(_)) && narrow >= 32 {
+        result.rest = source.rest;
         return true;
     }
     let mut low = narrow;
@@ -364,10 +364,10 @@ fn convert(
         result.bits[lane] = normal.bits[lane];
     }
     result.low = normal.low;
-    result.base = if narrow == from && fits {
-        normal.base
+    result.rest = if narrow == from && fits {
+        normal.rest
     } else {
-        Base::Uniform(number)
+        Rest::Uniform(number)
     };
     true
 }
@@ -403,7 +403,7 @@ fn extract(pool: &Pool, bits: u8, uses: &[ValueId], left: Lanes, number: u32, re
             result.bits[lane] = 0;
         }
         result.low = 0;
-        result.base = Base::Uniform(number);
+        result.rest = Rest::Uniform(number);
         return true;
     }
     false
@@ -455,17 +455,17 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
     }
     // Picked by lane from one source, or by all lanes alike from two that differ by the same distance in each lane.
     let is_picked = open & unpicked == 0;
-    let from = |vector: &Vector| matches!(vector.base, Base::Uniform(_)) || open & !vector.exact == 0;
+    let from = |vector: &Vector| matches!(vector.rest, Rest::Uniform(_)) || open & !vector.exact == 0;
     if is_picked {
         let from_a = lanes(open).all(|lane| predicate.at(lane).is_some_and(|value| value & 1 == 1));
         let from_b = lanes(open).all(|lane| predicate.at(lane).is_some_and(|value| value & 1 == 0));
         let whole = if from_a { a } else { b };
-        if (from_a || from_b) && whole.base != Base::Varying {
+        if (from_a || from_b) && whole.rest != Rest::Varying {
             for lane in lanes(open) {
                 result.bits[lane] = whole.bits[lane];
             }
             result.low = whole.low;
-            result.base = whole.base;
+            result.rest = whole.rest;
             return true;
         }
         return false;
@@ -488,7 +488,7 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
         result.low = unknown(a)
             .min(unknown(b))
             .min(first.trailing_zeros().min(64) as u8);
-        result.base = Base::Uniform(number);
+        result.rest = Rest::Uniform(number);
         return true;
     }
     false

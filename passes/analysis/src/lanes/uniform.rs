@@ -12,7 +12,7 @@
 //! decides, are the same sequence for all lanes of a warp, up to where a lane ends. Ways that lead to the end of the thread without a
 //! barrier or collective do not divide: a lane that takes one passes none of these any more.
 //!
-//! `Base::Uniform` says less: there, a load by all lanes of one address gives one value, which holds for lanes that are together, but
+//! `Rest::Uniform` says less: there, a load by all lanes of one address gives one value, which holds for lanes that are together, but
 //! not for what a lane finds there later.
 
 use std::collections::BTreeSet;

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! a lane is exact      its value is bits[l]
-//! else, by the base
+//! else, by what the rest share
 //!   Uniform(u)         its value is U + bits[l]; U is one value for all such lanes, unknown, a multiple of 2^low
 //!   Active(i)          the result of the `activemask` with this number; nothing else is known
 //!   Varying            its value is bits[l] modulo 2^low
-//! and, whatever the base, a lane that is not exact has the bits of `known`, and lies between `least` and `limit`
+//! and, whatever that is, a lane that is not exact has the bits of `known`, and lies between `least` and `limit`
 //!
 //! order   exact < Uniform < Varying per lane, low falling; ⊤ is Varying with low = 0
 //! join    of what comes along two edges, lane by lane: see [`Pool::join`]
@@ -22,8 +22,8 @@ use std::rc::Rc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::known::Bits;
 use super::meaning::{Meanings, Name};
+use crate::value::Bits;
 use ptxcheck_ir::evaluate::ones;
 
 /// A set of lanes, one bit each.
@@ -56,7 +56,7 @@ pub(super) fn set_of(lanes: impl Iterator<Item = usize>) -> Lanes {
 
 /// Knowledge of the lanes that are not exact, beyond their low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Base {
+pub(crate) enum Rest {
     /// They share one unknown value; equal numbers mean the same one.
     Uniform(u32),
     /// The result of an `activemask`.
@@ -99,11 +99,11 @@ impl Known {
 pub(crate) struct Vector {
     /// The lanes whose value is known.
     pub exact: Lanes,
-    /// Number of known low bits of the other lanes; for a uniform base, the power of two that divides their unknown
+    /// Number of known low bits of the other lanes; where they share one value, the power of two that divides their unknown
     /// part.
     pub low: u8,
     /// Further knowledge of the other lanes.
-    pub base: Base,
+    pub rest: Rest,
     /// They would be exact if the index of the warp were known.
     pub warp: bool,
     /// The meaning of the value, of all of its lanes.
@@ -124,7 +124,7 @@ impl std::hash::Hash for Vector {
         (
             self.exact,
             self.low,
-            self.base,
+            self.rest,
             self.limit,
             self.known.common(),
             self.name,
@@ -139,7 +139,7 @@ impl Vector {
     pub(crate) const UNKNOWN: Self = Self {
         exact: 0,
         low: 0,
-        base: Base::Varying,
+        rest: Rest::Varying,
         warp: false,
         name: Name::NONE,
         limit: u64::MAX,
@@ -162,7 +162,7 @@ impl Vector {
     #[must_use]
     pub(crate) fn uniform(number: u32, low: u8, bits: [u64; WARP]) -> Self {
         Self {
-            base: Base::Uniform(number),
+            rest: Rest::Uniform(number),
             low,
             bits,
             ..Self::UNKNOWN
@@ -277,7 +277,7 @@ impl Vector {
     /// The same value with offsets in 0..2^low, if it has that form; `number` names the unknown part if it changes.
     #[must_use]
     pub(crate) fn normal(&self, number: u32, among: Lanes) -> Option<Self> {
-        if !matches!(self.base, Base::Uniform(_)) {
+        if !matches!(self.rest, Rest::Uniform(_)) {
             return None;
         }
         if self.is_normal(among) {
@@ -292,7 +292,7 @@ impl Vector {
         for lane in lanes(!self.exact) {
             normal.bits[lane] &= ones(self.low);
         }
-        normal.base = Base::Uniform(number);
+        normal.rest = Rest::Uniform(number);
         Some(normal)
     }
 
@@ -321,7 +321,7 @@ impl Vector {
     #[must_use]
     pub(crate) fn is_splat(&self, among: Lanes) -> bool {
         let exact = among & self.exact;
-        if exact != among && (exact != 0 || !matches!(self.base, Base::Uniform(_))) {
+        if exact != among && (exact != 0 || !matches!(self.rest, Rest::Uniform(_))) {
             return false;
         }
         let mut all = lanes(among).map(|lane| self.bits[lane]);
@@ -463,7 +463,7 @@ impl Pool {
 
     /// Marks an unknown value as one that is the same for all threads of a block ([`Self::of_block`]).
     pub(super) fn mark_of_block(&mut self, id: ValueId) {
-        if let Base::Uniform(number) = self.get(id).base
+        if let Rest::Uniform(number) = self.get(id).rest
             && self.follows_addresses
         {
             self.of_block.insert(number);
@@ -474,7 +474,7 @@ impl Pool {
     pub(super) fn is_of_block(&self, id: ValueId, among: Lanes) -> bool {
         let vector = self.get(id);
         among & !vector.exact == 0
-            || matches!(vector.base, Base::Uniform(number) if self.of_block.contains(&number))
+            || matches!(vector.rest, Rest::Uniform(number) if self.of_block.contains(&number))
     }
 
     /// An unknown value that is the same in all lanes.
@@ -535,19 +535,19 @@ impl Pool {
                     let (low_b, bits_b) = if in_b { b.low_bits(lane) } else { a.low_bits(lane) };
                     let shared = (bits_a ^ bits_b).trailing_zeros().min(64) as u8;
                     low = low.min(low_a).min(low_b).min(shared);
-                    let of = |vector: &Vector| match vector.base {
-                        Base::Varying => None,
-                        base if vector.exact >> lane & 1 == 0 => Some((base, vector.bits[lane])),
+                    let of = |vector: &Vector| match vector.rest {
+                        Rest::Varying => None,
+                        rest if vector.exact >> lane & 1 == 0 => Some((rest, vector.bits[lane])),
                         _ => None,
                     };
                     let (whence_a, whence_b) =
                         (if in_a { of(a) } else { of(b) }, if in_b { of(b) } else { of(a) });
                     is_same &= whence_a.is_some()
                         && whence_a == whence_b
-                        && same.is_none_or(|base| Some(base) == whence_a.map(|w| w.0));
+                        && same.is_none_or(|rest| Some(rest) == whence_a.map(|w| w.0));
                     same = whence_a.map(|whence| whence.0);
                     let flat = |vector: &Vector| {
-                        vector.exact >> lane & 1 == 1 || matches!(vector.base, Base::Uniform(_))
+                        vector.exact >> lane & 1 == 1 || matches!(vector.rest, Rest::Uniform(_))
                     };
                     let apart = a.bits[lane].wrapping_sub(b.bits[lane]);
                     is_shifted &= flat(a) && flat(b) && shifted.is_none_or(|by| by == apart);
@@ -581,11 +581,11 @@ impl Pool {
         let least = (a.at_least(from_a), b.at_least(from_b));
         joined.least = if least.0 == least.1 { least.0 } else { 0 };
         match same {
-            Some(base) if is_same => joined.base = base,
+            Some(rest) if is_same => joined.rest = rest,
             _ if is_shifted => {
                 let shared = shifted.unwrap_or(0).trailing_zeros().min(64) as u8;
                 joined.low = a.unknown_low(from_a).min(b.unknown_low(from_b)).min(shared);
-                joined.base = Base::Uniform(number);
+                joined.rest = Rest::Uniform(number);
             }
             _ => {
                 for lane in lanes(inexact) {

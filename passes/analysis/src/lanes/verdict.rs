@@ -40,7 +40,7 @@ use super::graph::{Graph, NodeKind, is_full_barrier};
 use super::membership::MembershipQueries;
 use super::placement::{Exits, Placement};
 pub use super::site::Site;
-use super::value::{Base, Lanes, lanes};
+use super::value::{Lanes, Rest, lanes};
 use crate::certainty::Certainty;
 use crate::limits::MAX_USE_STEPS;
 use ptxcheck_ir::{Collective, MemberMask, Op};
@@ -286,7 +286,7 @@ impl Judge<'_, '_> {
             reads_beyond: false,
         };
         let before = self.verdict.issues.len();
-        if let Base::Active(number) = call.mask.base
+        if let Rest::Active(number) = call.mask.rest
             && known == 0
         {
             self.stale(call, number);

@@ -79,7 +79,7 @@ impl Solver<'_> {
         let instruction = self.body.instruction(id);
         let uses = self.body.uses(instruction);
         match instruction.op {
-            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => {
+            op if op.keeps_bits() => {
                 open.extend(uses.first().copied().and_then(variable));
                 !matches!(uses, [] | [Value::Special(_) | Value::Integer(_)])
             }

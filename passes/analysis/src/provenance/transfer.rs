@@ -17,7 +17,7 @@
 //! Sources: PTX ISA, cvta, isspacep, mapa, and Operands: Addresses.
 
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
-use ptxcheck_ir::{BinaryOp, InstructionId, Op, Space, UnaryOp, Value};
+use ptxcheck_ir::{BinaryOp, Class, InstructionId, Op, Space, UnaryOp, Value};
 
 /// The operands that the result of an operation depends on: of `selp` the two to choose from, of `mapa` the address. `None`
 /// for an operation whose result is ⊤ whatever its operands are.
@@ -249,7 +249,6 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
 /// Products, quotients, shifts, and the like. A difference of elements is one of addresses shifted, and comes back as one
 /// when it is multiplied by their size.
 fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
-    use BinaryOp as B;
     if is_bottom(a) || is_bottom(b) {
         return Provenance::Bottom;
     }
@@ -262,17 +261,38 @@ fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provena
     let of_address = has_address(a) || has_address(b);
     // A loaded number may be the difference of addresses in two windows, in elements.
     let may_be_composed = bits > 32 && (*a == Provenance::Top || *b == Provenance::Top);
-    match op {
-        B::RemSigned | B::RemUnsigned => Provenance::NUMBER,
-        B::MinSigned | B::MinUnsigned | B::MaxSigned | B::MaxUnsigned => Provenance::Top,
-        _ if of_address => Provenance::COMPOSED,
-        B::MulLow | B::Shl if may_be_composed => Provenance::Top,
-        B::MulLow | B::MulWideSigned | B::MulWideUnsigned | B::DivSigned | B::DivUnsigned => {
-            Provenance::NUMBER
+    match op.class() {
+        Class::Remainder { .. } => Provenance::NUMBER,
+        Class::Least { .. } | Class::Greatest { .. } => Provenance::Top,
+        Class::Sum
+        | Class::Difference
+        | Class::Product
+        | Class::WideProduct { .. }
+        | Class::HighProduct { .. }
+        | Class::Quotient { .. }
+        | Class::And
+        | Class::Or
+        | Class::Xor
+        | Class::ShiftedLeft
+        | Class::ShiftedRight { .. }
+        | Class::Other
+            if of_address =>
+        {
+            Provenance::COMPOSED
         }
+        Class::Product | Class::ShiftedLeft if may_be_composed => Provenance::Top,
+        Class::Product | Class::WideProduct { .. } | Class::Quotient { .. } => Provenance::NUMBER,
         // Shifted by 0, it would be what it was; by half a word, a piece of an address being put together.
-        B::Shl if b.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
-        _ => Provenance::Top,
+        Class::ShiftedLeft if b.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
+        Class::Sum
+        | Class::Difference
+        | Class::HighProduct { .. }
+        | Class::And
+        | Class::Or
+        | Class::Xor
+        | Class::ShiftedLeft
+        | Class::ShiftedRight { .. }
+        | Class::Other => Provenance::Top,
     }
 }
 

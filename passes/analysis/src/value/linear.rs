@@ -18,7 +18,7 @@ use super::numbers::{Numbers, WARP};
 use super::parts::{Atom, Parts, Table, Terms};
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones, signed};
 use ptxcheck_ir::ops::Change;
-use ptxcheck_ir::{Access, BinaryOp, Collective, Op, Register, Shuffle, Special, Value};
+use ptxcheck_ir::{Access, BinaryOp, Class, Collective, Op, Register, Shuffle, Special, Value};
 
 /// A sum of parts and a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,13 +178,18 @@ impl<'a> Linear<'a> {
 
     fn product(&self, op: BinaryOp, bits: u8, a: &Sum, b: &Sum) -> Option<Sum> {
         let zero = Sum::number(Numbers::Same(0));
-        match op {
-            BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned => {
+        match op.class() {
+            class @ (Class::Product | Class::WideProduct { .. }) => {
                 // A wide product takes half as many bits.
-                let width = if op == BinaryOp::MulLow { bits } else { bits / 2 };
-                let factor = |sum: &Sum| match op {
-                    BinaryOp::MulWideUnsigned => Some((sum.constant()? & ones(width)) as i64),
-                    _ => Some(signed(sum.constant()?, width)),
+                let width = if class == Class::Product { bits } else { bits / 2 };
+                let is_signed = class != Class::WideProduct { signed: false };
+                let factor = |sum: &Sum| {
+                    let number = sum.constant()?;
+                    Some(if is_signed {
+                        signed(number, width)
+                    } else {
+                        (number & ones(width)) as i64
+                    })
                 };
                 match (factor(a), factor(b)) {
                     (_, Some(factor)) => self.plus(&zero, a, factor, width),
@@ -192,12 +197,12 @@ impl<'a> Linear<'a> {
                     _ => self.shared_product(a, b),
                 }
             }
-            BinaryOp::Shl => {
+            Class::ShiftedLeft => {
                 let by = b.constant().filter(|by| *by < u64::from(bits.min(63)))?;
                 self.plus(&zero, a, 1 << by, bits)
             }
             // Of a multiple of a power of two, and numbers below it.
-            BinaryOp::Or | BinaryOp::Xor if matches!(self.unknowns, Unknowns::Shared { .. }) => {
+            Class::Or | Class::Xor if matches!(self.unknowns, Unknowns::Shared { .. }) => {
                 let parts = match (a.is_number(), b.is_number()) {
                     (_, true) => a.parts,
                     (true, _) => b.parts,
@@ -208,7 +213,18 @@ impl<'a> Linear<'a> {
                 })?;
                 Some(Sum { parts, by })
             }
-            _ => None,
+            Class::Sum
+            | Class::Difference
+            | Class::HighProduct { .. }
+            | Class::Quotient { .. }
+            | Class::Remainder { .. }
+            | Class::Least { .. }
+            | Class::Greatest { .. }
+            | Class::And
+            | Class::Or
+            | Class::Xor
+            | Class::ShiftedRight { .. }
+            | Class::Other => None,
         }
     }
 

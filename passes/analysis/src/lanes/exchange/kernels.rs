@@ -4,14 +4,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::found::{Object, PairKind};
-use crate::lanes::kernel::layouts;
-use crate::lanes::launch::Launch;
+use crate::lanes::explore;
+use crate::lanes::flow::Flow;
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::roots::Calls;
 use crate::lanes::site::Site;
 use crate::lanes::slice::Slices;
 use crate::lanes::verdict;
-use crate::launches::MAX_LAUNCHED_SHAPES;
 use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, InstructionId};
 
@@ -52,39 +51,30 @@ pub(super) fn search<T: Send>(
     kernels.par_iter().map(of_one).flatten().collect()
 }
 
-/// The launches of a kernel.
-pub(super) struct Launches {
-    /// Those that are looked at, each by itself.
-    pub each: Vec<Launch>,
-    /// The one that a finding tells.
-    pub shown: Launch,
-}
-
-/// The launches of a kernel, in each of the layouts that its blocks may have; `None` if they are too many.
-pub(super) fn launches(layout: &LaneLayout<'_>) -> Option<Launches> {
-    let launches = layout.launches();
-    if launches.len() > MAX_LAUNCHED_SHAPES {
-        return None;
-    }
-    let shown = layout.common_launch(&launches);
-    let each = match launches[..] {
-        [launch] if launch.is_multidimensional => {
-            layouts(launch, layout.module.read_dimensions(layout.function))
-        }
-        _ => launches,
-    };
-    Some(Launches { each, shown })
-}
-
 /// An access: its node, and its instruction.
 pub(super) type Place = (u32, InstructionId);
 
+/// The order of pairs, which is that of the code.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PairKey {
+    /// Both accesses by the places of their nodes in the order of the graph and their instructions, the later one first.
+    both: [(u32, u32); 2],
+    /// The other one is behind the write.
+    is_behind: bool,
+    /// The node of the other one, where the pair is reported.
+    node: u32,
+}
+
+impl explore::Place for PairKey {
+    fn node(&self) -> u32 {
+        self.node
+    }
+}
+
 /// A write and another access in the code.
 pub(super) struct Placed {
-    /// Both by the places of their nodes in the order of the graph and their instructions, the later one first.
-    pub both: [(u32, u32); 2],
-    /// The other one is behind the write.
-    pub is_behind: bool,
+    /// Where both are.
+    pub key: PairKey,
     /// The kind of the other one.
     pub kind: PairKind,
     /// The write.
@@ -109,8 +99,11 @@ pub(super) fn placed(layout: &LaneLayout<'_>, write: Place, other: Place, is_sto
     let mut both = [place(write), place(other)];
     both.sort_unstable_by(|a, b| b.cmp(a));
     Placed {
-        both,
-        is_behind,
+        key: PairKey {
+            both,
+            is_behind,
+            node: other.0,
+        },
         kind,
         write: site(write),
         other: site(other),
@@ -134,4 +127,10 @@ pub(super) fn by_object<P>(
         }
     }
     groups
+}
+
+/// The nodes that lanes may come to in a solution.
+pub(super) fn reached(flow: &Flow<'_>) -> FxHashSet<u32> {
+    let nodes = 0..flow.may.len() as u32;
+    nodes.filter(|&node| flow.may[node as usize] != 0).collect()
 }

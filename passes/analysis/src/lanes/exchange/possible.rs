@@ -15,16 +15,17 @@ use rustc_hash::FxHashSet;
 
 use super::clashes::clashes;
 use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
-use super::kernels::{Place, by_object, launches, leading_to, placed, search};
+use super::kernels::{PairKey, Place, by_object, leading_to, placed, reached, search};
 use super::segments::{self, Ways};
 use super::touches::{Loose, Touch, Touches};
+use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
 use crate::lanes::flow::Flow;
 use crate::lanes::launch::{INDEPENDENT_LANES, Launch};
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::scenario::Fixed;
 use crate::lanes::slice::Slices;
 use crate::lanes::uses::possible_users_of_load;
-use crate::lanes::value::{Base, Lanes, lanes};
+use crate::lanes::value::{Lanes, Rest, lanes};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES, MAX_USE_STEPS};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, Value};
@@ -67,26 +68,19 @@ fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
     named.any(is_shared) && has(AccessKind::Store) && has(AccessKind::Load)
 }
 
-/// The pairs of a kernel, of those that it has with each of its launches and layouts; `None` if it is too much work.
+/// The pairs of a kernel that may be in each launch in which lanes come to them; `None` if it is too much work.
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<PossibleExchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
-    let launches = launches(&layout)?;
-    let mut common: Option<BTreeMap<Key, (Object, PossiblePair)>> = None;
-    for launch in launches.each {
-        let found = launched(&layout, launch)?;
-        let known = match common.take() {
-            None => found,
-            Some(mut known) => {
-                known.retain(|key, _| found.contains_key(key));
-                known
-            }
-        };
-        if known.is_empty() {
-            return Some(Vec::new());
+    let launches = Launches::new(&layout)?;
+    let mut common = InEach::new();
+    for &launch in &launches.each {
+        common.add(launched(&layout, launch)?);
+        // The first one rules most out: what it has none of, hardly any other has.
+        if common.found.is_empty() {
+            break;
         }
-        common = Some(known);
     }
-    let pairs = common.into_iter().flat_map(BTreeMap::into_values);
+    let pairs = common.found.into_values().map(|found| (found.object, found.pair));
     let groups = by_object(pairs, |pair: &PossiblePair| {
         (pair.write.clone(), pair.other.clone())
     });
@@ -99,11 +93,20 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
     Some(exchanges.collect())
 }
 
-/// The places of both accesses in the order of the graph, the later one first, and true if the first is the write.
-type Key = ([(u32, u32); 2], bool);
+/// A pair that may be, and its variable.
+struct Found {
+    object: Object,
+    pair: PossiblePair,
+}
+
+impl Meet for Found {
+    fn meet(&mut self, _: &Self) -> bool {
+        true
+    }
+}
 
 /// The pairs with one launch.
-fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<BTreeMap<Key, (Object, PossiblePair)>> {
+fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, Found>> {
     let launch = Launch {
         warp: Some(0),
         ..launch
@@ -127,10 +130,12 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<BTreeMap<Key, (Ob
             kind: placed.kind,
             is_likely: possible.is_likely,
         };
-        found.insert((placed.both, placed.is_behind), (possible.object, pair));
+        let object = possible.object;
+        found.insert(placed.key, Found { object, pair });
     }
+    let reached = reached(&flow);
     layout.keep(flow.pool);
-    Some(found)
+    Some(InLaunch { found, reached })
 }
 
 /// An access: of a known place, or of an unknown one.
@@ -285,7 +290,7 @@ fn is_alike(flow: &Flow<'_>, touch: &Touch) -> bool {
 
 /// True if nothing relates the places of an access in different lanes.
 fn is_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
-    !matches!(flow.pool.get(access.address).base, Base::Uniform(_))
+    !matches!(flow.pool.get(access.address).rest, Rest::Uniform(_))
 }
 
 /// True if each thread has the part of an array that two accesses are to for itself.

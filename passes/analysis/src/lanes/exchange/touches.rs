@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::found::Object;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
-use crate::lanes::value::{Base, Lanes, ValueId, WARP, lanes};
+use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes};
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
     Access, AccessKind, Body, Instruction, InstructionId, Op, Register, Scope, Semantics, Space, SymbolId,
@@ -218,8 +218,8 @@ impl Touches {
                 }
             };
             let vector = flow.pool.get(place);
-            let begin = match vector.base {
-                Base::Uniform(begin) if vector.exact & here == 0 && flow.pool.of_block.contains(&begin) => {
+            let begin = match vector.rest {
+                Rest::Uniform(begin) if vector.exact & here == 0 && flow.pool.of_block.contains(&begin) => {
                     begin
                 }
                 _ => {

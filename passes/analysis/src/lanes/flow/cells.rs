@@ -3,7 +3,7 @@
 use super::super::graph::NONE;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application};
-use super::super::value::{Base, Known, ValueId, Vector, WARP, lanes};
+use super::super::value::{Known, Rest, ValueId, Vector, WARP, lanes};
 use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Op, Register, Space, Special, SymbolId, Value};
@@ -101,8 +101,8 @@ impl Flow<'_> {
         if let Some(meanings) = &mut self.pool.meanings {
             vector.name = meanings.not(vector.name);
         }
-        if let Base::Uniform(number) = vector.base {
-            vector.base = Base::Uniform(self.pool.number((NEGATED, u64::from(number))));
+        if let Rest::Uniform(number) = vector.rest {
+            vector.rest = Rest::Uniform(self.pool.number((NEGATED, u64::from(number))));
         }
         let negated = self.pool.add(vector);
         self.pool.negated.insert(id, negated);
@@ -215,13 +215,13 @@ impl Flow<'_> {
     }
 
     pub(super) fn blurred(&mut self, id: ValueId) -> ValueId {
-        if id == ValueId::NONE || !matches!(self.pool.get(id).base, Base::Uniform(_)) {
+        if id == ValueId::NONE || !matches!(self.pool.get(id).rest, Rest::Uniform(_)) {
             return id;
         }
         let vector = self.pool.get(id);
         let low = ones(vector.low);
         let mut blurred = vector.clone();
-        blurred.base = Base::Varying;
+        blurred.rest = Rest::Varying;
         for lane in lanes(!blurred.exact) {
             blurred.bits[lane] &= low;
         }

@@ -10,12 +10,12 @@
 //!   votes, reductions   one unknown value
 //! ```
 
-use super::super::known::Bits;
 use super::super::meaning::{Meaning, Name};
 use super::super::shuffle;
 use super::super::transfer::Application;
-use super::super::value::{Base, Lanes, ValueId, Vector, WARP, lanes, set_of};
+use super::super::value::{Lanes, Rest, ValueId, Vector, WARP, lanes, set_of};
 use super::{Flow, State};
+use crate::value::Bits;
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Collective, Match, MemberMask, Op, Shuffle, Value, Vote};
 
@@ -189,9 +189,9 @@ impl Gathering {
     fn are_alike(&self, a: usize, b: usize, bits: u8) -> Option<bool> {
         let value = &self.value;
         let differ = (value.bits[a] ^ value.bits[b]) & ones(bits) != 0;
-        match (value.exact >> a & 1, value.exact >> b & 1, value.base) {
+        match (value.exact >> a & 1, value.exact >> b & 1, value.rest) {
             _ if a == b => Some(true),
-            (1, 1, _) | (0, 0, Base::Uniform(_)) => Some(!differ),
+            (1, 1, _) | (0, 0, Rest::Uniform(_)) => Some(!differ),
             _ => {
                 let ((low_a, x), (low_b, y)) = (value.low_bits(a), value.low_bits(b));
                 ((x ^ y) & ones(low_a.min(low_b).min(bits)) != 0).then_some(false)
@@ -219,14 +219,14 @@ impl Gathering {
     fn move_bits(&self, open: Lanes, result: &mut Vector) {
         let value = &self.value;
         let source = |lane: usize| self.source(lane, self.named[lane].unwrap_or(0) & self.here);
-        if lanes(open).any(|lane| source(lane).is_none()) || matches!(value.base, Base::Active(_)) {
+        if lanes(open).any(|lane| source(lane).is_none()) || matches!(value.rest, Rest::Active(_)) {
             return;
         }
         let moved = |lane: usize| source(lane).unwrap_or(lane);
         (result.low, result.limit, result.least) = (value.low, value.limit, value.least);
-        let is_uniform = matches!(value.base, Base::Uniform(_));
+        let is_uniform = matches!(value.rest, Rest::Uniform(_));
         if is_uniform {
-            result.base = value.base;
+            result.rest = value.rest;
         }
         for lane in lanes(open) {
             result.bits[lane] = match is_uniform {

@@ -5,7 +5,7 @@ use super::super::meaning::{Around, Name};
 use super::super::rounding::rounded_down;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application, MAX_USES};
-use super::super::value::{ALL, Base, Lanes, ValueId, Vector, lanes};
+use super::super::value::{ALL, Lanes, Rest, ValueId, Vector, lanes};
 use super::{Flow, State};
 use crate::limits::LANE_ROUNDS_TO_WIDEN;
 use crate::slots::{Effect, Slot, SlotId};
@@ -408,7 +408,7 @@ impl Flow<'_> {
                 self.active.insert(name, node);
                 // It names no lane that does not come here.
                 let mut mask = Vector::UNKNOWN.among(site.here);
-                mask.base = Base::Active(name);
+                mask.rest = Rest::Active(name);
                 self.pool.add(mask)
             }
             Op::CallResult(call) => self.result_of(node, state, call, uses),
@@ -565,7 +565,7 @@ impl Flow<'_> {
     /// An address of 32 bits in shared memory at 64 bits: no variable lies across the end of what 32 bits address.
     fn widened_address(&mut self, address: ValueId) -> Option<ValueId> {
         let vector = self.pool.get(address);
-        let Base::Uniform(begin) = vector.base else {
+        let Rest::Uniform(begin) = vector.rest else {
             return None;
         };
         if vector.exact != 0 || !self.pool.begins.contains(&begin) {

@@ -18,14 +18,14 @@ mod arithmetic;
 mod compare;
 
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
-use ptxcheck_ir::{BinaryOp, Logic, Op, Special, UnaryOp, Value};
+use ptxcheck_ir::{BinaryOp, Class, Logic, Op, Special, UnaryOp, Value};
 
 use self::arithmetic::binary;
 use self::compare::compared;
-use super::super::known::keeps_bits;
 use super::super::transfer::MAX_USES;
 use super::super::value::WARP;
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
+use crate::value::keeps_bits;
 
 /// Pattern that a value certainly follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -437,7 +437,6 @@ fn has_parts(op: Op, kinds: &[Knowable]) -> bool {
 
 /// The floor of a result. Literals have none here: what is made of them alone is one.
 fn floor(op: Op, kinds: &[Knowable]) -> u8 {
-    use BinaryOp as B;
     if kinds.iter().all(|kind| kind.floor == 0) {
         return 0;
     }
@@ -447,16 +446,27 @@ fn floor(op: Op, kinds: &[Knowable]) -> u8 {
     };
     match (op, kinds) {
         (op, &[kind]) if op.is_move() => kind.floor,
-        (Op::Binary(op, _), &[a, b]) => match op {
-            B::MulLow | B::MulWideUnsigned if a.least_bits() > 0 && b.least_bits() > 0 => {
-                (a.least_bits() + b.least_bits() - 1).min(64)
-            }
-            B::Shl => a.floor.saturating_add(by(b)).min(64),
-            B::ShrUnsigned => a.floor.saturating_sub(by(b)),
-            B::DivUnsigned => a.floor.saturating_sub(b.least_bits().saturating_sub(1)),
-            B::And => max(a.floor, b.floor),
-            B::Xor => min(a.low, b.low).saturating_add(1).min(64),
-            _ => 0,
+        (Op::Binary(op, _), &[a, b]) => match op.class() {
+            Class::Product | Class::WideProduct { signed: false } => match (a.least_bits(), b.least_bits()) {
+                (0, _) | (_, 0) => 0,
+                (one, other) => (one + other - 1).min(64),
+            },
+            Class::ShiftedLeft => a.floor.saturating_add(by(b)).min(64),
+            Class::ShiftedRight { signed: false } => a.floor.saturating_sub(by(b)),
+            Class::Quotient { signed: false } => a.floor.saturating_sub(b.least_bits().saturating_sub(1)),
+            Class::And => max(a.floor, b.floor),
+            Class::Xor => min(a.low, b.low).saturating_add(1).min(64),
+            Class::Sum
+            | Class::Difference
+            | Class::WideProduct { signed: true }
+            | Class::HighProduct { .. }
+            | Class::Quotient { signed: true }
+            | Class::Remainder { .. }
+            | Class::Least { .. }
+            | Class::Greatest { .. }
+            | Class::Or
+            | Class::ShiftedRight { signed: true }
+            | Class::Other => 0,
         },
         _ => 0,
     }

@@ -2,10 +2,10 @@
 //!
 //! Each works on the *open* lanes: those that execute the operation and whose operands are not all exact.
 
-use super::super::value::{Base, Lanes, Pool, ValueId, Vector, lanes};
+use super::super::value::{Lanes, Pool, Rest, ValueId, Vector, lanes};
 use super::{compare, constant};
 use ptxcheck_ir::evaluate::{evaluate, ones};
-use ptxcheck_ir::{BinaryOp, Op};
+use ptxcheck_ir::{BinaryOp, Class, Op};
 
 /// Applies an operation of so many bits in the lanes `open`; `number` names the unknown value of the result. True if it found a
 /// form for these lanes, which `result` then has.
@@ -27,6 +27,7 @@ pub(super) fn apply(
 /// An operation in the open lanes.
 struct Arithmetic<'p> {
     op: BinaryOp,
+    class: Class,
     bits: u8,
     /// The operands. An operand that is exact in the open lanes is the second one, where they may be swapped.
     a: &'p Vector,
@@ -69,6 +70,7 @@ impl<'p> Arithmetic<'p> {
         let by = by.map(|by| by & ones(bits));
         Self {
             op,
+            class: op.class(),
             bits,
             a,
             b,
@@ -81,7 +83,6 @@ impl<'p> Arithmetic<'p> {
     }
 
     fn apply(&self, result: &mut Vector) -> bool {
-        use BinaryOp as B;
         if !self.is_rewritten {
             self.low_bits(result);
             if result.low >= self.bits {
@@ -90,7 +91,7 @@ impl<'p> Arithmetic<'p> {
                 return true;
             }
         }
-        let mask = self.by.filter(|_| self.op == B::And);
+        let mask = self.by.filter(|_| self.class == Class::And);
         if let Some(mask) = mask
             && self.keeps_all(mask)
         {
@@ -114,12 +115,17 @@ impl<'p> Arithmetic<'p> {
             self.set_exact(result, |lane| self.a.bits[lane] & mask);
             return true;
         }
-        match self.op {
-            B::Add | B::Sub => self.sum(result),
-            B::MulLow | B::MulWideUnsigned | B::MulWideSigned | B::Shl => self.product(result),
-            B::ShrUnsigned | B::ShrSigned => self.shifted_right(result),
-            B::And | B::Or | B::Xor => self.bitwise(result),
-            _ => false,
+        match self.class {
+            Class::Sum | Class::Difference => self.sum(result),
+            Class::Product | Class::WideProduct { .. } | Class::ShiftedLeft => self.product(result),
+            Class::ShiftedRight { .. } => self.shifted_right(result),
+            Class::And | Class::Or | Class::Xor => self.bitwise(result),
+            Class::HighProduct { .. }
+            | Class::Quotient { .. }
+            | Class::Remainder { .. }
+            | Class::Least { .. }
+            | Class::Greatest { .. }
+            | Class::Other => false,
         }
     }
 
@@ -143,7 +149,7 @@ impl<'p> Arithmetic<'p> {
 
     /// True if the open lanes of an operand share one unknown value.
     fn is_uniform(&self, operand: &Vector) -> bool {
-        matches!(operand.base, Base::Uniform(_)) && self.open & operand.exact == 0
+        matches!(operand.rest, Rest::Uniform(_)) && self.open & operand.exact == 0
     }
 
     /// (U + c) ± (V + d), where one of them may be exact.
@@ -168,10 +174,10 @@ impl<'p> Arithmetic<'p> {
             result.bits[lane] = sum & ones(self.bits);
         }
         result.low = low.min(self.bits);
-        result.base = if uniform_a && !uniform_b {
-            a.base
+        result.rest = if uniform_a && !uniform_b {
+            a.rest
         } else {
-            Base::Uniform(self.number)
+            Rest::Uniform(self.number)
         };
         true
     }
@@ -205,7 +211,7 @@ impl<'p> Arithmetic<'p> {
             .low
             .saturating_add(factor.trailing_zeros() as u8)
             .min(self.bits);
-        result.base = Base::Uniform(self.number);
+        result.rest = Rest::Uniform(self.number);
         true
     }
 
@@ -229,7 +235,7 @@ impl<'p> Arithmetic<'p> {
             result.bits[lane] = if is_lost { 0 } else { from.bits[lane] >> by };
         }
         result.low = from.low.saturating_sub(by as u8);
-        result.base = Base::Uniform(self.number);
+        result.rest = Rest::Uniform(self.number);
         true
     }
 
@@ -260,30 +266,39 @@ impl<'p> Arithmetic<'p> {
             _ => 0,
         };
         result.low = from.low.max(cleared);
-        result.base = match self.op {
-            BinaryOp::Or | BinaryOp::Xor if self.is_address && first == Some(0) => from.base,
-            _ => Base::Uniform(self.number),
+        result.rest = match self.op {
+            BinaryOp::Or | BinaryOp::Xor if self.is_address && first == Some(0) => from.rest,
+            _ => Rest::Uniform(self.number),
         };
         true
     }
 
     /// Low bits of the result, lane by lane; their number is the fewest over the open lanes.
     fn low_bits(&self, result: &mut Vector) {
-        use BinaryOp as B;
-        let (op, bits) = (self.op, self.bits);
+        let bits = self.bits;
         let mut low = bits;
         for lane in lanes(self.open) {
             low = low.min(self.known_low(lane));
             let ((_, x), (_, y)) = (self.a.low_bits(lane), self.b.low_bits(lane));
-            result.bits[lane] = match op {
-                B::ShrUnsigned | B::ShrSigned => self
+            result.bits[lane] = match self.class {
+                Class::ShiftedRight { .. } => self
                     .b
                     .at(lane)
                     .map_or(0, |by| x.checked_shr(by.min(64) as u32).unwrap_or(0)),
-                B::MulWideUnsigned | B::MulWideSigned => {
-                    (x & ones(bits / 2)).wrapping_mul(y & ones(bits / 2))
-                }
-                _ => evaluate(Op::Binary(op, bits), &[x, y]).unwrap_or(0),
+                Class::WideProduct { .. } => (x & ones(bits / 2)).wrapping_mul(y & ones(bits / 2)),
+                Class::Sum
+                | Class::Difference
+                | Class::Product
+                | Class::HighProduct { .. }
+                | Class::Quotient { .. }
+                | Class::Remainder { .. }
+                | Class::Least { .. }
+                | Class::Greatest { .. }
+                | Class::And
+                | Class::Or
+                | Class::Xor
+                | Class::ShiftedLeft
+                | Class::Other => evaluate(Op::Binary(self.op, bits), &[x, y]).unwrap_or(0),
             };
         }
         result.low = low;
@@ -294,35 +309,39 @@ impl<'p> Arithmetic<'p> {
 
     /// Number of known low bits of the result in a lane.
     fn known_low(&self, lane: usize) -> u8 {
-        use BinaryOp as B;
         let zeros = |value: u64| value.trailing_zeros().min(64) as u8;
         let ((low_a, x), (low_b, y)) = (self.a.low_bits(lane), self.b.low_bits(lane));
-        match self.op {
-            B::Add | B::Sub | B::Or | B::Xor => low_a.min(low_b),
-            B::And => {
+        match self.class {
+            Class::Sum | Class::Difference | Class::Or | Class::Xor => low_a.min(low_b),
+            Class::And => {
                 // Zeros below in one operand are zeros in the result.
                 let clear = |low: u8, value: u64| zeros(value).min(low);
                 low_a.min(low_b).max(clear(low_a, x)).max(clear(low_b, y))
             }
-            B::MulLow => (low_a.saturating_add(zeros(y)))
+            Class::Product => (low_a.saturating_add(zeros(y)))
                 .min(low_b.saturating_add(zeros(x)))
                 .min(low_a.saturating_add(low_b)),
-            B::MulWideUnsigned | B::MulWideSigned => {
+            Class::WideProduct { .. } => {
                 let half = self.bits / 2;
                 let (x, y) = (x & ones(half), y & ones(half));
                 (low_a.min(half).saturating_add(zeros(y)))
                     .min(low_b.min(half).saturating_add(zeros(x)))
                     .min(low_a.min(half).saturating_add(low_b.min(half)))
             }
-            B::Shl => match self.b.at(lane) {
+            Class::ShiftedLeft => match self.b.at(lane) {
                 Some(by) if by < u64::from(self.bits) => low_a.saturating_add(by as u8),
                 _ => 0,
             },
-            B::ShrUnsigned | B::ShrSigned => match self.b.at(lane) {
+            Class::ShiftedRight { .. } => match self.b.at(lane) {
                 Some(by) if by < u64::from(low_a) && low_a <= self.bits => low_a - by as u8,
                 _ => 0,
             },
-            _ => 0,
+            Class::HighProduct { .. }
+            | Class::Quotient { .. }
+            | Class::Remainder { .. }
+            | Class::Least { .. }
+            | Class::Greatest { .. }
+            | Class::Other => 0,
         }
     }
 
@@ -339,16 +358,25 @@ impl<'p> Arithmetic<'p> {
 
     /// The bits that the result may have, where the operation keeps bits apart and some are certainly 0.
     fn most_of_set(&self) -> Option<u64> {
-        use BinaryOp as B;
         let width = ones(self.bits);
         let may_have = |vector: &Vector| vector.may_have(self.open) & width;
         let shift = self.by.filter(|by| *by < u64::from(self.bits));
-        let set = match self.op {
-            B::And => may_have(self.a) & self.by.unwrap_or_else(|| may_have(self.b)),
-            B::Or | B::Xor => may_have(self.a) | may_have(self.b),
-            B::ShrUnsigned => may_have(self.a) >> shift?,
-            B::Shl => may_have(self.a) << shift? & width,
-            _ => return None,
+        let set = match self.class {
+            Class::And => may_have(self.a) & self.by.unwrap_or_else(|| may_have(self.b)),
+            Class::Or | Class::Xor => may_have(self.a) | may_have(self.b),
+            Class::ShiftedRight { signed: false } => may_have(self.a) >> shift?,
+            Class::ShiftedLeft => may_have(self.a) << shift? & width,
+            Class::Sum
+            | Class::Difference
+            | Class::Product
+            | Class::WideProduct { .. }
+            | Class::HighProduct { .. }
+            | Class::Quotient { .. }
+            | Class::Remainder { .. }
+            | Class::Least { .. }
+            | Class::Greatest { .. }
+            | Class::ShiftedRight { signed: true }
+            | Class::Other => return None,
         };
         Some(set).filter(|set| *set != width)
     }
@@ -356,43 +384,69 @@ impl<'p> Arithmetic<'p> {
     /// A lower bound of the result: of products and shifts that cannot overflow, of shifts to the right, and of differences of
     /// bits.
     fn least(&self) -> u64 {
-        use BinaryOp as B;
         let (a, b) = (self.a, self.b);
         let overflows = || self.limit() == u64::MAX;
         let shift = self.by.and_then(|by| u32::try_from(by).ok());
         let (x, y) = (a.at_least(self.open), b.at_least(self.open));
-        match self.op {
-            B::MulLow | B::MulWideUnsigned if x > 0 && y > 0 && !overflows() => x.saturating_mul(y),
-            B::Shl if x > 0 && !overflows() => shift.and_then(|by| x.checked_shl(by)).unwrap_or(0),
-            B::ShrUnsigned => shift.and_then(|by| x.checked_shr(by)).unwrap_or(0),
+        match self.class {
+            Class::Product | Class::WideProduct { signed: false } | Class::ShiftedLeft
+                if x == 0 || overflows() =>
+            {
+                0
+            }
+            Class::Product | Class::WideProduct { signed: false } => x.saturating_mul(y),
+            Class::ShiftedLeft => shift.and_then(|by| x.checked_shl(by)).unwrap_or(0),
+            Class::ShiftedRight { signed: false } => shift.and_then(|by| x.checked_shr(by)).unwrap_or(0),
             // Numbers in different blocks of 2^low differ in a bit above.
-            B::Xor => {
+            Class::Xor => {
                 let low = u32::from(a.unknown_low(self.open).min(b.unknown_low(self.open)));
                 let is_below = |most: u64, least: u64| most.checked_shr(low) < least.checked_shr(low);
                 let differ = is_below(a.at_most(self.open), y) || is_below(b.at_most(self.open), x);
                 1_u64.checked_shl(low).filter(|_| differ).unwrap_or(0)
             }
-            _ => 0,
+            Class::Sum
+            | Class::Difference
+            | Class::WideProduct { signed: true }
+            | Class::HighProduct { .. }
+            | Class::Quotient { .. }
+            | Class::Remainder { .. }
+            | Class::Least { .. }
+            | Class::Greatest { .. }
+            | Class::And
+            | Class::Or
+            | Class::ShiftedRight { signed: true }
+            | Class::Other => 0,
         }
     }
 
     /// An upper bound of the result.
     fn limit(&self) -> u64 {
-        use BinaryOp as B;
         let (width, by) = (ones(self.bits), self.by);
         let x = self.a.at_most(self.open).min(width);
         let y = self.b.at_most(self.open).min(width);
-        let bound = match self.op {
-            B::Add => x.checked_add(y),
-            B::MulLow | B::MulWideUnsigned => x.checked_mul(y),
-            B::And => Some(by.map_or(x.min(y), |by| x.min(by))),
-            B::ShrUnsigned => by.map(|by| x.checked_shr(by.min(64) as u32).unwrap_or(0)),
-            B::Shl => by.and_then(|by| x.checked_mul(1_u64.checked_shl(by.min(64) as u32)?)),
-            B::RemUnsigned => y.checked_sub(1),
-            B::DivUnsigned => Some(x),
-            B::MinUnsigned => Some(x.min(y)),
-            B::MaxUnsigned => Some(x.max(y)),
-            _ => None,
+        let bound = match self.class {
+            Class::Sum => x.checked_add(y),
+            Class::Product | Class::WideProduct { signed: false } => x.checked_mul(y),
+            Class::And => Some(by.map_or(x.min(y), |by| x.min(by))),
+            Class::ShiftedRight { signed: false } => {
+                by.map(|by| x.checked_shr(by.min(64) as u32).unwrap_or(0))
+            }
+            Class::ShiftedLeft => by.and_then(|by| x.checked_mul(1_u64.checked_shl(by.min(64) as u32)?)),
+            Class::Remainder { signed: false } => y.checked_sub(1),
+            Class::Quotient { signed: false } => Some(x),
+            Class::Least { signed: false } => Some(x.min(y)),
+            Class::Greatest { signed: false } => Some(x.max(y)),
+            Class::Difference
+            | Class::WideProduct { signed: true }
+            | Class::HighProduct { .. }
+            | Class::Quotient { signed: true }
+            | Class::Remainder { signed: true }
+            | Class::Least { signed: true }
+            | Class::Greatest { signed: true }
+            | Class::Or
+            | Class::Xor
+            | Class::ShiftedRight { signed: true }
+            | Class::Other => None,
         };
         bound.filter(|bound| *bound <= width).unwrap_or(u64::MAX)
     }

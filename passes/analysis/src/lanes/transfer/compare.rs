@@ -1,7 +1,7 @@
 //! Transfer functions of comparisons.
 
 use super::super::value::ValueId;
-use super::super::value::{Base, Lanes, Pool, Vector, lanes};
+use super::super::value::{Lanes, Pool, Rest, Vector, lanes};
 use super::constant;
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{Condition, Logic, Op};
@@ -76,9 +76,9 @@ fn threshold(condition: Condition, swapped: bool, bound: u64, bits: u8) -> Optio
 /// True if blocks of 2^k numbers decide the comparison: for each operand, the block is the same in all lanes, and if
 /// both operands lie in one block, the lanes agree. So `32w + lane < 32n`, with unknown w and n, is one outcome.
 fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
-    let block = |vector: &Vector| match vector.base {
+    let block = |vector: &Vector| match vector.rest {
         _ if undecided & !vector.exact == 0 => Some(bits.saturating_sub(1)),
-        Base::Uniform(_) if undecided & vector.exact == 0 => Some(vector.low.min(bits.saturating_sub(1))),
+        Rest::Uniform(_) if undecided & vector.exact == 0 => Some(vector.low.min(bits.saturating_sub(1))),
         _ => None,
     };
     let (Some(one), Some(other)) = (block(a), block(b)) else {
@@ -105,7 +105,7 @@ fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
 fn is_alike_by_lane(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     use Condition as C;
     let is_unknown =
-        |vector: &Vector| matches!(vector.base, Base::Uniform(_)) && undecided & vector.exact == 0;
+        |vector: &Vector| matches!(vector.rest, Rest::Uniform(_)) && undecided & vector.exact == 0;
     let is_signed = matches!(
         condition,
         C::Equal
@@ -183,7 +183,7 @@ pub(super) fn compare(
         && (needs.first == 0 || is_one_outcome(condition, bits, a, b, needs.undecided))
         && (needs.second == 0 || with.is_some_and(|with| with.is_splat(needs.undecided)));
     if is_uniform {
-        result.base = Base::Uniform(number);
+        result.rest = Rest::Uniform(number);
     }
     true
 }
@@ -203,7 +203,7 @@ pub(super) fn connect(
         _ => needs.are_shared(logic) && (needs.first == 0 || is_first) && (needs.second == 0 || is_second),
     };
     if is_uniform {
-        result.base = Base::Uniform(number);
+        result.rest = Rest::Uniform(number);
     }
     true
 }

@@ -1,6 +1,6 @@
 //! Transfer functions of vectors: examples, and a comparison with concrete lanes.
 
-use super::super::value::{ALL, Base, Lanes, Pool, ValueId, Vector, WARP, lanes};
+use super::super::value::{ALL, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
 use super::{Application, apply};
 use crate::lanes::meaning::{Around, Meanings};
 use ptxcheck_ir::evaluate::{evaluate, ones};
@@ -145,7 +145,7 @@ fn what_differs_in_an_unknown_way_stays_so() {
         &[ValueId::UNKNOWN, thread],
         SITE,
     );
-    assert_eq!(pool.get(found).base, Base::Varying);
+    assert_eq!(pool.get(found).rest, Rest::Varying);
     let predicate = compared(&mut pool, C::LessSigned, found, 3);
     assert!(!predicate.is_splat(ALL) && predicate.exact == 0);
     // Its lowest bits may be known all the same.
@@ -336,7 +336,7 @@ fn difference(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<Strin
         }
     }
     let inexact = here & !vector.exact;
-    if matches!(vector.base, Base::Uniform(_)) {
+    if matches!(vector.rest, Rest::Uniform(_)) {
         let base = |lane: usize| world[lane].wrapping_sub(vector.bits[lane]) & ones(32);
         let mut bases = lanes(inexact).map(base);
         let first = bases.next()?;

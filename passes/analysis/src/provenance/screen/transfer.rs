@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Kinds};
 use super::pass::{Pass, join};
-use ptxcheck_ir::{BinaryOp, Op, Space, Value};
+use ptxcheck_ir::{BinaryOp, Class, Op, Space, Value};
 
 impl Pass<'_> {
     /// Writes the results of an instruction that is no access and no call.
@@ -81,8 +81,8 @@ impl Pass<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, bits: u8, a: Value, b: Value) -> Cell {
-        match op {
-            BinaryOp::And => {
+        match op.class() {
+            Class::And => {
                 let top = bits.saturating_sub(1).min(63);
                 let is_number = |value: Value| match value {
                     Value::Integer(mask) => mask >> top & 1 == 0 && bits > 32 && (0..1 << 31).contains(&mask),
@@ -93,13 +93,24 @@ impl Pass<'_> {
                 }
                 self.value(a).vague().plus(self.value(b).vague())
             }
-            BinaryOp::Or | BinaryOp::Xor => self.value(a).vague().plus(self.value(b).vague()),
-            BinaryOp::Shl | BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned
+            Class::Or | Class::Xor => self.value(a).vague().plus(self.value(b).vague()),
+            Class::ShiftedLeft | Class::Product | Class::WideProduct { .. }
                 if bits == 64 && matches!(b, Value::Integer(_)) =>
             {
                 Cell::of_kinds(Kinds::INDEX.with(Kinds::OTHER))
             }
-            _ => self.truth(&[a, b]),
+            Class::Sum
+            | Class::Difference
+            | Class::Product
+            | Class::WideProduct { .. }
+            | Class::HighProduct { .. }
+            | Class::Quotient { .. }
+            | Class::Remainder { .. }
+            | Class::Least { .. }
+            | Class::Greatest { .. }
+            | Class::ShiftedLeft
+            | Class::ShiftedRight { .. }
+            | Class::Other => self.truth(&[a, b]),
         }
     }
 }

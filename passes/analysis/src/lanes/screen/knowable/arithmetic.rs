@@ -3,7 +3,7 @@
 use super::{EXACT, Knowable, Pattern, ROW_BITS, THREAD_BITS, either, max, min};
 use crate::lanes::value::WARP;
 use ptxcheck_ir::evaluate::ones;
-use ptxcheck_ir::{BinaryOp, Logic, Value};
+use ptxcheck_ir::{BinaryOp, Class, Logic, Value};
 
 pub(super) fn binary(op: BinaryOp, bits: u8, a: (Knowable, Value), b: (Knowable, Value)) -> Knowable {
     Knowable {
@@ -14,20 +14,24 @@ pub(super) fn binary(op: BinaryOp, bits: u8, a: (Knowable, Value), b: (Knowable,
 
 /// Low bits of the result that are certainly 0, and known to be.
 fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Knowable, Value), (b, right): (Knowable, Value)) -> u8 {
-    use BinaryOp as B;
     let by = match right {
         Value::Integer(by) if (0..64).contains(&by) => Some(by as u8),
         _ => None,
     };
     let half = bits / 2;
-    match op {
-        B::Add | B::Sub | B::Or | B::Xor => min(a.zeros, b.zeros),
-        B::And => max(a.zeros, b.zeros),
-        B::MulLow => a.zeros.saturating_add(b.zeros),
-        B::MulWideSigned | B::MulWideUnsigned => min(a.zeros, half).saturating_add(min(b.zeros, half)),
-        B::Shl => by.map_or(0, |by| a.zeros.saturating_add(by)),
-        B::ShrUnsigned | B::ShrSigned => by.map_or(0, |by| a.zeros.saturating_sub(by)),
-        _ => 0,
+    match op.class() {
+        Class::Sum | Class::Difference | Class::Or | Class::Xor => min(a.zeros, b.zeros),
+        Class::And => max(a.zeros, b.zeros),
+        Class::Product => a.zeros.saturating_add(b.zeros),
+        Class::WideProduct { .. } => min(a.zeros, half).saturating_add(min(b.zeros, half)),
+        Class::ShiftedLeft => by.map_or(0, |by| a.zeros.saturating_add(by)),
+        Class::ShiftedRight { .. } => by.map_or(0, |by| a.zeros.saturating_sub(by)),
+        Class::HighProduct { .. }
+        | Class::Quotient { .. }
+        | Class::Remainder { .. }
+        | Class::Least { .. }
+        | Class::Greatest { .. }
+        | Class::Other => 0,
     }
     .min(bits)
 }
@@ -83,33 +87,36 @@ enum Bound {
 
 /// Bound of the result, operation by operation.
 fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Bound {
-    use BinaryOp as B;
     let is_known = a.low > 0 && b.low > 0;
     let least_low = min(a.low, b.low);
-    match op {
-        B::Add | B::Sub => {
-            let is_aligned = a.is_aligned() && b.is_aligned() || min(a.clear(), b.clear()) >= least_low;
-            let limit = match op {
-                B::Add => max(a.bits, b.bits).saturating_add(1),
-                _ => 64,
-            };
-            Bound::ByLane(least_low, limit, Pattern::aligned_if(is_aligned))
-        }
-        B::Or | B::Xor => Bound::ByLane(least_low, 64, Pattern::Any),
+    let sum = |limit: u8| {
+        let is_aligned = a.is_aligned() && b.is_aligned() || min(a.clear(), b.clear()) >= least_low;
+        Bound::ByLane(least_low, limit, Pattern::aligned_if(is_aligned))
+    };
+    let if_exact = |limit: u8| Bound::ByLane(exact_low(a, b), limit, Pattern::Any);
+    match op.class() {
+        Class::Sum => sum(max(a.bits, b.bits).saturating_add(1)),
+        Class::Difference => sum(64),
+        Class::Or | Class::Xor => Bound::ByLane(least_low, 64, Pattern::Any),
         // Zeros of one are zeros of the result, the same in all lanes.
-        B::And if !is_known => {
+        Class::And if !is_known => {
             let low = zeros((a, left)).max(zeros((b, right)));
             Bound::Shared(Knowable::of(low, min(a.bits, b.bits), Pattern::Aligned).normal())
         }
-        B::And => Bound::ByLane(max(a.low, b.low), min(a.bits, b.bits), Pattern::Any),
-        B::MulLow | B::MulWideSigned | B::MulWideUnsigned => product(op, bits, (a, left), (b, right)),
-        B::Shl => shifted_left(a, b, right),
-        B::ShrUnsigned | B::ShrSigned => shifted_right(op, a, b, right),
-        B::RemUnsigned => Bound::ByLane(exact_low(a, b), b.bits, Pattern::Any),
-        B::DivUnsigned => Bound::ByLane(exact_low(a, b), a.bits, Pattern::Any),
-        B::MinUnsigned => Bound::ByLane(exact_low(a, b), min(a.bits, b.bits), Pattern::Any),
-        B::MaxUnsigned => Bound::ByLane(exact_low(a, b), max(a.bits, b.bits), Pattern::Any),
-        _ => Bound::ByLane(exact_low(a, b), 64, Pattern::Any),
+        Class::And => Bound::ByLane(max(a.low, b.low), min(a.bits, b.bits), Pattern::Any),
+        Class::Product | Class::WideProduct { .. } => product(op, bits, (a, left), (b, right)),
+        Class::ShiftedLeft => shifted_left(a, b, right),
+        Class::ShiftedRight { signed } => shifted_right(signed, a, b, right),
+        Class::Remainder { signed: false } => if_exact(b.bits),
+        Class::Quotient { signed: false } => if_exact(a.bits),
+        Class::Least { signed: false } => if_exact(min(a.bits, b.bits)),
+        Class::Greatest { signed: false } => if_exact(max(a.bits, b.bits)),
+        Class::HighProduct { .. }
+        | Class::Remainder { signed: true }
+        | Class::Quotient { signed: true }
+        | Class::Least { signed: true }
+        | Class::Greatest { signed: true }
+        | Class::Other => if_exact(64),
     }
 }
 
@@ -155,7 +162,7 @@ fn shifted_left(a: Knowable, b: Knowable, right: Value) -> Bound {
     }
 }
 
-fn shifted_right(op: BinaryOp, a: Knowable, b: Knowable, right: Value) -> Bound {
+fn shifted_right(signed: bool, a: Knowable, b: Knowable, right: Value) -> Bound {
     let Value::Integer(by) = right else {
         let low = if b.may_be_exact() { a.low } else { 0 };
         return Bound::ByLane(low, 64, Pattern::Any);
@@ -165,10 +172,7 @@ fn shifted_right(op: BinaryOp, a: Knowable, b: Knowable, right: Value) -> Bound 
         EXACT => EXACT,
         low => low.saturating_sub(by),
     };
-    let limit = match op {
-        BinaryOp::ShrUnsigned => a.bits.saturating_sub(by),
-        _ => 64,
-    };
+    let limit = if signed { 64 } else { a.bits.saturating_sub(by) };
     Bound::ByLane(low, limit, Pattern::aligned_if(a.is_aligned()))
 }
 

@@ -1,0 +1,196 @@
+//! Exploration of a kernel: the launches that it is looked at for, the rounds of its loops, and what holds in all of them.
+//!
+//! Each analysis of a kernel looks at solutions: of each launch, in all warps at once or in some, and of graphs with rounds of a loop
+//! apart. What one says of a place counts only where lanes come there:
+//!
+//! ```text
+//! definite(k)    ⋂ definite(k, s) over the launches s in which lanes may come to the place at all
+//! ```
+//!
+//! Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts stands for a launch, and of one with several
+//! stated shapes, by the user or by host code at hand, each of these.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use super::launch::{Launch, Layout, ShapeSource};
+use super::layout::{InStates, LaneLayout};
+use super::slice::Slices;
+use super::value::WARP;
+use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
+use crate::limits::MAX_COUNTED_LOOPS;
+
+/// The launches that a kernel is looked at for.
+pub(super) struct Launches {
+    /// Each of them.
+    pub each: Vec<Launch>,
+    /// The one that findings tell: what is known of all of them.
+    pub shown: Launch,
+    /// They are layouts that blocks of unknown shape may have.
+    pub are_layouts: bool,
+}
+
+impl Launches {
+    /// Those of a kernel; `None` if they are too many.
+    pub(super) fn new(layout: &LaneLayout<'_>) -> Option<Self> {
+        let each = layout.launches();
+        match each[..] {
+            [launch] => Some(Self::of_one(layout, launch)),
+            _ => (each.len() <= MAX_LAUNCHED_SHAPES).then(|| Self {
+                shown: layout.common_launch(&each),
+                each,
+                are_layouts: false,
+            }),
+        }
+    }
+
+    /// One launch of a kernel, in each of the layouts that its blocks may have if their shape is not known.
+    pub(super) fn of_one(layout: &LaneLayout<'_>, launch: Launch) -> Self {
+        let are_layouts = launch.is_multidimensional;
+        Self {
+            each: match are_layouts {
+                true => layouts(launch, layout.module.read_dimensions(layout.function)),
+                false => vec![launch],
+            },
+            shown: launch,
+            are_layouts,
+        }
+    }
+}
+
+/// What is found about a place in one launch.
+pub(super) trait Meet {
+    /// Leaves what holds in another launch, too; false if that is nothing.
+    fn meet(&mut self, other: &Self) -> bool;
+}
+
+/// What a finding is about.
+pub(super) trait Place: Ord {
+    /// The node that lanes have to come to.
+    fn node(&self) -> u32;
+}
+
+/// The definite findings of one launch.
+pub(super) struct InLaunch<P, F> {
+    /// By place.
+    pub found: BTreeMap<P, F>,
+    /// The nodes that lanes may come to.
+    pub reached: FxHashSet<u32>,
+}
+
+/// The definite findings of several launches: those that are so in each in which lanes may come to their place.
+pub(super) struct InEach<P, F> {
+    /// By place.
+    pub found: BTreeMap<P, F>,
+    /// The nodes that lanes may come to in some of them.
+    reached: FxHashSet<u32>,
+}
+
+impl<P: Place, F: Meet> InEach<P, F> {
+    /// Those of no launch.
+    pub(super) fn new() -> Self {
+        Self {
+            found: BTreeMap::new(),
+            reached: FxHashSet::default(),
+        }
+    }
+
+    /// Adds another launch.
+    pub(super) fn add(&mut self, launch: InLaunch<P, F>) {
+        let InLaunch { mut found, reached } = launch;
+        self.found.retain(|place, known| {
+            let same = found.remove(place);
+            !reached.contains(&place.node()) || same.is_some_and(|same| known.meet(&same))
+        });
+        let new = found
+            .into_iter()
+            .filter(|(place, _)| !self.reached.contains(&place.node()));
+        self.found.extend(new);
+        self.reached.extend(reached);
+    }
+
+    /// True if no other launch can add a finding: there is none, and lanes may come to all of these nodes.
+    pub(super) fn is_settled(&self, mut nodes: impl Iterator<Item = u32>) -> bool {
+        self.found.is_empty() && nodes.all(|node| self.reached.contains(&node))
+    }
+}
+
+/// Calls `look` for some loops of a kernel with the kernel, the same with all cells in the states, and the loop: from these a layout with
+/// the rounds of that loop apart is made ([`LaneLayout::peeled`]). `slices`: those of the layout.
+pub(super) fn each_loop(
+    layout: &LaneLayout<'_>,
+    slices: &Slices,
+    loops: &[u32],
+    mut look: impl for<'s> FnMut(&LaneLayout<'s>, &InStates<'s>, u32),
+) {
+    if loops.is_empty() {
+        return;
+    }
+    let slices = layout.slices_in_states(slices);
+    if let Some(in_states) = layout.in_states(&slices) {
+        loops
+            .iter()
+            .take(MAX_COUNTED_LOOPS)
+            .for_each(|&of| look(layout, &in_states, of));
+    }
+}
+
+/// The sides of blocks that a kernel is looked at for if it reads `%tid.y` and states no shape, beside rows of whole warps.
+/// [`MAX_BLOCK_THREADS`]: as many as there are. Among them are rows that are no power of two: 20 × 8 threads are five warps.
+const LAYOUTS: [Shape; 10] = [
+    [16, MAX_BLOCK_THREADS, 1],
+    [8, MAX_BLOCK_THREADS, 1],
+    [4, MAX_BLOCK_THREADS, 1],
+    [2, MAX_BLOCK_THREADS, 1],
+    [1, MAX_BLOCK_THREADS, 1],
+    [20, MAX_BLOCK_THREADS, 1],
+    [48, MAX_BLOCK_THREADS, 1],
+    [3, MAX_BLOCK_THREADS, 1],
+    [16, 3, MAX_BLOCK_THREADS],
+    [10, 16, MAX_BLOCK_THREADS],
+];
+
+/// Further layouts, for kernels that read `%tid.z`.
+const DEEP_LAYOUTS: [Shape; 9] = [
+    [4, 4, MAX_BLOCK_THREADS],
+    [8, 8, MAX_BLOCK_THREADS],
+    [16, 1, MAX_BLOCK_THREADS],
+    [8, 2, MAX_BLOCK_THREADS],
+    [4, 1, MAX_BLOCK_THREADS],
+    [2, 2, MAX_BLOCK_THREADS],
+    [1, 1, MAX_BLOCK_THREADS],
+    [1, 16, MAX_BLOCK_THREADS],
+    [5, 5, MAX_BLOCK_THREADS],
+];
+
+/// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`, in the order in which they rule most out.
+fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
+    let of = |layout| Launch { layout, ..launch };
+    let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
+    if most < WARP as u32 {
+        // Smaller than a warp: all that are allowed.
+        let sides = (1..=most).filter(|x| most.is_multiple_of(*x));
+        let exact = sides.map(|x| Launch {
+            shape: Some(if reads[0] {
+                [x, most / x, 1]
+            } else {
+                [x, 1, most / x]
+            }),
+            source: ShapeSource::Bound,
+            ..launch
+        });
+        return exact.collect();
+    }
+    let flat = LAYOUTS.iter().filter(|_| reads[0]);
+    let deep = DEEP_LAYOUTS
+        .iter()
+        .filter(|[_, y, _]| reads[1] && (reads[0] || *y == 1));
+    let fit = flat.chain(deep).filter(|[x, y, _]| {
+        let row = if *y == MAX_BLOCK_THREADS { *x } else { x * y };
+        row * (WARP as u32 >> row.trailing_zeros().min(5)) <= most
+    });
+    std::iter::once(of(Layout::Whole))
+        .chain(fit.map(|sides| of(Layout::Sides(*sides))))
+        .collect()
+}

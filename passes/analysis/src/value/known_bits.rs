@@ -1,0 +1,700 @@
+//! The domain of known bits: of each bit of a number whether it is certainly 0, certainly 1, or not known.
+//!
+//! ```text
+//! zeros(x), ones(x)    bits that are certainly 0, and certainly 1, in x
+//! a and b              zeros(a) ∪ zeros(b)                    ones(a) ∩ ones(b)
+//! a or b               zeros(a) ∩ zeros(b)                    ones(a) ∪ ones(b)
+//! a xor b              where both are known
+//! not a                ones(a)                                zeros(a)
+//! a shl k, a shr k     those of a, moved by a known k, and what is moved in
+//! one or the other     those that both have
+//! run(x)               the number of low bits that are known: x modulo 2^run
+//! a ± b                run: the shorter one
+//! a · b                run: min(run(a) + zeros(b), run(b) + zeros(a)), with the zeros at the end
+//! a rem c              run: at most the zeros at the end of c, since r = a − q·c
+//! symbol               run: the logarithm of its alignment, at most ALIGNMENT_BITS; the same as a generic address, since windows of
+//!                      memory begin at multiples of more than that
+//! ```
+//!
+//! [`KnownBits`] evaluates it over a body: a register is what all of its definitions agree in, and a load of a slot what all stores to it
+//! do. The lane analysis has such bits for each lane.
+
+use crate::function::Analyses;
+use crate::value::{Domain, Evaluator, Result, Source};
+use ptxcheck_ir::evaluate::{evaluate_result, is_interpreted, ones};
+use ptxcheck_ir::{
+    BinaryOp, Body, Class, Condition, Function, Logic, Module, Op, SymbolKind, UnaryOp, Value,
+};
+
+/// Bits of one number that are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Bits {
+    /// Certainly 0.
+    pub zeros: u64,
+    /// Certainly 1.
+    pub ones: u64,
+}
+
+/// Bits of an alignment that are of use: no access needs more than 128 bytes.
+const ALIGNMENT_BITS: u8 = 7;
+
+/// Most operands of an operation that is evaluated.
+const MAX_USES: usize = 4;
+
+impl Bits {
+    /// None.
+    pub(crate) const UNKNOWN: Self = Self { zeros: 0, ones: 0 };
+
+    /// All bits of a number.
+    pub(crate) const fn exact(value: u64) -> Self {
+        Self {
+            zeros: !value,
+            ones: value,
+        }
+    }
+
+    /// No bits outside of these.
+    pub(crate) const fn among(all: u64) -> Self {
+        Self { zeros: !all, ones: 0 }
+    }
+
+    /// The number, if all of its bits are known.
+    pub(crate) const fn value(self) -> Option<u64> {
+        if self.zeros | self.ones == u64::MAX {
+            Some(self.ones)
+        } else {
+            None
+        }
+    }
+
+    /// Of a number that is one or the other.
+    pub(crate) const fn shared(self, other: Self) -> Self {
+        Self {
+            zeros: self.zeros & other.zeros,
+            ones: self.ones & other.ones,
+        }
+    }
+
+    /// Of a number of which both are known.
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self {
+            zeros: self.zeros | other.zeros,
+            ones: self.ones | other.ones,
+        }
+    }
+
+    /// True if all that `other` knows is known.
+    pub(crate) const fn includes(self, other: Self) -> bool {
+        other.zeros & !self.zeros == 0 && other.ones & !self.ones == 0
+    }
+
+    /// The low bits of the number, with zeros above.
+    const fn cut(self, bits: u8) -> Self {
+        Self {
+            zeros: self.zeros | !ones(bits),
+            ones: self.ones & ones(bits),
+        }
+    }
+
+    const fn shifted_left(self, by: u64) -> Self {
+        if by >= 64 {
+            return Self::exact(0);
+        }
+        Self {
+            zeros: self.zeros << by | ones(by as u8),
+            ones: self.ones << by,
+        }
+    }
+
+    const fn shifted_right(self, by: u64) -> Self {
+        if by >= 64 {
+            return Self::exact(0);
+        }
+        Self {
+            zeros: !(!self.zeros >> by),
+            ones: self.ones >> by,
+        }
+    }
+
+    /// A number of which so many low bits are known, and these are they.
+    const fn low(known: u8, bits: u64) -> Self {
+        Self {
+            zeros: !bits & ones(known),
+            ones: bits & ones(known),
+        }
+    }
+
+    /// The number of low bits that are known; 64 if all are.
+    pub(crate) const fn run(self) -> u8 {
+        (self.zeros | self.ones).trailing_ones() as u8
+    }
+
+    /// The lowest bit, if it is known: of a predicate, its value.
+    pub(crate) const fn truth(self) -> Option<bool> {
+        if (self.zeros | self.ones) & 1 == 0 {
+            None
+        } else {
+            Some(self.ones & 1 == 1)
+        }
+    }
+
+    /// The zeros at the end that are known.
+    const fn zeros_at_end(self) -> u8 {
+        self.zeros.trailing_ones() as u8
+    }
+
+    const fn complement(self) -> Self {
+        Self {
+            zeros: self.ones,
+            ones: self.zeros,
+        }
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self {
+            zeros: self.zeros | other.zeros,
+            ones: self.ones & other.ones,
+        }
+    }
+
+    const fn or(self, other: Self) -> Self {
+        Self {
+            zeros: self.zeros & other.zeros,
+            ones: self.ones | other.ones,
+        }
+    }
+
+    const fn xor(self, other: Self) -> Self {
+        Self {
+            zeros: self.zeros & other.zeros | self.ones & other.ones,
+            ones: self.zeros & other.ones | self.ones & other.zeros,
+        }
+    }
+
+    const fn sum(self, other: Self) -> Self {
+        Self::low(min(self.run(), other.run()), self.ones.wrapping_add(other.ones))
+    }
+
+    const fn difference(self, other: Self) -> Self {
+        Self::low(min(self.run(), other.run()), self.ones.wrapping_sub(other.ones))
+    }
+
+    const fn product(self, other: Self) -> Self {
+        let known = min(
+            self.run() + other.zeros_at_end(),
+            other.run() + self.zeros_at_end(),
+        );
+        let (one, other) = (self.ones & ones(self.run()), other.ones & ones(other.run()));
+        Self::low(min(known, 64), one.wrapping_mul(other))
+    }
+}
+
+const fn min(a: u8, b: u8) -> u8 {
+    if a < b { a } else { b }
+}
+
+/// True for an operation whose result may have known bits that its low ones and its bounds do not tell.
+pub(crate) const fn keeps_bits(op: Op) -> bool {
+    use BinaryOp as B;
+    matches!(
+        op,
+        Op::Binary(
+            B::And | B::Or | B::Xor | B::Shl | B::ShrUnsigned | B::ShrSigned,
+            2..
+        ) | Op::Unary(UnaryOp::Not | UnaryOp::ReverseBits, _)
+            | Op::Select
+            | Op::Convert { .. }
+            | Op::ExtractBits(..)
+            | Op::InsertBits(_)
+            | Op::Lop3(_)
+            | Op::FunnelShift { .. }
+            | Op::Pack(_)
+    )
+}
+
+/// Known bits of result number `number` of an operation.
+pub(crate) fn result(op: Op, number: usize, uses: &[Bits]) -> Bits {
+    match (op, uses) {
+        (Op::Compare(condition, bits, logic), &[a, b, ref third @ ..]) => {
+            let outcome = compared(condition, bits, a, b);
+            let outcome = if number == 1 {
+                outcome.complement()
+            } else {
+                outcome
+            };
+            let third = third.first().copied().unwrap_or(Bits::UNKNOWN);
+            match logic {
+                Logic::None => outcome,
+                Logic::And => outcome.and(third),
+                Logic::Or => outcome.or(third),
+                Logic::Xor => outcome.xor(third),
+            }
+            .cut(1)
+        }
+        (Op::Unpack(bits), &[a]) => a.shifted_right(number as u64 * u64::from(bits)).cut(bits),
+        _ if number != 0 => Bits::UNKNOWN,
+        (Op::Copy, &[a]) => a,
+        (Op::Binary(op, bits), &[a, b]) => binary(op.class(), bits, a, b).cut(bits),
+        (Op::MulAdd(op, bits), &[a, b, c]) => binary(op.class(), bits, a, b).cut(bits).sum(c).cut(bits),
+        (Op::Unary(op, bits), &[a]) => unary(op, bits, a).cut(bits),
+        (Op::Select, &[a, b, predicate]) => match (predicate.ones & 1, predicate.zeros & 1) {
+            (1, _) => a,
+            (_, 1) => b,
+            _ => a.shared(b),
+        },
+        (Op::Convert { from, signed, to }, &[a]) => {
+            let low = a.cut(from);
+            if signed {
+                extended(low, from).cut(to)
+            } else {
+                low.cut(to)
+            }
+        }
+        (Op::ExtractBits(bits, signed), &[a, start, length]) => {
+            let (Some(start), Some(length)) = (start.value(), length.value()) else {
+                return Bits::UNKNOWN;
+            };
+            let (start, length) = (start & 0xff, length & 0xff);
+            let field = a.cut(bits).shifted_right(start);
+            if !signed {
+                return field.cut(length.min(64) as u8);
+            }
+            if length == 0 || start + length > u64::from(bits) {
+                return Bits::UNKNOWN;
+            }
+            extended(field.cut(length as u8), length as u8).cut(bits)
+        }
+        (Op::InsertBits(bits), &[a, b, start, length]) => {
+            let (Some(start), Some(length)) = (start.value(), length.value()) else {
+                return Bits::UNKNOWN;
+            };
+            let (start, length) = (start & 0xff, length & 0xff);
+            let field = if start >= 64 {
+                0
+            } else {
+                ones(length.min(64) as u8) << start
+            };
+            let a = a.shifted_left(start);
+            Bits {
+                zeros: a.zeros & field | b.zeros & !field,
+                ones: a.ones & field | b.ones & !field,
+            }
+            .cut(bits)
+        }
+        (Op::Lop3(table), &[a, b, c]) => looked_up(table, [a, b, c]).cut(32),
+        (Op::FunnelShift { left, wrap }, &[low, high, amount]) => {
+            let Some(amount) = amount.value() else {
+                return Bits::UNKNOWN;
+            };
+            let amount = amount & ones(32);
+            let by = if wrap { amount & 31 } else { amount.min(32) };
+            let (low, high) = (low.cut(32), high.cut(32).shifted_left(32));
+            let pair = Bits {
+                zeros: low.zeros & high.zeros,
+                ones: low.ones | high.ones,
+            };
+            let moved = if left {
+                pair.shifted_left(by).shifted_right(32)
+            } else {
+                pair.shifted_right(by)
+            };
+            moved.cut(32)
+        }
+        (Op::Pack(bits), uses) => {
+            let mut packed = Bits::exact(0);
+            for (number, part) in uses.iter().enumerate() {
+                let part = part.cut(bits).shifted_left(number as u64 * u64::from(bits));
+                packed = Bits {
+                    zeros: packed.zeros & part.zeros,
+                    ones: packed.ones | part.ones,
+                };
+            }
+            packed
+        }
+        _ => Bits::UNKNOWN,
+    }
+}
+
+/// The outcome of a comparison that known bits decide.
+fn compared(condition: Condition, bits: u8, a: Bits, b: Bits) -> Bits {
+    let differ = (a.zeros & b.ones | a.ones & b.zeros) & ones(bits) != 0;
+    match condition {
+        Condition::Equal if differ => Bits::low(1, 0),
+        Condition::NotEqual if differ => Bits::low(1, 1),
+        _ => Bits::UNKNOWN,
+    }
+}
+
+fn unary(op: UnaryOp, bits: u8, a: Bits) -> Bits {
+    let negative = || Bits::exact(0).difference(a);
+    match op {
+        UnaryOp::Not => a.complement(),
+        UnaryOp::Neg => negative(),
+        UnaryOp::Abs => a.shared(negative()),
+        UnaryOp::ReverseBits => Bits {
+            zeros: a.zeros.reverse_bits(),
+            ones: a.ones.reverse_bits(),
+        }
+        .shifted_right(u64::from(64 - bits.min(64))),
+        UnaryOp::PopCount
+        | UnaryOp::LeadingZeros
+        | UnaryOp::FindHighestSet
+        | UnaryOp::ShiftToHighest
+        | UnaryOp::LogicalNot => Bits::UNKNOWN,
+    }
+}
+
+fn binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
+    let by = b.value().map(|by| match by & ones(32) {
+        by if by < u64::from(bits) => by,
+        _ => 64,
+    });
+    match class {
+        Class::Sum => a.sum(b),
+        Class::Difference => a.difference(b),
+        Class::Product => a.product(b),
+        Class::WideProduct { signed } => {
+            let half = bits / 2;
+            let whole = |number: Bits| match number.cut(half) {
+                number if signed && half > 0 => extended(number, half),
+                number => number,
+            };
+            whole(a).product(whole(b))
+        }
+        Class::Remainder { .. } => match b.value() {
+            Some(divisor) if divisor != 0 => Bits::low(min(a.run(), divisor.trailing_zeros() as u8), a.ones),
+            _ => Bits::UNKNOWN,
+        },
+        Class::Least { .. } | Class::Greatest { .. } => a.shared(b),
+        Class::And => a.and(b),
+        Class::Or => a.or(b),
+        Class::Xor => a.xor(b),
+        Class::ShiftedLeft => by.map_or(Bits::UNKNOWN, |by| a.shifted_left(by)),
+        Class::ShiftedRight { signed: false } => by.map_or(Bits::UNKNOWN, |by| a.cut(bits).shifted_right(by)),
+        Class::ShiftedRight { signed: true } => by.map_or(Bits::UNKNOWN, |by| {
+            let wide = extended(a.cut(bits), bits);
+            let by = by.min(63);
+            Bits {
+                zeros: (wide.zeros as i64 >> by) as u64,
+                ones: (wide.ones as i64 >> by) as u64,
+            }
+        }),
+        Class::HighProduct { .. } | Class::Quotient { .. } | Class::Other => Bits::UNKNOWN,
+    }
+}
+
+/// A number of so many bits, at least one, with copies of its sign above.
+const fn extended(a: Bits, bits: u8) -> Bits {
+    let sign = 1 << (bits - 1);
+    let above = !ones(bits);
+    let low = Bits {
+        zeros: a.zeros & !above,
+        ones: a.ones & !above,
+    };
+    if a.zeros & sign != 0 {
+        Bits {
+            zeros: low.zeros | above,
+            ..low
+        }
+    } else if a.ones & sign != 0 {
+        Bits {
+            ones: low.ones | above,
+            ..low
+        }
+    } else {
+        low
+    }
+}
+
+/// Bit by bit, what all rows of a truth table say that the operands may be in.
+fn looked_up(table: u8, uses: [Bits; 3]) -> Bits {
+    let (mut may_be_zero, mut may_be_one) = (0, 0);
+    for row in 0..8_u64 {
+        let is = |place: usize, bit: u32| match row >> bit & 1 {
+            1 => !uses[place].zeros,
+            _ => !uses[place].ones,
+        };
+        let possible = is(0, 2) & is(1, 1) & is(2, 0);
+        if table >> row & 1 == 1 {
+            may_be_one |= possible;
+        } else {
+            may_be_zero |= possible;
+        }
+    }
+    Bits {
+        zeros: !may_be_one,
+        ones: !may_be_zero,
+    }
+}
+
+/// The known bits of the registers of a body.
+pub(crate) type KnownBits<'a, 'm> = Evaluator<'a, 'm, OfBody<'a, 'm>>;
+
+/// Describes the values of a function's body by their known bits.
+pub(crate) struct OfBody<'a, 'm> {
+    module: &'a Module<'m>,
+    function: &'a Function<'m>,
+}
+
+impl<'a, 'm> KnownBits<'a, 'm> {
+    /// Those of a function with this body.
+    pub(crate) fn of_function(
+        module: &'a Module<'m>,
+        function: &'a Function<'m>,
+        body: &'a Body<'m>,
+        analyses: &'a Analyses<'m>,
+    ) -> Self {
+        Self::new(Source::within(body, analyses), OfBody { module, function })
+    }
+
+    /// The bits of a value that are known wherever it is used.
+    pub(crate) fn bits(&mut self, value: Value) -> Bits {
+        self.of(value).unwrap_or(Bits::UNKNOWN)
+    }
+}
+
+impl Domain for OfBody<'_, '_> {
+    type Value = Bits;
+
+    fn join(&self, one: &Bits, other: &Bits) -> Option<Bits> {
+        Some(one.shared(*other))
+    }
+
+    fn joins(&self) -> bool {
+        true
+    }
+
+    fn nothing(&self) -> Option<Bits> {
+        Some(Bits::UNKNOWN)
+    }
+
+    fn needs_all(&self, op: Op) -> bool {
+        op.is_move() || matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor, _))
+    }
+
+    fn operand(&self, value: Value) -> Option<Bits> {
+        Some(match value {
+            Value::Integer(number) => Bits::exact(number as u64),
+            Value::Symbol(symbol, by) => {
+                let symbol = self.module.symbol(symbol);
+                if matches!(symbol.kind, SymbolKind::Function(_)) {
+                    return Some(Bits::UNKNOWN);
+                }
+                aligned(symbol.align, by.into())
+            }
+            Value::Param(number, by) => {
+                let param = self.function.params.get(usize::from(number));
+                param.map_or(Bits::UNKNOWN, |param| aligned(param.align, by.into()))
+            }
+            _ => Bits::UNKNOWN,
+        })
+    }
+
+    fn complement(&self, bits: Bits) -> Option<Bits> {
+        Some(bits.complement().cut(1))
+    }
+
+    fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
+        let is_known = is_interpreted(op) && uses.len() <= MAX_USES;
+        match op {
+            Op::ToGeneric(..) | Op::FromGeneric(..) => uses.get(..1),
+            _ => is_known.then_some(uses),
+        }
+    }
+
+    fn apply(&self, op: Op, of: Result, operands: &[Bits]) -> Option<Bits> {
+        let bits = match (op, operands) {
+            (Op::ToGeneric(..) | Op::FromGeneric(..), [from]) => {
+                Bits::low(min(from.run(), ALIGNMENT_BITS), from.ones)
+            }
+            _ => computed(op, of.number, operands),
+        };
+        Some(if of.bits == 0 { bits } else { bits.cut(of.bits) })
+    }
+}
+
+/// An address that many bytes past one of an alignment.
+fn aligned(align: u32, by: i64) -> Bits {
+    if !align.is_power_of_two() {
+        return Bits::UNKNOWN;
+    }
+    Bits::low(min(align.trailing_zeros() as u8, ALIGNMENT_BITS), by as u64)
+}
+
+/// The same as [`result`], with operations on known numbers computed.
+fn computed(op: Op, number: usize, operands: &[Bits]) -> Bits {
+    let mut numbers = [0; MAX_USES];
+    let are_known = operands.iter().zip(&mut numbers).all(|(operand, number)| {
+        *number = operand.ones;
+        operand.value().is_some()
+    });
+    if are_known {
+        let value = evaluate_result(op, number, &numbers[..operands.len()]);
+        return value.map_or(Bits::UNKNOWN, Bits::exact);
+    }
+    result(op, number, operands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptxcheck_ir::BinaryOp as B;
+    use ptxcheck_ir::evaluate::evaluate;
+
+    /// Numbers of three known and unknown bits each.
+    fn some() -> Vec<Bits> {
+        let parts = [0, 1, 5, 0x8000_0000, 0xff, 0xffff_fff0, 0x40, u64::from(u32::MAX)];
+        let mut all = Vec::new();
+        for zeros in parts {
+            for ones in parts {
+                all.push(Bits {
+                    zeros: zeros & !ones,
+                    ones,
+                });
+            }
+        }
+        all
+    }
+
+    /// Some numbers that have these bits.
+    fn numbers(of: Bits) -> impl Iterator<Item = u64> {
+        let fill = [0, u64::MAX, 0x5555_aaaa_5555_aaaa, 0x1234_5678_9abc_def1];
+        fill.into_iter().map(move |any| any & !of.zeros | of.ones)
+    }
+
+    fn holds(op: Op, uses: &[Bits]) {
+        let known = result(op, 0, uses);
+        let mut chosen = vec![0; uses.len()];
+        let choices: Vec<Vec<u64>> = uses.iter().map(|&of| numbers(of).collect()).collect();
+        for pick in 0..4_usize.pow(uses.len() as u32) {
+            for (place, value) in chosen.iter_mut().enumerate() {
+                *value = choices[place][pick >> (2 * place) & 3];
+            }
+            let value = evaluate(op, &chosen).unwrap();
+            assert!(
+                value & known.zeros == 0 && !value & known.ones == 0,
+                "{op:?} {uses:x?} {chosen:x?} {value:x} {known:x?}"
+            );
+        }
+        if uses.iter().all(|bits| bits.value().is_some()) {
+            assert_eq!(known.value(), evaluate(op, &chosen), "{op:?} {uses:x?}");
+        }
+    }
+
+    #[test]
+    fn they_are_those_of_all_results() {
+        let amounts = [0, 1, 5, 16, 31, 32, 40, 0xffff_ffff].map(Bits::exact);
+        for a in some() {
+            for bits in [8, 16, 32, 64] {
+                holds(Op::Unary(UnaryOp::Not, bits), &[a]);
+                holds(Op::Unary(UnaryOp::ReverseBits, bits), &[a]);
+                for (signed, to) in [(false, 32), (true, 32), (true, 64), (false, 16), (true, 8)] {
+                    let from = bits;
+                    holds(Op::Convert { from, signed, to }, &[a]);
+                }
+                for by in amounts {
+                    for op in [B::Shl, B::ShrUnsigned, B::ShrSigned] {
+                        holds(Op::Binary(op, bits), &[a, by]);
+                    }
+                    for length in amounts {
+                        if bits >= 32 {
+                            holds(Op::ExtractBits(bits, false), &[a, by, length]);
+                            holds(Op::ExtractBits(bits, true), &[a, by, length]);
+                        }
+                    }
+                }
+            }
+            for b in some() {
+                for op in [B::And, B::Or, B::Xor] {
+                    holds(Op::Binary(op, 32), &[a, b]);
+                }
+                holds(Op::Pack(16), &[a, b]);
+                for by in amounts {
+                    for (left, wrap) in [(true, true), (true, false), (false, true), (false, false)] {
+                        holds(Op::FunnelShift { left, wrap }, &[a, b, by]);
+                    }
+                }
+            }
+        }
+        let few: Vec<Bits> = some().into_iter().step_by(5).collect();
+        for (&a, &b) in few.iter().flat_map(|a| few.iter().map(move |b| (a, b))) {
+            holds(Op::InsertBits(32), &[a, b, Bits::exact(4), Bits::exact(9)]);
+            for &c in &few {
+                for table in [0x96, 0xe8, 0xca, 0x01, 0xfe] {
+                    holds(Op::Lop3(table), &[a, b, c]);
+                }
+                holds(Op::Select, &[a, b, c]);
+            }
+        }
+    }
+
+    /// Known bits of a result are those of the result of any operands that have the operands' known bits.
+    #[test]
+    fn known_bits_of_results_are_those_of_each_result() {
+        let mut state = 1_u64;
+        let mut random = || {
+            // Numerical Recipes, a linear congruential generator.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 16
+        };
+        let mut ops: Vec<(Op, usize)> = vec![
+            (Op::Select, 3),
+            (Op::Lop3(0xe8), 3),
+            (Op::Pack(32), 2),
+            (Op::Unpack(32), 1),
+        ];
+        for bits in [32, 64] {
+            ops.extend(B::ALL.map(|op| (Op::Binary(op, bits), 2)));
+            let unary = [UnaryOp::Not, UnaryOp::Neg, UnaryOp::Abs, UnaryOp::PopCount];
+            ops.extend(unary.map(|op| (Op::Unary(op, bits), 1)));
+            ops.extend([B::MulLow, B::MulWideSigned].map(|op| (Op::MulAdd(op, bits), 3)));
+            for logic in [Logic::None, Logic::And, Logic::Or, Logic::Xor] {
+                for condition in [Condition::Equal, Condition::NotEqual, Condition::LessSigned] {
+                    ops.push((Op::Compare(condition, bits, logic), 3));
+                }
+            }
+            let (from, to) = (bits, 96 - bits);
+            ops.extend([true, false].map(|signed| (Op::Convert { from, signed, to }, 1)));
+        }
+        let mut known = 0;
+        for (op, count) in ops {
+            for _ in 0..2_000 {
+                let small = |value: u64| if value & 256 == 0 { value & 31 } else { value };
+                let operands: Vec<(Bits, u64)> = (0..count)
+                    .map(|_| {
+                        let value = small(random()) << (random() % 8);
+                        let mask = match random() % 4 {
+                            0 => u64::MAX,
+                            1 => 0,
+                            2 => ones((random() % 33) as u8),
+                            _ => random() | random() << 40,
+                        };
+                        let bits = Bits {
+                            zeros: mask & !value,
+                            ones: mask & value,
+                        };
+                        (bits, bits.ones | random() & !mask)
+                    })
+                    .collect();
+                let told: Vec<Bits> = operands.iter().map(|(bits, _)| *bits).collect();
+                let values: Vec<u64> = operands.iter().map(|(_, value)| *value).collect();
+                let number = match op {
+                    Op::Compare(..) | Op::Unpack(_) => (random() % 2) as usize,
+                    _ => 0,
+                };
+                let bits = computed(op, number, &told);
+                let Some(result) = evaluate_result(op, number, &values) else {
+                    continue;
+                };
+                known += usize::from(bits.run() > 0);
+                assert!(
+                    result & bits.zeros == 0 && !result & bits.ones == 0,
+                    "{op:?} {told:x?} {values:x?} gives {bits:x?}"
+                );
+            }
+        }
+        assert!(known > 20_000, "{known} results with known bits");
+    }
+}
