@@ -1,6 +1,16 @@
-//! Asynchronous copies and what orders and completes them: what a kernel has of them with all that it calls.
+//! Asynchronous copies and what orders and completes them, in a kernel with all that it calls, and the problems of their use.
 //!
 //! ```text
+//! problems.rs   a problem, and the questions about a module
+//!   unfenced.rs   reads through the async proxy without a proxy fence after ordinary stores
+//!   overlap.rs    accesses to bytes that a copy under way still needs
+//!   unwaited.rs   reads of variables that nothing but copies fills, before all waits
+//!   ungrouped.rs  waits for groups that copies are not in
+//!   barriers.rs   mbarriers that nothing initialises
+//!   expected.rs   bytes that mbarriers expect, and bytes that copies bring
+//!   invalid.rs    constants and addresses that are not allowed
+//!   tensor_map.rs tensor maps in local or shared memory
+//!   unordered.rs  mbarriers that are used by threads that nothing makes wait for the initialisation
 //! kernel.rs     the operations that a kernel may execute, and whether there is code that nobody sees
 //! operand.rs    the constants among their operands, in the contexts that decide them
 //! pointed.rs    the memory that an address certainly points into
@@ -15,14 +25,17 @@
 //! round.rs      loops, and whether they have a second round
 //! sent.rs       ordinary stores to what copies send, and fences between the two
 //! late.rs       fences that come too late for those who stored
+//! sites.rs      names for places
 //! size.rs       bytes that copies access
-//! overlap.rs    accesses to bytes that a copy under way still needs
 //! ```
 
 mod alike;
 mod asked;
+mod barriers;
+mod expected;
 mod flow;
 mod frames;
+mod invalid;
 mod kernel;
 mod late;
 mod operand;
@@ -30,26 +43,29 @@ mod overlap;
 mod own;
 mod pending;
 mod pointed;
+mod problems;
 mod round;
 mod sent;
+mod sites;
 mod size;
 mod sum;
+mod tensor_map;
 #[cfg(test)]
 mod tests;
+mod unfenced;
+mod ungrouped;
+mod unordered;
+mod unwaited;
 mod view;
 
-pub use crate::handed::{handed_on, hands_on};
-pub use flow::Flow;
-pub(crate) use kernel::kernels;
-pub use kernel::{AsyncKernel, AsyncSite};
+pub use barriers::Initialisation;
+pub use expected::{MAX_BYTES, WrongBytes};
+pub use invalid::{InvalidOperand, MAX_ARRIVALS};
 pub use late::Late;
-pub use operand::AsyncOperands;
-pub(crate) use operand::operands;
-pub use overlap::{End, UnderWay, Ways, accesses_under_way};
-pub use own::{MappedTo, cluster_size, mapped_to};
-pub use pending::{Pending, PendingCopy, States};
-pub use pointed::{Pointed, accessed, may_point, pointed};
-pub use sent::{Sent, is_shared_fence, orders_or_writes};
-pub use size::{Sizes, Written};
-pub use sum::{AddressSum, constant_bounds, constant_place, leads};
-pub use view::View;
+pub use overlap::{UnderWay, Ways};
+pub(crate) use problems::AsyncParts;
+pub use problems::{AsyncAnalysis, Problem};
+pub use tensor_map::Object;
+pub use unfenced::FenceGap;
+pub use ungrouped::Ungrouped;
+pub use unordered::Users;

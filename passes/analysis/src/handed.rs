@@ -8,7 +8,7 @@ use crate::limits::MAX_HANDED_INSTRUCTIONS;
 use crate::shared::Shared;
 
 /// The argument that a call returns so.
-pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<Value> {
+pub(crate) fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<Value> {
     let instruction = body.instruction(call);
     let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
         return None;
@@ -17,7 +17,7 @@ pub fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> O
 }
 
 /// True if a function does nothing else.
-pub fn hands_on(module: &Shared<'_>, id: FunctionId) -> bool {
+pub(crate) fn hands_on(module: &Shared<'_>, id: FunctionId) -> bool {
     handed(module, id).is_some()
 }
 

@@ -20,8 +20,8 @@ use crate::value::KnownBits;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
-    Access, AccessKind, Asynchronous, BlockId, Body, Function, FunctionId, InstructionId, Op, Register,
-    Space, SymbolId, SymbolKind, Value,
+    Access, AccessKind, AsyncOp, Asynchronous, BlockId, Body, Function, FunctionId, InstructionId, Op,
+    Register, Space, SymbolId, SymbolKind, Value,
 };
 
 /// An access at an address that is not aligned to its size, whatever is not known of the address.
@@ -79,12 +79,12 @@ fn doubt_uncalled(module: &Shared<'_>, found: &mut [Misaligned]) {
 }
 
 /// The same for the addresses of asynchronous operations, which the hardware has aligned by other numbers than their sizes: those for
-/// which `unit` has one, in the order of the input.
-pub fn of_asynchronous(
+/// which `unit` has one, with the operations, in the order of the input.
+pub(crate) fn of_asynchronous(
     module: &Shared<'_>,
     unit: impl Fn(&Asynchronous, InstructionId) -> Option<u32>,
-) -> Vec<Misaligned> {
-    let mut found = Vec::new();
+) -> Vec<(AsyncOp, Misaligned)> {
+    let (mut operations, mut found) = (Vec::new(), Vec::new());
     for (id, function, body) in module.module.bodies() {
         let is_source = |value: &Value| is_source(module, *value);
         if body.asynchronous.is_empty()
@@ -103,12 +103,13 @@ pub fn of_asynchronous(
                 };
                 if let Some(unit) = unit(one, at) {
                     found.extend(search.judge_unit(at, unit, (address, past)));
+                    operations.resize(found.len(), one.op);
                 }
             }
         }
     }
     doubt_uncalled(module, &mut found);
-    found
+    operations.into_iter().zip(found).collect()
 }
 
 /// True for what the low bits of an address can come from: a variable, or a mask that rounds down. Addresses of parameters

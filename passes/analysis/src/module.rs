@@ -9,7 +9,7 @@ use ptxcheck_common::names;
 use ptxcheck_ir::{FunctionId, Module};
 use rayon::prelude::*;
 
-use crate::asynchronous::{self, AsyncKernel, AsyncOperands, Sizes};
+use crate::asynchronous::{AsyncAnalysis, AsyncParts};
 use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
 use crate::constant_objects::{self, ConstantObject};
@@ -32,9 +32,7 @@ pub struct ModuleAnalyses<'a> {
     misaligned: OnceLock<Vec<Misaligned>>,
     exchanges: OnceLock<Vec<Exchange>>,
     possible_exchanges: OnceLock<Vec<PossibleExchange>>,
-    asynchronous: OnceLock<Vec<AsyncKernel>>,
-    async_operands: OnceLock<Vec<AsyncOperands>>,
-    async_sizes: OnceLock<Sizes>,
+    async_parts: AsyncParts,
     constant_objects: OnceLock<Vec<ConstantObject>>,
 }
 
@@ -66,9 +64,7 @@ impl<'a> ModuleAnalyses<'a> {
             misaligned: OnceLock::new(),
             exchanges: OnceLock::new(),
             possible_exchanges: OnceLock::new(),
-            asynchronous: OnceLock::new(),
-            async_operands: OnceLock::new(),
-            async_sizes: OnceLock::new(),
+            async_parts: AsyncParts::default(),
             constant_objects: OnceLock::new(),
         }
     }
@@ -168,20 +164,10 @@ impl<'a> ModuleAnalyses<'a> {
         })
     }
 
-    /// The kernels with asynchronous copies, barriers in memory, products of tensor cores or tensor memory, in them or in what they
-    /// call, in the order of the input.
-    pub fn asynchronous(&self) -> &[AsyncKernel] {
-        self.asynchronous.get_or_init(|| asynchronous::kernels(self))
-    }
-
-    /// The constants among the operands of asynchronous operations, by function and in the order of the input.
-    pub fn async_operands(&self) -> &[AsyncOperands] {
-        self.async_operands.get_or_init(|| asynchronous::operands(self))
-    }
-
-    /// The sizes of asynchronous copies, as far as they are constants.
-    pub fn async_sizes(&self) -> &Sizes {
-        self.async_sizes.get_or_init(|| Sizes::new(self.async_operands()))
+    /// The questions about asynchronous copies, barriers in memory, products of tensor cores and tensor memory.
+    #[must_use]
+    pub const fn asynchronous(&self) -> AsyncAnalysis<'_, 'a> {
+        AsyncAnalysis::new(&self.shared, &self.async_parts)
     }
 
     /// The variables whose content is that of their initialiser in each run.

@@ -39,9 +39,7 @@
 //! a second round, from the copy of one to the write of the next. Where it may have one round only, or the wait is on other ways, it is
 //! potential, as it is where a multicast copy writes whose mask of CTAs is not known. Bytes that `.cp_mask` leaves out are not read. Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
 
-use crate::analysis::asynchronous::{End, UnderWay, accesses_under_way};
-use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AccessKind, AsyncOp, FunctionId};
+use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -60,33 +58,11 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let reads = |op| matches!(op, AsyncOp::Copy(copy) if copy.reads_shared());
-    if !module.asynchronous().iter().any(|kernel| kernel.any(reads)) {
-        return;
+    for problem in module.asynchronous().overwritten_sources() {
+        let noun = text::noun(problem.operation);
+        let message = format!("this writes what a {noun} may still be reading");
+        text::under_way(problem, message, "write", report)
+            .in_general("shared memory is written while a bulk copy may still be reading it")
+            .help("wait by `cp.async.bulk.wait_group.read` before the memory is written again");
     }
-    let writes = |kind| !matches!(kind, AccessKind::Load | AccessKind::Other);
-    for (id, function, body) in module.module.bodies() {
-        let has_reader = body.asynchronous.iter().any(|one| reads(one.op));
-        if !has_reader || function.is_damaged || module.deadline.is_over_at_step() {
-            continue;
-        }
-        for found in accesses_under_way(module, module.async_sizes(), id, End::Source, writes) {
-            one(module, id, &found, report);
-        }
-    }
-}
-
-fn one(module: &ModuleContext<'_>, id: FunctionId, found: &UnderWay, report: &mut Report<'_>) {
-    let copy = &found.copy;
-    let noun = text::noun(copy.op);
-    let message = format!("this writes what a {noun} may still be reading");
-    let Some(draft) = text::under_way(module, id, found, message, report) else {
-        return;
-    };
-    draft.in_general("shared memory is written while a bulk copy may still be reading it");
-    draft.related(
-        Place::Instruction(id, copy.instruction, Vec::new()),
-        format!("the {noun}, still under way at the write"),
-    );
-    draft.help("wait by `cp.async.bulk.wait_group.read` before the memory is written again");
 }

@@ -56,12 +56,11 @@
 //! An address whose low bits are known, but whose place a branch may have tested, is potential. The box and the swizzle of a tensor map
 //! are known to the host alone.
 
-use crate::analysis::asynchronous::AsyncOperands;
-use crate::analysis::misaligned::{Misaligned, of_asynchronous};
-use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AsyncOp, Asynchronous, CopyKind, InstructionId, MbarrierOp, Op, Space, TensorMemory};
+use crate::analysis::asynchronous::{InvalidOperand, MAX_ARRIVALS};
+use crate::context::{ModuleContext, Report};
+use crate::ir::{AsyncOp, MbarrierOp};
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::{addresses, asynchronous as text, wording};
+use crate::support::{asynchronous as text, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -77,120 +76,60 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// The most arrivals of an mbarrier (PTX ISA, Contents of the mbarrier object).
-const MAX_ARRIVALS: u32 = (1 << 20) - 1;
-
-/// The kind of message about an alignment.
-const MISALIGNED: &str = "misaligned";
-
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let mut bodies = module.module.bodies();
-    if bodies.all(|(_, _, body)| body.asynchronous.is_empty()) {
-        return;
+    for problem in module.asynchronous().invalid_operands() {
+        let (message, help) = words(problem.operation, problem.detail);
+        text::of_operand(problem, message, report)
+            .in_general("a size or a count of an asynchronous operation is not allowed")
+            .help(help);
     }
-    for site in module.async_operands() {
-        if let Some((message, help)) = wrong(site)
-            && let Some(draft) = text::operands(module, site, message, report)
-        {
-            draft.in_general("a size or a count of an asynchronous operation is not allowed");
-            draft.help(help);
-        }
-    }
-    for misaligned in of_asynchronous(module, unit) {
-        address(module, &misaligned, report);
+    for problem in module.asynchronous().misaligned_addresses() {
+        let (misaligned, object) = problem.detail;
+        let message = format!(
+            "this address in {} is {} past a multiple of {}, and has to be a multiple of {}",
+            text::object(module, object),
+            wording::bytes(misaligned.past.into()),
+            misaligned.of,
+            misaligned.unit
+        );
+        text::finding(problem, message, "", report)
+            .kind("misaligned")
+            .in_general("an address of an asynchronous operation is not aligned")
+            .help(format!(
+                "declare the object `alignas({})`, and use multiples of {0} in it",
+                misaligned.unit
+            ));
     }
 }
 
-/// The message about a constant that is not allowed, and the way to mend it.
-fn wrong(site: &AsyncOperands) -> Option<(String, &'static str)> {
-    // Sizes and counts have 32 bits.
-    let number = |value: Option<u64>| value.map(|value| value as u32);
-    let (bytes, count) = (number(site.bytes), number(site.count));
-    let noun = text::noun(site.operation.op);
-    match site.operation.op {
-        AsyncOp::Copy(copy) if copy.kind == CopyKind::Bulk => {
-            let bytes = bytes.filter(|bytes| !bytes.is_multiple_of(16))?;
-            let message = format!(
+/// The message about an operand that is not allowed, and the way to mend it.
+fn words(operation: AsyncOp, operand: InvalidOperand) -> (String, &'static str) {
+    let noun = text::noun(operation);
+    match operand {
+        InvalidOperand::Size(bytes) => (
+            format!(
                 "the size of this {noun} is {}, and has to be a multiple of 16",
                 wording::bytes(bytes.into())
-            );
-            Some((message, "round the size up, or copy the rest by loads and stores"))
-        }
-        AsyncOp::Copy(copy) if copy.kind == CopyKind::Element => {
-            let (read, written) = (number(site.source_bytes)?, bytes?);
-            let message = format!("this {noun} reads {read} bytes to write {written}");
-            (read > written).then_some((message, "read at most as many bytes as are written"))
-        }
-        AsyncOp::Mbarrier(op @ (MbarrierOp::Init | MbarrierOp::Arrive { expects: false, .. })) => {
-            let count = count.filter(|count| !(1..=MAX_ARRIVALS).contains(count))?;
-            let of = if op == MbarrierOp::Init {
-                "expects"
-            } else {
-                "makes"
+            ),
+            "round the size up, or copy the rest by loads and stores",
+        ),
+        InvalidOperand::ReadsMore { read, written } => (
+            format!("this {noun} reads {read} bytes to write {written}"),
+            "read at most as many bytes as are written",
+        ),
+        InvalidOperand::Arrivals(count) => {
+            let does = match operation {
+                AsyncOp::Mbarrier(MbarrierOp::Init) => "expects",
+                _ => "makes",
             };
-            let message = format!("this {noun} {of} {count} arrivals, and 1 to {MAX_ARRIVALS} are allowed");
-            Some((message, "give the number of arrivals of a phase"))
+            (
+                format!("this {noun} {does} {count} arrivals, and 1 to {MAX_ARRIVALS} are allowed"),
+                "give the number of arrivals of a phase",
+            )
         }
-        AsyncOp::TensorMemory(TensorMemory::Allocate | TensorMemory::Free) => {
-            let columns = count.filter(|count| !(count.is_power_of_two() && (32..=512).contains(count)))?;
-            let message =
-                format!("this {noun} is about {columns} columns, and 32, 64, 128, 256 or 512 are allowed");
-            Some((
-                message,
-                "round the number of columns up to a power of two, at least 32",
-            ))
-        }
-        _ => None,
+        InvalidOperand::Columns(columns) => (
+            format!("this {noun} is about {columns} columns, and 32, 64, 128, 256 or 512 are allowed"),
+            "round the number of columns up to a power of two, at least 32",
+        ),
     }
-}
-
-/// Bytes that an address of an operation has to be a multiple of.
-fn unit(one: &Asynchronous, at: InstructionId) -> Option<u32> {
-    if one.barrier() == Some(at) {
-        return Some(8);
-    }
-    match one.op {
-        AsyncOp::Copy(copy) => match copy.kind {
-            CopyKind::Bulk => Some(16),
-            CopyKind::Tensor => Some(128),
-            CopyKind::Element | CopyKind::Store | CopyKind::Answer => None,
-        },
-        _ => None,
-    }
-}
-
-fn address(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut Report<'_>) {
-    let function = misaligned.function;
-    let Some(body) = &module.module.function(function).body else {
-        return;
-    };
-    let space = match body.instruction(misaligned.instruction).op {
-        Op::Access(access) => access.space,
-        _ => Space::Generic,
-    };
-    let object = misaligned.symbol.map_or_else(
-        || addresses::memory(space).to_owned(),
-        |symbol| addresses::named(module, module.module.symbol(symbol).space, symbol),
-    );
-    let message = format!(
-        "this address in {object} is {} past a multiple of {}, and has to be a multiple of {}",
-        wording::bytes(misaligned.past.into()),
-        misaligned.of,
-        misaligned.unit
-    );
-    let Some(callers) = text::chain(module, function, misaligned.instruction) else {
-        return;
-    };
-    let place = Place::Instruction(function, misaligned.instruction, callers);
-    let draft = if misaligned.is_definite {
-        report.definite(place, message)
-    } else {
-        report.potential(place, message)
-    };
-    draft.kind(MISALIGNED);
-    draft.in_general("an address of an asynchronous operation is not aligned");
-    draft.help(format!(
-        "declare the object `alignas({})`, and use multiples of {0} in it",
-        misaligned.unit
-    ));
 }

@@ -40,9 +40,8 @@
 //! memory, as `cuda::barrier` has one. Initialising a barrier twice without `mbarrier.inval` is
 //! not allowed, and a potential finding: production code does it.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, constant_place, leads};
+use crate::analysis::asynchronous::Initialisation;
 use crate::context::{ModuleContext, Report};
-use crate::ir::{AsyncOp, Completion, MbarrierOp, SymbolId};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -61,144 +60,42 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for kernel in module.asynchronous() {
-        let initialises = |op| op == AsyncOp::Mbarrier(MbarrierOp::Init);
-        if kernel.is_open {
-            continue;
-        }
-        if kernel.any(initialises) {
-            others(module, kernel, report);
-            again(module, kernel, report);
-            continue;
-        }
-        let Some(first) = text::first(module, kernel, uses_one) else {
-            continue;
+    for problem in module.asynchronous().wrong_initialisations() {
+        let how = problem.detail;
+        let (does, kind, other) = match how {
+            Initialisation::None => (
+                "uses an mbarrier, and nothing in the kernel initialises one",
+                "",
+                "",
+            ),
+            Initialisation::OfOthers => (
+                "uses an mbarrier that nothing initialises: only others are",
+                "others",
+                "another is initialised here",
+            ),
+            Initialisation::Later => (
+                "uses an mbarrier that is initialised only later",
+                "later",
+                "it is initialised here",
+            ),
+            Initialisation::Again => (
+                "initialises an mbarrier again",
+                "again",
+                "it is initialised here, too",
+            ),
         };
-        let message = format!(
-            "this {} of {} uses an mbarrier, and nothing in the kernel initialises one",
-            text::noun(first.operation.op),
-            text::kernel(module, kernel)
-        );
-        let draft = report.definite(first.place(), message);
-        draft.in_general("kernels use an mbarrier that nothing initialises");
-        draft.help("have one thread execute `mbarrier.init`, and all wait at a barrier until it has");
-    }
-}
-
-/// True for operations on an mbarrier, and copies that complete at one.
-const fn uses_one(op: AsyncOp) -> bool {
-    match op {
-        AsyncOp::Mbarrier(_) => true,
-        AsyncOp::Copy(copy) => matches!(copy.completion, Completion::Mbarrier),
-        _ => false,
-    }
-}
-
-/// The constant place of the barrier of an operation, in a variable of the module.
-fn place(module: &ModuleContext<'_>, site: &AsyncSite) -> Option<(SymbolId, i64)> {
-    let known = constant_place(module, site.function, site.operation.barrier()?)?;
-    // The begin of dynamic shared memory has several names.
-    Some(known).filter(|(symbol, _)| !module.module.symbol(*symbol).is_dynamic_shared())
-}
-
-/// Barriers that are left out while others are initialised, or that are used before they are.
-fn others(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
-    let is_init = |site: &&AsyncSite| site.operation.op == AsyncOp::Mbarrier(MbarrierOp::Init);
-    let inits = kernel.operations.iter().filter(is_init);
-    let known: Option<Vec<(&AsyncSite, (SymbolId, i64))>> =
-        inits.map(|site| Some((site, place(module, site)?))).collect();
-    let Some(known) = known else { return };
-    let mut said: Vec<(SymbolId, i64)> = Vec::new();
-    for site in &kernel.operations {
-        if !uses_one(site.operation.op) || is_init(&site) {
-            continue;
-        }
-        let Some(used) = place(module, site).filter(|used| !said.contains(used)) else {
-            continue;
+        let (noun, kernel) = (text::noun(problem.operation), text::kernel(module, problem.root));
+        let draft = text::finding(problem, format!("this {noun} of {kernel} {does}"), other, report);
+        match how {
+            Initialisation::None => draft
+                .in_general("kernels use an mbarrier that nothing initialises")
+                .help("have one thread execute `mbarrier.init`, and all wait at a barrier until it has"),
+            Initialisation::OfOthers | Initialisation::Later => draft.kind(kind).help(
+                "initialise each mbarrier by `mbarrier.init` before its first use, and wait at a barrier",
+            ),
+            Initialisation::Again => draft
+                .kind(kind)
+                .help("put `mbarrier.inval` before, and let all threads wait at a barrier on both sides"),
         };
-        let mut of_it = known
-            .iter()
-            .filter(|(_, at)| *at == used)
-            .map(|(init, _)| *init)
-            .peekable();
-        let is_late = of_it.peek().is_some();
-        if !of_it.all(|init| comes_first(module, site, init)) || !text::is_reached(module, site) {
-            continue;
-        }
-        let Some(site) = kernel.asked(module, site) else {
-            continue;
-        };
-        said.push(used);
-        let noun = text::noun(site.operation.op);
-        let kernel_name = text::kernel(module, kernel);
-        let message = if is_late {
-            format!("this {noun} of {kernel_name} uses an mbarrier that is initialised only later")
-        } else {
-            format!("this {noun} of {kernel_name} uses an mbarrier that nothing initialises: only others are")
-        };
-        let draft = report.definite(site.place(), message);
-        draft.kind(if is_late { "later" } else { "others" });
-        let init = known.iter().find(|(_, at)| !is_late || *at == used);
-        if let Some((init, _)) = init {
-            draft.related(
-                init.place(),
-                if is_late {
-                    "it is initialised here"
-                } else {
-                    "another is initialised here"
-                },
-            );
-        }
-        draft.help("initialise each mbarrier by `mbarrier.init` before its first use, and wait at a barrier");
     }
-}
-
-/// Barriers that are initialised again, with nothing that ends their use in between.
-fn again(module: &ModuleContext<'_>, kernel: &AsyncKernel, report: &mut Report<'_>) {
-    let invalidates = |op| op == AsyncOp::Mbarrier(MbarrierOp::Invalidate);
-    if kernel.any(invalidates) {
-        return;
-    }
-    let is_init = |site: &&AsyncSite| site.operation.op == AsyncOp::Mbarrier(MbarrierOp::Init);
-    let inits: Vec<(&AsyncSite, (SymbolId, i64))> = kernel
-        .operations
-        .iter()
-        .filter(is_init)
-        .filter_map(|site| Some((site, place(module, site)?)))
-        .collect();
-    for (number, (second, at)) in inits.iter().enumerate() {
-        let mut before = inits[..number].iter();
-        let first = before.find(|(first, of)| {
-            let body = module.module.function(first.function).body.as_ref();
-            let (from, to) = (first.operation.instruction, second.operation.instruction);
-            of == at
-                && first.function == second.function
-                && body.is_some_and(|body| leads(body, from, to, from))
-        });
-        if let Some((first, _)) = first
-            && text::is_reached(module, second)
-        {
-            let message = format!(
-                "this {} of {} initialises an mbarrier again",
-                text::noun(second.operation.op),
-                text::kernel(module, kernel)
-            );
-            let draft = report.potential(second.place(), message);
-            draft.kind("again");
-            draft.related(first.place(), "it is initialised here, too");
-            draft.help("put `mbarrier.inval` before, and let all threads wait at a barrier on both sides");
-        }
-    }
-}
-
-/// True if a use is on each way to an initialisation, and none leads back from there.
-fn comes_first(module: &ModuleContext<'_>, used: &AsyncSite, init: &AsyncSite) -> bool {
-    let Some(body) = module.module.function(used.function).body.as_ref() else {
-        return false;
-    };
-    let (at, init_at) = (used.operation.instruction, init.operation.instruction);
-    used.function == init.function
-        && body.instruction(at).guard.is_none()
-        && module.function(used.function).is_before(at, init_at)
-        && !leads(body, init_at, at, init_at)
 }

@@ -62,11 +62,8 @@
 //! one, as the PTX ISA does not say that this orders their stores. A copy of a function that a branch on what its callers pass may
 //! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not analysed.
 
-use crate::analysis::asynchronous::{
-    AsyncKernel, AsyncSite, Flow, Late, Sent, is_shared_fence, orders_or_writes,
-};
-use crate::context::{Draft, ModuleContext, Place, Report};
-use crate::ir::{AsyncOp, FunctionId, InstructionId};
+use crate::analysis::asynchronous::{FenceGap, Late};
+use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -84,168 +81,49 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// The way to mend it.
-const HELP: &str = "put `fence.proxy.async.shared::cta` behind the stores, by each thread that makes them, and a barrier behind the fence";
-
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for kernel in module.asynchronous() {
-        if kernel.is_open || !kernel.any(reads) {
-            continue;
-        }
-        let mut sent = Sent::new(module, module.async_sizes(), kernel);
-        if kernel.any(orders_or_writes) {
-            if !in_between(module, kernel, &mut sent, report) {
-                perhaps(module, kernel, &sent, report);
+    for problem in module.asynchronous().unfenced_reads() {
+        let (noun, kernel) = (text::noun(problem.operation), text::kernel(module, problem.root));
+        let gap = problem.detail;
+        let message = match gap {
+            FenceGap::None => {
+                format!(
+                    "this {noun} reads shared memory that ordinary stores wrote, and {kernel} has no proxy fence"
+                )
             }
-        } else {
-            nowhere(module, kernel, &mut sent, report);
-        }
-    }
-}
-
-/// True for operations that read shared memory through the async proxy.
-const fn reads(op: AsyncOp) -> bool {
-    match op {
-        AsyncOp::Copy(copy) => copy.reads_shared(),
-        AsyncOp::Matrix(_) => true,
-        _ => false,
-    }
-}
-
-/// A kernel without any fence, in which only ordinary stores write shared memory.
-fn nowhere(
-    module: &ModuleContext<'_>,
-    kernel: &AsyncKernel,
-    sent: &mut Sent<'_, '_>,
-    report: &mut Report<'_>,
-) {
-    let readers = kernel.operations.iter().filter(|site| reads(site.operation.op));
-    let flow = Flow::new(module, kernel);
-    let mut meetings = None;
-    for reader in readers.filter(|site| text::is_reached(module, site)) {
-        let at = (reader.function, reader.operation.instruction);
-        // Where neither orders the two, their threads race, whatever the proxy is.
-        let store = sent.own(reader).or_else(|| {
-            let meetings = meetings.get_or_insert_with(|| text::meetings(module, kernel));
-            let mut meetings = meetings.iter();
-            meetings.find_map(|&meeting| flow.ordered(sent.stores(), meeting, at))
-        });
-        if let Some(store) = store
-            && let Some(reader) = kernel.asked(module, reader)
-        {
-            return one(module, kernel, &reader, store, report);
-        }
-    }
-}
-
-/// Copies of what was certainly stored, with no fence in between, in a kernel that has fences elsewhere; true if there is one.
-fn in_between(
-    module: &ModuleContext<'_>,
-    kernel: &AsyncKernel,
-    sent: &mut Sent<'_, '_>,
-    report: &mut Report<'_>,
-) -> bool {
-    let mut is_found = false;
-    for reader in kernel.operations.iter().filter(|site| reads(site.operation.op)) {
-        if let Some(store) = sent.unfenced(reader)
-            && text::is_reached(module, reader)
-        {
-            one(module, kernel, reader, store, report);
-            is_found = true;
-        }
-    }
-    is_found
-}
-
-/// Copies of what ordinary stores may have written, without a fence of those who stored: in a kernel without any, or with one behind
-/// the barrier.
-fn perhaps(module: &ModuleContext<'_>, kernel: &AsyncKernel, sent: &Sent<'_, '_>, report: &mut Report<'_>) {
-    let sends = |op| matches!(op, AsyncOp::Copy(copy) if copy.reads_shared());
-    let has_fence = kernel.any(is_shared_fence);
-    let mut meetings = None;
-    for reader in kernel.operations.iter().filter(|site| sends(site.operation.op)) {
-        let at = (reader.function, reader.operation.instruction);
-        let mut near = sent
-            .stores()
-            .iter()
-            .copied()
-            .filter(|&store| sent.may_meet(store, reader));
-        let mut late = None;
-        let store = if has_fence {
-            let meetings = meetings.get_or_insert_with(|| text::meetings(module, kernel));
-            near.find(|&store| {
-                let meet = sent.meet(store, reader) == Some(true);
-                late = meet.then(|| sent.late(store, reader, meetings)).flatten();
-                late.is_some()
-            })
-        } else {
-            let near: Vec<_> = near.collect();
-            Flow::new(module, kernel).leads(&near, at)
-        };
-        let Some(store) = store.filter(|_| text::is_reached(module, reader)) else {
-            continue;
-        };
-        let Some(reader) = kernel.asked(module, reader) else {
-            continue;
-        };
-        let noun = text::noun(reader.operation.op);
-        let (message, note) = if has_fence {
-            (
+            FenceGap::NoneBetween => {
+                format!(
+                    "this {noun} reads shared memory that ordinary stores wrote, and {kernel} has no proxy fence in between"
+                )
+            }
+            FenceGap::NoneAmongCopies => {
+                format!(
+                    "this {noun} may read shared memory that ordinary stores wrote, and {kernel} has no proxy fence"
+                )
+            }
+            FenceGap::NoneBefore(_) => {
                 format!(
                     "this {noun} may read shared memory that other threads wrote, with no proxy fence between their stores and the barrier"
-                ),
-                match late {
-                    Some(Late::Behind) => {
-                        "a fence that the sender executes behind the barrier orders its own accesses"
-                    }
-                    _ => "nor is there one between the barrier and this",
-                },
-            )
-        } else {
-            (
-                format!(
-                    "this {noun} may read shared memory that ordinary stores wrote, and {} has no proxy fence",
-                    text::kernel(module, kernel)
-                ),
-                "copies write shared memory, too: it is not known that it reads what the stores wrote",
-            )
+                )
+            }
         };
-        let draft = report.potential(reader.place(), message);
-        told(draft, store);
-        draft.note(note);
-        return;
+        let draft = text::finding(problem, message, "a store", report);
+        draft.note(
+            "barriers and thread fences do not order ordinary stores before what copies and tensor cores read",
+        );
+        match gap {
+            FenceGap::None | FenceGap::NoneBetween => draft.in_general(
+                "the hardware reads shared memory that ordinary stores wrote, and there is no proxy fence",
+            ),
+            FenceGap::NoneAmongCopies => draft
+                .note("copies write shared memory, too: it is not known that it reads what the stores wrote"),
+            FenceGap::NoneBefore(Late::Behind) => {
+                draft.note("a fence that the sender executes behind the barrier orders its own accesses")
+            }
+            FenceGap::NoneBefore(Late::Never) => draft.note("nor is there one between the barrier and this"),
+        };
+        draft.help(
+            "put `fence.proxy.async.shared::cta` behind the stores, by each thread that makes them, and a barrier behind the fence",
+        );
     }
-}
-
-fn one(
-    module: &ModuleContext<'_>,
-    kernel: &AsyncKernel,
-    reader: &AsyncSite,
-    store: (FunctionId, InstructionId),
-    report: &mut Report<'_>,
-) {
-    let message = format!(
-        "this {} reads shared memory that ordinary stores wrote, and {} has no proxy fence{}",
-        text::noun(reader.operation.op),
-        text::kernel(module, kernel),
-        if kernel.any(orders_or_writes) {
-            " in between"
-        } else {
-            ""
-        }
-    );
-    let draft = report.definite(reader.place(), message);
-    draft.in_general(
-        "the hardware reads shared memory that ordinary stores wrote, and there is no proxy fence",
-    );
-    told(draft, store);
-}
-
-/// Adds what all findings say.
-fn told(draft: &mut Draft, store: (FunctionId, InstructionId)) {
-    draft.related(Place::Instruction(store.0, store.1, Vec::new()), "a store");
-    draft.note(
-        "barriers and thread fences do not order ordinary stores before what copies and tensor cores read",
-    );
-    draft.help(HELP);
 }

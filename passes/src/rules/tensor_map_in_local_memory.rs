@@ -39,11 +39,10 @@
 //! that memory. Of a map that is chosen among several, one that does is a potential finding. In LLVM IR from before the code
 //! generator, a parameter is still where it was passed.
 
-use crate::analysis::asynchronous::{Pointed, may_point, pointed};
-use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AsyncKinds, AsyncOp, Space};
+use crate::context::{ModuleContext, Report};
+use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::{addresses, asynchronous as text};
+use crate::support::asynchronous as text;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -60,60 +59,21 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for (id, function, body) in module.module.bodies() {
-        if !body.has_async(AsyncKinds::COPY) || function.is_damaged {
-            continue;
-        }
-        for one in &body.asynchronous {
-            let (AsyncOp::Copy(_), Some(access)) = (one.op, one.tensor_map()) else {
-                continue;
-            };
-            let Some(&map) = body.uses(body.instruction(access)).first() else {
-                continue;
-            };
-            let is_wrong =
-                |found: &Pointed| matches!(found.space, Space::Local | Space::Shared | Space::SharedCluster);
-            let certain = pointed(module, id, map).filter(is_wrong);
-            let perhaps = || may_point(module, id, map).into_iter().find(is_wrong);
-            let Some(found) = certain.or_else(perhaps) else {
-                continue;
-            };
-            if module.deadline.is_over() || !module.function(id).is_reached(one.instruction) {
-                continue;
-            }
-            let object = found.symbol.map_or_else(
-                || addresses::memory(found.space).to_owned(),
-                |symbol| addresses::named(module, found.space, symbol),
-            );
-            let is_own = found.origin.is_some_and(|(function, _)| function == id);
-            let chain = if is_own { text::chain } else { text::chain_here };
-            let Some(callers) = chain(module, id, one.instruction) else {
-                continue;
-            };
-            let place = Place::Instruction(id, one.instruction, callers);
-            let verb = if certain.is_some() { "is" } else { "may be" };
-            let message = format!(
-                "the tensor map of this {} {verb} {object}, where the hardware does not find it",
-                text::noun(one.op)
-            );
-            let draft = if certain.is_some() {
-                report.definite(place, message)
-            } else {
-                report.potential(place, message)
-            };
-            draft.in_general("the tensor map lies where the hardware does not find it");
-            if let Some((function, origin)) = found.origin {
-                draft.related(
-                    Place::Instruction(function, origin, Vec::new()),
-                    "its address is taken here",
-                );
-            }
-            draft.note("tensor maps lie in kernel parameters, constant or global memory");
-            draft.help(if found.space == Space::Local {
+    for problem in module.asynchronous().misplaced_tensor_maps() {
+        let object = problem.detail;
+        let message = format!(
+            "the tensor map of this {} {} {}, where the hardware does not find it",
+            text::noun(problem.operation),
+            if problem.is_definite { "is" } else { "may be" },
+            text::object(module, object)
+        );
+        text::finding(problem, message, "its address is taken here", report)
+            .in_general("the tensor map lies where the hardware does not find it")
+            .note("tensor maps lie in kernel parameters, constant or global memory")
+            .help(if object.space == Space::Local {
                 "declare the kernel's parameter `const __grid_constant__ CUtensorMap`, so that it is not copied to the stack"
             } else {
                 "copy the map to global memory, and pass that address"
             });
-        }
     }
 }

@@ -33,7 +33,6 @@
 //! other warps that do, or the same under a condition that is asked twice.
 
 use crate::context::{ModuleContext, Report};
-use crate::ir::{AsyncOp, TensorMemory};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -52,20 +51,11 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for kernel in module.asynchronous() {
-        let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
-        if kernel.is_open || kernel.any(frees) {
-            continue;
-        }
-        let allocates = |op| op == AsyncOp::TensorMemory(TensorMemory::Allocate);
-        if let Some(first) = text::first(module, kernel, allocates) {
-            let message = format!(
-                "{} allocates tensor memory here, and never frees it",
-                text::kernel(module, kernel)
-            );
-            let draft = report.definite(first.place(), message);
-            draft.in_general("kernels allocate tensor memory, and never free it");
-            draft.help("free it by `tcgen05.dealloc` in the warp that allocated it, before the kernel ends");
-        }
+    for problem in module.asynchronous().tensor_memory_leaks() {
+        let kernel = text::kernel(module, problem.root);
+        let message = format!("{kernel} allocates tensor memory here, and never frees it");
+        text::finding(problem, message, "", report)
+            .in_general("kernels allocate tensor memory, and never free it")
+            .help("free it by `tcgen05.dealloc` in the warp that allocated it, before the kernel ends");
     }
 }

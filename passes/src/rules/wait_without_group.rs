@@ -43,9 +43,8 @@
 //! Where the copy is started on some ways only, in a loop of unknown rounds for example, it is potential. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where functions are called in between that are not
 //! known, and where no copy is before the wait at all, it is silent: waits for empty groups are usual and right.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncSite, Flow, Pending, View, leads};
-use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionId, InstructionId, MbarrierOp};
+use crate::context::{ModuleContext, Report};
+use crate::ir::AsyncGroup;
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -64,151 +63,9 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for kernel in module.asynchronous() {
-        let waits = |op| matches!(op, AsyncOp::Wait { all: false, .. });
-        if kernel.is_open || !kernel.any(waits) || !kernel.any(is_in_groups) {
-            continue;
-        }
-        // Groups in functions of their own: unoptimised code.
-        let function = kernel.first(waits).map(|site| site.function);
-        let counts = |site: &&AsyncSite| {
-            let op = site.operation.op;
-            is_in_groups(op) || matches!(op, AsyncOp::Commit(_) | AsyncOp::Wait { .. })
-        };
-        let mut counting = kernel.operations.iter().filter(counts);
-        let Some(function) = function.filter(|&function| counting.all(|site| site.function == function))
-        else {
-            continue;
-        };
-        let Some(body) = &module.module.function(function).body else {
-            continue;
-        };
-        let Some(view) = View::any(module, function) else {
-            continue;
-        };
-        if let Some(pending) = Pending::new(&view) {
-            let search = Search {
-                module,
-                kernel,
-                function,
-                body,
-                pending,
-            };
-            for site in kernel.operations.iter().filter(|site| waits(site.operation.op)) {
-                search.wait(&site.operation, report);
-            }
-        }
-    }
-}
-
-const fn is_in_groups(op: AsyncOp) -> bool {
-    matches!(op, AsyncOp::Copy(copy) if matches!(copy.completion, Completion::Group(_)))
-}
-
-fn is_of(op: AsyncOp, group: AsyncGroup) -> bool {
-    matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Group(group))
-}
-
-struct Search<'v, 'a, 'm> {
-    module: &'a ModuleContext<'m>,
-    kernel: &'a AsyncKernel,
-    function: FunctionId,
-    body: &'a Body<'m>,
-    pending: Pending<'v, 'a, 'm>,
-}
-
-impl Search<'_, '_, '_> {
-    fn wait(&self, wait: &Asynchronous, report: &mut Report<'_>) {
-        let AsyncOp::Wait { group, .. } = wait.op else {
-            return;
-        };
-        let other = match group {
-            AsyncGroup::Element => AsyncGroup::Bulk,
-            AsyncGroup::Bulk => AsyncGroup::Element,
-            AsyncGroup::Product => return,
-        };
-        let states = self.pending.before(wait.instruction);
-        let copies = || {
-            self.pending
-                .copies()
-                .iter()
-                .map(|copy| &copy.operation)
-                .zip(&states)
-        };
-        let (copy, is_other) = if self.kernel.any(|op| is_of(op, group)) {
-            if self.may_be_tracked(group) || self.may_be_grouped(wait, group) {
-                return;
-            }
-            let mut own = copies().filter(|(copy, _)| is_of(copy.op, group));
-            if !own.clone().all(|(_, states)| states.is_in_no_group()) {
-                return;
-            }
-            (
-                own.clone()
-                    .find(|(_, states)| states.is_under_way())
-                    .or_else(|| own.find(|(_, states)| states.may_be_open())),
-                false,
-            )
-        } else {
-            if self.may_be_tracked(other) || self.waits_for(other) {
-                return;
-            }
-            let mut others = copies().filter(|(copy, _)| is_of(copy.op, other));
-            (others.find(|(_, states)| states.is_under_way()), true)
-        };
-        let Some((copy, states)) = copy else { return };
-        if self.module.function(self.function).is_reached(wait.instruction) {
-            self.one(wait, copy, (is_other, states.is_under_way()), report);
-        }
-    }
-
-    /// True if something but waits for groups may complete copies of a kind.
-    fn may_be_tracked(&self, group: AsyncGroup) -> bool {
-        group == AsyncGroup::Element
-            && self.kernel.any(|op| {
-                matches!(
-                    op,
-                    AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) | AsyncOp::Wait { all: true, .. }
-                )
-            })
-    }
-
-    fn waits_for(&self, other: AsyncGroup) -> bool {
-        self.kernel
-            .any(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
-    }
-
-    /// True if a group may be made before a wait, or behind it and before another one.
-    fn may_be_grouped(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
-        let all = || self.body.asynchronous.iter();
-        let leads = |from: InstructionId, to: InstructionId| leads(self.body, from, to, from);
-        let is_wait = |op| matches!(op, AsyncOp::Wait { group: of, .. } if of == group);
-        let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group));
-        // The group of the call before.
-        if commits.clone().next().is_some() && Flow::new(self.module, self.kernel).enters_again(self.function)
-        {
-            return true;
-        }
-        commits.any(|commit| {
-            let commit = commit.instruction;
-            let mut waits = all().filter(|one| is_wait(one.op));
-            leads(commit, wait.instruction)
-                || leads(wait.instruction, commit) && waits.any(|other| leads(commit, other.instruction))
-        })
-    }
-
-    fn one(
-        &self,
-        wait: &Asynchronous,
-        copy: &Asynchronous,
-        (is_other, is_certain): (bool, bool),
-        report: &mut Report<'_>,
-    ) {
-        let chain = self.kernel.chain(self.module, (self.function, wait.instruction));
-        let callers = chain.unwrap_or_default().to_vec();
-        let place = |one: &Asynchronous| Place::Instruction(self.function, one.instruction, callers.clone());
-        let noun = text::noun(copy.op);
-        let message = match (is_other, is_certain) {
+    for problem in module.asynchronous().waits_without_groups() {
+        let (noun, detail) = (text::noun(problem.operation), problem.detail);
+        let message = match (detail.is_other_kind, problem.is_definite) {
             (true, _) => format!("this wait is for groups of another kind than the {noun} before it"),
             (false, true) => {
                 format!("this wait does not wait for the {noun} before it, which is in no group")
@@ -217,30 +74,15 @@ impl Search<'_, '_, '_> {
                 format!("this wait may not wait for the {noun} before it, which is in no group")
             }
         };
-        let draft = if is_certain {
-            report.definite(place(wait), message)
-        } else {
-            report.potential(place(wait), message)
-        };
-        draft.in_general("waits for groups of asynchronous copies do not wait for the copies before them");
-        draft.related(place(copy), format!("the {noun}"));
-        draft.help(match (wait.op, is_other) {
-            (
-                AsyncOp::Wait {
-                    group: AsyncGroup::Element,
-                    ..
-                },
-                false,
-            ) => "put `cp.async.commit_group` behind the copies",
-            (_, false) => "put `cp.async.bulk.commit_group` behind the copies",
-            (
-                AsyncOp::Wait {
-                    group: AsyncGroup::Element,
-                    ..
-                },
-                true,
-            ) => "commit and wait by `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group`",
-            (_, true) => "commit and wait by `cp.async.commit_group` and `cp.async.wait_group`",
-        });
+        text::finding(problem, message, format!("the {noun}"), report)
+            .in_general("waits for groups of asynchronous copies do not wait for the copies before them")
+            .help(match (detail.group, detail.is_other_kind) {
+                (AsyncGroup::Element, false) => "put `cp.async.commit_group` behind the copies",
+                (_, false) => "put `cp.async.bulk.commit_group` behind the copies",
+                (AsyncGroup::Element, true) => {
+                    "commit and wait by `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group`"
+                }
+                (_, true) => "commit and wait by `cp.async.commit_group` and `cp.async.wait_group`",
+            });
     }
 }

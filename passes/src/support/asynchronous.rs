@@ -1,110 +1,66 @@
-//! Asynchronous operations in words, and their places.
+//! Asynchronous operations in words, and findings about them.
 
-use crate::analysis::asynchronous::{AsyncKernel, AsyncOperands, AsyncSite, UnderWay, Ways};
-use crate::analysis::call_graph::CallSite;
-use crate::context::{Draft, ModuleContext, Place, Report};
-use crate::ir::{
-    AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, InstructionId, Linkage, MatrixAsync, MbarrierOp, Op,
-    TensorMemory,
-};
+use super::addresses;
+use crate::analysis::asynchronous::{Object, Problem, UnderWay, Ways};
+use crate::context::{Draft, ModuleContext, Report};
+use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, MatrixAsync, MbarrierOp, TensorMemory};
 use crate::names;
 
 /// A kernel's name, for a message.
-pub(crate) fn kernel(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> String {
-    let name = module.module.function_name(kernel.kernel);
-    format!("`{}`", names::in_message(name))
+pub(crate) fn kernel(module: &ModuleContext<'_>, kernel: FunctionId) -> String {
+    format!("`{}`", names::in_message(module.module.function_name(kernel)))
 }
 
-/// True if an operation is certainly not kept from being executed by constants.
-pub(crate) fn is_reached(module: &ModuleContext<'_>, site: &AsyncSite) -> bool {
-    module
-        .function(site.function)
-        .is_reached(site.operation.instruction)
+/// An object that an address points into.
+pub(crate) fn object(module: &ModuleContext<'_>, object: Object) -> String {
+    object.symbol.map_or_else(
+        || addresses::memory(object.space).to_owned(),
+        |symbol| addresses::named(module, object.space, symbol),
+    )
 }
 
-/// The first operation that a kernel asks for, for which something holds.
-pub(crate) fn first(
-    module: &ModuleContext<'_>,
-    kernel: &AsyncKernel,
-    holds: impl Fn(AsyncOp) -> bool,
-) -> Option<AsyncSite> {
-    let all = kernel.operations.iter();
-    let mut reached = all.filter(|site| holds(site.operation.op) && is_reached(module, site));
-    reached.find_map(|site| kernel.asked(module, site))
-}
-
-/// The chain of calls that leads to an instruction of a function from the first kernel that reaches it; `None` where kernels call the
-/// function, and none of them reaches the instruction by what it passes.
-pub(crate) fn chain(module: &ModuleContext<'_>, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
-    if let Some(chain) = chain_here(module, id, at) {
-        return Some(chain);
-    }
-    let may_others_call = || {
-        let known = module.module.symbol(module.module.function(id).symbol);
-        let mut bodies = module.module.bodies();
-        known.linkage != Linkage::Local
-            || bodies.any(|(.., body)| {
-                let mut references = body.references.iter();
-                references.any(|one| !one.is_call && module.module.called(one.symbol) == Some(id))
-            })
-    };
-    may_others_call().then(Vec::new)
-}
-
-/// The same, where only what this module passes to the function counts.
-pub(crate) fn chain_here(
-    module: &ModuleContext<'_>,
-    id: FunctionId,
-    at: InstructionId,
-) -> Option<Vec<CallSite>> {
-    let kernels = module.asynchronous().iter();
-    let mut kernels = kernels.filter(|kernel| kernel.functions.contains(&id)).peekable();
-    if kernels.peek().is_none() {
-        return Some(Vec::new());
-    }
-    let mut chains = kernels.filter_map(|kernel| kernel.chain(module, (id, at)));
-    Some(chains.next()?.to_vec())
-}
-
-/// A finding about an operation with constant operands: potential where a branch may keep the function from it that the constants come
-/// from callers of. `None` where no kernel reaches it.
-pub(crate) fn operands<'r>(
-    module: &ModuleContext<'_>,
-    site: &AsyncOperands,
+/// A finding about a problem, with these words about its other place if it has one.
+pub(crate) fn finding<'r, D>(
+    problem: Problem<D>,
     message: String,
+    other: impl Into<String>,
     report: &'r mut Report<'_>,
-) -> Option<&'r mut Draft> {
-    let at = site.operation.instruction;
-    let chain = chain(module, site.function, at)?;
-    let is_asked = site.is_asked(module)?;
-    let place = match &site.callers[..] {
-        [] => Place::Instruction(site.function, at, chain),
-        _ => site.place(),
-    };
-    if is_asked {
-        return Some(report.definite(place, message));
-    }
-    let draft = report.potential(place, message);
-    draft.note("it is not known that the function comes to it when it is called so");
-    Some(draft)
-}
-
-/// A finding about an access to what a copy under way still needs: potential where that takes a second round of a loop which may have
-/// only one, or one of several ways.
-pub(crate) fn under_way<'r>(
-    module: &ModuleContext<'_>,
-    id: FunctionId,
-    found: &UnderWay,
-    message: String,
-    report: &'r mut Report<'_>,
-) -> Option<&'r mut Draft> {
-    let callers = chain(module, id, found.access)?;
-    let place = Place::Instruction(id, found.access, callers);
-    let draft = if found.ways.is_certain() {
-        report.definite(place, message)
+) -> &'r mut Draft {
+    let draft = if problem.is_definite {
+        report.definite(problem.place, message)
     } else {
-        report.potential(place, message)
+        report.potential(problem.place, message)
     };
+    if let Some(place) = problem.other {
+        draft.related(place, other);
+    }
+    draft
+}
+
+/// A finding about a constant operand.
+pub(crate) fn of_operand<'r, D>(
+    problem: Problem<D>,
+    message: String,
+    report: &'r mut Report<'_>,
+) -> &'r mut Draft {
+    let is_definite = problem.is_definite;
+    let draft = finding(problem, message, "", report);
+    if !is_definite {
+        draft.note("it is not known that the function comes to it when it is called so");
+    }
+    draft
+}
+
+/// A finding about an access, in this word, to what a copy under way still needs.
+pub(crate) fn under_way<'r>(
+    problem: Problem<UnderWay>,
+    message: String,
+    access: &str,
+    report: &'r mut Report<'_>,
+) -> &'r mut Draft {
+    let (noun, found) = (noun(problem.operation), problem.detail);
+    let other = format!("the {noun}, still under way at the {access}");
+    let draft = finding(problem, message, other, report);
     match found.ways {
         Ways::All => {}
         Ways::LaterRounds | Ways::LaterRoundsIfAny => {
@@ -123,23 +79,7 @@ pub(crate) fn under_way<'r>(
     if let Some(thread) = found.thread {
         draft.note(format!("thread {thread} of the block makes both"));
     }
-    Some(draft)
-}
-
-/// The instructions of a kernel at which threads wait for each other.
-pub(crate) fn meetings(module: &ModuleContext<'_>, kernel: &AsyncKernel) -> Vec<(FunctionId, InstructionId)> {
-    let mut meetings = Vec::new();
-    for &id in &kernel.functions {
-        let Some(body) = &module.module.function(id).body else {
-            continue;
-        };
-        let is_meeting =
-            |op| matches!(op, Op::Barrier(barrier) if barrier.waits) || matches!(op, Op::Collective(..));
-        let all = body.iter().filter(|(_, instruction)| is_meeting(instruction.op));
-        let all = all.map(|(at, _)| (id, at));
-        meetings.extend(all.filter(|&place| kernel.reaches(module, place)));
-    }
-    meetings
+    draft
 }
 
 /// An operation as a noun: "bulk copy", "`mbarrier.init`".

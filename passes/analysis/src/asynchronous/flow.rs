@@ -14,7 +14,7 @@ use super::kernel::AsyncKernel;
 use crate::shared::Shared;
 
 /// The order of instructions in one kernel.
-pub struct Flow<'a, 'm> {
+pub(super) struct Flow<'a, 'm> {
     module: &'a Shared<'m>,
     functions: &'a [FunctionId],
 }
@@ -22,7 +22,7 @@ pub struct Flow<'a, 'm> {
 impl<'a, 'm> Flow<'a, 'm> {
     /// Of a kernel with all that it calls.
     #[must_use]
-    pub fn new(module: &'a Shared<'m>, kernel: &'a AsyncKernel) -> Self {
+    pub(super) fn new(module: &'a Shared<'m>, kernel: &'a AsyncKernel) -> Self {
         Self {
             module,
             functions: &kernel.functions,
@@ -31,7 +31,7 @@ impl<'a, 'm> Flow<'a, 'm> {
 
     /// The first instruction of `from` behind which one of `to` may be executed.
     #[must_use]
-    pub fn leads(
+    pub(super) fn leads(
         &self,
         from: &[(FunctionId, InstructionId)],
         to: (FunctionId, InstructionId),
@@ -58,7 +58,7 @@ impl<'a, 'm> Flow<'a, 'm> {
     /// The first instruction of `from` behind which `through` may be executed, which is on each way to `to` and not on each way to
     /// that one itself: what comes first is ordered by it in the first round of a loop already.
     #[must_use]
-    pub fn ordered(
+    pub(super) fn ordered(
         &self,
         from: &[(FunctionId, InstructionId)],
         through: (FunctionId, InstructionId),
@@ -93,7 +93,7 @@ impl<'a, 'm> Flow<'a, 'm> {
 
     /// True if one thread may enter a function more than once: by several calls, or by one in a loop.
     #[must_use]
-    pub fn enters_again(&self, function: FunctionId) -> bool {
+    pub(super) fn enters_again(&self, function: FunctionId) -> bool {
         let mut seen = FxHashSet::default();
         let mut function = function;
         while !self.module.module.function(function).is_kernel() {

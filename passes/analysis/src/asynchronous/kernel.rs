@@ -3,31 +3,33 @@
 use std::sync::Arc;
 
 use ptxcheck_ir::{
-    AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, InstructionId, Module,
+    AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, InstructionId, Module, Op,
 };
 use rustc_hash::FxHashMap;
 
 use super::asked::FrameView;
 use super::frames::Frames;
+use super::sites::{BarrierPlace, Site};
+use super::sum::constant_place;
 use crate::call_graph::CallSite;
 use crate::place::Place;
 use crate::shared::Shared;
 
 /// An asynchronous operation, the function that it stands in, and how a kernel reaches it.
 #[derive(Clone, Debug)]
-pub struct AsyncSite {
+pub(super) struct AsyncSite {
     /// The function.
-    pub function: FunctionId,
+    pub(super) function: FunctionId,
     /// The operation.
-    pub operation: Asynchronous,
+    pub(super) operation: Asynchronous,
     /// The calls that lead from the kernel to the function, innermost first.
-    pub callers: Arc<[CallSite]>,
+    pub(super) callers: Arc<[CallSite]>,
 }
 
 impl AsyncSite {
     /// Of a kernel itself.
     #[must_use]
-    pub fn in_kernel(kernel: FunctionId, operation: &Asynchronous) -> Self {
+    pub(super) fn in_kernel(kernel: FunctionId, operation: &Asynchronous) -> Self {
         Self {
             function: kernel,
             operation: *operation,
@@ -35,37 +37,92 @@ impl AsyncSite {
         }
     }
 
+    /// Its function and its instruction.
+    pub(super) const fn at(&self) -> Site {
+        (self.function, self.operation.instruction)
+    }
+
+    /// True if it is certainly not kept from being executed by constants.
+    pub(super) fn is_reached(&self, module: &Shared<'_>) -> bool {
+        module
+            .function(self.function)
+            .is_reached(self.operation.instruction)
+    }
+
+    /// The constant place of its mbarrier.
+    pub(super) fn barrier(&self, module: &Shared<'_>) -> Option<BarrierPlace> {
+        barrier_place(module, self.function, &self.operation)
+    }
+
     /// Its location, with the calls that lead to it.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Place {
         Place::Instruction(self.function, self.operation.instruction, self.callers.to_vec())
     }
 }
 
+/// The constant place of the mbarrier of an operation, in a variable of the module.
+pub(super) fn barrier_place(module: &Shared<'_>, id: FunctionId, one: &Asynchronous) -> Option<BarrierPlace> {
+    let place = constant_place(module, id, one.barrier()?)?;
+    // The begin of dynamic shared memory has several names.
+    (!module.module.symbol(place.0).is_dynamic_shared()).then_some(place)
+}
+
 /// A kernel with asynchronous operations, in it or in what it calls.
 #[derive(Debug)]
-pub struct AsyncKernel {
+pub(super) struct AsyncKernel {
     /// The kernel.
-    pub kernel: FunctionId,
+    pub(super) kernel: FunctionId,
     /// The kernel and the functions that it may call, in the order in which they were come to.
-    pub functions: Vec<FunctionId>,
+    pub(super) functions: Vec<FunctionId>,
     /// There is code that nobody sees: a call of a function without a body or through a pointer, an opcode that is not known, text
     /// that could not be read. What is missing proves nothing.
-    pub is_open: bool,
+    pub(super) is_open: bool,
     /// The operations that may be executed, by function and in the order of the input.
-    pub operations: Vec<AsyncSite>,
+    pub(super) operations: Vec<AsyncSite>,
     frames: Frames,
 }
 
 impl AsyncKernel {
-    /// The first operation for which something holds.
-    pub fn first(&self, holds: impl Fn(AsyncOp) -> bool) -> Option<&AsyncSite> {
-        self.operations.iter().find(|site| holds(site.operation.op))
+    /// The operations for which something holds.
+    pub(super) fn sites<'k>(
+        &'k self,
+        holds: impl Fn(AsyncOp) -> bool + Clone + 'k,
+    ) -> impl Iterator<Item = &'k AsyncSite> + Clone + 'k {
+        self.operations
+            .iter()
+            .filter(move |site| holds(site.operation.op))
+    }
+
+    /// The bodies of its functions.
+    pub(super) fn bodies<'b, 'm>(
+        &self,
+        module: &'b Shared<'m>,
+    ) -> impl Iterator<Item = (FunctionId, &'b Body<'m>)> {
+        let functions = self.functions.iter();
+        functions.filter_map(|&id| Some((id, module.module.function(id).body.as_ref()?)))
+    }
+
+    /// True if something holds for an instruction of its functions.
+    pub(super) fn has_instruction(&self, module: &Shared<'_>, holds: impl Fn(Op) -> bool) -> bool {
+        let mut all = self.bodies(module).flat_map(|(_, body)| &body.instructions);
+        all.any(|instruction| holds(instruction.op))
+    }
+
+    /// The instructions that it may reach and at which threads wait for each other.
+    pub(super) fn meetings(&self, module: &Shared<'_>) -> Vec<Site> {
+        let is_meeting =
+            |op| matches!(op, Op::Barrier(barrier) if barrier.waits) || matches!(op, Op::Collective(..));
+        let all = self.bodies(module).flat_map(|(id, body)| {
+            let meetings = body.iter().filter(|(_, instruction)| is_meeting(instruction.op));
+            meetings.map(move |(at, _)| (id, at))
+        });
+        all.filter(|&place| self.reaches(module, place)).collect()
     }
 
     /// True if the kernel may reach an instruction of a function: by what it passes, for other kernels may pass something else.
     #[must_use]
-    pub fn reaches(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
+    pub(super) fn reaches(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
         let Some(body) = &module.module.function(id).body else {
             return false;
         };
@@ -74,7 +131,11 @@ impl AsyncKernel {
 
     /// The first chain of calls, innermost first, by which the kernel reaches an instruction of a function.
     #[must_use]
-    pub fn chain(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> Option<&[CallSite]> {
+    pub(super) fn chain(
+        &self,
+        module: &Shared<'_>,
+        (id, at): (FunctionId, InstructionId),
+    ) -> Option<&[CallSite]> {
         let body = module.module.function(id).body.as_ref()?;
         self.frames.chain_to(id, body.block_of(at))
     }
@@ -82,7 +143,7 @@ impl AsyncKernel {
     /// An operation by a chain of calls that the kernel asks for it by: no function on the way to it has a branch that may keep it away,
     /// unless the number of the thread decides that.
     #[must_use]
-    pub fn asked(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
+    pub(super) fn asked(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
         let chain = self
             .frames
             .asked(module, site.function, site.operation.instruction)?;
@@ -93,8 +154,8 @@ impl AsyncKernel {
     }
 
     /// True if something holds for an operation.
-    pub fn any(&self, holds: impl Fn(AsyncOp) -> bool) -> bool {
-        self.first(holds).is_some()
+    pub(super) fn any(&self, holds: impl Fn(AsyncOp) -> bool) -> bool {
+        self.operations.iter().any(|site| holds(site.operation.op))
     }
 }
 
@@ -107,7 +168,7 @@ const OF_INTEREST: AsyncKinds = AsyncKinds::COPY
     .union(AsyncKinds::TENSOR_MEMORY);
 
 /// All kernels of a module with such operations, in the order of the input.
-pub(crate) fn kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
+pub(super) fn kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
     let mut has_any = vec![false; module.module.functions.len()];
     for (id, _, body) in module.module.bodies() {
         has_any[id.index()] = body.has_async(OF_INTEREST);
@@ -185,17 +246,10 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
         number += 1;
     }
     all.frames = frames;
-    for &id in &all.functions {
-        let operations = module
-            .module
-            .function(id)
-            .body
-            .as_ref()
-            .map(|body| &body.asynchronous);
-        let of_it = operations.into_iter().flatten();
-        all.operations
-            .extend(of_it.filter_map(|one| sites.remove(&(id, one.instruction))));
-    }
+    let operations = all
+        .bodies(module)
+        .flat_map(|(id, body)| body.asynchronous.iter().map(move |one| (id, one.instruction)));
+    all.operations = operations.filter_map(|at| sites.remove(&at)).collect();
     all
 }
 

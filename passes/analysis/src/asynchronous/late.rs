@@ -4,7 +4,8 @@ use ptxcheck_ir::InstructionId;
 
 use super::alike::meets_elsewhere;
 use super::kernel::AsyncSite;
-use super::sent::{Place, Sent, fences};
+use super::sent::{Sent, fences};
+use super::sites::Site;
 use super::sum::leads;
 
 /// The fences between a meeting and a copy.
@@ -19,7 +20,7 @@ pub enum Late {
 impl Sent<'_, '_> {
     /// The fences after a meeting that those who make a store reach before any fence.
     #[must_use]
-    pub fn late(&self, (id, store): Place, reader: &AsyncSite, meetings: &[Place]) -> Option<Late> {
+    pub(super) fn late(&self, (id, store): Site, reader: &AsyncSite) -> Option<Late> {
         let body = self.module.module.function(id).body.as_ref()?;
         let copy = reader.operation.instruction;
         let is_here = |fence: &AsyncSite| fence.function == id;
@@ -27,11 +28,15 @@ impl Sent<'_, '_> {
             return None;
         }
         let analyses = self.module.function(id);
-        let is_between = |&&(of, meeting): &&Place| {
+        let is_between = |&&(of, meeting): &&Site| {
             of == id && analyses.is_before(store, meeting) && analyses.is_before(meeting, copy)
         };
         let fences = || fences(self.kernel).map(|fence| fence.operation.instruction);
-        let mut between = meetings.iter().filter(is_between).map(|(_, meeting)| *meeting);
+        let mut between = self
+            .meetings()
+            .iter()
+            .filter(is_between)
+            .map(|(_, meeting)| *meeting);
         // All that store pass it before they reach a later meeting.
         let is_fenced = between.clone().any(|meeting| {
             fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))

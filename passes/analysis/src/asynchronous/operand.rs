@@ -7,41 +7,34 @@ use crate::call_graph::CallSite;
 use crate::constants::{Arguments, Constants};
 use crate::contexts::{Budget, contexts, solve};
 use crate::limits::{MAX_CALL_CHAINS, MAX_CONTEXT_INSTRUCTIONS};
-use crate::place::Place;
 use crate::shared::Shared;
 
 /// An operation with its constants, in a context.
 #[derive(Debug)]
-pub struct AsyncOperands {
+pub(super) struct AsyncOperands {
     /// The function that holds it.
-    pub function: FunctionId,
+    pub(super) function: FunctionId,
     /// The operation.
-    pub operation: Asynchronous,
+    pub(super) operation: Asynchronous,
     /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
-    pub callers: Vec<CallSite>,
+    pub(super) callers: Vec<CallSite>,
     /// Bytes that a copy writes, or that are expected at or arrive at a barrier.
-    pub bytes: Option<u64>,
+    pub(super) bytes: Option<u64>,
     /// Bytes that a `cp.async` reads.
-    pub source_bytes: Option<u64>,
+    pub(super) source_bytes: Option<u64>,
     /// Arrivals, groups, or columns.
-    pub count: Option<u64>,
+    pub(super) count: Option<u64>,
     /// The CTAs that a copy writes into.
-    pub mask: Option<u64>,
+    pub(super) mask: Option<u64>,
     /// The bytes of each 16 that it writes.
-    pub byte_mask: Option<u64>,
+    pub(super) byte_mask: Option<u64>,
 }
 
 impl AsyncOperands {
-    /// Its location, with the calls that lead to it.
-    #[must_use]
-    pub fn place(&self) -> Place {
-        Place::Instruction(self.function, self.operation.instruction, self.callers.clone())
-    }
-
     /// `None` if it is not executed in this context. False if the callers decide its operands, and a branch on something else than the
     /// number of the thread may keep the function from it.
     #[must_use]
-    pub fn is_asked(&self, module: &Shared<'_>) -> Option<bool> {
+    pub(super) fn is_asked(&self, module: &Shared<'_>) -> Option<bool> {
         let at = self.operation.instruction;
         let may_be = module.function(self.function).is_reached(at)
             && self.callers.iter().all(|call| module.may_call(call));
@@ -65,7 +58,7 @@ impl AsyncOperands {
 }
 
 /// The operations of a module of which operands are constants, by function and in the order of the input.
-pub(crate) fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
+pub(super) fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
     let mut found = Vec::new();
     let mut budget = Budget {
         chains: 0,

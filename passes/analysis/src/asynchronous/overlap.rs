@@ -4,15 +4,17 @@ use ptxcheck_ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, Instructi
 
 use super::own::cluster_size;
 use super::pending::Pending;
+use super::problems::{AsyncAnalysis, Problem};
 use super::round;
 use super::size::{Sizes, Written};
 use super::sum::{ALL_BYTES, AddressSum, Stretch, overlap};
 use super::view::View;
+use crate::place::Place;
 use crate::shared::Shared;
 
 /// An end of a copy in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+enum End {
     /// The bytes that it reads.
     Source,
     /// The bytes that it writes.
@@ -27,16 +29,24 @@ impl End {
         }
     }
 
+    /// True for a copy of which this end is in shared memory.
+    const fn is_of(self, op: AsyncOp) -> bool {
+        match op {
+            AsyncOp::Copy(copy) => match self {
+                Self::Source => copy.reads_shared(),
+                Self::Destination => copy.writes_shared(),
+            },
+            _ => false,
+        }
+    }
+
     /// The access of a copy to this end, if that is in shared memory.
     fn of(self, one: &Asynchronous) -> Option<InstructionId> {
-        let AsyncOp::Copy(copy) = one.op else {
-            return None;
+        let access = match self {
+            Self::Source => one.source(),
+            Self::Destination => one.destination(),
         };
-        match self {
-            Self::Source if copy.reads_shared() => one.source(),
-            Self::Destination if copy.writes_shared() => one.destination(),
-            _ => None,
-        }
+        access.filter(|_| self.is_of(one.op))
     }
 }
 
@@ -63,13 +73,9 @@ impl Ways {
     }
 }
 
-/// An access to an end of a copy that is under way.
-#[derive(Clone, Copy, Debug)]
+/// The execution in which a copy is under way at an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnderWay {
-    /// The access.
-    pub access: InstructionId,
-    /// The copy.
-    pub copy: Asynchronous,
     /// The thread that does both, where only its number says that it does.
     pub thread: Option<u32>,
     /// It is the one that `elect.sync` picks.
@@ -78,38 +84,100 @@ pub struct UnderWay {
     pub ways: Ways,
 }
 
+/// An access to an end of a copy that is under way.
+#[derive(Clone, Copy)]
+pub(super) struct Overlap {
+    pub(super) function: FunctionId,
+    pub(super) access: InstructionId,
+    pub(super) copy: Asynchronous,
+    pub(super) under_way: UnderWay,
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// The reads of bytes that a copy brings, before anything has waited for it; the copy is the other place of each.
+    #[must_use]
+    pub fn early_reads(self) -> Vec<Problem<UnderWay>> {
+        let reads = |kind| matches!(kind, AccessKind::Load | AccessKind::Atomic);
+        let mut found = self.under_way(End::Destination, reads);
+        let writes = |op| End::Destination.is_of(op);
+        for kernel in self.closed_kernels().filter(|kernel| kernel.any(writes)) {
+            self.add_unwaited_reads(kernel, &mut found);
+        }
+        self.problems(&found)
+    }
+
+    /// The writes of bytes that a copy may still be reading; the copy is the other place of each.
+    #[must_use]
+    pub fn overwritten_sources(self) -> Vec<Problem<UnderWay>> {
+        let writes = |kind| !matches!(kind, AccessKind::Load | AccessKind::Other);
+        self.problems(&self.under_way(End::Source, writes))
+    }
+
+    /// The accesses to an end of a copy that is under way, by functions.
+    fn under_way(self, end: End, is_access: fn(AccessKind) -> bool) -> Vec<Overlap> {
+        let (module, mut kernels) = (self.module, self.kernels().iter());
+        let mut found = Vec::new();
+        if kernels.any(|kernel| kernel.any(|op| end.is_of(op))) {
+            for (id, function, body) in module.module.bodies() {
+                let has_any = body.asynchronous.iter().any(|one| end.of(one).is_some());
+                if has_any && !function.is_damaged && !module.deadline.is_over_at_step() {
+                    found.extend(accesses_under_way(
+                        module,
+                        self.sizes(),
+                        (id, body),
+                        end,
+                        is_access,
+                    ));
+                }
+            }
+        }
+        found
+    }
+
+    fn problems(self, found: &[Overlap]) -> Vec<Problem<UnderWay>> {
+        let problem = |one: &Overlap| {
+            let chain = self.chain(one.function, one.access)?;
+            Some(Problem {
+                place: Place::Instruction(one.function, one.access, chain),
+                operation: one.copy.op,
+                root: one.function,
+                is_definite: one.under_way.ways.is_certain(),
+                other: Some(Place::instruction(one.function, one.copy.instruction)),
+                detail: one.under_way,
+            })
+        };
+        found.iter().filter_map(problem).collect()
+    }
+}
+
 /// Copies and accesses that are compared.
 struct Search<'s, 'm> {
     sizes: &'s Sizes,
     id: FunctionId,
     body: &'s Body<'m>,
     end: End,
+    is_access: fn(AccessKind) -> bool,
     /// CTAs of a cluster.
     cluster: Option<u32>,
-    found: Vec<UnderWay>,
+    found: Vec<Overlap>,
 }
 
 /// The accesses to an end of a copy that is under way, each once, with the copy: those of a kind, and those that other copies make
 /// with their other end.
-pub fn accesses_under_way(
+fn accesses_under_way(
     module: &Shared<'_>,
     sizes: &Sizes,
-    id: FunctionId,
+    (id, body): (FunctionId, &Body<'_>),
     end: End,
-    is_access: impl Fn(AccessKind) -> bool,
-) -> Vec<UnderWay> {
-    let Some(body) = &module.module.function(id).body else {
-        return Vec::new();
-    };
-    if !body.asynchronous.iter().any(|one| end.of(one).is_some()) {
-        return Vec::new();
-    }
+    is_access: fn(AccessKind) -> bool,
+) -> Vec<Overlap> {
     let analyses = module.function(id);
     let mut search = Search {
         sizes,
         id,
         body,
         end,
+        is_access,
         cluster: cluster_size(module, id),
         found: Vec::new(),
     };
@@ -118,13 +186,13 @@ pub fn accesses_under_way(
             break;
         }
         let before = search.found.clone();
-        if search.view(&view, &is_access).is_none() {
+        if search.view(&view).is_none() {
             break;
         }
         // Where it depends on the lane that is picked, ways that only a lane would take which is picked once and passed over once are none.
-        let is_known = |found: &UnderWay| {
+        let is_known = |found: &Overlap| {
             let mut known = before.iter();
-            found.ways.is_certain() || known.any(|known| known.access == found.access)
+            found.under_way.ways.is_certain() || known.any(|known| known.access == found.access)
         };
         if search.found.iter().all(is_known) {
             continue;
@@ -134,7 +202,7 @@ pub fn accesses_under_way(
                 found: before.clone(),
                 ..search
             };
-            if other.view(&passed, &is_access).is_none() {
+            if other.view(&passed).is_none() {
                 break;
             }
             search.found.retain(|found| {
@@ -148,9 +216,9 @@ pub fn accesses_under_way(
 
 impl Search<'_, '_> {
     /// Adds what a thread does; `None` if its copies cannot be followed.
-    fn view(&mut self, view: &View<'_, '_>, is_access: &impl Fn(AccessKind) -> bool) -> Option<()> {
+    fn view(&mut self, view: &View<'_, '_>) -> Option<()> {
         let pending = Pending::new(view)?;
-        self.walk(view, &pending, Ways::All, is_access);
+        self.walk(view, &pending, Ways::All);
         for around in round::loops(view) {
             if let Some(later) = pending.around(&around.blocks) {
                 let ways = if around.is_repeated(view) {
@@ -158,21 +226,22 @@ impl Search<'_, '_> {
                 } else {
                     Ways::LaterRoundsIfAny
                 };
-                self.walk(view, &later, ways, is_access);
+                self.walk(view, &later, ways);
             }
         }
         Some(())
     }
 
-    fn walk(
-        &mut self,
-        view: &View<'_, '_>,
-        pending: &Pending<'_, '_, '_>,
-        ways: Ways,
-        is_access: &impl Fn(AccessKind) -> bool,
-    ) {
-        let (id, body, sizes, end) = (self.id, self.body, self.sizes, self.end);
-        let cluster = self.cluster;
+    fn walk(&mut self, view: &View<'_, '_>, pending: &Pending<'_, '_, '_>, ways: Ways) {
+        let Self {
+            id,
+            body,
+            sizes,
+            end,
+            is_access,
+            cluster,
+            ..
+        } = *self;
         // Of one that writes into other CTAs, nothing is known to be here.
         let of_copy = |end: End, one: &Asynchronous| {
             let written = match end {
@@ -198,7 +267,7 @@ impl Search<'_, '_> {
                 _ => None,
             };
             let Some(accessed) = accessed else { return };
-            let is_known = |found: &UnderWay| found.access == at && found.ways.is_certain();
+            let is_known = |found: &Overlap| found.access == at && found.under_way.ways.is_certain();
             if self.found.iter().any(is_known) {
                 return;
             }
@@ -228,12 +297,15 @@ impl Search<'_, '_> {
                 };
                 if held.is_some_and(meets) {
                     self.found.retain(|found| found.access != at);
-                    self.found.push(UnderWay {
+                    self.found.push(Overlap {
+                        function: id,
                         access: at,
                         copy: *operation,
-                        thread: view.thread(),
-                        is_elected: view.is_elected(),
-                        ways,
+                        under_way: UnderWay {
+                            thread: view.thread(),
+                            is_elected: view.is_elected(),
+                            ways,
+                        },
                     });
                     if ways.is_certain() {
                         return;

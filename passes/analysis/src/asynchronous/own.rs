@@ -9,7 +9,7 @@ use crate::shared::Shared;
 
 /// The CTAs of a cluster, where a kernel declares them.
 #[must_use]
-pub fn cluster_size(module: &Shared<'_>, kernel: FunctionId) -> Option<u32> {
+pub(super) fn cluster_size(module: &Shared<'_>, kernel: FunctionId) -> Option<u32> {
     let cluster = module.module.function(kernel).launch.cluster?;
     cluster
         .iter()
@@ -18,7 +18,7 @@ pub fn cluster_size(module: &Shared<'_>, kernel: FunctionId) -> Option<u32> {
 
 /// The CTA that `mapa` maps an address to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MappedTo {
+pub(super) enum MappedTo {
     /// The own one.
     Own,
     /// The first one of the cluster, whichever the own one is.
@@ -50,7 +50,7 @@ impl<'c> Spot<'c> {
 /// The CTA of a rank, where an instruction, which calls lead to, innermost first, uses the address that `mapa` makes with it: the own one if the
 /// rank is, or the way to the instruction says so.
 #[must_use]
-pub fn mapped_to(
+pub(super) fn mapped_to(
     module: &Shared<'_>,
     rank: Value,
     (function, at): (FunctionId, InstructionId),

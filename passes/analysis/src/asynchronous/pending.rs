@@ -28,7 +28,7 @@ const MAX_COMMITS: u32 = 8;
 
 /// The states that a copy may be in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct States(u16);
+pub(super) struct States(u16);
 
 impl States {
     const NONE: Self = Self(1);
@@ -46,32 +46,26 @@ impl States {
 
     /// True if the copy was certainly started, and has certainly not been waited for.
     #[must_use]
-    pub const fn is_under_way(self) -> bool {
+    pub(super) const fn is_under_way(self) -> bool {
         self.0 != 0 && !self.has(Self::NONE) && !self.has(Self::LOST)
     }
 
     /// True if it was started on some way, and nothing can have completed it there.
     #[must_use]
-    pub const fn may_be_under_way(self) -> bool {
+    pub(super) const fn may_be_under_way(self) -> bool {
         (self.has(Self::OPEN) || self.has(Self::ALL_COMMITTED)) && !self.has(Self::LOST)
     }
 
     /// True if it may have been started, and nothing can have completed it.
     #[must_use]
-    pub const fn may_be_open(self) -> bool {
+    pub(super) const fn may_be_open(self) -> bool {
         self.has(Self::OPEN)
     }
 
     /// True if it is in no group that a wait could be for.
     #[must_use]
-    pub const fn is_in_no_group(self) -> bool {
+    pub(super) const fn is_in_no_group(self) -> bool {
         !self.has(Self::ALL_COMMITTED) && !self.has(Self::LOST)
-    }
-
-    /// True if nothing is known of it.
-    #[must_use]
-    pub const fn is_lost(self) -> bool {
-        self.has(Self::LOST)
     }
 
     fn lost(self) -> Self {
@@ -102,14 +96,14 @@ impl States {
 
 /// A copy that is followed.
 #[derive(Clone, Copy, Debug)]
-pub struct PendingCopy {
+pub(super) struct PendingCopy {
     /// The copy.
-    pub operation: Asynchronous,
+    pub(super) operation: Asynchronous,
     completion: Completion,
 }
 
 /// The copies of a body, and their states.
-pub struct Pending<'v, 'a, 'm> {
+pub(super) struct Pending<'v, 'a, 'm> {
     view: &'v View<'a, 'm>,
     body: &'a Body<'m>,
     copies: Vec<PendingCopy>,
@@ -120,7 +114,7 @@ pub struct Pending<'v, 'a, 'm> {
 impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     /// Of a body with copies, as a thread comes through it; `None` if it has none that complete by groups or barriers, or too many.
     #[must_use]
-    pub fn new(view: &'v View<'a, 'm>) -> Option<Self> {
+    pub(super) fn new(view: &'v View<'a, 'm>) -> Option<Self> {
         let body = view.body;
         let copies: Vec<PendingCopy> = body
             .asynchronous
@@ -148,13 +142,13 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
 
     /// The copies, in the order of the input.
     #[must_use]
-    pub fn copies(&self) -> &[PendingCopy] {
+    pub(super) fn copies(&self) -> &[PendingCopy] {
         &self.copies
     }
 
     /// The states of the copies in front of an instruction, in the same order; none where nothing leads there.
     #[must_use]
-    pub fn before(&self, id: InstructionId) -> Vec<States> {
+    pub(super) fn before(&self, id: InstructionId) -> Vec<States> {
         let block = self.body.block_of(id);
         let mut states = self.entries[block.index()].clone();
         if !states.is_empty() {
@@ -166,7 +160,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// Calls `visit` for each instruction that something leads to, with the states of the copies in front of it.
-    pub fn walk(&self, mut visit: impl FnMut(InstructionId, &Instruction, &[States])) {
+    pub(super) fn walk(&self, mut visit: impl FnMut(InstructionId, &Instruction, &[States])) {
         for (number, entry) in self
             .entries
             .iter()
@@ -184,7 +178,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     /// The same in the rounds of a loop behind the first one, which is known by its blocks, the first of them first. `None` if nothing
     /// leads around it, or it is too large.
     #[must_use]
-    pub fn around(&self, blocks: &[BlockId]) -> Option<Self> {
+    pub(super) fn around(&self, blocks: &[BlockId]) -> Option<Self> {
         let &header = blocks.first()?;
         let mut states: Option<Vec<States>> = None;
         for &block in blocks {
@@ -318,7 +312,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
 }
 
 /// True for an access by which other threads may say that they have waited.
-const fn may_signal(access: Access) -> bool {
+pub(super) const fn may_signal(access: Access) -> bool {
     access.is_volatile()
         || access.is_ordering()
         || matches!(

@@ -13,19 +13,19 @@ use crate::shared::Shared;
 
 /// An object that an address points into.
 #[derive(Clone, Copy, Debug)]
-pub struct Pointed {
+pub(super) struct Pointed {
     /// The memory.
-    pub space: Space,
+    pub(super) space: Space,
     /// The variable, where it is certainly this one.
-    pub symbol: Option<SymbolId>,
+    pub(super) symbol: Option<SymbolId>,
     /// The instruction that takes its address.
-    pub origin: Option<(FunctionId, InstructionId)>,
+    pub(super) origin: Option<(FunctionId, InstructionId)>,
 }
 
 /// The memory that a value of a function certainly points into, if it is a generic address or a number inside the memory that it is
 /// made from: an object in it, of several the first one.
 #[must_use]
-pub fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
+pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
     let mut search = Search {
         module,
         seen: FxHashSet::default(),
@@ -39,7 +39,7 @@ pub fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Optio
 
 /// The memories that a value of a function may point into, as far as they are known: others may be missing.
 #[must_use]
-pub fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
+pub(super) fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
     let mut search = Search {
         module,
         seen: FxHashSet::default(),
@@ -54,7 +54,7 @@ pub fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec
 
 /// The memory that an access is certainly to, likewise.
 #[must_use]
-pub fn accessed(module: &Shared<'_>, function: FunctionId, access: InstructionId) -> Option<Pointed> {
+pub(super) fn accessed(module: &Shared<'_>, function: FunctionId, access: InstructionId) -> Option<Pointed> {
     let body = module.module.function(function).body.as_ref()?;
     let &address = body.uses(body.instruction(access)).first()?;
     pointed(module, function, address)

@@ -11,6 +11,8 @@
 //! A fence of another warp, that no way connects with the two, may be executed at any time, and so counts as one between them. So does any
 //! fence if threads may come from elsewhere to a barrier that is between: text that stands after the copy may be executed before it.
 
+use std::cell::OnceCell;
+
 use ptxcheck_ir::{
     AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
 };
@@ -18,20 +20,19 @@ use ptxcheck_ir::{
 use super::alike::meets_elsewhere;
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::pointed::accessed;
+use super::sites::Site;
 use super::size::Sizes;
 use super::sum::{ALL_BYTES, AddressSum, Stretch, constant_bounds, leads, overlap};
 use super::view::View;
 use crate::shared::Shared;
 
-/// An instruction of a function.
-pub(super) type Place = (FunctionId, InstructionId);
-
 /// The ordinary stores to shared memory of a kernel, with all that it calls.
-pub struct Sent<'a, 'm> {
+pub(super) struct Sent<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
     sizes: &'a Sizes,
     pub(super) kernel: &'a AsyncKernel,
-    stores: Vec<Place>,
+    stores: Vec<Site>,
+    meetings: OnceCell<Vec<Site>>,
     by_function: Vec<(FunctionId, Vec<Way<'a, 'm>>)>,
 }
 
@@ -50,13 +51,13 @@ struct Store {
 
 /// True for fences over shared memory.
 #[must_use]
-pub const fn is_shared_fence(op: AsyncOp) -> bool {
+pub(super) const fn is_shared_fence(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::ProxyFence(fence) if fence.shared)
 }
 
 /// True for fences over shared memory, and for operations that write it and are no ordinary stores.
 #[must_use]
-pub const fn orders_or_writes(op: AsyncOp) -> bool {
+pub(super) const fn orders_or_writes(op: AsyncOp) -> bool {
     match op {
         AsyncOp::Copy(copy) => copy.writes_shared(),
         AsyncOp::Unknown => true,
@@ -67,31 +68,37 @@ pub const fn orders_or_writes(op: AsyncOp) -> bool {
 impl<'a, 'm> Sent<'a, 'm> {
     /// Of a kernel.
     #[must_use]
-    pub fn new(module: &'a Shared<'m>, sizes: &'a Sizes, kernel: &'a AsyncKernel) -> Self {
+    pub(super) fn new(module: &'a Shared<'m>, sizes: &'a Sizes, kernel: &'a AsyncKernel) -> Self {
         Self {
             module,
             sizes,
             kernel,
             stores: stores_of(module, kernel),
+            meetings: OnceCell::new(),
             by_function: Vec::new(),
         }
     }
 
     /// All stores, by function and in the order of the input.
     #[must_use]
-    pub fn stores(&self) -> &[Place] {
+    pub(super) fn stores(&self) -> &[Site] {
         &self.stores
     }
 
+    /// The instructions at which threads wait for each other.
+    pub(super) fn meetings(&self) -> &[Site] {
+        self.meetings.get_or_init(|| self.kernel.meetings(self.module))
+    }
+
     /// A store that the thread which starts a copy has certainly made to bytes that it reads.
-    pub fn own(&mut self, reader: &AsyncSite) -> Option<Place> {
+    pub(super) fn own(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
         let bytes = self.sizes.of(id, &reader.operation)?;
         self.own_where(reader, bytes, |_| true).map(|store| (id, store))
     }
 
     /// A store that was certainly made to bytes that a copy reads, with nothing in between that may order the two.
-    pub fn unfenced(&mut self, reader: &AsyncSite) -> Option<Place> {
+    pub(super) fn unfenced(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
         let bytes = self.sizes.of(id, &reader.operation)?;
         let (module, kernel) = (self.module, self.kernel);
@@ -180,8 +187,8 @@ impl<'a, 'm> Sent<'a, 'm> {
 
     /// False if a store is certainly to other memory than a copy reads: another variable, or another part of it.
     #[must_use]
-    pub fn may_meet(&self, store: Place, reader: &AsyncSite) -> bool {
-        let variable = |(id, at): Place| accessed(self.module, id, at)?.symbol;
+    pub(super) fn may_meet(&self, store: Site, reader: &AsyncSite) -> bool {
+        let variable = |(id, at): Site| accessed(self.module, id, at)?.symbol;
         let source = reader.operation.source().map(|source| (reader.function, source));
         let (object, other) = (source.and_then(variable), variable(store));
         (object.is_none() || other.is_none() || object == other) && self.meet(store, reader) != Some(false)
@@ -190,7 +197,7 @@ impl<'a, 'm> Sent<'a, 'm> {
     /// True if a store, by any thread, is to a part of a variable that lies in what a copy reads or around its ends; `None` where its
     /// bounds are not known.
     #[must_use]
-    pub fn meet(&self, (id, store): Place, reader: &AsyncSite) -> Option<bool> {
+    pub(super) fn meet(&self, (id, store): Site, reader: &AsyncSite) -> Option<bool> {
         let (body, one) = (self.module.module.function(id).body.as_ref()?, &reader.operation);
         let Op::Access(access) = body.instruction(store).op else {
             return None;
@@ -229,8 +236,7 @@ impl<'a, 'm> Way<'a, 'm> {
 
 /// The fences over shared memory of a kernel.
 pub(super) fn fences(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
-    let all = kernel.operations.iter();
-    all.filter(|site| is_shared_fence(site.operation.op))
+    kernel.sites(is_shared_fence)
 }
 
 /// The last barrier of the block on each way to an instruction that all threads come to, on each way to the end of the kernel.
@@ -275,13 +281,11 @@ fn may_be_fenced(
     if fences(kernel).next().is_some() && meets_elsewhere(module, kernel, (id, body), store, copy) {
         return true;
     }
-    let others = kernel.functions.iter().filter(|&&function| function != id);
-    let may_others_order = others
-        .filter_map(|&function| module.module.function(function).body.as_ref())
-        .any(|body| {
-            let mut all = body.iter();
-            all.any(|(at, instruction)| may_order(body, at, instruction))
-        });
+    let mut others = kernel.bodies(module).filter(|&(function, _)| function != id);
+    let may_others_order = others.any(|(_, body)| {
+        let mut all = body.iter();
+        all.any(|(at, instruction)| may_order(body, at, instruction))
+    });
     body.iter().any(|(at, instruction)| {
         let orders = match instruction.op {
             Op::Call(_) => may_others_order,
@@ -291,10 +295,13 @@ fn may_be_fenced(
     })
 }
 
+/// True for an access that may order what threads do.
+pub(super) fn orders(op: Op) -> bool {
+    matches!(op, Op::Access(access) if access.is_ordering() || access.is_volatile())
+}
+
 /// True for an instruction that may order a store before a copy, or write what the copy reads: any access or wait but that at a barrier.
 fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
-    let is_ordered =
-        matches!(instruction.op, Op::Access(access) if access.is_ordering() || access.is_volatile());
     let waits = |op| {
         matches!(
             op,
@@ -302,16 +309,13 @@ fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> b
         )
     };
     let one = body.asynchronous_at(at);
-    is_ordered || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
+    orders(instruction.op) || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
 }
 
 /// The ordinary writes to shared memory that a kernel may execute.
-fn stores_of(module: &Shared<'_>, kernel: &AsyncKernel) -> Vec<Place> {
+fn stores_of(module: &Shared<'_>, kernel: &AsyncKernel) -> Vec<Site> {
     let mut stores = Vec::new();
-    for &id in &kernel.functions {
-        let Some(body) = &module.module.function(id).body else {
-            continue;
-        };
+    for (id, body) in kernel.bodies(module) {
         for (at, instruction) in body.iter() {
             let Op::Access(access) = instruction.op else {
                 continue;

@@ -21,13 +21,13 @@ struct Known {
 }
 
 /// The sizes and masks of a module's copies, where they are constants.
-pub struct Sizes {
+pub(super) struct Sizes {
     known: FxHashMap<(FunctionId, InstructionId), Known>,
 }
 
 /// The CTAs of a cluster that a copy writes into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub(super) enum Written {
     /// The own one is among them, whichever it is.
     Own,
     /// Some are left out, and the own one may be one of these.
@@ -38,7 +38,7 @@ pub enum Written {
 
 impl Sizes {
     /// Of all copies whose own function decides them, of the operands of a module.
-    pub(crate) fn new(operands: &[AsyncOperands]) -> Self {
+    pub(super) fn new(operands: &[AsyncOperands]) -> Self {
         let own = operands.iter().filter(|one| one.callers.is_empty());
         let known = own.map(|one| {
             let known = Known {
@@ -55,7 +55,7 @@ impl Sizes {
 
     /// Bytes that a copy certainly accesses, at its source or its destination.
     #[must_use]
-    pub fn of(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
+    pub(super) fn of(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(copy) if copy.kind == CopyKind::Tensor => Some(LEAST_BOX),
             _ => self.known(function, one),
@@ -64,7 +64,7 @@ impl Sizes {
 
     /// Bytes that a copy accesses, where that is a constant.
     #[must_use]
-    pub fn known(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
+    pub(super) fn known(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(_) => {
                 let known = self.known.get(&(function, one.instruction))?.bytes?;
@@ -76,7 +76,7 @@ impl Sizes {
 
     /// The bytes of each 16 that a copy certainly accesses: all, unless it has a mask.
     #[must_use]
-    pub fn byte_mask(&self, function: FunctionId, one: &Asynchronous) -> u16 {
+    pub(super) fn byte_mask(&self, function: FunctionId, one: &Asynchronous) -> u16 {
         if one.values.byte_mask.is_none() {
             return ALL_BYTES;
         }
@@ -86,7 +86,7 @@ impl Sizes {
 
     /// The CTAs that a copy to shared memory writes into, in a cluster of so many.
     #[must_use]
-    pub fn written(&self, function: FunctionId, one: &Asynchronous, cluster: Option<u32>) -> Written {
+    pub(super) fn written(&self, function: FunctionId, one: &Asynchronous, cluster: Option<u32>) -> Written {
         if one.values.mask.is_none() {
             return Written::Own;
         }

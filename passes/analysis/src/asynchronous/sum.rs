@@ -17,7 +17,7 @@ use crate::value::{Atom, Terms, plus};
 
 /// An address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AddressSum {
+pub(super) struct AddressSum {
     offset: i64,
     atoms: Terms,
 }
@@ -25,7 +25,7 @@ pub struct AddressSum {
 impl AddressSum {
     /// The address of an access, as a thread computes it.
     #[must_use]
-    pub fn of(view: &View<'_, '_>, access: InstructionId) -> Option<Self> {
+    pub(super) fn of(view: &View<'_, '_>, access: InstructionId) -> Option<Self> {
         let instruction = view.body.instruction(access);
         let (Op::Access(_), &[base, Value::Integer(past), ..]) =
             (instruction.op, view.body.uses(instruction))
@@ -47,7 +47,7 @@ impl AddressSum {
 
     /// The variable that it is in, and the offset there, if both are constant.
     #[must_use]
-    pub fn place(&self) -> Option<(SymbolId, i64)> {
+    pub(super) fn place(&self) -> Option<(SymbolId, i64)> {
         match self.atoms[..] {
             [(Atom::Symbol(symbol), 1)] => Some((symbol, self.offset)),
             _ => None,
@@ -68,7 +68,7 @@ impl AddressSum {
 
     /// True if it counts from a parameter of a kernel: no such one points into the memory of a block.
     #[must_use]
-    pub fn is_of_kernel_param(&self, view: &View<'_, '_>) -> bool {
+    pub(super) fn is_of_kernel_param(&self, view: &View<'_, '_>) -> bool {
         let is_whole = |atom: &(Atom, i64)| matches!(atom, (Atom::Param(_, _, 64, _), 1));
         view.is_kernel && self.atoms.iter().any(is_whole)
     }
@@ -122,7 +122,7 @@ fn bounds(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
 
 /// The variable that an access is in, and the least and the greatest offset there.
 #[must_use]
-pub fn constant_bounds(view: &View<'_, '_>, access: InstructionId) -> Option<(SymbolId, i64, i64)> {
+pub(super) fn constant_bounds(view: &View<'_, '_>, access: InstructionId) -> Option<(SymbolId, i64, i64)> {
     AddressSum::of(view, access)?.bounds(view)
 }
 
@@ -172,12 +172,16 @@ pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch<'_>, second: &Stretch
 
 /// The variable that an access of a function is in, and the offset there, if both are constant.
 #[must_use]
-pub fn constant_place(module: &Shared<'_>, id: FunctionId, access: InstructionId) -> Option<(SymbolId, i64)> {
+pub(super) fn constant_place(
+    module: &Shared<'_>,
+    id: FunctionId,
+    access: InstructionId,
+) -> Option<(SymbolId, i64)> {
     AddressSum::of(&View::any(module, id)?, access)?.place()
 }
 
 /// True if a path leads from after an instruction to another that does not pass a third one in between.
 #[must_use]
-pub fn leads(body: &Body<'_>, from: InstructionId, to: InstructionId, without: InstructionId) -> bool {
+pub(super) fn leads(body: &Body<'_>, from: InstructionId, to: InstructionId, without: InstructionId) -> bool {
     Paths::new(body).without(without).lead(from, to)
 }

@@ -2,8 +2,10 @@
 
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
-use super::sum::{ALL_BYTES, Stretch, overlap};
-use super::{AddressSum, View, constant_bounds, constant_place, handed_on, hands_on};
+use super::kernel::kernels;
+use super::sum::{ALL_BYTES, AddressSum, Stretch, constant_bounds, constant_place, overlap};
+use super::view::View;
+use crate::handed::{handed_on, hands_on};
 use crate::shared::Shared;
 use crate::testing::with_ptx;
 
@@ -206,13 +208,11 @@ fn kernels_ask_a_function_for_what_they_pass() {
         let mut found = Vec::new();
         let found_in = std::cell::RefCell::new(&mut found);
         with_ptx(&text, |module| {
-            found_in
-                .borrow_mut()
-                .extend(super::kernels(module).iter().map(|kernel| {
-                    let first = kernel.operations.first();
-                    let is_asked = first.and_then(|site| kernel.asked(module, site)).is_some();
-                    (kernel.operations.len(), is_asked)
-                }));
+            found_in.borrow_mut().extend(kernels(module).iter().map(|kernel| {
+                let first = kernel.operations.first();
+                let is_asked = first.and_then(|site| kernel.asked(module, site)).is_some();
+                (kernel.operations.len(), is_asked)
+            }));
         });
         found
     };

@@ -30,7 +30,7 @@ use crate::value::{Elected, Evaluator, Linear, Source, Sum, Terms, Unknowns};
 const MAX_VIEWS: usize = 4;
 
 /// A thread, or any, on its way through a body.
-pub struct View<'a, 'm> {
+pub(super) struct View<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
     pub(super) body: &'a Body<'m>,
     pub(super) analyses: &'a Analyses<'m>,
@@ -53,7 +53,7 @@ struct Alone<'a, 'm> {
 impl<'a, 'm> View<'a, 'm> {
     /// Any thread of a function; `None` if it has no body.
     #[must_use]
-    pub fn any(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
+    pub(super) fn any(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
         let function = module.module.function(id);
         Some(Self {
             module,
@@ -69,7 +69,7 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// Any thread of a function, and then those threads by themselves that take a way of their own through it.
     #[must_use]
-    pub fn all(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
+    pub(super) fn all(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
         let Some(any) = Self::any(module, id) else {
             return Vec::new();
         };
@@ -116,7 +116,7 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The number of the thread, if it is one by itself, and that is known.
     #[must_use]
-    pub fn thread(&self) -> Option<u32> {
+    pub(super) fn thread(&self) -> Option<u32> {
         let Alone { threads, lane, .. } = self.thread.as_ref()?;
         Some(threads.warp * WARP + (*lane)?)
     }
@@ -129,13 +129,13 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The blocks that may follow on a block.
     #[must_use]
-    pub fn successors(&self, block: BlockId) -> &'a [BlockId] {
+    pub(super) fn successors(&self, block: BlockId) -> &'a [BlockId] {
         taken(self.body, block, self.taken.get(block.index()).copied().flatten())
     }
 
     /// True if an instruction that is come to is executed, false if its guard keeps it from that; `None` where it is not known.
     #[must_use]
-    pub fn executes(&self, id: InstructionId) -> Option<bool> {
+    pub(super) fn executes(&self, id: InstructionId) -> Option<bool> {
         let Some(guard) = self.body.instruction(id).guard else {
             return Some(true);
         };
@@ -200,7 +200,7 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// True if an instruction is come to, and each way to it passes another one before, which is executed.
     #[must_use]
-    pub fn is_surely_before(&self, first: InstructionId, second: InstructionId) -> bool {
+    pub(super) fn is_surely_before(&self, first: InstructionId, second: InstructionId) -> bool {
         let start = [BlockId::new(0)];
         self.executes(first) == Some(true)
             && self.executes(second) != Some(false)
@@ -211,7 +211,7 @@ impl<'a, 'm> View<'a, 'm> {
     /// True if no thread executes an instruction but those with the number of this one: behind a comparison of the number, or, of any
     /// thread, always.
     #[must_use]
-    pub fn is_by_this(&self, id: InstructionId) -> bool {
+    pub(super) fn is_by_this(&self, id: InstructionId) -> bool {
         let Some(number) = self.thread() else {
             return !self.is_elected();
         };
@@ -241,13 +241,13 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// True if the thread may come to an instruction, and executes it there.
     #[must_use]
-    pub fn comes_to(&self, id: InstructionId) -> bool {
+    pub(super) fn comes_to(&self, id: InstructionId) -> bool {
         self.executes(id) == Some(true) && self.reaches(&[BlockId::new(0)], id, None)
     }
 
     /// True if a way leads from one instruction that is come to, to another.
     #[must_use]
-    pub fn is_behind(&self, first: InstructionId, second: InstructionId) -> bool {
+    pub(super) fn is_behind(&self, first: InstructionId, second: InstructionId) -> bool {
         let block = self.body.block_of(first);
         self.reaches(&[BlockId::new(0)], first, None)
             && self.executes(first) != Some(false)

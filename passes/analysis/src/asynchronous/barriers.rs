@@ -1,0 +1,115 @@
+//! Mbarriers that are used without being initialised, or are initialised again.
+
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{AsyncOp, Completion, MbarrierOp};
+
+use super::kernel::{AsyncKernel, AsyncSite};
+use super::problems::{AsyncAnalysis, Problem, initialises};
+use super::sites::BarrierPlace;
+
+/// The initialisations of an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initialisation {
+    /// The kernel has none of any mbarrier.
+    None,
+    /// There are only those of other mbarriers; the other place is one of them.
+    OfOthers,
+    /// It comes after the use; it is the other place.
+    Later,
+    /// It is initialised again; the other place is the first initialisation.
+    Again,
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// The uses of mbarriers that are not initialised by then, and the initialisations of those that are.
+    #[must_use]
+    pub fn wrong_initialisations(self) -> Vec<Problem<Initialisation>> {
+        let mut found = Vec::new();
+        for kernel in self.closed_kernels() {
+            if !kernel.any(initialises) {
+                found.extend(self.first(kernel, uses_barrier, Initialisation::None));
+                continue;
+            }
+            let inits = kernel.sites(initialises);
+            let inits: Vec<_> = inits.map(|site| (site, site.barrier(self.module))).collect();
+            let known: Vec<Init<'_>> = inits.iter().filter_map(|&(site, at)| Some((site, at?))).collect();
+            // One at an address that is not known may be of any barrier.
+            if known.len() == inits.len() {
+                self.missing(kernel, &known, &mut found);
+            }
+            if !kernel.any(|op| op == AsyncOp::Mbarrier(MbarrierOp::Invalidate)) {
+                self.repeated(kernel, &known, &mut found);
+            }
+        }
+        found
+    }
+
+    /// Adds the first use of each barrier that is left out while others are initialised, or that is used before it is.
+    fn missing(self, kernel: &AsyncKernel, inits: &[Init<'_>], found: &mut Vec<Problem<Initialisation>>) {
+        let mut said: Vec<BarrierPlace> = Vec::new();
+        for site in kernel.sites(|op| uses_barrier(op) && !initialises(op)) {
+            let Some(used) = site.barrier(self.module).filter(|used| !said.contains(used)) else {
+                continue;
+            };
+            let mut own = inits.iter().filter(|(_, at)| *at == used).map(|(init, _)| *init);
+            let first = own.clone().next();
+            if !own.all(|init| self.comes_first(site, init)) || !site.is_reached(self.module) {
+                continue;
+            }
+            let Some(site) = kernel.asked(self.module, site) else {
+                continue;
+            };
+            said.push(used);
+            let how = first.map_or(Initialisation::OfOthers, |_| Initialisation::Later);
+            let init = first.or_else(|| Some(inits.first()?.0));
+            found.push(Problem {
+                other: init.map(AsyncSite::place),
+                ..Problem::of(kernel, &site, how)
+            });
+        }
+    }
+
+    /// Adds the initialisations of barriers that are initialised, with nothing that ends their use in between.
+    fn repeated(self, kernel: &AsyncKernel, inits: &[Init<'_>], found: &mut Vec<Problem<Initialisation>>) {
+        for (number, (second, at)) in inits.iter().enumerate() {
+            let mut before = inits[..number].iter();
+            let first = before.find(|(first, of)| {
+                let body = self.module.module.function(first.function).body.as_ref();
+                let (from, to) = (first.operation.instruction, second.operation.instruction);
+                of == at
+                    && first.function == second.function
+                    && body.is_some_and(|body| Paths::new(body).lead(from, to))
+            });
+            if let Some((first, _)) = first
+                && second.is_reached(self.module)
+            {
+                let again = Problem::of(kernel, second, Initialisation::Again);
+                found.push(again.with(first.place(), false));
+            }
+        }
+    }
+
+    /// True if a use is on each way to an initialisation, and none leads back from there.
+    fn comes_first(self, used: &AsyncSite, init: &AsyncSite) -> bool {
+        let Some(body) = self.module.module.function(used.function).body.as_ref() else {
+            return false;
+        };
+        let (at, init_at) = (used.operation.instruction, init.operation.instruction);
+        used.function == init.function
+            && body.instruction(at).guard.is_none()
+            && self.module.function(used.function).is_before(at, init_at)
+            && !Paths::new(body).lead(init_at, at)
+    }
+}
+
+/// An initialisation, and the place of its barrier.
+type Init<'k> = (&'k AsyncSite, BarrierPlace);
+
+/// True for operations on an mbarrier, and copies that complete at one.
+const fn uses_barrier(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::Mbarrier(_) => true,
+        AsyncOp::Copy(copy) => matches!(copy.completion, Completion::Mbarrier),
+        _ => false,
+    }
+}

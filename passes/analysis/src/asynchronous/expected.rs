@@ -1,0 +1,189 @@
+//! Bytes that mbarriers are made to expect, and bytes that copies bring.
+
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{AsyncOp, Completion, CopyKind, CopyWay, MbarrierOp, Op};
+
+use super::kernel::{AsyncKernel, AsyncSite};
+use super::problems::{AsyncAnalysis, Problem, initialises};
+use super::sites::BarrierPlace;
+
+/// The most bytes that an mbarrier counts (PTX ISA, Contents of the mbarrier object).
+pub const MAX_BYTES: u64 = (1 << 20) - 1;
+
+/// What is wrong with the bytes that an mbarrier expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrongBytes {
+    /// Copies complete at one, and nothing in the kernel makes one expect bytes.
+    NoneExpected,
+    /// They are others than the copies bring.
+    Unequal {
+        /// Bytes that it is made to expect.
+        expected: u64,
+        /// Bytes that its copies bring.
+        brought: u64,
+        /// The first copy, which is the other place.
+        copy: AsyncOp,
+        /// Bytes that the first copy brings.
+        copied: u64,
+    },
+    /// They are more than [`MAX_BYTES`].
+    TooMany(u64),
+}
+
+/// An operation that counts bytes at a barrier whose place is known.
+struct Counted<'k> {
+    site: &'k AsyncSite,
+    barrier: BarrierPlace,
+    is_copy: bool,
+    bytes: u64,
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// The copies at mbarriers that do not expect them, and the operations that make mbarriers expect other bytes than come.
+    #[must_use]
+    pub fn wrong_bytes(self) -> Vec<Problem<WrongBytes>> {
+        let mut found = Vec::new();
+        for kernel in self.closed_kernels() {
+            // A barrier that nothing initialises is another problem. Where nobody waits at it, the bytes make no difference.
+            let waits = |op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }));
+            if !kernel.any(initialises) || !kernel.any(waits) {
+                continue;
+            }
+            if kernel.any(counts_bytes) {
+                self.unequal(kernel, &mut found);
+            } else {
+                found.extend(self.first(kernel, arrives, WrongBytes::NoneExpected));
+            }
+        }
+        let all = self.operands().iter();
+        found.extend(all.filter_map(|one| {
+            // They have 32 bits.
+            let bytes = one.bytes? & 0xffff_ffff;
+            let is_wrong = matches!(one.operation.op, AsyncOp::Mbarrier(_)) && bytes > MAX_BYTES;
+            is_wrong.then(|| self.of_operands(one, WrongBytes::TooMany(bytes)))?
+        }));
+        found
+    }
+
+    /// Adds the barriers whose copies bring other bytes than are expected.
+    fn unequal(self, kernel: &AsyncKernel, found: &mut Vec<Problem<WrongBytes>>) {
+        let Some(all) = self.counted(kernel) else {
+            return;
+        };
+        let mut told: Vec<BarrierPlace> = Vec::new();
+        for &Counted { barrier, .. } in &all {
+            if told.contains(&barrier) {
+                continue;
+            }
+            told.push(barrier);
+            let own: Vec<&Counted<'_>> = all.iter().filter(|one| one.barrier == barrier).collect();
+            let of_kind = |of_copies| own.iter().filter(move |one| one.is_copy == of_copies);
+            let sum = |of_copies| of_kind(of_copies).map(|one| one.bytes).sum();
+            let (brought, expected) = (sum(true), sum(false));
+            let (Some(expect), Some(copy)) = (of_kind(false).next(), of_kind(true).next()) else {
+                continue;
+            };
+            if brought != expected
+                && self.are_together(&own)
+                && self.is_waited_for(kernel, &own)
+                && expect.site.is_reached(self.module)
+            {
+                let detail = WrongBytes::Unequal {
+                    expected,
+                    brought,
+                    copy: copy.site.operation.op,
+                    copied: copy.bytes,
+                };
+                found.push(Problem::of(kernel, expect.site, detail).with(copy.site.place(), true));
+            }
+        }
+    }
+
+    /// All that counts bytes at mbarriers in a kernel; `None` if the place or the bytes of some are not known, or other CTAs may have a part.
+    fn counted(self, kernel: &AsyncKernel) -> Option<Vec<Counted<'_>>> {
+        let mut all = Vec::new();
+        for site in &kernel.operations {
+            let one = &site.operation;
+            let (is_copy, bytes) = match one.op {
+                AsyncOp::Copy(copy) if copy.completion == Completion::Mbarrier => {
+                    if copy.kind != CopyKind::Bulk || copy.multicast || copy.way != CopyWay::GlobalToShared {
+                        return None;
+                    }
+                    (true, self.sizes().known(site.function, one)?)
+                }
+                AsyncOp::Mbarrier(MbarrierOp::CompleteTx) => return None,
+                op if counts_bytes(op) => {
+                    let mut operands = self.operands().iter();
+                    let own = operands.find(|known| {
+                        known.callers.is_empty()
+                            && known.function == site.function
+                            && known.operation.instruction == one.instruction
+                    });
+                    (false, own?.bytes? & 0xffff_ffff)
+                }
+                _ => continue,
+            };
+            all.push(Counted {
+                site,
+                barrier: site.barrier(self.module)?,
+                is_copy,
+                bytes,
+            });
+        }
+        let has_peers = kernel.has_instruction(self.module, |op| matches!(op, Op::MapShared(_)));
+        (!has_peers).then_some(all)
+    }
+
+    /// True if each thread that executes one of these executes all of them, as often.
+    fn are_together(self, all: &[&Counted<'_>]) -> bool {
+        let Some(first) = all.first() else { return false };
+        let id = first.site.function;
+        let Some(body) = &self.module.module.function(id).body else {
+            return false;
+        };
+        let analyses = self.module.function(id);
+        let at = |one: &Counted<'_>| one.site.operation.instruction;
+        let is_plain =
+            |one: &&Counted<'_>| one.site.function == id && body.instruction(at(one)).guard.is_none();
+        let mut pairs = all.iter().zip(all.iter().skip(1));
+        all.iter().all(is_plain)
+            && pairs.all(|(a, b)| {
+                let (a, b) = (at(a), at(b));
+                let (of_a, of_b) = (body.block_of(a), body.block_of(b));
+                let returns_without = |of, other| Paths::new(body).without(other).lead(of, of);
+                of_a == of_b
+                    || (analyses.is_before(a, b)
+                        && analyses.post_dominators().dominates(of_b, of_a)
+                        && !returns_without(a, b)
+                        && !returns_without(b, a))
+            })
+    }
+
+    /// True if a wait at the barrier of these follows.
+    fn is_waited_for(self, kernel: &AsyncKernel, own: &[&Counted<'_>]) -> bool {
+        let Some(last) = own.last() else { return false };
+        let (id, at) = last.site.at();
+        let Some(body) = &self.module.module.function(id).body else {
+            return false;
+        };
+        let mut waits = kernel.sites(|op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. })));
+        waits.any(|wait| {
+            wait.function == id
+                && wait.barrier(self.module) == Some(last.barrier)
+                && Paths::new(body).lead(at, wait.operation.instruction)
+        })
+    }
+}
+
+fn arrives(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Mbarrier)
+}
+
+const fn counts_bytes(op: AsyncOp) -> bool {
+    matches!(
+        op,
+        AsyncOp::Mbarrier(
+            MbarrierOp::ExpectTx | MbarrierOp::CompleteTx | MbarrierOp::Arrive { expects: true, .. }
+        )
+    )
+}

@@ -1,0 +1,168 @@
+//! The problems of asynchronous operations: what they have in common, and the parts that several questions about a module need.
+//!
+//! Each question is a method of [`AsyncAnalysis`] that finds the problems of one kind when it is called.
+
+use std::sync::OnceLock;
+
+use ptxcheck_ir::{AsyncOp, FunctionId, InstructionId, Linkage, MbarrierOp, TensorMemory};
+
+use super::kernel::{AsyncKernel, AsyncSite, kernels};
+use super::operand::{AsyncOperands, operands};
+use super::size::Sizes;
+use crate::call_graph::CallSite;
+use crate::place::Place;
+use crate::shared::Shared;
+
+/// Something that is wrong with an asynchronous operation.
+#[derive(Clone, Debug)]
+pub struct Problem<D> {
+    /// The location of the wrong operation or access, with the calls that lead to it.
+    pub place: Place,
+    /// The operation that is wrong; for an access, the copy that is under way there.
+    pub operation: AsyncOp,
+    /// The kernel in which it is wrong, or the function that holds it where no kernel matters.
+    pub root: FunctionId,
+    /// True if it is wrong on each execution, false if it may be.
+    pub is_definite: bool,
+    /// A second place that explains it.
+    pub other: Option<Place>,
+    /// What is wrong.
+    pub detail: D,
+}
+
+impl<D> Problem<D> {
+    /// A definite one of an operation of a kernel.
+    pub(super) fn of(kernel: &AsyncKernel, site: &AsyncSite, detail: D) -> Self {
+        Self {
+            place: site.place(),
+            operation: site.operation.op,
+            root: kernel.kernel,
+            is_definite: true,
+            other: None,
+            detail,
+        }
+    }
+
+    /// The same with a second place, as certain as `is_definite` says.
+    pub(super) fn with(self, other: Place, is_definite: bool) -> Self {
+        Self {
+            other: Some(other),
+            is_definite,
+            ..self
+        }
+    }
+}
+
+/// The parts that several questions need, each computed on first demand.
+#[derive(Default)]
+pub(crate) struct AsyncParts {
+    kernels: OnceLock<Vec<AsyncKernel>>,
+    operands: OnceLock<Vec<AsyncOperands>>,
+    sizes: OnceLock<Sizes>,
+}
+
+/// The questions about the asynchronous operations of a module.
+#[derive(Clone, Copy)]
+pub struct AsyncAnalysis<'a, 'm> {
+    pub(super) module: &'a Shared<'m>,
+    parts: &'a AsyncParts,
+}
+
+impl<'a, 'm> AsyncAnalysis<'a, 'm> {
+    pub(crate) const fn new(module: &'a Shared<'m>, parts: &'a AsyncParts) -> Self {
+        Self { module, parts }
+    }
+
+    /// The kernels with asynchronous copies, barriers in memory, products of tensor cores or tensor memory, in them or in what they
+    /// call, in the order of the input.
+    pub(super) fn kernels(self) -> &'a [AsyncKernel] {
+        self.parts.kernels.get_or_init(|| kernels(self.module))
+    }
+
+    /// Those of which all code is known.
+    pub(super) fn closed_kernels(self) -> impl Iterator<Item = &'a AsyncKernel> {
+        self.kernels().iter().filter(|kernel| !kernel.is_open)
+    }
+
+    /// The constants among the operands of asynchronous operations, by function and in the order of the input.
+    pub(super) fn operands(self) -> &'a [AsyncOperands] {
+        self.parts.operands.get_or_init(|| operands(self.module))
+    }
+
+    /// The sizes of asynchronous copies, as far as they are constants.
+    pub(super) fn sizes(self) -> &'a Sizes {
+        self.parts.sizes.get_or_init(|| Sizes::new(self.operands()))
+    }
+
+    /// The chain of calls that leads to an instruction of a function from the first kernel that reaches it; `None` where kernels call the
+    /// function, and none of them reaches the instruction by what it passes.
+    pub(super) fn chain(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
+        let may_others_call = || {
+            let module = self.module.module;
+            let known = module.symbol(module.function(id).symbol);
+            let mut references = module.bodies().flat_map(|(.., body)| &body.references);
+            known.linkage != Linkage::Local
+                || references.any(|one| !one.is_call && module.called(one.symbol) == Some(id))
+        };
+        let chain = self.chain_here(id, at);
+        chain.or_else(|| may_others_call().then(Vec::new))
+    }
+
+    /// The same, where only what this module passes to the function counts.
+    pub(super) fn chain_here(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
+        let kernels = self.kernels().iter();
+        let mut kernels = kernels.filter(|kernel| kernel.functions.contains(&id)).peekable();
+        if kernels.peek().is_none() {
+            return Some(Vec::new());
+        }
+        let mut chains = kernels.filter_map(|kernel| kernel.chain(self.module, (id, at)));
+        Some(chains.next()?.to_vec())
+    }
+
+    /// A problem of an operation with constant operands: not definite where a branch may keep the function from it that the constants come
+    /// from callers of. `None` where no kernel reaches it.
+    pub(super) fn of_operands<D>(self, one: &AsyncOperands, detail: D) -> Option<Problem<D>> {
+        let at = one.operation.instruction;
+        let mut callers = self.chain(one.function, at)?;
+        let is_definite = one.is_asked(self.module)?;
+        if !one.callers.is_empty() {
+            callers.clone_from(&one.callers);
+        }
+        Some(Problem {
+            place: Place::Instruction(one.function, at, callers),
+            operation: one.operation.op,
+            root: one.function,
+            is_definite,
+            other: None,
+            detail,
+        })
+    }
+
+    /// The first operation that a kernel asks for, for which something holds.
+    pub(super) fn first<D>(
+        self,
+        kernel: &AsyncKernel,
+        holds: fn(AsyncOp) -> bool,
+        detail: D,
+    ) -> Option<Problem<D>> {
+        let mut reached = kernel.sites(holds).filter(|site| site.is_reached(self.module));
+        let site = reached.find_map(|site| kernel.asked(self.module, site))?;
+        Some(Problem::of(kernel, &site, detail))
+    }
+
+    /// The first allocation of tensor memory in each kernel that frees none.
+    #[must_use]
+    pub fn tensor_memory_leaks(self) -> Vec<Problem<()>> {
+        let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
+        let allocates = |op| op == AsyncOp::TensorMemory(TensorMemory::Allocate);
+        let kernels = self.closed_kernels().filter(|kernel| !kernel.any(frees));
+        kernels
+            .filter_map(|kernel| self.first(kernel, allocates, ()))
+            .collect()
+    }
+}
+
+/// True for the initialisation of an mbarrier.
+pub(super) fn initialises(op: AsyncOp) -> bool {
+    op == AsyncOp::Mbarrier(MbarrierOp::Init)
+}

@@ -1,0 +1,116 @@
+//! Reads through the async proxy of shared memory that ordinary stores wrote, where no proxy fence orders the two.
+
+use ptxcheck_ir::AsyncOp;
+
+use super::flow::Flow;
+use super::kernel::AsyncSite;
+use super::late::Late;
+use super::problems::{AsyncAnalysis, Problem};
+use super::sent::{Sent, is_shared_fence, orders_or_writes};
+use super::sites::Site;
+use crate::place::Place;
+
+/// The proxy fences of a kernel that reads shared memory through the async proxy after ordinary stores to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceGap {
+    /// There is none, and only ordinary stores write shared memory.
+    None,
+    /// There is none between the store and the read.
+    NoneBetween,
+    /// There is none, but copies write shared memory, too.
+    NoneAmongCopies,
+    /// There is none between the stores of other threads and the barrier that they meet at.
+    NoneBefore(Late),
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// The reads of shared memory through the async proxy that nothing orders after ordinary stores to it; the other place of each is a
+    /// store.
+    #[must_use]
+    pub fn unfenced_reads(self) -> Vec<Problem<FenceGap>> {
+        let mut found = Vec::new();
+        for kernel in self.closed_kernels().filter(|kernel| kernel.any(reads)) {
+            let mut sent = Sent::new(self.module, self.sizes(), kernel);
+            if !kernel.any(orders_or_writes) {
+                found.extend(sent.without_fences());
+                continue;
+            }
+            let between = sent.without_fences_between();
+            found.extend(if between.is_empty() {
+                sent.perhaps_without_fences().into_iter().collect()
+            } else {
+                between
+            });
+        }
+        found
+    }
+}
+
+/// True for operations that read shared memory through the async proxy.
+const fn reads(op: AsyncOp) -> bool {
+    sends(op) || matches!(op, AsyncOp::Matrix(_))
+}
+
+const fn sends(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::Copy(copy) if copy.reads_shared())
+}
+
+impl Sent<'_, '_> {
+    /// The first read in a kernel without any fence, in which only ordinary stores write shared memory.
+    fn without_fences(&mut self) -> Option<Problem<FenceGap>> {
+        let (module, kernel) = (self.module, self.kernel);
+        let flow = Flow::new(module, kernel);
+        let mut readers = kernel.sites(reads).filter(|site| site.is_reached(module));
+        readers.find_map(|reader| {
+            // Where neither orders the two, their threads race, whatever the proxy is.
+            let store = self.own(reader).or_else(|| {
+                let mut meetings = self.meetings().iter();
+                meetings.find_map(|&meeting| flow.ordered(self.stores(), meeting, reader.at()))
+            });
+            Some(self.problem(store?, &kernel.asked(module, reader)?, FenceGap::None))
+        })
+    }
+
+    /// The copies of what was certainly stored, with no fence in between, in a kernel that has fences elsewhere.
+    fn without_fences_between(&mut self) -> Vec<Problem<FenceGap>> {
+        let readers = self.kernel.sites(reads);
+        readers
+            .filter_map(|reader| {
+                let store = self.unfenced(reader)?;
+                let is_reached = reader.is_reached(self.module);
+                is_reached.then(|| self.problem(store, reader, FenceGap::NoneBetween))
+            })
+            .collect()
+    }
+
+    /// The first copy of what ordinary stores may have written, without a fence of those who stored: in a kernel without any, or with one
+    /// after the barrier.
+    fn perhaps_without_fences(&self) -> Option<Problem<FenceGap>> {
+        let (module, kernel) = (self.module, self.kernel);
+        let has_fence = kernel.any(is_shared_fence);
+        kernel.sites(sends).find_map(|reader| {
+            let stores = self.stores().iter().copied();
+            let mut near = stores.filter(|&store| self.may_meet(store, reader));
+            let (store, gap) = if has_fence {
+                near.find_map(|store| {
+                    let meet = self.meet(store, reader) == Some(true);
+                    let late = meet.then(|| self.late(store, reader)).flatten()?;
+                    Some((store, FenceGap::NoneBefore(late)))
+                })?
+            } else {
+                let store = Flow::new(module, kernel).leads(&near.collect::<Vec<_>>(), reader.at())?;
+                (store, FenceGap::NoneAmongCopies)
+            };
+            let reader = Some(reader).filter(|reader| reader.is_reached(module))?;
+            let problem = self.problem(store, &kernel.asked(module, reader)?, gap);
+            Some(Problem {
+                is_definite: false,
+                ..problem
+            })
+        })
+    }
+
+    fn problem(&self, store: Site, reader: &AsyncSite, gap: FenceGap) -> Problem<FenceGap> {
+        Problem::of(self.kernel, reader, gap).with(Place::instruction(store.0, store.1), true)
+    }
+}

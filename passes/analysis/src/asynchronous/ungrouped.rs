@@ -1,0 +1,155 @@
+//! Waits for groups of copies that do not wait for the copies before them: these are in no group, or in groups of another kind.
+
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionId, MbarrierOp};
+
+use super::flow::Flow;
+use super::kernel::AsyncKernel;
+use super::pending::Pending;
+use super::problems::{AsyncAnalysis, Problem};
+use super::view::View;
+use crate::place::Place;
+use crate::shared::Shared;
+
+/// A wait for groups that does not wait for a copy before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ungrouped {
+    /// The kind of the groups.
+    pub group: AsyncGroup,
+    /// The copy is of another kind; if not, it is in no group.
+    pub is_other_kind: bool,
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// The waits for groups that do not wait for a copy before them, which is the operation and the other place of each problem.
+    #[must_use]
+    pub fn waits_without_groups(self) -> Vec<Problem<Ungrouped>> {
+        let mut found = Vec::new();
+        for kernel in self.closed_kernels() {
+            let Some(function) = kernel.sites(waits).next().map(|site| site.function) else {
+                continue;
+            };
+            // Groups in functions of their own: unoptimised code.
+            let counts = |op| is_in_groups(op) || matches!(op, AsyncOp::Commit(_) | AsyncOp::Wait { .. });
+            if !kernel.any(is_in_groups) || !kernel.sites(counts).all(|site| site.function == function) {
+                continue;
+            }
+            let Some(view) = View::any(self.module, function) else {
+                continue;
+            };
+            if let Some(pending) = Pending::new(&view) {
+                let search = Search {
+                    module: self.module,
+                    kernel,
+                    function,
+                    body: view.body,
+                    pending,
+                };
+                found.extend(
+                    kernel
+                        .sites(waits)
+                        .filter_map(|site| search.wait(&site.operation)),
+                );
+            }
+        }
+        found
+    }
+}
+
+const fn waits(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::Wait { all: false, .. })
+}
+
+const fn is_in_groups(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::Copy(copy) if matches!(copy.completion, Completion::Group(_)))
+}
+
+fn is_of(op: AsyncOp, group: AsyncGroup) -> bool {
+    matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Group(group))
+}
+
+struct Search<'v, 'a, 'm> {
+    module: &'a Shared<'m>,
+    kernel: &'a AsyncKernel,
+    function: FunctionId,
+    body: &'a Body<'m>,
+    pending: Pending<'v, 'a, 'm>,
+}
+
+impl Search<'_, '_, '_> {
+    fn wait(&self, wait: &Asynchronous) -> Option<Problem<Ungrouped>> {
+        let AsyncOp::Wait { group, .. } = wait.op else {
+            return None;
+        };
+        let other = match group {
+            AsyncGroup::Element => AsyncGroup::Bulk,
+            AsyncGroup::Bulk => AsyncGroup::Element,
+            AsyncGroup::Product => return None,
+        };
+        let is_other_kind = !self.kernel.any(|op| is_of(op, group));
+        let of = if is_other_kind { other } else { group };
+        let is_completed = if is_other_kind {
+            self.kernel
+                .any(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
+        } else {
+            self.may_be_grouped(wait, group)
+        };
+        if is_completed || self.may_be_tracked(of) {
+            return None;
+        }
+        let states = self.pending.before(wait.instruction);
+        let operations = self.pending.copies().iter().map(|copy| &copy.operation);
+        let mut copies = operations.zip(&states).filter(|(copy, _)| is_of(copy.op, of));
+        if !is_other_kind && !copies.clone().all(|(_, states)| states.is_in_no_group()) {
+            return None;
+        }
+        let certain = copies.clone().find(|(_, states)| states.is_under_way());
+        let (copy, states) =
+            certain.or_else(|| copies.find(|(_, states)| !is_other_kind && states.may_be_open()))?;
+        if !self.module.function(self.function).is_reached(wait.instruction) {
+            return None;
+        }
+        let chain = self.kernel.chain(self.module, (self.function, wait.instruction));
+        let place = |one: &Asynchronous| {
+            Place::Instruction(self.function, one.instruction, chain.unwrap_or_default().to_vec())
+        };
+        Some(Problem {
+            place: place(wait),
+            operation: copy.op,
+            root: self.kernel.kernel,
+            is_definite: states.is_under_way(),
+            other: Some(place(copy)),
+            detail: Ungrouped { group, is_other_kind },
+        })
+    }
+
+    /// True if something but waits for groups may complete copies of a kind.
+    fn may_be_tracked(&self, group: AsyncGroup) -> bool {
+        let tracks = |op| {
+            matches!(
+                op,
+                AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) | AsyncOp::Wait { all: true, .. }
+            )
+        };
+        group == AsyncGroup::Element && self.kernel.any(tracks)
+    }
+
+    /// True if a group may be made before a wait, or after it and before another one.
+    fn may_be_grouped(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
+        let paths = Paths::new(self.body);
+        let is_wait = |op| matches!(op, AsyncOp::Wait { group: of, .. } if of == group);
+        let all = || self.body.asynchronous.iter();
+        let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group)).peekable();
+        // The group of the call before.
+        if commits.peek().is_some() && Flow::new(self.module, self.kernel).enters_again(self.function) {
+            return true;
+        }
+        commits.any(|commit| {
+            let commit = commit.instruction;
+            let mut waits = all().filter(|one| is_wait(one.op));
+            paths.lead(commit, wait.instruction)
+                || paths.lead(wait.instruction, commit)
+                    && waits.any(|other| paths.lead(commit, other.instruction))
+        })
+    }
+}

@@ -1,0 +1,221 @@
+//! Mbarriers that are used by threads, of the block or of other CTAs, that nothing makes wait for their initialisation.
+
+use std::cell::OnceCell;
+
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{
+    AsyncOp, Asynchronous, BlockId, Body, Completion, InstructionId, MbarrierOp, Op, Scope, Special, Value,
+};
+
+use super::flow::Flow;
+use super::kernel::{AsyncKernel, AsyncSite, barrier_place};
+use super::own::{MappedTo, cluster_size, mapped_to};
+use super::pending::may_signal;
+use super::problems::{AsyncAnalysis, Problem, initialises};
+use super::sent::orders;
+use super::sites::Site;
+use super::view::View;
+use crate::function::Analyses;
+use crate::handed::hands_on;
+
+/// The users of an mbarrier that nothing makes wait for its initialisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Users {
+    /// Other CTAs of the cluster, after a relaxed arrival, which is the other place.
+    Cluster {
+        /// True if nothing says that the cluster has other CTAs.
+        may_be_alone: bool,
+    },
+    /// All threads of the block; the other place is the initialisation.
+    Block,
+    /// This thread of the block; the other place is the initialisation.
+    Thread(u32),
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// The uses of mbarriers that nothing orders after their initialisation by other threads.
+    #[must_use]
+    pub fn unordered_initialisations(self) -> Vec<Problem<Users>> {
+        let kernels = self.closed_kernels().filter(|kernel| kernel.any(initialises));
+        kernels
+            .flat_map(|kernel| [self.in_cluster(kernel), self.in_block(kernel)])
+            .flatten()
+            .collect()
+    }
+
+    /// The first use by other CTAs that is behind a relaxed arrival.
+    fn in_cluster(self, kernel: &AsyncKernel) -> Option<Problem<Users>> {
+        let module = self.module;
+        let arrives = |op| matches!(op, AsyncOp::ClusterArrive { .. });
+        let orders_cluster = |op| match op {
+            AsyncOp::ClusterArrive { relaxed: false } => true,
+            AsyncOp::ThreadFence(scope) => scope >= Scope::Cluster,
+            _ => false,
+        };
+        if !kernel.any(arrives) || kernel.any(orders_cluster) || kernel.has_instruction(module, orders) {
+            return None;
+        }
+        let inits: Vec<Site> = kernel.sites(initialises).map(AsyncSite::at).collect();
+        let flow = Flow::new(module, kernel);
+        let mut fences = kernel.sites(|op| op == AsyncOp::InitFence).peekable();
+        let is_fenced = fences.peek().is_some();
+        if is_fenced && !fences.all(|fence| self.is_of_others(&inits, fence.at())) {
+            return None;
+        }
+        kernel.operations.iter().find_map(|site| {
+            let remote = self.remote(kernel, site);
+            if remote == MappedTo::Own || !site.is_reached(module) {
+                return None;
+            }
+            let arrival = kernel.sites(arrives).find(|arrival| {
+                flow.leads(&inits, arrival.at()).is_some() && flow.leads(&[arrival.at()], site.at()).is_some()
+            })?;
+            let may_be_alone = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
+            let users = Users::Cluster { may_be_alone };
+            let site = kernel.asked(module, site)?;
+            Some(Problem::of(kernel, &site, users).with(arrival.place(), !is_fenced))
+        })
+    }
+
+    /// True if no thread that initialises a barrier, by its number, reaches a fence after that.
+    fn is_of_others(self, inits: &[Site], (id, fence): Site) -> bool {
+        let views = View::all(self.module, id);
+        inits.iter().all(|&(of, init)| {
+            let mut threads = views.iter().filter(|view| view.thread().is_some());
+            let maker = threads.find(|view| view.is_by_this(init));
+            of == id && maker.is_some_and(|maker| !maker.is_behind(init, fence))
+        })
+    }
+
+    /// The CTA whose mbarrier an operation is at: a mapped one, or that of several CTAs.
+    fn remote(self, kernel: &AsyncKernel, site: &AsyncSite) -> MappedTo {
+        if cluster_size(self.module, kernel.kernel) == Some(1) {
+            return MappedTo::Own;
+        }
+        match site.operation.op {
+            AsyncOp::Mbarrier(MbarrierOp::Init | MbarrierOp::Invalidate | MbarrierOp::Wait { .. }) => {
+                MappedTo::Own
+            }
+            AsyncOp::Copy(copy) if copy.completion != Completion::Mbarrier => MappedTo::Own,
+            AsyncOp::Copy(copy) if copy.multicast => MappedTo::Other,
+            AsyncOp::Mbarrier(_) | AsyncOp::Copy(_) => self.mapped(site).unwrap_or(MappedTo::Own),
+            _ => MappedTo::Own,
+        }
+    }
+
+    /// The CTA that `mapa` has mapped the address of a barrier to, if it has.
+    fn mapped(self, site: &AsyncSite) -> Option<MappedTo> {
+        let (id, at) = (site.function, site.operation.barrier()?);
+        let body = self.module.module.function(id).body.as_ref()?;
+        let &address = body.uses(body.instruction(at)).first()?;
+        let analyses = self.module.function(id);
+        let end = analyses.trace(address, |form| {
+            form.beside().map(|(from, _)| from).or_else(|| form.moved())
+        });
+        let map = body.instruction(analyses.writer(end)?);
+        match (map.op, body.uses(map)) {
+            (Op::MapShared(_), &[_, rank]) => Some(mapped_to(self.module, rank, (id, at), &site.callers)),
+            _ => None,
+        }
+    }
+
+    /// The first use by threads of the block that others initialise a barrier for.
+    fn in_block(self, kernel: &AsyncKernel) -> Option<Problem<Users>> {
+        let (module, id) = (self.module, kernel.kernel);
+        let function = module.module.function(id);
+        let body = function.body.as_ref()?;
+        let is_one_thread = |shape: Option<[u32; 3]>| shape == Some([1; 3]);
+        let mut others = kernel.functions.iter().filter(|&&other| other != id);
+        if !others.all(|&other| hands_on(module, other))
+            || is_one_thread(function.launch.max_threads)
+            || is_one_thread(function.launch.required_threads)
+        {
+            return None;
+        }
+        let analyses = module.function(id);
+        let place = |one: &Asynchronous| barrier_place(module, id, one);
+        let inits = body.asynchronous.iter().filter(|one| initialises(one.op));
+        // An initialisation at an address that is not known may be of any barrier.
+        let inits: Vec<_> = inits.map(|one| Some((one, place(one)?))).collect::<Option<_>>()?;
+        let views = OnceCell::new();
+        body.asynchronous.iter().find_map(|one| {
+            let is_use = matches!(
+                one.op,
+                AsyncOp::Mbarrier(MbarrierOp::Arrive { .. } | MbarrierOp::Wait { .. } | MbarrierOp::ExpectTx)
+            );
+            let at = is_use.then(|| place(one))??;
+            let mut own = inits.iter().filter(|(_, of)| *of == at).map(|(init, _)| *init);
+            let (Some(init), None) = (own.next(), own.next()) else {
+                return None;
+            };
+            if may_wait(body, one.instruction) {
+                return None;
+            }
+            let views = views.get_or_init(|| View::all(module, id));
+            let users = users((body, analyses), views, (one, init))?;
+            let comes_later = !Paths::new(body).lead(init.instruction, one.instruction);
+            if (comes_later && users == Users::Block) || !analyses.is_reached(one.instruction) {
+                return None;
+            }
+            let site = |operation| AsyncSite::in_kernel(id, operation);
+            Some(Problem::of(kernel, &site(one), users).with(site(init).place(), true))
+        })
+    }
+}
+
+/// The users of a barrier, if there are such as do not initialise it before, or whose use comes before that of others counts.
+fn users(
+    (body, analyses): (&Body<'_>, &Analyses<'_>),
+    views: &[View<'_, '_>],
+    (one, init): (&Asynchronous, &Asynchronous),
+) -> Option<Users> {
+    let block = body.block_of(one.instruction);
+    let is_by_all = body.instruction(one.instruction).guard.is_none()
+        && analyses.post_dominators().dominates(block, BlockId::new(0));
+    let only = |of: InstructionId| {
+        let mut threads = views.iter().filter(|view| view.thread().is_some());
+        threads.find(|view| view.is_by_this(of)).and_then(View::thread)
+    };
+    let maker = only(init.instruction);
+    if is_by_all {
+        let arrives = matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }));
+        let is_of_several = arrives && expects_several(body, analyses, init);
+        return (maker.is_some() || is_of_several).then_some(Users::Block);
+    }
+    let user = only(one.instruction)?;
+    (maker? != user).then_some(Users::Thread(user))
+}
+
+/// True if something on a way to an instruction may make its threads wait for others.
+fn may_wait(body: &Body<'_>, to: InstructionId) -> bool {
+    body.iter().any(|(at, instruction)| {
+        let waits = match instruction.op {
+            Op::Barrier(_) | Op::Collective(..) => true,
+            Op::Access(access) => may_signal(access),
+            _ => false,
+        };
+        let waits = waits || body.asynchronous_at(at).is_some_and(is_order);
+        waits && at != to && Paths::new(body).lead(at, to)
+    })
+}
+
+/// True if a barrier is initialised for more than one arrival.
+fn expects_several(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asynchronous) -> bool {
+    let Some(count) = body.async_value(init, init.values.count) else {
+        return false;
+    };
+    let known = analyses.trace(count, Form::moved_number);
+    matches!(known, Value::Integer(2..) | Value::Special(Special::Ntid(_)))
+}
+
+/// True for operations at which threads may wait for others. A fence alone is none: it takes a flag that one reads.
+const fn is_order(one: &Asynchronous) -> bool {
+    matches!(
+        one.op,
+        AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
+            | AsyncOp::ClusterWait
+            | AsyncOp::ClusterArrive { .. }
+            | AsyncOp::Unknown
+    )
+}

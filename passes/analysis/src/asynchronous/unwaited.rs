@@ -1,0 +1,208 @@
+//! Reads of shared memory that nothing but copies fills, in a kernel that waits for no copy of their kind before.
+//!
+//! ```text
+//! filled   the variable is written by copies of one kind from global memory, and by nothing else in the kernel
+//! read     after a copy: by some thread, for a bulk copy, after a barrier that comes after it; a `cp.async` is by all threads, to bytes
+//!          of their own
+//! ```
+
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{
+    AccessKind, AsyncOp, Asynchronous, Completion, CopyKind, CopyWay, FunctionId, InstructionId, MbarrierOp,
+    Op, Space, SymbolId, TensorMemory,
+};
+
+use super::flow::Flow;
+use super::kernel::AsyncKernel;
+use super::overlap::{Overlap, UnderWay, Ways};
+use super::pointed::accessed;
+use super::problems::AsyncAnalysis;
+use super::sum::{AddressSum, constant_bounds, constant_place};
+use super::view::View;
+
+/// A copy that fills a variable.
+struct Filling<'k> {
+    function: FunctionId,
+    copy: &'k Asynchronous,
+    symbol: SymbolId,
+}
+
+impl Filling<'_> {
+    /// True for `cp.async`, false for bulk and tensor copies.
+    fn is_of_elements(&self) -> bool {
+        matches!(self.copy.op, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element)
+    }
+
+    /// True for what may complete the copy, or report that it is complete.
+    fn may_be_completed_by(&self, op: AsyncOp) -> bool {
+        match op {
+            AsyncOp::Wait { .. } | AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) => {
+                !self.is_at_barrier()
+            }
+            AsyncOp::Mbarrier(MbarrierOp::Wait { .. }) | AsyncOp::ClusterWait | AsyncOp::Unknown => {
+                self.is_at_barrier()
+            }
+            _ => false,
+        }
+    }
+
+    fn is_at_barrier(&self) -> bool {
+        matches!(self.copy.op, AsyncOp::Copy(copy) if copy.completion == Completion::Mbarrier)
+    }
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// Adds the reads in a kernel of variables that nothing but copies fills, before all waits for those.
+    pub(super) fn add_unwaited_reads(self, kernel: &AsyncKernel, found: &mut Vec<Overlap>) {
+        for filling in self.fillings(kernel).unwrap_or_default() {
+            let (id, copy) = (filling.function, filling.copy);
+            let Some(body) = &self.module.module.function(id).body else {
+                continue;
+            };
+            let waits = kernel.sites(|op| filling.may_be_completed_by(op));
+            if waits.clone().any(|wait| wait.function != id) {
+                continue;
+            }
+            let (analyses, paths) = (self.module.function(id), Paths::new(body));
+            for (at, instruction) in body.iter() {
+                let Op::Access(access) = instruction.op else {
+                    continue;
+                };
+                if !matches!(access.space, Space::Shared | Space::Generic)
+                    || access.kind != AccessKind::Load
+                    || accessed(self.module, id, at).and_then(|found| found.symbol) != Some(filling.symbol)
+                    || found
+                        .iter()
+                        .any(|known| (known.function, known.access) == (id, at))
+                {
+                    continue;
+                }
+                let is_waited_for = waits.clone().any(|wait| {
+                    let wait = wait.operation.instruction;
+                    !analyses.is_before(at, wait) || paths.lead(wait, at)
+                });
+                if !is_waited_for
+                    && paths.lead(copy.instruction, at)
+                    && self.is_filled(kernel, &filling, (at, access.bytes().into()))
+                    && analyses.is_reached(at)
+                {
+                    found.push(Overlap {
+                        function: id,
+                        access: at,
+                        copy: *copy,
+                        under_way: UnderWay {
+                            thread: None,
+                            is_elected: false,
+                            ways: Ways::All,
+                        },
+                    });
+                }
+            }
+        }
+    }
+
+    /// True if a load is of bytes that a copy brings.
+    fn is_filled(
+        self,
+        kernel: &AsyncKernel,
+        filling: &Filling<'_>,
+        (load, loaded): (InstructionId, i64),
+    ) -> bool {
+        let (module, id, copy) = (self.module, filling.function, filling.copy);
+        let Some(destination) = copy.destination() else {
+            return false;
+        };
+        if filling.is_of_elements() {
+            let is_of_one_thread = constant_place(module, id, destination).is_some();
+            return !is_of_one_thread
+                && View::any(module, id).is_some_and(|view| {
+                    let bytes = self.sizes().of(id, copy).unwrap_or(0);
+                    let bounds = |at| constant_bounds(&view, at);
+                    bounds(load).zip(bounds(destination)).is_none_or(
+                        |((_, least, most), (_, first, last))| {
+                            least < last.saturating_add_unsigned(bytes) && most.saturating_add(loaded) > first
+                        },
+                    )
+                });
+        }
+        let Some(bytes) = self.sizes().of(id, copy) else {
+            return false;
+        };
+        let flow = Flow::new(module, kernel);
+        let copied = [(id, copy.instruction)];
+        let mut meetings = kernel.meetings(module).into_iter();
+        meetings.any(|meeting| flow.ordered(&copied, meeting, (id, load)).is_some())
+            && View::all(module, id).iter().any(|view| {
+                let bounds = |at| constant_bounds(view, at);
+                bounds(load).zip(bounds(destination)).is_some_and(
+                    |((from, least, most), (to, first, last))| {
+                        let is_inside = least.saturating_add(loaded) > last
+                            && most < first.saturating_add_unsigned(bytes);
+                        from == to && is_inside && view.comes_to(load)
+                    },
+                )
+            })
+    }
+
+    /// The copies of a kernel that fill variables which nothing else writes; `None` where something is not known.
+    fn fillings(self, kernel: &AsyncKernel) -> Option<Vec<Filling<'_>>> {
+        let module = self.module;
+        let mut all: Vec<Filling<'_>> = Vec::new();
+        let mut written = Vec::new();
+        for site in &kernel.operations {
+            let (function, copy) = (site.function, &site.operation);
+            let is_filling = match copy.op {
+                AsyncOp::Copy(copy) if copy.writes_shared() => {
+                    matches!(copy.kind, CopyKind::Element | CopyKind::Bulk | CopyKind::Tensor)
+                        && copy.way == CopyWay::GlobalToShared
+                        && !copy.multicast
+                }
+                // It writes the address of what it allocates.
+                AsyncOp::TensorMemory(TensorMemory::Allocate) => false,
+                _ => continue,
+            };
+            let symbol = accessed(module, function, copy.destination()?)?.symbol?;
+            if is_filling {
+                all.push(Filling {
+                    function,
+                    copy,
+                    symbol,
+                });
+            } else {
+                written.push(symbol);
+            }
+        }
+        for &id in &kernel.functions {
+            let view = View::any(module, id)?;
+            for (at, instruction) in view.body.iter() {
+                let Op::Access(access) = instruction.op else {
+                    continue;
+                };
+                let is_elsewhere = matches!(
+                    access.space,
+                    Space::Global | Space::Local | Space::Param | Space::Const | Space::Tensor
+                );
+                if is_elsewhere || matches!(access.kind, AccessKind::Load | AccessKind::Other) {
+                    continue;
+                }
+                if access.space == Space::Generic
+                    && AddressSum::of(&view, at).is_some_and(|address| address.is_of_kernel_param(&view))
+                {
+                    continue;
+                }
+                let found = accessed(module, id, at)?;
+                if matches!(found.space, Space::Shared | Space::SharedCluster) {
+                    written.push(found.symbol?);
+                }
+            }
+        }
+        // One that both kinds fill is waited for by either.
+        let is_mixed = |one: &Filling<'_>| {
+            let mut same = all.iter().filter(|other| other.symbol == one.symbol);
+            same.any(|other| other.is_of_elements() != one.is_of_elements())
+        };
+        written.extend(all.iter().filter(|one| is_mixed(one)).map(|one| one.symbol));
+        all.retain(|one| !written.contains(&one.symbol));
+        Some(all)
+    }
+}
