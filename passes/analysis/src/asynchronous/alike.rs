@@ -186,16 +186,15 @@ fn is_of_warp(op: Op, uses: &[Value], is_number: impl Fn(Value) -> bool) -> bool
     };
     let shares = match op {
         Op::Binary(BinaryOp::ShrUnsigned | BinaryOp::ShrSigned, _) => with >= 5,
-        Op::Compare(
-            C::LessUnsigned | C::LessSigned | C::GreaterEqualUnsigned | C::GreaterEqualSigned,
-            _,
-            Logic::None,
-        ) => with % WARP == 0,
-        Op::Compare(
-            C::LessEqualUnsigned | C::LessEqualSigned | C::GreaterUnsigned | C::GreaterSigned,
-            _,
-            Logic::None,
-        ) => with % WARP == WARP - 1,
+        Op::Compare(condition, _, Logic::None) => match condition {
+            C::LessUnsigned | C::LessSigned | C::GreaterEqualUnsigned | C::GreaterEqualSigned => {
+                with % WARP == 0
+            }
+            C::LessEqualUnsigned | C::LessEqualSigned | C::GreaterUnsigned | C::GreaterSigned => {
+                with % WARP == WARP - 1
+            }
+            _ => false,
+        },
         _ => false,
     };
     shares && is_number(number)

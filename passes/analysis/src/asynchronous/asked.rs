@@ -24,7 +24,6 @@ pub(super) struct FrameView<'a, 'm> {
     /// By block, where what is passed decides a branch.
     blocks: Option<Vec<bool>>,
     is_kernel: bool,
-    has_constants: bool,
     /// By function: it tests the memory that an address lies in, or calls one that does.
     tests_memory: &'a [bool],
 }
@@ -60,7 +59,6 @@ impl<'a, 'm> FrameView<'a, 'm> {
             blocks: blocks.map(Entered::blocks),
             entered,
             is_kernel: module.module.function(function).is_kernel(),
-            has_constants,
             tests_memory,
         }
     }
@@ -89,7 +87,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
 
     /// True if an instruction is executed, by what is passed: `None` where that does not decide its guard.
     fn guard(&self, at: InstructionId) -> Option<bool> {
-        let entered = self.entered.as_ref().filter(|_| self.has_constants);
+        let entered = self.entered.as_ref().filter(|_| self.blocks.is_some());
         match (self.body.instruction(at).guard, entered) {
             (None, _) => Some(true),
             (Some(guard), Some(entered)) => entered.holds(guard),

@@ -58,7 +58,7 @@ impl AsyncAnalysis<'_, '_> {
         let all = self.operands().iter();
         found.extend(all.filter_map(|one| {
             // They have 32 bits.
-            let bytes = one.bytes? & 0xffff_ffff;
+            let bytes = one.known.bytes? & 0xffff_ffff;
             let is_wrong = matches!(one.operation.op, AsyncOp::Mbarrier(_)) && bytes > MAX_BYTES;
             is_wrong.then(|| self.of_operands(one, WrongBytes::TooMany(bytes)))?
         }));
@@ -113,13 +113,8 @@ impl AsyncAnalysis<'_, '_> {
                 }
                 AsyncOp::Mbarrier(MbarrierOp::CompleteTx) => return None,
                 op if counts_bytes(op) => {
-                    let mut operands = self.operands().iter();
-                    let own = operands.find(|known| {
-                        known.callers.is_empty()
-                            && known.function == site.function
-                            && known.operation.instruction == one.instruction
-                    });
-                    (false, own?.bytes? & 0xffff_ffff)
+                    let known = self.sizes().operands(site.function, one);
+                    (false, known.bytes? & 0xffff_ffff)
                 }
                 _ => continue,
             };

@@ -1,16 +1,16 @@
 //! The order in which a kernel may execute instructions, through calls.
 //!
 //! ```text
-//! holds(f)   functions that an instruction of a set stands in, and those that call them, directly or through others
-//! places(f)  in f: the instructions of the set, and the calls of functions that hold one
+//! places(a)  in the function of a: a; in a function that calls one with a place of a: the calls
 //! a → b      in some function, a way of at least one step leads from a place of a to one of b
 //! ```
 
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{FunctionId, InstructionId};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kernel::AsyncKernel;
+use super::sites::Site;
 use crate::shared::Shared;
 
 /// The order of instructions in one kernel.
@@ -29,28 +29,17 @@ impl<'a, 'm> Flow<'a, 'm> {
         }
     }
 
-    /// The first instruction of `from` behind which one of `to` may be executed.
+    /// The first instruction of `from` behind which `to` may be executed.
     #[must_use]
-    pub(super) fn leads(
-        &self,
-        from: &[(FunctionId, InstructionId)],
-        to: (FunctionId, InstructionId),
-    ) -> Option<(FunctionId, InstructionId)> {
-        let holds_to = self.holders(to.0);
+    pub(super) fn leads(&self, from: &[Site], to: Site) -> Option<Site> {
+        let ends = self.places(to);
         from.iter().copied().find(|&from| {
-            let holds_from = self.holders(from.0);
-            self.functions.iter().any(|&id| {
-                if !(holds_from.contains(&id) && holds_to.contains(&id)) {
-                    return false;
-                }
-                let Some(body) = &self.module.module.function(id).body else {
+            self.places(from).into_iter().any(|(id, starts)| {
+                let (Some(paths), Some(ends)) = (self.paths(id), ends.get(&id)) else {
                     return false;
                 };
-                let starts = self.places(id, from, &holds_from);
-                let ends = self.places(id, to, &holds_to);
-                starts
-                    .iter()
-                    .any(|&start| ends.iter().any(|&end| Paths::new(body).lead(start, end)))
+                let mut starts = starts.into_iter();
+                starts.any(|start| ends.iter().any(|&end| paths.lead(start, end)))
             })
         })
     }
@@ -58,35 +47,26 @@ impl<'a, 'm> Flow<'a, 'm> {
     /// The first instruction of `from` behind which `through` may be executed, which is on each way to `to` and not on each way to
     /// that one itself: what comes first is ordered by it in the first round of a loop already.
     #[must_use]
-    pub(super) fn ordered(
-        &self,
-        from: &[(FunctionId, InstructionId)],
-        through: (FunctionId, InstructionId),
-        to: (FunctionId, InstructionId),
-    ) -> Option<(FunctionId, InstructionId)> {
-        let (holds_through, holds_to) = (self.holders(through.0), self.holders(to.0));
+    pub(super) fn ordered(&self, from: &[Site], through: Site, to: Site) -> Option<Site> {
+        let ends = self.places(to);
+        let mut middles = self.places(through);
+        middles.retain(|&id, middles| {
+            let (analyses, ends) = (self.module.function(id), ends.get(&id));
+            let is_before = |middle, end| middle != end && analyses.is_before(middle, end);
+            middles.retain(|&middle| ends.is_some_and(|ends| ends.iter().any(|&end| is_before(middle, end))));
+            !middles.is_empty()
+        });
         from.iter().copied().find(|&from| {
-            let holds_from = self.holders(from.0);
-            let holds_all = |id: &&FunctionId| {
-                holds_from.contains(id) && holds_through.contains(id) && holds_to.contains(id)
-            };
-            self.functions.iter().filter(holds_all).any(|&id| {
-                let Some(body) = &self.module.module.function(id).body else {
+            self.places(from).into_iter().any(|(id, starts)| {
+                let (Some(paths), Some(middles)) = (self.paths(id), middles.get(&id)) else {
                     return false;
                 };
                 let analyses = self.module.function(id);
-                let starts = self.places(id, from, &holds_from);
-                let middles = self.places(id, through, &holds_through);
-                let ends = self.places(id, to, &holds_to);
-                middles.iter().any(|&middle| {
-                    ends.iter()
-                        .any(|&end| middle != end && analyses.is_before(middle, end))
-                        && starts.iter().any(|&start| {
-                            start != middle
-                                && !analyses.is_before(middle, start)
-                                && Paths::new(body).lead(start, middle)
-                        })
-                })
+                let precedes = |start, middle| {
+                    start != middle && !analyses.is_before(middle, start) && paths.lead(start, middle)
+                };
+                let mut starts = starts.into_iter();
+                starts.any(|start| middles.iter().any(|&middle| precedes(start, middle)))
             })
         })
     }
@@ -113,33 +93,26 @@ impl<'a, 'm> Flow<'a, 'm> {
         false
     }
 
-    /// The functions of the kernel that an instruction of a function is executed in, or in what they call.
-    fn holders(&self, function: FunctionId) -> FxHashSet<FunctionId> {
-        let mut holders: FxHashSet<FunctionId> = std::iter::once(function).collect();
+    fn paths(&self, id: FunctionId) -> Option<Paths<'a, 'm>> {
+        Some(Paths::new(self.module.module.function(id).body.as_ref()?))
+    }
+
+    /// By function: the instructions that lead to the execution of one, which are itself, and the calls of functions with such an
+    /// instruction.
+    fn places(&self, (function, instruction): Site) -> FxHashMap<FunctionId, Vec<InstructionId>> {
+        let mut places = FxHashMap::default();
+        places.insert(function, vec![instruction]);
         let mut open = vec![function];
         while let Some(id) = open.pop() {
             for call in self.module.call_graph().calls_to(id) {
-                if self.functions.contains(&call.caller) && holders.insert(call.caller) {
-                    open.push(call.caller);
+                if self.functions.contains(&call.caller) {
+                    let of_caller = places.entry(call.caller).or_insert_with(|| {
+                        open.push(call.caller);
+                        Vec::new()
+                    });
+                    of_caller.push(call.instruction);
                 }
             }
-        }
-        holders
-    }
-
-    fn places(
-        &self,
-        id: FunctionId,
-        (function, instruction): (FunctionId, InstructionId),
-        holders: &FxHashSet<FunctionId>,
-    ) -> Vec<InstructionId> {
-        let calls = self.module.call_graph().calls_of(id).iter();
-        let mut places: Vec<InstructionId> = calls
-            .filter(|call| holders.contains(&call.callee))
-            .map(|call| call.instruction)
-            .collect();
-        if id == function {
-            places.push(instruction);
         }
         places
     }

@@ -69,14 +69,14 @@ impl AsyncAnalysis<'_, '_> {
 fn wrong(one: &AsyncOperands) -> Option<InvalidOperand> {
     // Sizes and counts have 32 bits.
     let number = |value: Option<u64>| value.map(|value| value as u32);
-    let (bytes, count) = (number(one.bytes), number(one.count));
+    let (bytes, count) = (number(one.known.bytes), number(one.known.count));
     match one.operation.op {
         AsyncOp::Copy(copy) if copy.kind == CopyKind::Bulk => {
             let bytes = bytes.filter(|bytes| !bytes.is_multiple_of(16))?;
             Some(InvalidOperand::Size(bytes))
         }
         AsyncOp::Copy(copy) if copy.kind == CopyKind::Element => {
-            let (read, written) = (number(one.source_bytes)?, bytes?);
+            let (read, written) = (number(one.known.source_bytes)?, bytes?);
             (read > written).then_some(InvalidOperand::ReadsMore { read, written })
         }
         AsyncOp::Mbarrier(MbarrierOp::Init | MbarrierOp::Arrive { expects: false, .. }) => {

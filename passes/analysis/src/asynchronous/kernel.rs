@@ -224,24 +224,22 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
             if !view.is_reached(call.instruction) {
                 continue;
             }
-            match callee(module.module, body, body.instruction(call.instruction)) {
-                Called::Function(callee) => {
-                    if !all.functions.contains(&callee) {
-                        all.functions.push(callee);
-                    }
-                    let site = CallSite {
-                        caller: id,
-                        instruction: call.instruction,
-                        callee,
-                    };
-                    // What is passed makes a difference where there is an operation.
-                    let is_followed = has_any[callee.index()] && frames.has_room(number);
-                    let passed = is_followed.then(|| view.passes(call.instruction));
-                    frames.enter(number, site, passed.unwrap_or_default());
-                }
-                Called::Harmless => {}
-                Called::Unknown => all.is_open = true,
+            let Some(callee) = callee(module.module, body, body.instruction(call.instruction)) else {
+                all.is_open |= !is_harmless(module.module, body, body.instruction(call.instruction));
+                continue;
+            };
+            if !all.functions.contains(&callee) {
+                all.functions.push(callee);
             }
+            let site = CallSite {
+                caller: id,
+                instruction: call.instruction,
+                callee,
+            };
+            // What is passed makes a difference where there is an operation.
+            let is_followed = has_any[callee.index()] && frames.has_room(number);
+            let passed = is_followed.then(|| view.passes(call.instruction));
+            frames.enter(number, site, passed.unwrap_or_default());
         }
         number += 1;
     }
@@ -253,24 +251,18 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
     all
 }
 
-/// The callee of a call.
-enum Called {
-    Function(FunctionId),
-    /// One that the toolchain provides.
-    Harmless,
-    Unknown,
+/// The function with a body that a call enters.
+fn callee(module: &Module<'_>, body: &Body<'_>, call: &Instruction) -> Option<FunctionId> {
+    let Some(Callee::Direct(symbol)) = body.callee(call) else {
+        return None;
+    };
+    let called = module.called(symbol)?;
+    module.function(called).body.as_ref().map(|_| called)
 }
 
-fn callee(module: &Module<'_>, body: &Body<'_>, instruction: &Instruction) -> Called {
-    let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
-        return Called::Unknown;
-    };
-    let called = module.called(symbol);
-    match called {
-        Some(function) if module.function(function).body.is_some() => Called::Function(function),
-        _ if HARMLESS.contains(&module.symbol(symbol).name) => Called::Harmless,
-        _ => Called::Unknown,
-    }
+/// True for a call of a function that the toolchain provides.
+fn is_harmless(module: &Module<'_>, body: &Body<'_>, call: &Instruction) -> bool {
+    matches!(body.callee(call), Some(Callee::Direct(symbol)) if HARMLESS.contains(&module.symbol(symbol).name))
 }
 
 /// Functions of the toolchain that neither copy nor wait.

@@ -18,6 +18,12 @@ pub(super) struct AsyncOperands {
     pub(super) operation: Asynchronous,
     /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
     pub(super) callers: Vec<CallSite>,
+    pub(super) known: KnownOperands,
+}
+
+/// The operands of an operation, where they are constants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct KnownOperands {
     /// Bytes that a copy writes, or that are expected at or arrive at a barrier.
     pub(super) bytes: Option<u64>,
     /// Bytes that a `cp.async` reads.
@@ -46,14 +52,7 @@ impl AsyncOperands {
     }
 
     fn has_any(&self) -> bool {
-        let all = [
-            self.bytes,
-            self.source_bytes,
-            self.count,
-            self.mask,
-            self.byte_mask,
-        ];
-        all.iter().any(Option::is_some)
+        self.known != KnownOperands::default()
     }
 }
 
@@ -84,19 +83,16 @@ fn of_function(
     found: &mut Vec<AsyncOperands>,
 ) {
     let seeds = || {
-        let all = body.asynchronous.iter();
-        all.flat_map(|one| {
-            values(one)
-                .into_iter()
-                .filter_map(|number| body.async_value(one, number))
-        })
+        let all = body.asynchronous.iter().map(|one| (one, values(one)));
+        all.flat_map(|(one, numbers)| numbers.map(|number| body.async_value(one, number)))
+            .flatten()
     };
     let alone = Arguments::default();
     let constants = solve(module, function, body, seeds(), &alone);
     let own = of_context(function, body, &constants, &[]);
     let is_decided = |one: &AsyncOperands| {
-        own.iter()
-            .any(|own| own.operation == one.operation && own.has_any())
+        let mut own = own.iter().filter(|own| own.has_any());
+        own.any(|own| own.operation == one.operation)
     };
     let mut others = Vec::new();
     if !constants.params.is_empty() {
@@ -145,11 +141,13 @@ fn of_context(
                     function,
                     operation: *operation,
                     callers: callers.to_vec(),
-                    bytes,
-                    source_bytes,
-                    count,
-                    mask,
-                    byte_mask,
+                    known: KnownOperands {
+                        bytes,
+                        source_bytes,
+                        count,
+                        mask,
+                        byte_mask,
+                    },
                 }
             })
         })

@@ -271,8 +271,7 @@ impl Search<'_, '_> {
             if self.found.iter().any(is_known) {
                 return;
             }
-            for (copy, states) in pending.copies().iter().zip(states) {
-                let operation = &copy.operation;
+            for (operation, states) in pending.copies().iter().zip(states) {
                 // A copy between CTAs that is started again is another one.
                 let is_itself = end == End::Source && operation.instruction == at;
                 if is_itself || !states.may_be_under_way() {

@@ -94,19 +94,19 @@ impl States {
     }
 }
 
-/// A copy that is followed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PendingCopy {
-    /// The copy.
-    pub(super) operation: Asynchronous,
-    completion: Completion,
+/// The way in which a copy completes.
+const fn completion(one: &Asynchronous) -> Completion {
+    match one.op {
+        AsyncOp::Copy(copy) => copy.completion,
+        _ => Completion::None,
+    }
 }
 
 /// The copies of a body, and their states.
 pub(super) struct Pending<'v, 'a, 'm> {
     view: &'v View<'a, 'm>,
     body: &'a Body<'m>,
-    copies: Vec<PendingCopy>,
+    copies: Vec<Asynchronous>,
     /// By block, at its begin; empty for one that nothing leads to.
     entries: Vec<Vec<States>>,
 }
@@ -116,33 +116,24 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     #[must_use]
     pub(super) fn new(view: &'v View<'a, 'm>) -> Option<Self> {
         let body = view.body;
-        let copies: Vec<PendingCopy> = body
-            .asynchronous
-            .iter()
-            .filter_map(|one| match one.op {
-                AsyncOp::Copy(copy) if copy.completion != Completion::None => Some(PendingCopy {
-                    operation: *one,
-                    completion: copy.completion,
-                }),
-                _ => None,
-            })
-            .collect();
+        let copies = body.asynchronous.iter().copied();
+        let copies: Vec<_> = copies.filter(|one| completion(one) != Completion::None).collect();
         if copies.is_empty() || copies.len() > MAX_PENDING_COPIES || body.blocks.is_empty() {
             return None;
         }
-        let mut pending = Self {
+        let states = vec![States::NONE; copies.len()];
+        let pending = Self {
             view,
             body,
             entries: vec![Vec::new(); body.blocks.len()],
             copies,
         };
-        pending.solve()?;
-        Some(pending)
+        pending.solved(BlockId::new(0), states, |_| true)
     }
 
     /// The copies, in the order of the input.
     #[must_use]
-    pub(super) fn copies(&self) -> &[PendingCopy] {
+    pub(super) fn copies(&self) -> &[Asynchronous] {
         &self.copies
     }
 
@@ -175,75 +166,57 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         }
     }
 
-    /// The same in the rounds of a loop behind the first one, which is known by its blocks, the first of them first. `None` if nothing
+    /// The same in the rounds of a loop after the first one, which is known by its blocks, the first of them first. `None` if nothing
     /// leads around it, or it is too large.
     #[must_use]
     pub(super) fn around(&self, blocks: &[BlockId]) -> Option<Self> {
         let &header = blocks.first()?;
-        let mut states: Option<Vec<States>> = None;
+        let mut states = Vec::new();
         for &block in blocks {
-            let mut out = self.entries[block.index()].clone();
-            if out.is_empty() || !self.view.successors(block).contains(&header) {
-                continue;
-            }
-            for (at, instruction) in self.body.block(block) {
-                self.apply(&mut out, at, instruction);
-            }
-            match &mut states {
-                Some(states) => {
-                    for (known, new) in states.iter_mut().zip(out) {
-                        *known = known.union(new);
-                    }
-                }
-                None => states = Some(out),
+            if !self.entries[block.index()].is_empty() && self.view.successors(block).contains(&header) {
+                join(&mut states, &self.behind(block));
             }
         }
-        let mut around = Self {
+        if states.is_empty() {
+            return None;
+        }
+        let around = Self {
             entries: vec![Vec::new(); self.body.blocks.len()],
             copies: self.copies.clone(),
             ..*self
         };
-        around.entries[header.index()] = states?;
-        around.solve_from(header, |block| block != header && blocks.contains(&block))?;
-        Some(around)
+        around.solved(header, states, |block| block != header && blocks.contains(&block))
     }
 
-    fn solve(&mut self) -> Option<()> {
-        self.entries[0] = vec![States::NONE; self.copies.len()];
-        self.solve_from(BlockId::new(0), |_| true)
-    }
-
-    fn solve_from(&mut self, first: BlockId, is_inside: impl Fn(BlockId) -> bool) -> Option<()> {
+    /// With the states at the begin of a block, and at that of each block inside that it leads to.
+    fn solved(
+        mut self,
+        first: BlockId,
+        states: Vec<States>,
+        is_inside: impl Fn(BlockId) -> bool,
+    ) -> Option<Self> {
+        self.entries[first.index()] = states;
         let mut open = vec![first];
         let mut left = MAX_PENDING_STEPS;
         while let Some(block) = open.pop() {
             left = left.checked_sub(1)?;
-            let mut states = self.entries[block.index()].clone();
-            for (at, instruction) in self.body.block(block) {
-                self.apply(&mut states, at, instruction);
-            }
+            let states = self.behind(block);
             for &next in self.view.successors(block) {
-                if !is_inside(next) {
-                    continue;
-                }
-                let entry = &mut self.entries[next.index()];
-                if entry.is_empty() {
-                    entry.clone_from(&states);
-                    open.push(next);
-                    continue;
-                }
-                let mut has_changed = false;
-                for (known, new) in entry.iter_mut().zip(&states) {
-                    let joined = known.union(*new);
-                    has_changed |= joined != *known;
-                    *known = joined;
-                }
-                if has_changed {
+                if is_inside(next) && join(&mut self.entries[next.index()], &states) {
                     open.push(next);
                 }
             }
         }
-        Some(())
+        Some(self)
+    }
+
+    /// The states at the end of a block.
+    fn behind(&self, block: BlockId) -> Vec<States> {
+        let mut states = self.entries[block.index()].clone();
+        for (at, instruction) in self.body.block(block) {
+            self.apply(&mut states, at, instruction);
+        }
+        states
     }
 
     /// Changes the states of those copies for which something holds.
@@ -251,7 +224,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         &self,
         states: &mut [States],
         is_guarded: bool,
-        holds: impl Fn(&PendingCopy) -> bool,
+        holds: impl Fn(&Asynchronous) -> bool,
         change: impl Fn(States) -> States,
     ) {
         for (state, copy) in states.iter_mut().zip(&self.copies) {
@@ -263,7 +236,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// Forgets those copies that have been started.
-    fn lose(&self, states: &mut [States], holds: impl Fn(&PendingCopy) -> bool) {
+    fn lose(&self, states: &mut [States], holds: impl Fn(&Asynchronous) -> bool) {
         self.change(states, false, holds, States::lost);
     }
 
@@ -273,7 +246,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             Some(false) => return,
             None => true,
         };
-        let by_mbarrier = |copy: &PendingCopy| copy.completion == Completion::Mbarrier;
+        let by_mbarrier = |copy: &Asynchronous| completion(copy) == Completion::Mbarrier;
         match instruction.op {
             Op::Call(_) if handed_on(self.view.module, self.body, at).is_some() => return,
             Op::Call(_) => return self.lose(states, |_| true),
@@ -284,10 +257,10 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         let Some(one) = self.body.asynchronous_at(at) else {
             return;
         };
-        let of = |group: AsyncGroup| move |copy: &PendingCopy| copy.completion == Completion::Group(group);
+        let of = |group: AsyncGroup| move |copy: &Asynchronous| completion(copy) == Completion::Group(group);
         match one.op {
             AsyncOp::Copy(_) => {
-                let is_it = |copy: &PendingCopy| copy.operation.instruction == at;
+                let is_it = |copy: &Asynchronous| copy.instruction == at;
                 self.change(states, is_guarded, is_it, |_| States::OPEN);
             }
             AsyncOp::Commit(group) => self.change(states, is_guarded, of(group), States::committed),
@@ -309,6 +282,21 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             _ => {}
         }
     }
+}
+
+/// Adds states to those that are known, which are empty where nothing has led so far; true if that changes them.
+fn join(known: &mut Vec<States>, new: &[States]) -> bool {
+    if known.is_empty() {
+        known.extend_from_slice(new);
+        return true;
+    }
+    let mut has_changed = false;
+    for (known, new) in known.iter_mut().zip(new) {
+        let joined = known.union(*new);
+        has_changed |= joined != *known;
+        *known = joined;
+    }
+    has_changed
 }
 
 /// True for an access by which other threads may say that they have waited.

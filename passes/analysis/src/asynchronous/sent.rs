@@ -22,7 +22,7 @@ use super::kernel::{AsyncKernel, AsyncSite};
 use super::pointed::accessed;
 use super::sites::Site;
 use super::size::Sizes;
-use super::sum::{ALL_BYTES, AddressSum, Stretch, constant_bounds, leads, overlap};
+use super::sum::{ALL_BYTES, AddressSum, Extent, Stretch, leads, overlap};
 use super::view::View;
 use crate::shared::Shared;
 
@@ -165,18 +165,14 @@ impl<'a, 'm> Sent<'a, 'm> {
             .filter(|_| reader.function == id && is_whole)?;
         let meeting = last_meeting(module, id, copy)?;
         let ways = self.ways(id);
-        let (object, first, last) = constant_bounds(&ways.first()?.view, source)?;
+        let read = Extent::of(&ways.first()?.view, source, bytes)?;
         ways.iter()
             .filter(|way| way.view.thread().is_some())
             .find_map(|way| {
                 let view = &way.view;
                 let is_certain = |store: &&Store| {
-                    let is_read = store.address.bounds(view).is_some_and(|(of, least, most)| {
-                        of == object
-                            && least.saturating_add_unsigned(store.bytes) > last
-                            && most < first.saturating_add_unsigned(bytes)
-                    });
-                    is_read
+                    let stored = store.address.extent(view, store.bytes);
+                    stored.is_some_and(|stored| stored.surely_meets(&read))
                         && !module.deadline.is_over_at_step()
                         && view.is_surely_before(store.at, meeting)
                         && holds(store.at)
@@ -210,10 +206,8 @@ impl<'a, 'm> Sent<'a, 'm> {
         if self.sizes.byte_mask(id, one) != ALL_BYTES {
             return None;
         }
-        let (of, least, most) = constant_bounds(&view, store)?;
-        let (from, first, last) = constant_bounds(&view, one.source()?)?;
-        let (end, stored) = (last.saturating_add_unsigned(bytes), access.bytes().into());
-        Some(of == from && least < end && most.saturating_add_unsigned(stored) > first)
+        let stored = Extent::of(&view, store, access.bytes().into())?;
+        Some(stored.may_meet(&Extent::of(&view, one.source()?, bytes)?))
     }
 }
 

@@ -1,9 +1,10 @@
 //! The bytes that copies access.
 
-use ptxcheck_ir::{AsyncOp, Asynchronous, CopyKind, FunctionId, InstructionId};
+use ptxcheck_ir::{AsyncOp, Asynchronous, CopyKind, FunctionId};
 use rustc_hash::FxHashMap;
 
-use super::operand::AsyncOperands;
+use super::operand::{AsyncOperands, KnownOperands};
+use super::sites::Site;
 use super::sum::ALL_BYTES;
 
 /// Bytes of the smallest box of a tensor copy (CUDA Driver API, cuTensorMapEncodeTiled: a multiple of 16 in the inner dimension).
@@ -12,17 +13,9 @@ const LEAST_BOX: u64 = 16;
 /// CTAs of the largest cluster that a mask can name.
 const MAX_CLUSTER: u32 = 16;
 
-/// The constant operands of a copy.
-#[derive(Clone, Copy)]
-struct Known {
-    bytes: Option<u64>,
-    mask: Option<u64>,
-    byte_mask: Option<u64>,
-}
-
 /// The sizes and masks of a module's copies, where they are constants.
 pub(super) struct Sizes {
-    known: FxHashMap<(FunctionId, InstructionId), Known>,
+    known: FxHashMap<Site, KnownOperands>,
 }
 
 /// The CTAs of a cluster that a copy writes into.
@@ -37,20 +30,19 @@ pub(super) enum Written {
 }
 
 impl Sizes {
-    /// Of all copies whose own function decides them, of the operands of a module.
+    /// Of all operations whose own function decides them, of the operands of a module.
     pub(super) fn new(operands: &[AsyncOperands]) -> Self {
         let own = operands.iter().filter(|one| one.callers.is_empty());
-        let known = own.map(|one| {
-            let known = Known {
-                bytes: one.bytes,
-                mask: one.mask,
-                byte_mask: one.byte_mask,
-            };
-            ((one.function, one.operation.instruction), known)
-        });
+        let known = own.map(|one| ((one.function, one.operation.instruction), one.known));
         Self {
             known: known.collect(),
         }
+    }
+
+    /// The operands of an operation that its own function decides.
+    pub(super) fn operands(&self, function: FunctionId, one: &Asynchronous) -> KnownOperands {
+        let known = self.known.get(&(function, one.instruction));
+        known.copied().unwrap_or_default()
     }
 
     /// Bytes that a copy certainly accesses, at its source or its destination.
@@ -67,8 +59,8 @@ impl Sizes {
     pub(super) fn known(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(_) => {
-                let known = self.known.get(&(function, one.instruction))?.bytes?;
-                Some(known & 0xffff_ffff).filter(|&bytes| bytes > 0)
+                let bytes = self.operands(function, one).bytes? & 0xffff_ffff;
+                (bytes > 0).then_some(bytes)
             }
             _ => None,
         }
@@ -80,8 +72,7 @@ impl Sizes {
         if one.values.byte_mask.is_none() {
             return ALL_BYTES;
         }
-        let known = self.known.get(&(function, one.instruction));
-        known.and_then(|known| known.byte_mask).unwrap_or(0) as u16
+        self.operands(function, one).byte_mask.unwrap_or(0) as u16
     }
 
     /// The CTAs that a copy to shared memory writes into, in a cluster of so many.
@@ -90,8 +81,7 @@ impl Sizes {
         if one.values.mask.is_none() {
             return Written::Own;
         }
-        let known = self.known.get(&(function, one.instruction));
-        let Some(mask) = known.and_then(|known| known.mask) else {
+        let Some(mask) = self.operands(function, one).mask else {
             return Written::Unknown;
         };
         let count = cluster.map_or(MAX_CLUSTER, |count| count.clamp(1, MAX_CLUSTER));

@@ -54,8 +54,8 @@ impl AddressSum {
         }
     }
 
-    /// The variable that it is in, and the least and the greatest offset there.
-    pub(super) fn bounds(&self, view: &View<'_, '_>) -> Option<(SymbolId, i64, i64)> {
+    /// The bytes of a variable that an access of so many bytes to it may be to.
+    pub(super) fn extent(&self, view: &View<'_, '_>, bytes: u64) -> Option<Extent> {
         let mut rest = self.clone();
         let is_symbol = |(atom, factor): &(Atom, i64)| matches!(atom, Atom::Symbol(_)) && *factor == 1;
         let at = rest.atoms.iter().position(is_symbol)?;
@@ -63,7 +63,12 @@ impl AddressSum {
             return None;
         };
         let (least, most) = bounds(view, &rest)?;
-        Some((symbol, least, most))
+        Some(Extent {
+            symbol,
+            least,
+            most,
+            bytes,
+        })
     }
 
     /// True if it counts from a parameter of a kernel: no such one points into the memory of a block.
@@ -120,10 +125,32 @@ fn bounds(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
     Some((least, most))
 }
 
-/// The variable that an access is in, and the least and the greatest offset there.
-#[must_use]
-pub(super) fn constant_bounds(view: &View<'_, '_>, access: InstructionId) -> Option<(SymbolId, i64, i64)> {
-    AddressSum::of(view, access)?.bounds(view)
+/// The bytes of a variable that an access may be to: those from each offset between two on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) symbol: SymbolId,
+    pub(super) least: i64,
+    pub(super) most: i64,
+    bytes: u64,
+}
+
+impl Extent {
+    /// The extent of an access to so many bytes, if its address is bounded.
+    pub(super) fn of(view: &View<'_, '_>, access: InstructionId, bytes: u64) -> Option<Self> {
+        AddressSum::of(view, access)?.extent(view, bytes)
+    }
+
+    /// True if some bytes are in both, whatever the offsets are.
+    pub(super) fn surely_meets(&self, other: &Self) -> bool {
+        let is_after = |one: &Self, other: &Self| one.most < other.least.saturating_add_unsigned(other.bytes);
+        self.symbol == other.symbol && is_after(self, other) && is_after(other, self)
+    }
+
+    /// True if some bytes may be in both.
+    pub(super) fn may_meet(&self, other: &Self) -> bool {
+        let may_be = |one: &Self, other: &Self| one.least < other.most.saturating_add_unsigned(other.bytes);
+        self.symbol == other.symbol && may_be(self, other) && may_be(other, self)
+    }
 }
 
 /// A mask of all bytes of each 16.

@@ -3,7 +3,7 @@
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
 use super::kernel::kernels;
-use super::sum::{ALL_BYTES, AddressSum, Stretch, constant_bounds, constant_place, overlap};
+use super::sum::{ALL_BYTES, AddressSum, Extent, Stretch, constant_place, overlap};
 use super::view::View;
 use crate::handed::{handed_on, hands_on};
 use crate::shared::Shared;
@@ -45,7 +45,7 @@ fn addresses_are_sums() {
             [None, Some(16), None, None]
         );
         let any = View::any(module, KERNEL).unwrap();
-        let bounds = |at| constant_bounds(&any, at).map(|(_, least, most)| (least, most));
+        let bounds = |at| Extent::of(&any, at, 4).map(|extent| (extent.least, extent.most));
         assert_eq!(bounds(by_thread), Some((8, 8 + 31 * 4)));
         assert_eq!(bounds(both), None);
         // `n * 64` falls out: the words of 32 threads lie in 132 bytes, and not in the last four of 128.
@@ -113,7 +113,7 @@ fn threads_that_a_comparison_tells_from_others_are_looked_at() {
             [false, true, false]
         );
         assert!(five.is_surely_before(inside, behind) && !zero.is_surely_before(inside, behind));
-        let bounds = |view, at| constant_bounds(view, at).map(|(_, least, most)| (least, most));
+        let bounds = |view, at| Extent::of(view, at, 4).map(|extent| (extent.least, extent.most));
         assert_eq!(bounds(five, behind), Some((20, 20)));
         assert_eq!(bounds(zero, behind), Some((0, 0)));
     });

@@ -98,8 +98,8 @@ impl Search<'_, '_, '_> {
             return None;
         }
         let states = self.pending.before(wait.instruction);
-        let operations = self.pending.copies().iter().map(|copy| &copy.operation);
-        let mut copies = operations.zip(&states).filter(|(copy, _)| is_of(copy.op, of));
+        let copies = self.pending.copies().iter();
+        let mut copies = copies.zip(&states).filter(|(copy, _)| is_of(copy.op, of));
         if !is_other_kind && !copies.clone().all(|(_, states)| states.is_in_no_group()) {
             return None;
         }

@@ -17,7 +17,7 @@ use super::kernel::AsyncKernel;
 use super::overlap::{Overlap, UnderWay, Ways};
 use super::pointed::accessed;
 use super::problems::AsyncAnalysis;
-use super::sum::{AddressSum, constant_bounds, constant_place};
+use super::sum::{AddressSum, Extent, constant_place};
 use super::view::View;
 
 /// A copy that fills a variable.
@@ -106,42 +106,32 @@ impl AsyncAnalysis<'_, '_> {
         self,
         kernel: &AsyncKernel,
         filling: &Filling<'_>,
-        (load, loaded): (InstructionId, i64),
+        (load, loaded): (InstructionId, u64),
     ) -> bool {
         let (module, id, copy) = (self.module, filling.function, filling.copy);
         let Some(destination) = copy.destination() else {
             return false;
         };
-        if filling.is_of_elements() {
-            let is_of_one_thread = constant_place(module, id, destination).is_some();
-            return !is_of_one_thread
-                && View::any(module, id).is_some_and(|view| {
-                    let bytes = self.sizes().of(id, copy).unwrap_or(0);
-                    let bounds = |at| constant_bounds(&view, at);
-                    bounds(load).zip(bounds(destination)).is_none_or(
-                        |((_, least, most), (_, first, last))| {
-                            least < last.saturating_add_unsigned(bytes) && most.saturating_add(loaded) > first
-                        },
-                    )
-                });
-        }
-        let Some(bytes) = self.sizes().of(id, copy) else {
-            return false;
+        let bytes = self.sizes().of(id, copy);
+        let extents = |view: &View<'_, '_>| {
+            let read = Extent::of(view, load, loaded);
+            read.zip(Extent::of(view, destination, bytes.unwrap_or(0)))
         };
+        if filling.is_of_elements() {
+            let view = View::any(module, id).filter(|_| constant_place(module, id, destination).is_none());
+            return view
+                .is_some_and(|view| extents(&view).is_none_or(|(read, copied)| read.may_meet(&copied)));
+        }
         let flow = Flow::new(module, kernel);
         let copied = [(id, copy.instruction)];
-        let mut meetings = kernel.meetings(module).into_iter();
-        meetings.any(|meeting| flow.ordered(&copied, meeting, (id, load)).is_some())
-            && View::all(module, id).iter().any(|view| {
-                let bounds = |at| constant_bounds(view, at);
-                bounds(load).zip(bounds(destination)).is_some_and(
-                    |((from, least, most), (to, first, last))| {
-                        let is_inside = least.saturating_add(loaded) > last
-                            && most < first.saturating_add_unsigned(bytes);
-                        from == to && is_inside && view.comes_to(load)
-                    },
-                )
-            })
+        let is_ordered = |meeting| flow.ordered(&copied, meeting, (id, load)).is_some();
+        let is_read = |view: &View<'_, '_>| {
+            let extents = extents(view);
+            extents.is_some_and(|(read, copied)| read.surely_meets(&copied)) && view.comes_to(load)
+        };
+        bytes.is_some()
+            && kernel.meetings(module).into_iter().any(is_ordered)
+            && View::all(module, id).iter().any(is_read)
     }
 
     /// The copies of a kernel that fill variables which nothing else writes; `None` where something is not known.
