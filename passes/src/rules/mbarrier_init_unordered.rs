@@ -50,7 +50,7 @@
 //! comes before. Or all threads arrive at one that is initialised for several arrivals. Blocks are taken to have more than one thread. A `fence.mbarrier_init`
 //! by another thread than the one that initialises is a potential finding. No proxy fence is asked for: copies access their barrier in the generic proxy.
 
-use crate::analysis::asynchronous::{Problem, Users};
+use crate::analysis::asynchronous::{AsyncProblem, Users};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, MbarrierOp};
 use crate::rule::{Check, Family, Level, Rule};
@@ -90,7 +90,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// Other CTAs use a barrier after relaxed arrivals.
-fn in_cluster(problem: Problem<Users>, kernel: &str, may_be_alone: bool, report: &mut Report<'_>) {
+fn in_cluster(problem: AsyncProblem<Users>, kernel: &str, may_be_alone: bool, report: &mut Report<'_>) {
     let is_fenced = !problem.is_definite;
     let message = format!(
         "this {} of {kernel} {} of the cluster, and no fence or arrival orders that behind the initialisation",
@@ -118,7 +118,7 @@ fn in_cluster(problem: Problem<Users>, kernel: &str, may_be_alone: bool, report:
 }
 
 /// Threads of the block use a barrier that others initialise, and nothing makes them wait.
-fn in_block(problem: Problem<Users>, does: &str, report: &mut Report<'_>) {
+fn in_block(problem: AsyncProblem<Users>, does: &str, report: &mut Report<'_>) {
     let is_by_all = problem.detail == Users::Block;
     let message = format!("{does} this mbarrier, and nothing makes them wait until it is initialised");
     let draft = text::finding(problem, message, "it is initialised here", report);

@@ -1,7 +1,7 @@
 //! Asynchronous operations in words, and findings about them.
 
 use super::addresses;
-use crate::analysis::asynchronous::{Object, Problem, UnderWay, Ways};
+use crate::analysis::asynchronous::{AddressedObject, AsyncProblem, UnderWay, Ways};
 use crate::context::{Draft, ModuleContext, Report};
 use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, MatrixAsync, MbarrierOp, TensorMemory};
 use crate::names;
@@ -12,7 +12,7 @@ pub(crate) fn kernel(module: &ModuleContext<'_>, kernel: FunctionId) -> String {
 }
 
 /// An object that an address points into.
-pub(crate) fn object(module: &ModuleContext<'_>, object: Object) -> String {
+pub(crate) fn object(module: &ModuleContext<'_>, object: AddressedObject) -> String {
     object.symbol.map_or_else(
         || addresses::memory(object.space).to_owned(),
         |symbol| addresses::named(module, object.space, symbol),
@@ -21,7 +21,7 @@ pub(crate) fn object(module: &ModuleContext<'_>, object: Object) -> String {
 
 /// A finding about a problem, with these words about its other place if it has one.
 pub(crate) fn finding<'r, D>(
-    problem: Problem<D>,
+    problem: AsyncProblem<D>,
     message: String,
     other: impl Into<String>,
     report: &'r mut Report<'_>,
@@ -39,7 +39,7 @@ pub(crate) fn finding<'r, D>(
 
 /// A finding about a constant operand.
 pub(crate) fn of_operand<'r, D>(
-    problem: Problem<D>,
+    problem: AsyncProblem<D>,
     message: String,
     report: &'r mut Report<'_>,
 ) -> &'r mut Draft {
@@ -53,7 +53,7 @@ pub(crate) fn of_operand<'r, D>(
 
 /// A finding about an access, in this word, to what a copy under way still needs.
 pub(crate) fn under_way<'r>(
-    problem: Problem<UnderWay>,
+    problem: AsyncProblem<UnderWay>,
     message: String,
     access: &str,
     report: &'r mut Report<'_>,

@@ -4,7 +4,7 @@ use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{AsyncOp, Completion, MbarrierOp};
 
 use super::kernel::{AsyncKernel, AsyncSite};
-use super::problems::{AsyncAnalysis, Problem, initialises};
+use super::problems::{AsyncAnalysis, AsyncProblem, initialises};
 use super::sites::BarrierPlace;
 
 /// The initialisations of an mbarrier.
@@ -23,7 +23,7 @@ pub enum Initialisation {
 impl AsyncAnalysis<'_, '_> {
     /// The uses of mbarriers that are not initialised by then, and the initialisations of those that are.
     #[must_use]
-    pub fn wrong_initialisations(self) -> Vec<Problem<Initialisation>> {
+    pub fn wrong_initialisations(self) -> Vec<AsyncProblem<Initialisation>> {
         let mut found = Vec::new();
         for kernel in self.closed_kernels() {
             if !kernel.any(initialises) {
@@ -45,7 +45,12 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// Adds the first use of each barrier that is left out while others are initialised, or that is used before it is.
-    fn missing(self, kernel: &AsyncKernel, inits: &[Init<'_>], found: &mut Vec<Problem<Initialisation>>) {
+    fn missing(
+        self,
+        kernel: &AsyncKernel,
+        inits: &[Init<'_>],
+        found: &mut Vec<AsyncProblem<Initialisation>>,
+    ) {
         let mut said: Vec<BarrierPlace> = Vec::new();
         for site in kernel.sites(|op| uses_barrier(op) && !initialises(op)) {
             let Some(used) = site.barrier(self.module).filter(|used| !said.contains(used)) else {
@@ -62,15 +67,20 @@ impl AsyncAnalysis<'_, '_> {
             said.push(used);
             let how = first.map_or(Initialisation::OfOthers, |_| Initialisation::Later);
             let init = first.or_else(|| Some(inits.first()?.0));
-            found.push(Problem {
+            found.push(AsyncProblem {
                 other: init.map(AsyncSite::place),
-                ..Problem::of(kernel, &site, how)
+                ..AsyncProblem::of(kernel, &site, how)
             });
         }
     }
 
     /// Adds the initialisations of barriers that are initialised, with nothing that ends their use in between.
-    fn repeated(self, kernel: &AsyncKernel, inits: &[Init<'_>], found: &mut Vec<Problem<Initialisation>>) {
+    fn repeated(
+        self,
+        kernel: &AsyncKernel,
+        inits: &[Init<'_>],
+        found: &mut Vec<AsyncProblem<Initialisation>>,
+    ) {
         for (number, (second, at)) in inits.iter().enumerate() {
             let mut before = inits[..number].iter();
             let first = before.find(|(first, of)| {
@@ -83,7 +93,7 @@ impl AsyncAnalysis<'_, '_> {
             if let Some((first, _)) = first
                 && second.is_reached(self.module)
             {
-                let again = Problem::of(kernel, second, Initialisation::Again);
+                let again = AsyncProblem::of(kernel, second, Initialisation::Again);
                 found.push(again.with(first.place(), false));
             }
         }

@@ -4,7 +4,7 @@ use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{AsyncOp, Completion, CopyKind, CopyWay, MbarrierOp, Op};
 
 use super::kernel::{AsyncKernel, AsyncSite};
-use super::problems::{AsyncAnalysis, Problem, initialises};
+use super::problems::{AsyncAnalysis, AsyncProblem, initialises};
 use super::sites::BarrierPlace;
 
 /// The most bytes that an mbarrier counts (PTX ISA, Contents of the mbarrier object).
@@ -41,7 +41,7 @@ struct Counted<'k> {
 impl AsyncAnalysis<'_, '_> {
     /// The copies at mbarriers that do not expect them, and the operations that make mbarriers expect other bytes than come.
     #[must_use]
-    pub fn wrong_bytes(self) -> Vec<Problem<WrongBytes>> {
+    pub fn wrong_bytes(self) -> Vec<AsyncProblem<WrongBytes>> {
         let mut found = Vec::new();
         for kernel in self.closed_kernels() {
             // A barrier that nothing initialises is another problem. Where nobody waits at it, the bytes make no difference.
@@ -66,7 +66,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// Adds the barriers whose copies bring other bytes than are expected.
-    fn unequal(self, kernel: &AsyncKernel, found: &mut Vec<Problem<WrongBytes>>) {
+    fn unequal(self, kernel: &AsyncKernel, found: &mut Vec<AsyncProblem<WrongBytes>>) {
         let Some(all) = self.counted(kernel) else {
             return;
         };
@@ -94,7 +94,7 @@ impl AsyncAnalysis<'_, '_> {
                     copy: copy.site.operation.op,
                     copied: copy.bytes,
                 };
-                found.push(Problem::of(kernel, expect.site, detail).with(copy.site.place(), true));
+                found.push(AsyncProblem::of(kernel, expect.site, detail).with(copy.site.place(), true));
             }
         }
     }

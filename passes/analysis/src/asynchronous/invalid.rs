@@ -3,8 +3,8 @@
 use ptxcheck_ir::{AsyncOp, Asynchronous, CopyKind, InstructionId, MbarrierOp, Op, Space, TensorMemory};
 
 use super::operand::AsyncOperands;
-use super::problems::{AsyncAnalysis, Problem};
-use super::tensor_map::Object;
+use super::problems::{AsyncAnalysis, AsyncProblem};
+use super::tensor_map::AddressedObject;
 use crate::misaligned::{Misaligned, of_asynchronous};
 use crate::place::Place;
 
@@ -32,14 +32,14 @@ pub enum InvalidOperand {
 impl AsyncAnalysis<'_, '_> {
     /// The operations with a size or a count that is not allowed.
     #[must_use]
-    pub fn invalid_operands(self) -> Vec<Problem<InvalidOperand>> {
+    pub fn invalid_operands(self) -> Vec<AsyncProblem<InvalidOperand>> {
         let all = self.operands().iter();
         all.filter_map(|one| self.of_operands(one, wrong(one)?)).collect()
     }
 
     /// The addresses of asynchronous operations that are not aligned as the operation needs it, with the object that each is in.
     #[must_use]
-    pub fn misaligned_addresses(self) -> Vec<Problem<(Misaligned, Object)>> {
+    pub fn misaligned_addresses(self) -> Vec<AsyncProblem<(Misaligned, AddressedObject)>> {
         let module = self.module.module;
         let all = of_asynchronous(self.module, unit).into_iter();
         all.filter_map(|(operation, one)| {
@@ -48,11 +48,11 @@ impl AsyncAnalysis<'_, '_> {
                 Op::Access(access) => access.space,
                 _ => Space::Generic,
             };
-            let object = Object {
+            let object = AddressedObject {
                 space: one.symbol.map_or(accessed, |symbol| module.symbol(symbol).space),
                 symbol: one.symbol,
             };
-            Some(Problem {
+            Some(AsyncProblem {
                 place: Place::Instruction(id, at, self.chain(id, at)?),
                 operation,
                 root: id,

@@ -4,7 +4,7 @@ use ptxcheck_ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, Instructi
 
 use super::own::cluster_size;
 use super::pending::Pending;
-use super::problems::{AsyncAnalysis, Problem};
+use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::round;
 use super::size::{Sizes, Written};
 use super::sum::{ALL_BYTES, AddressSum, Stretch, overlap};
@@ -96,7 +96,7 @@ pub(super) struct Overlap {
 impl AsyncAnalysis<'_, '_> {
     /// The reads of bytes that a copy brings, before anything has waited for it; the copy is the other place of each.
     #[must_use]
-    pub fn early_reads(self) -> Vec<Problem<UnderWay>> {
+    pub fn early_reads(self) -> Vec<AsyncProblem<UnderWay>> {
         let reads = |kind| matches!(kind, AccessKind::Load | AccessKind::Atomic);
         let mut found = self.under_way(End::Destination, reads);
         let writes = |op| End::Destination.is_of(op);
@@ -108,7 +108,7 @@ impl AsyncAnalysis<'_, '_> {
 
     /// The writes of bytes that a copy may still be reading; the copy is the other place of each.
     #[must_use]
-    pub fn overwritten_sources(self) -> Vec<Problem<UnderWay>> {
+    pub fn overwritten_sources(self) -> Vec<AsyncProblem<UnderWay>> {
         let writes = |kind| !matches!(kind, AccessKind::Load | AccessKind::Other);
         self.problems(&self.under_way(End::Source, writes))
     }
@@ -134,10 +134,10 @@ impl AsyncAnalysis<'_, '_> {
         found
     }
 
-    fn problems(self, found: &[Overlap]) -> Vec<Problem<UnderWay>> {
+    fn problems(self, found: &[Overlap]) -> Vec<AsyncProblem<UnderWay>> {
         let problem = |one: &Overlap| {
             let chain = self.chain(one.function, one.access)?;
-            Some(Problem {
+            Some(AsyncProblem {
                 place: Place::Instruction(one.function, one.access, chain),
                 operation: one.copy.op,
                 root: one.function,

@@ -26,13 +26,7 @@ pub(super) struct Pointed {
 /// made from: an object in it, of several the first one.
 #[must_use]
 pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
-    let mut search = Search {
-        module,
-        seen: FxHashSet::default(),
-        left: MAX_POINTED_STEPS,
-        found: None,
-        all: None,
-    };
+    let mut search = Search::new(module, None);
     search.visit(function, value, None)?;
     search.found
 }
@@ -40,13 +34,7 @@ pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -
 /// The memories that a value of a function may point into, as far as they are known: others may be missing.
 #[must_use]
 pub(super) fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
-    let mut search = Search {
-        module,
-        seen: FxHashSet::default(),
-        left: MAX_POINTED_STEPS,
-        found: None,
-        all: Some(Vec::new()),
-    };
+    let mut search = Search::new(module, Some(Vec::new()));
     // Values that are not known are left out.
     let _ = search.visit(function, value, None);
     search.all.unwrap_or_default()
@@ -72,7 +60,17 @@ struct Search<'a, 'm> {
 /// A value that may point elsewhere.
 type Elsewhere = Option<()>;
 
-impl Search<'_, '_> {
+impl<'a, 'm> Search<'a, 'm> {
+    fn new(module: &'a Shared<'m>, all: Option<Vec<Pointed>>) -> Self {
+        Self {
+            module,
+            seen: FxHashSet::default(),
+            left: MAX_POINTED_STEPS,
+            found: None,
+            all,
+        }
+    }
+
     /// `None` if a value may point elsewhere than what is known so far.
     fn visit(&mut self, function: FunctionId, value: Value, at: Option<InstructionId>) -> Elsewhere {
         let body = self.module.module.function(function).body.as_ref()?;

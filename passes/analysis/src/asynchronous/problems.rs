@@ -15,7 +15,7 @@ use crate::shared::Shared;
 
 /// Something that is wrong with an asynchronous operation.
 #[derive(Clone, Debug)]
-pub struct Problem<D> {
+pub struct AsyncProblem<D> {
     /// The location of the wrong operation or access, with the calls that lead to it.
     pub place: Place,
     /// The operation that is wrong; for an access, the copy that is under way there.
@@ -30,7 +30,7 @@ pub struct Problem<D> {
     pub detail: D,
 }
 
-impl<D> Problem<D> {
+impl<D> AsyncProblem<D> {
     /// A definite one of an operation of a kernel.
     pub(super) fn of(kernel: &AsyncKernel, site: &AsyncSite, detail: D) -> Self {
         Self {
@@ -121,14 +121,14 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
 
     /// A problem of an operation with constant operands: not definite where a branch may keep the function from it that the constants come
     /// from callers of. `None` where no kernel reaches it.
-    pub(super) fn of_operands<D>(self, one: &AsyncOperands, detail: D) -> Option<Problem<D>> {
+    pub(super) fn of_operands<D>(self, one: &AsyncOperands, detail: D) -> Option<AsyncProblem<D>> {
         let at = one.operation.instruction;
         let mut callers = self.chain(one.function, at)?;
         let is_definite = one.is_asked(self.module)?;
         if !one.callers.is_empty() {
             callers.clone_from(&one.callers);
         }
-        Some(Problem {
+        Some(AsyncProblem {
             place: Place::Instruction(one.function, at, callers),
             operation: one.operation.op,
             root: one.function,
@@ -144,15 +144,15 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         kernel: &AsyncKernel,
         holds: fn(AsyncOp) -> bool,
         detail: D,
-    ) -> Option<Problem<D>> {
+    ) -> Option<AsyncProblem<D>> {
         let mut reached = kernel.sites(holds).filter(|site| site.is_reached(self.module));
         let site = reached.find_map(|site| kernel.asked(self.module, site))?;
-        Some(Problem::of(kernel, &site, detail))
+        Some(AsyncProblem::of(kernel, &site, detail))
     }
 
     /// The first allocation of tensor memory in each kernel that frees none.
     #[must_use]
-    pub fn tensor_memory_leaks(self) -> Vec<Problem<()>> {
+    pub fn tensor_memory_leaks(self) -> Vec<AsyncProblem<()>> {
         let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
         let allocates = |op| op == AsyncOp::TensorMemory(TensorMemory::Allocate);
         let kernels = self.closed_kernels().filter(|kernel| !kernel.any(frees));

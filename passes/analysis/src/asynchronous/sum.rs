@@ -75,7 +75,7 @@ impl AddressSum {
     #[must_use]
     pub(super) fn is_of_kernel_param(&self, view: &View<'_, '_>) -> bool {
         let is_whole = |atom: &(Atom, i64)| matches!(atom, (Atom::Param(_, _, 64, _), 1));
-        view.is_kernel && self.atoms.iter().any(is_whole)
+        view.function.is_kernel() && self.atoms.iter().any(is_whole)
     }
 }
 

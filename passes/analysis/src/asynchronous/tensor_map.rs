@@ -3,12 +3,12 @@
 use ptxcheck_ir::{AsyncKinds, AsyncOp, Asynchronous, Body, FunctionId, Space, SymbolId};
 
 use super::pointed::{Pointed, may_point, pointed};
-use super::problems::{AsyncAnalysis, Problem};
+use super::problems::{AsyncAnalysis, AsyncProblem};
 use crate::place::Place;
 
 /// The object that an address points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct AddressedObject {
     /// The memory.
     pub space: Space,
     /// The variable, where it is known.
@@ -18,7 +18,7 @@ pub struct Object {
 impl AsyncAnalysis<'_, '_> {
     /// The tensor copies whose tensor map is in local or shared memory; the other place of each is the instruction that takes its address.
     #[must_use]
-    pub fn misplaced_tensor_maps(self) -> Vec<Problem<Object>> {
+    pub fn misplaced_tensor_maps(self) -> Vec<AsyncProblem<AddressedObject>> {
         let mut found = Vec::new();
         for (id, function, body) in self.module.module.bodies() {
             if body.has_async(AsyncKinds::COPY) && !function.is_damaged {
@@ -29,7 +29,12 @@ impl AsyncAnalysis<'_, '_> {
         found
     }
 
-    fn tensor_map(self, id: FunctionId, body: &Body<'_>, one: &Asynchronous) -> Option<Problem<Object>> {
+    fn tensor_map(
+        self,
+        id: FunctionId,
+        body: &Body<'_>,
+        one: &Asynchronous,
+    ) -> Option<AsyncProblem<AddressedObject>> {
         let (AsyncOp::Copy(_), Some(access)) = (one.op, one.tensor_map()) else {
             return None;
         };
@@ -44,7 +49,7 @@ impl AsyncAnalysis<'_, '_> {
         }
         let is_own = found.origin.is_some_and(|(function, _)| function == id);
         let chain = if is_own { Self::chain } else { Self::chain_here };
-        Some(Problem {
+        Some(AsyncProblem {
             place: Place::Instruction(id, one.instruction, chain(self, id, one.instruction)?),
             operation: one.op,
             root: id,
@@ -52,7 +57,7 @@ impl AsyncAnalysis<'_, '_> {
             other: found
                 .origin
                 .map(|(function, origin)| Place::instruction(function, origin)),
-            detail: Object {
+            detail: AddressedObject {
                 space: found.space,
                 symbol: found.symbol,
             },

@@ -5,7 +5,7 @@ use ptxcheck_ir::AsyncOp;
 use super::flow::Flow;
 use super::kernel::AsyncSite;
 use super::late::Late;
-use super::problems::{AsyncAnalysis, Problem};
+use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sent::{Sent, is_shared_fence, orders_or_writes};
 use super::sites::Site;
 use crate::place::Place;
@@ -27,7 +27,7 @@ impl AsyncAnalysis<'_, '_> {
     /// The reads of shared memory through the async proxy that nothing orders after ordinary stores to it; the other place of each is a
     /// store.
     #[must_use]
-    pub fn unfenced_reads(self) -> Vec<Problem<FenceGap>> {
+    pub fn unfenced_reads(self) -> Vec<AsyncProblem<FenceGap>> {
         let mut found = Vec::new();
         for kernel in self.closed_kernels().filter(|kernel| kernel.any(reads)) {
             let mut sent = Sent::new(self.module, self.sizes(), kernel);
@@ -57,7 +57,7 @@ const fn sends(op: AsyncOp) -> bool {
 
 impl Sent<'_, '_> {
     /// The first read in a kernel without any fence, in which only ordinary stores write shared memory.
-    fn without_fences(&mut self) -> Option<Problem<FenceGap>> {
+    fn without_fences(&mut self) -> Option<AsyncProblem<FenceGap>> {
         let (module, kernel) = (self.module, self.kernel);
         let flow = Flow::new(module, kernel);
         let mut readers = kernel.sites(reads).filter(|site| site.is_reached(module));
@@ -72,7 +72,7 @@ impl Sent<'_, '_> {
     }
 
     /// The copies of what was certainly stored, with no fence in between, in a kernel that has fences elsewhere.
-    fn without_fences_between(&mut self) -> Vec<Problem<FenceGap>> {
+    fn without_fences_between(&mut self) -> Vec<AsyncProblem<FenceGap>> {
         let readers = self.kernel.sites(reads);
         readers
             .filter_map(|reader| {
@@ -85,7 +85,7 @@ impl Sent<'_, '_> {
 
     /// The first copy of what ordinary stores may have written, without a fence of those who stored: in a kernel without any, or with one
     /// after the barrier.
-    fn perhaps_without_fences(&self) -> Option<Problem<FenceGap>> {
+    fn perhaps_without_fences(&self) -> Option<AsyncProblem<FenceGap>> {
         let (module, kernel) = (self.module, self.kernel);
         let has_fence = kernel.any(is_shared_fence);
         kernel.sites(sends).find_map(|reader| {
@@ -103,14 +103,14 @@ impl Sent<'_, '_> {
             };
             let reader = Some(reader).filter(|reader| reader.is_reached(module))?;
             let problem = self.problem(store, &kernel.asked(module, reader)?, gap);
-            Some(Problem {
+            Some(AsyncProblem {
                 is_definite: false,
                 ..problem
             })
         })
     }
 
-    fn problem(&self, store: Site, reader: &AsyncSite, gap: FenceGap) -> Problem<FenceGap> {
-        Problem::of(self.kernel, reader, gap).with(Place::instruction(store.0, store.1), true)
+    fn problem(&self, store: Site, reader: &AsyncSite, gap: FenceGap) -> AsyncProblem<FenceGap> {
+        AsyncProblem::of(self.kernel, reader, gap).with(Place::instruction(store.0, store.1), true)
     }
 }

@@ -6,7 +6,7 @@ use ptxcheck_ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionI
 use super::flow::Flow;
 use super::kernel::AsyncKernel;
 use super::pending::Pending;
-use super::problems::{AsyncAnalysis, Problem};
+use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::view::View;
 use crate::place::Place;
 use crate::shared::Shared;
@@ -23,7 +23,7 @@ pub struct Ungrouped {
 impl AsyncAnalysis<'_, '_> {
     /// The waits for groups that do not wait for a copy before them, which is the operation and the other place of each problem.
     #[must_use]
-    pub fn waits_without_groups(self) -> Vec<Problem<Ungrouped>> {
+    pub fn waits_without_groups(self) -> Vec<AsyncProblem<Ungrouped>> {
         let mut found = Vec::new();
         for kernel in self.closed_kernels() {
             let Some(function) = kernel.sites(waits).next().map(|site| site.function) else {
@@ -77,7 +77,7 @@ struct Search<'v, 'a, 'm> {
 }
 
 impl Search<'_, '_, '_> {
-    fn wait(&self, wait: &Asynchronous) -> Option<Problem<Ungrouped>> {
+    fn wait(&self, wait: &Asynchronous) -> Option<AsyncProblem<Ungrouped>> {
         let AsyncOp::Wait { group, .. } = wait.op else {
             return None;
         };
@@ -113,7 +113,7 @@ impl Search<'_, '_, '_> {
         let place = |one: &Asynchronous| {
             Place::Instruction(self.function, one.instruction, chain.unwrap_or_default().to_vec())
         };
-        Some(Problem {
+        Some(AsyncProblem {
             place: place(wait),
             operation: copy.op,
             root: self.kernel.kernel,

@@ -12,7 +12,7 @@ use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite, barrier_place};
 use super::own::{MappedTo, cluster_size, mapped_to};
 use super::pending::may_signal;
-use super::problems::{AsyncAnalysis, Problem, initialises};
+use super::problems::{AsyncAnalysis, AsyncProblem, initialises};
 use super::sent::orders;
 use super::sites::Site;
 use super::view::View;
@@ -36,7 +36,7 @@ pub enum Users {
 impl AsyncAnalysis<'_, '_> {
     /// The uses of mbarriers that nothing orders after their initialisation by other threads.
     #[must_use]
-    pub fn unordered_initialisations(self) -> Vec<Problem<Users>> {
+    pub fn unordered_initialisations(self) -> Vec<AsyncProblem<Users>> {
         let kernels = self.closed_kernels().filter(|kernel| kernel.any(initialises));
         kernels
             .flat_map(|kernel| [self.in_cluster(kernel), self.in_block(kernel)])
@@ -45,7 +45,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// The first use by other CTAs that is behind a relaxed arrival.
-    fn in_cluster(self, kernel: &AsyncKernel) -> Option<Problem<Users>> {
+    fn in_cluster(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
         let module = self.module;
         let arrives = |op| matches!(op, AsyncOp::ClusterArrive { .. });
         let orders_cluster = |op| match op {
@@ -74,7 +74,7 @@ impl AsyncAnalysis<'_, '_> {
             let may_be_alone = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
             let users = Users::Cluster { may_be_alone };
             let site = kernel.asked(module, site)?;
-            Some(Problem::of(kernel, &site, users).with(arrival.place(), !is_fenced))
+            Some(AsyncProblem::of(kernel, &site, users).with(arrival.place(), !is_fenced))
         })
     }
 
@@ -82,8 +82,7 @@ impl AsyncAnalysis<'_, '_> {
     fn is_of_others(self, inits: &[Site], (id, fence): Site) -> bool {
         let views = View::all(self.module, id);
         inits.iter().all(|&(of, init)| {
-            let mut threads = views.iter().filter(|view| view.thread().is_some());
-            let maker = threads.find(|view| view.is_by_this(init));
+            let maker = View::only(&views, init);
             of == id && maker.is_some_and(|maker| !maker.is_behind(init, fence))
         })
     }
@@ -121,7 +120,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// The first use by threads of the block that others initialise a barrier for.
-    fn in_block(self, kernel: &AsyncKernel) -> Option<Problem<Users>> {
+    fn in_block(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
         let (module, id) = (self.module, kernel.kernel);
         let function = module.module.function(id);
         let body = function.body.as_ref()?;
@@ -159,7 +158,7 @@ impl AsyncAnalysis<'_, '_> {
                 return None;
             }
             let site = |operation| AsyncSite::in_kernel(id, operation);
-            Some(Problem::of(kernel, &site(one), users).with(site(init).place(), true))
+            Some(AsyncProblem::of(kernel, &site(one), users).with(site(init).place(), true))
         })
     }
 }
@@ -173,17 +172,13 @@ fn users(
     let block = body.block_of(one.instruction);
     let is_by_all = body.instruction(one.instruction).guard.is_none()
         && analyses.post_dominators().dominates(block, BlockId::new(0));
-    let only = |of: InstructionId| {
-        let mut threads = views.iter().filter(|view| view.thread().is_some());
-        threads.find(|view| view.is_by_this(of)).and_then(View::thread)
-    };
-    let maker = only(init.instruction);
+    let maker = View::only(views, init.instruction).and_then(View::thread);
     if is_by_all {
         let arrives = matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }));
         let is_of_several = arrives && expects_several(body, analyses, init);
         return (maker.is_some() || is_of_several).then_some(Users::Block);
     }
-    let user = only(one.instruction)?;
+    let user = View::only(views, one.instruction)?.thread()?;
     (maker? != user).then_some(Users::Thread(user))
 }
 

@@ -15,8 +15,8 @@ use std::rc::Rc;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{Paths, taken};
 use ptxcheck_ir::{
-    BlockId, Body, Collective, Condition, FunctionId, InstructionId, LaunchBounds, Logic, Op, Register,
-    Special, Value, WARP,
+    BlockId, Body, Collective, Condition, Function, FunctionId, InstructionId, Logic, Op, Register, Special,
+    Value, WARP,
 };
 
 use crate::function::Analyses;
@@ -32,10 +32,9 @@ const MAX_VIEWS: usize = 4;
 /// A thread, or any, on its way through a body.
 pub(super) struct View<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
+    pub(super) function: &'a Function<'m>,
     pub(super) body: &'a Body<'m>,
     pub(super) analyses: &'a Analyses<'m>,
-    pub(super) is_kernel: bool,
-    launch: &'a LaunchBounds,
     thread: Option<Alone<'a, 'm>>,
     /// By block: true if its branch is taken; empty for any thread.
     taken: Vec<Option<bool>>,
@@ -55,16 +54,25 @@ impl<'a, 'm> View<'a, 'm> {
     #[must_use]
     pub(super) fn any(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
         let function = module.module.function(id);
-        Some(Self {
+        let body = function.body.as_ref()?;
+        Some(Self::of(module, function, body, module.function(id)))
+    }
+
+    const fn of(
+        module: &'a Shared<'m>,
+        function: &'a Function<'m>,
+        body: &'a Body<'m>,
+        analyses: &'a Analyses<'m>,
+    ) -> Self {
+        Self {
             module,
-            body: function.body.as_ref()?,
-            analyses: module.function(id),
-            is_kernel: function.is_kernel(),
-            launch: &function.launch,
+            function,
+            body,
+            analyses,
             thread: None,
             taken: Vec::new(),
             sums: OnceCell::new(),
-        })
+        }
     }
 
     /// Any thread of a function, and then those threads by themselves that take a way of their own through it.
@@ -182,7 +190,8 @@ impl<'a, 'm> View<'a, 'm> {
         if self.is_elected() && dimension == 0 {
             return Some((0, u64::from(WARP) - 1));
         }
-        let bounds = self.launch.required_threads.or(self.launch.max_threads);
+        let launch = &self.function.launch;
+        let bounds = launch.required_threads.or(launch.max_threads);
         // The bound is one of the whole block, however many dimensions it is written with.
         let most = bounds
             .map(|sides| sides.iter().map(|&side| u64::from(side).max(1)).product())
@@ -239,6 +248,12 @@ impl<'a, 'm> View<'a, 'm> {
             })
     }
 
+    /// The first of some threads by themselves that alone executes an instruction.
+    pub(super) fn only(views: &[Self], id: InstructionId) -> Option<&Self> {
+        let mut threads = views.iter().filter(|view| view.thread().is_some());
+        threads.find(|view| view.is_by_this(id))
+    }
+
     /// True if the thread may come to an instruction, and executes it there.
     #[must_use]
     pub(super) fn comes_to(&self, id: InstructionId) -> bool {
@@ -257,17 +272,8 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// The same body, for any thread.
-    fn any_of(&self) -> Self {
-        Self {
-            module: self.module,
-            body: self.body,
-            analyses: self.analyses,
-            is_kernel: self.is_kernel,
-            launch: self.launch,
-            thread: None,
-            taken: Vec::new(),
-            sums: OnceCell::new(),
-        }
+    const fn any_of(&self) -> Self {
+        Self::of(self.module, self.function, self.body, self.analyses)
     }
 
     /// True if a path leads from the start of some blocks to an instruction that does not pass another one.
