@@ -7,7 +7,7 @@ use super::pending::Pending;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::round;
 use super::size::{Sizes, Written};
-use super::sum::{ALL_BYTES, AddressSum, Stretch, overlap};
+use super::sum::{ALL_BYTES, Stretch, overlap};
 use super::view::View;
 use crate::place::Place;
 use crate::shared::Shared;
@@ -121,13 +121,16 @@ impl AsyncAnalysis<'_, '_> {
             for (id, function, body) in module.module.bodies() {
                 let has_any = body.asynchronous.iter().any(|one| end.of(one).is_some());
                 if has_any && !function.is_damaged && !module.deadline.is_over_at_step() {
-                    found.extend(accesses_under_way(
-                        module,
-                        self.sizes(),
-                        (id, body),
+                    let search = Search {
+                        sizes: self.sizes(),
+                        id,
+                        body,
                         end,
                         is_access,
-                    ));
+                        cluster: cluster_size(module, id),
+                        found: Vec::new(),
+                    };
+                    found.extend(search.all(module));
                 }
             }
         }
@@ -162,59 +165,44 @@ struct Search<'s, 'm> {
     found: Vec<Overlap>,
 }
 
-/// The accesses to an end of a copy that is under way, each once, with the copy: those of a kind, and those that other copies make
-/// with their other end.
-fn accesses_under_way(
-    module: &Shared<'_>,
-    sizes: &Sizes,
-    (id, body): (FunctionId, &Body<'_>),
-    end: End,
-    is_access: fn(AccessKind) -> bool,
-) -> Vec<Overlap> {
-    let analyses = module.function(id);
-    let mut search = Search {
-        sizes,
-        id,
-        body,
-        end,
-        is_access,
-        cluster: cluster_size(module, id),
-        found: Vec::new(),
-    };
-    for view in View::all(module, id) {
-        if module.deadline.is_over_after(body.instructions.len()) {
-            break;
-        }
-        let before = search.found.clone();
-        if search.view(&view).is_none() {
-            break;
-        }
-        // Where it depends on the lane that is picked, ways that only a lane would take which is picked once and passed over once are none.
-        let is_known = |found: &Overlap| {
-            let mut known = before.iter();
-            found.under_way.ways.is_certain() || known.any(|known| known.access == found.access)
-        };
-        if search.found.iter().all(is_known) {
-            continue;
-        }
-        if let Some(passed) = view.passed() {
-            let mut other = Search {
-                found: before.clone(),
-                ..search
-            };
-            if other.view(&passed).is_none() {
+impl Search<'_, '_> {
+    /// The accesses to an end of a copy that is under way, each once, with the copy: those of a kind, and those that other copies make
+    /// with their other end.
+    fn all(mut self, module: &Shared<'_>) -> Vec<Overlap> {
+        for view in View::all(module, self.id) {
+            if module.deadline.is_over_after(self.body.instructions.len()) {
                 break;
             }
-            search.found.retain(|found| {
-                is_known(found) || other.found.iter().any(|other| other.access == found.access)
-            });
+            let before = self.found.clone();
+            if self.view(&view).is_none() {
+                break;
+            }
+            // Where it depends on the lane that is picked, ways that only a lane would take which is picked once and passed over once are none.
+            let is_known = |found: &Overlap| {
+                let mut known = before.iter();
+                found.under_way.ways.is_certain() || known.any(|known| known.access == found.access)
+            };
+            if self.found.iter().all(is_known) {
+                continue;
+            }
+            if let Some(passed) = view.passed() {
+                let mut other = Search {
+                    found: before.clone(),
+                    ..self
+                };
+                if other.view(&passed).is_none() {
+                    break;
+                }
+                self.found.retain(|found| {
+                    is_known(found) || other.found.iter().any(|other| other.access == found.access)
+                });
+            }
         }
+        self.found
+            .retain(|found| module.function(self.id).is_reached(found.access));
+        self.found
     }
-    search.found.retain(|found| analyses.is_reached(found.access));
-    search.found
-}
 
-impl Search<'_, '_> {
     /// Adds what a thread does; `None` if its copies cannot be followed.
     fn view(&mut self, view: &View<'_, '_>) -> Option<()> {
         let pending = Pending::new(view)?;
@@ -288,11 +276,9 @@ impl Search<'_, '_> {
                     continue;
                 }
                 let meets = |(held, bytes, _)| {
-                    let addresses = AddressSum::of(view, held).zip(AddressSum::of(view, accessed.0));
-                    addresses.is_some_and(|(from, to)| {
-                        let of_access = Stretch::new(accessed.0, &to, accessed.1);
-                        overlap(view, &Stretch::new(held, &from, bytes), &of_access)
-                    })
+                    let held = Stretch::of(view, held, bytes);
+                    let both = held.zip(Stretch::of(view, accessed.0, accessed.1));
+                    both.is_some_and(|(held, accessed)| overlap(view, &held, &accessed))
                 };
                 if held.is_some_and(meets) {
                     self.found.retain(|found| found.access != at);

@@ -22,7 +22,7 @@ use super::kernel::{AsyncKernel, AsyncSite};
 use super::pointed::accessed;
 use super::sites::Site;
 use super::size::Sizes;
-use super::sum::{ALL_BYTES, AddressSum, Extent, Stretch, leads, overlap};
+use super::sum::{ALL_BYTES, Extent, Stretch, leads, overlap};
 use super::view::View;
 use crate::shared::Shared;
 
@@ -39,14 +39,7 @@ pub(super) struct Sent<'a, 'm> {
 /// A thread, or any, on its way through a function, and the stores that it may make there.
 struct Way<'a, 'm> {
     view: View<'a, 'm>,
-    stores: Vec<Store>,
-}
-
-/// An ordinary store.
-struct Store {
-    at: InstructionId,
-    bytes: u64,
-    address: AddressSum,
+    stores: Vec<Stretch>,
 }
 
 /// True for fences over shared memory.
@@ -135,11 +128,10 @@ impl<'a, 'm> Sent<'a, 'm> {
         let mask = self.sizes.byte_mask(reader.function, &reader.operation);
         self.ways(reader.function).iter().find_map(|way| {
             let view = &way.view;
-            let read = AddressSum::of(view, source)?;
+            let read = Stretch::of(view, source, (bytes, mask))?;
             let mut is_by_this = None;
-            let is_certain = |store: &&Store| {
-                let stored = Stretch::new(store.at, &store.address, (store.bytes, ALL_BYTES));
-                overlap(view, &stored, &Stretch::new(source, &read, (bytes, mask)))
+            let is_certain = |store: &&Stretch| {
+                overlap(view, store, &read)
                     && *is_by_this.get_or_insert_with(|| view.is_by_this(copy))
                     && !module.deadline.is_over_at_step()
                     && view.is_surely_before(store.at, copy)
@@ -170,8 +162,8 @@ impl<'a, 'm> Sent<'a, 'm> {
             .filter(|way| way.view.thread().is_some())
             .find_map(|way| {
                 let view = &way.view;
-                let is_certain = |store: &&Store| {
-                    let stored = store.address.extent(view, store.bytes);
+                let is_certain = |store: &&Stretch| {
+                    let stored = store.extent(view);
                     stored.is_some_and(|stored| stored.surely_meets(&read))
                         && !module.deadline.is_over_at_step()
                         && view.is_surely_before(store.at, meeting)
@@ -217,11 +209,7 @@ impl<'a, 'm> Way<'a, 'm> {
             let Op::Access(access) = view.body.instruction(at).op else {
                 return None;
             };
-            Some(Store {
-                at,
-                bytes: access.bytes().into(),
-                address: AddressSum::of(&view, at)?,
-            })
+            Stretch::of(&view, at, (access.bytes().into(), ALL_BYTES))
         };
         let stores = stores.iter().filter_map(store).collect();
         Self { view, stores }

@@ -55,7 +55,7 @@ impl AddressSum {
     }
 
     /// The bytes of a variable that an access of so many bytes to it may be to.
-    pub(super) fn extent(&self, view: &View<'_, '_>, bytes: u64) -> Option<Extent> {
+    fn extent(&self, view: &View<'_, '_>, bytes: u64) -> Option<Extent> {
         let mut rest = self.clone();
         let is_symbol = |(atom, factor): &(Atom, i64)| matches!(atom, Atom::Symbol(_)) && *factor == 1;
         let at = rest.atoms.iter().position(is_symbol)?;
@@ -82,15 +82,13 @@ impl AddressSum {
 /// The least and the greatest distance in bytes from the address of one access to that of another which is executed behind it by
 /// the same thread; `None` where nothing bounds it.
 #[must_use]
-fn distance(
-    view: &View<'_, '_>,
-    (first, from): (InstructionId, &AddressSum),
-    (second, to): (InstructionId, &AddressSum),
-) -> Option<(i64, i64)> {
+fn distance(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Option<(i64, i64)> {
+    let (from, to) = (&first.address, &second.address);
     let is_redefined = |register: Register| {
         let mut definitions = view.analyses.definitions().of(register).iter();
         definitions.any(|&definition| {
-            leads(view.body, first, definition, first) && leads(view.body, definition, second, first)
+            leads(view.body, first.at, definition, first.at)
+                && leads(view.body, definition, second.at, first.at)
         })
     };
     for (atom, _) in &from.atoms {
@@ -157,29 +155,36 @@ impl Extent {
 pub(super) const ALL_BYTES: u16 = u16::MAX;
 
 /// The bytes of an access.
-pub(super) struct Stretch<'s> {
-    at: InstructionId,
-    address: &'s AddressSum,
+pub(super) struct Stretch {
+    pub(super) at: InstructionId,
+    address: AddressSum,
     bytes: u64,
     /// Those of each 16 that it is to.
     mask: u16,
 }
 
-impl<'s> Stretch<'s> {
-    pub(super) const fn new(at: InstructionId, address: &'s AddressSum, (bytes, mask): (u64, u16)) -> Self {
-        Self {
+impl Stretch {
+    /// Those of an access to so many bytes as a thread makes it, of each 16 those in a mask.
+    pub(super) fn of(view: &View<'_, '_>, at: InstructionId, (bytes, mask): (u64, u16)) -> Option<Self> {
+        let address = AddressSum::of(view, at)?;
+        Some(Self {
             at,
             address,
             bytes,
             mask,
-        }
+        })
+    }
+
+    /// The bytes of a variable that it may be to.
+    pub(super) fn extent(&self, view: &View<'_, '_>) -> Option<Extent> {
+        self.address.extent(view, self.bytes)
     }
 }
 
 /// True if two accesses of a thread, the second executed after the first, certainly overlap.
 #[must_use]
-pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch<'_>, second: &Stretch<'_>) -> bool {
-    let Some((least, most)) = distance(view, (first.at, first.address), (second.at, second.address)) else {
+pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> bool {
+    let Some((least, most)) = distance(view, first, second) else {
         return false;
     };
     let meet = i128::from(most) < i128::from(first.bytes) && i128::from(least) + i128::from(second.bytes) > 0;

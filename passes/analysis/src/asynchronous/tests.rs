@@ -3,7 +3,7 @@
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
 use super::kernel::kernels;
-use super::sum::{ALL_BYTES, AddressSum, Extent, Stretch, constant_place, overlap};
+use super::sum::{ALL_BYTES, Extent, Stretch, constant_place, overlap};
 use super::view::View;
 use crate::handed::{handed_on, hands_on};
 use crate::shared::Shared;
@@ -49,9 +49,8 @@ fn addresses_are_sums() {
         assert_eq!(bounds(by_thread), Some((8, 8 + 31 * 4)));
         assert_eq!(bounds(both), None);
         // `n * 64` falls out: the words of 32 threads lie in 132 bytes, and not in the last four of 128.
-        let [first, second] = [by_param, both].map(|at| AddressSum::of(&any, at).unwrap());
-        let word = Stretch::new(both, &second, (4, ALL_BYTES));
-        let meet = |bytes| overlap(&any, &Stretch::new(by_param, &first, (bytes, ALL_BYTES)), &word);
+        let stretch = |at, bytes| Stretch::of(&any, at, (bytes, ALL_BYTES)).unwrap();
+        let meet = |bytes| overlap(&any, &stretch(by_param, bytes), &stretch(both, 4));
         assert!(meet(132));
         assert!(!meet(128));
     });
@@ -63,11 +62,8 @@ fn a_register_that_is_written_in_between_is_another_address() {
         "mov.u32 %r4, s;\nst.shared.u32 [%r4], %r1;\nadd.s32 %r4, %r4, 512;\nst.shared.u32 [%r4], %r1;";
     with_kernel(lines, |module, accesses| {
         let any = View::any(module, KERNEL).unwrap();
-        let sum = |at| AddressSum::of(&any, at).unwrap();
-        let (a, b) = (accesses[0], accesses[1]);
-        let (first, second) = (sum(a), sum(b));
-        let [first, second] =
-            [(a, &first), (b, &second)].map(|(at, sum)| Stretch::new(at, sum, (16, ALL_BYTES)));
+        let stretch = |at| Stretch::of(&any, at, (16, ALL_BYTES)).unwrap();
+        let (first, second) = (stretch(accesses[0]), stretch(accesses[1]));
         assert!(!overlap(&any, &first, &second));
     });
 }
@@ -77,20 +73,15 @@ fn masks_leave_bytes_out() {
     let lines = "st.shared.u32 [s], %r1;\nst.shared.u32 [s+20], %r1;";
     with_kernel(lines, |module, accesses| {
         let any = View::any(module, KERNEL).unwrap();
-        let [first, second] = [accesses[0], accesses[1]].map(|at| (at, AddressSum::of(&any, at).unwrap()));
-        let stretch = |of: &(InstructionId, AddressSum), bytes, mask| {
-            overlap(
-                &any,
-                &Stretch::new(of.0, &of.1, (bytes, mask)),
-                &Stretch::new(second.0, &second.1, (4, ALL_BYTES)),
-            )
-        };
-        assert!(stretch(&first, 64, ALL_BYTES));
-        assert!(!stretch(&first, 64, 0xff0f));
-        assert!(stretch(&first, 64, 0x0080));
+        let (first, second) = (accesses[0], accesses[1]);
+        let word = Stretch::of(&any, second, (4, ALL_BYTES)).unwrap();
+        let stretch = |at, bytes, mask| overlap(&any, &Stretch::of(&any, at, (bytes, mask)).unwrap(), &word);
+        assert!(stretch(first, 64, ALL_BYTES));
+        assert!(!stretch(first, 64, 0xff0f));
+        assert!(stretch(first, 64, 0x0080));
         // 16 bytes do not reach that far.
-        assert!(!stretch(&first, 16, 0x0080));
-        assert!(stretch(&second, 4, 1) && !stretch(&second, 4, 0x0010));
+        assert!(!stretch(first, 16, 0x0080));
+        assert!(stretch(second, 4, 1) && !stretch(second, 4, 0x0010));
     });
 }
 
