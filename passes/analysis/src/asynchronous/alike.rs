@@ -33,7 +33,6 @@ enum Group {
 const WARP: i64 = ptxcheck_ir::WARP as i64;
 
 /// True if the threads of a group reach an instruction of a kernel alike.
-#[must_use]
 fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
     let Some(body) = &module.module.function(kernel).body else {
         return false;

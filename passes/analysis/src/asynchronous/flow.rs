@@ -21,7 +21,6 @@ pub(super) struct Flow<'a, 'm> {
 
 impl<'a, 'm> Flow<'a, 'm> {
     /// Of a kernel with all that it calls.
-    #[must_use]
     pub(super) fn new(module: &'a Shared<'m>, kernel: &'a AsyncKernel) -> Self {
         Self {
             module,
@@ -30,7 +29,6 @@ impl<'a, 'm> Flow<'a, 'm> {
     }
 
     /// The first instruction of `from` behind which `to` may be executed.
-    #[must_use]
     pub(super) fn leads(&self, from: &[Site], to: Site) -> Option<Site> {
         let ends = self.places(to);
         from.iter().copied().find(|&from| {
@@ -46,7 +44,6 @@ impl<'a, 'm> Flow<'a, 'm> {
 
     /// The first instruction of `from` behind which `through` may be executed, which is on each way to `to` and not on each way to
     /// that one itself: what comes first is ordered by it in the first round of a loop already.
-    #[must_use]
     pub(super) fn ordered(&self, from: &[Site], through: Site, to: Site) -> Option<Site> {
         let ends = self.places(to);
         let mut middles = self.places(through);
@@ -72,7 +69,6 @@ impl<'a, 'm> Flow<'a, 'm> {
     }
 
     /// True if one thread may enter a function more than once: by several calls, or by one in a loop.
-    #[must_use]
     pub(super) fn enters_again(&self, function: FunctionId) -> bool {
         let mut seen = FxHashSet::default();
         let mut function = function;

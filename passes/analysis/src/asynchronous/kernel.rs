@@ -28,7 +28,6 @@ pub(super) struct AsyncSite {
 
 impl AsyncSite {
     /// Of a kernel itself.
-    #[must_use]
     pub(super) fn in_kernel(kernel: FunctionId, operation: &Asynchronous) -> Self {
         Self {
             function: kernel,
@@ -55,7 +54,6 @@ impl AsyncSite {
     }
 
     /// Its location, with the calls that lead to it.
-    #[must_use]
     pub(super) fn place(&self) -> Place {
         Place::Instruction(self.function, self.operation.instruction, self.callers.to_vec())
     }
@@ -121,7 +119,6 @@ impl AsyncKernel {
     }
 
     /// True if the kernel may reach an instruction of a function: by what it passes, for other kernels may pass something else.
-    #[must_use]
     pub(super) fn reaches(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
         let Some(body) = &module.module.function(id).body else {
             return false;
@@ -130,7 +127,6 @@ impl AsyncKernel {
     }
 
     /// The first chain of calls, innermost first, by which the kernel reaches an instruction of a function.
-    #[must_use]
     pub(super) fn chain(
         &self,
         module: &Shared<'_>,
@@ -142,7 +138,6 @@ impl AsyncKernel {
 
     /// An operation by a chain of calls that the kernel asks for it by: no function on the way to it has a branch that may keep it away,
     /// unless the number of the thread decides that.
-    #[must_use]
     pub(super) fn asked(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
         let chain = self
             .frames

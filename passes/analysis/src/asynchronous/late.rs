@@ -19,7 +19,6 @@ pub enum Late {
 
 impl Sent<'_, '_> {
     /// The fences after a meeting that those who make a store reach before any fence.
-    #[must_use]
     pub(super) fn late(&self, (id, store): Site, reader: &AsyncSite) -> Option<Late> {
         let body = self.module.module.function(id).body.as_ref()?;
         let copy = reader.operation.instruction;

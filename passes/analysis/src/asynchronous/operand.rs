@@ -39,7 +39,6 @@ pub(super) struct KnownOperands {
 impl AsyncOperands {
     /// `None` if it is not executed in this context. False if the callers decide its operands, and a branch on something else than the
     /// number of the thread may keep the function from it.
-    #[must_use]
     pub(super) fn is_asked(&self, module: &Shared<'_>) -> Option<bool> {
         let at = self.operation.instruction;
         let may_be = module.function(self.function).is_reached(at)

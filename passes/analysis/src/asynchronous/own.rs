@@ -8,7 +8,6 @@ use crate::limits::MAX_DECIDED_STEPS;
 use crate::shared::Shared;
 
 /// The CTAs of a cluster, where a kernel declares them.
-#[must_use]
 pub(super) fn cluster_size(module: &Shared<'_>, kernel: FunctionId) -> Option<u32> {
     let cluster = module.module.function(kernel).launch.cluster?;
     cluster
@@ -49,7 +48,6 @@ impl<'c> Spot<'c> {
 
 /// The CTA of a rank, where an instruction, which calls lead to, innermost first, uses the address that `mapa` makes with it: the own one if the
 /// rank is, or the way to the instruction says so.
-#[must_use]
 pub(super) fn mapped_to(
     module: &Shared<'_>,
     rank: Value,

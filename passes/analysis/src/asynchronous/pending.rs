@@ -45,25 +45,21 @@ impl States {
     }
 
     /// True if the copy was certainly started, and has certainly not been waited for.
-    #[must_use]
     pub(super) const fn is_under_way(self) -> bool {
         self.0 != 0 && !self.has(Self::NONE) && !self.has(Self::LOST)
     }
 
     /// True if it was started on some way, and nothing can have completed it there.
-    #[must_use]
     pub(super) const fn may_be_under_way(self) -> bool {
         (self.has(Self::OPEN) || self.has(Self::ALL_COMMITTED)) && !self.has(Self::LOST)
     }
 
     /// True if it may have been started, and nothing can have completed it.
-    #[must_use]
     pub(super) const fn may_be_open(self) -> bool {
         self.has(Self::OPEN)
     }
 
     /// True if it is in no group that a wait could be for.
-    #[must_use]
     pub(super) const fn is_in_no_group(self) -> bool {
         !self.has(Self::ALL_COMMITTED) && !self.has(Self::LOST)
     }
@@ -113,7 +109,6 @@ pub(super) struct Pending<'v, 'a, 'm> {
 
 impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     /// Of a body with copies, as a thread comes through it; `None` if it has none that complete by groups or barriers, or too many.
-    #[must_use]
     pub(super) fn new(view: &'v View<'a, 'm>) -> Option<Self> {
         let body = view.body;
         let copies = body.asynchronous.iter().copied();
@@ -132,13 +127,11 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// The copies, in the order of the input.
-    #[must_use]
     pub(super) fn copies(&self) -> &[Asynchronous] {
         &self.copies
     }
 
     /// The states of the copies in front of an instruction, in the same order; none where nothing leads there.
-    #[must_use]
     pub(super) fn before(&self, id: InstructionId) -> Vec<States> {
         let block = self.body.block_of(id);
         let mut states = self.entries[block.index()].clone();
@@ -168,7 +161,6 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
 
     /// The same in the rounds of a loop after the first one, which is known by its blocks, the first of them first. `None` if nothing
     /// leads around it, or it is too large.
-    #[must_use]
     pub(super) fn around(&self, blocks: &[BlockId]) -> Option<Self> {
         let &header = blocks.first()?;
         let mut states = Vec::new();

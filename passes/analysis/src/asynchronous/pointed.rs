@@ -24,7 +24,6 @@ pub(super) struct Pointed {
 
 /// The memory that a value of a function certainly points into, if it is a generic address or a number inside the memory that it is
 /// made from: an object in it, of several the first one.
-#[must_use]
 pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
     let mut search = Search::new(module, None);
     search.visit(function, value, None)?;
@@ -32,7 +31,6 @@ pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -
 }
 
 /// The memories that a value of a function may point into, as far as they are known: others may be missing.
-#[must_use]
 pub(super) fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
     let mut search = Search::new(module, Some(Vec::new()));
     // Values that are not known are left out.
@@ -41,7 +39,6 @@ pub(super) fn may_point(module: &Shared<'_>, function: FunctionId, value: Value)
 }
 
 /// The memory that an access is certainly to, likewise.
-#[must_use]
 pub(super) fn accessed(module: &Shared<'_>, function: FunctionId, access: InstructionId) -> Option<Pointed> {
     let body = module.module.function(function).body.as_ref()?;
     let &address = body.uses(body.instruction(access)).first()?;

@@ -21,7 +21,6 @@ pub(super) struct Around {
 }
 
 /// The loops of a body, as a thread comes through it: at most [`MAX_ASYNC_LOOPS`].
-#[must_use]
 pub(super) fn loops(view: &View<'_, '_>) -> Vec<Around> {
     let count = view.body.blocks.len();
     let is_reached = reached(view.body, [BlockId::new(0)], |block| view.successors(block));
@@ -57,7 +56,6 @@ pub(super) fn loops(view: &View<'_, '_>) -> Vec<Around> {
 
 impl Around {
     /// True if a thread that comes to the loop certainly goes around it at least once.
-    #[must_use]
     pub(super) fn is_repeated(&self, view: &View<'_, '_>) -> bool {
         self.blocks.iter().all(|&block| {
             let next = view.successors(block);

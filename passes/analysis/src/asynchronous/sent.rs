@@ -43,13 +43,11 @@ struct Way<'a, 'm> {
 }
 
 /// True for fences over shared memory.
-#[must_use]
 pub(super) const fn is_shared_fence(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::ProxyFence(fence) if fence.shared)
 }
 
 /// True for fences over shared memory, and for operations that write it and are no ordinary stores.
-#[must_use]
 pub(super) const fn orders_or_writes(op: AsyncOp) -> bool {
     match op {
         AsyncOp::Copy(copy) => copy.writes_shared(),
@@ -60,7 +58,6 @@ pub(super) const fn orders_or_writes(op: AsyncOp) -> bool {
 
 impl<'a, 'm> Sent<'a, 'm> {
     /// Of a kernel.
-    #[must_use]
     pub(super) fn new(module: &'a Shared<'m>, sizes: &'a Sizes, kernel: &'a AsyncKernel) -> Self {
         Self {
             module,
@@ -73,7 +70,6 @@ impl<'a, 'm> Sent<'a, 'm> {
     }
 
     /// All stores, by function and in the order of the input.
-    #[must_use]
     pub(super) fn stores(&self) -> &[Site] {
         &self.stores
     }
@@ -174,7 +170,6 @@ impl<'a, 'm> Sent<'a, 'm> {
     }
 
     /// False if a store is certainly to other memory than a copy reads: another variable, or another part of it.
-    #[must_use]
     pub(super) fn may_meet(&self, store: Site, reader: &AsyncSite) -> bool {
         let variable = |(id, at): Site| accessed(self.module, id, at)?.symbol;
         let source = reader.operation.source().map(|source| (reader.function, source));
@@ -184,7 +179,6 @@ impl<'a, 'm> Sent<'a, 'm> {
 
     /// True if a store, by any thread, is to a part of a variable that lies in what a copy reads or around its ends; `None` where its
     /// bounds are not known.
-    #[must_use]
     pub(super) fn meet(&self, (id, store): Site, reader: &AsyncSite) -> Option<bool> {
         let (body, one) = (self.module.module.function(id).body.as_ref()?, &reader.operation);
         let Op::Access(access) = body.instruction(store).op else {

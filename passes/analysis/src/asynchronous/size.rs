@@ -46,7 +46,6 @@ impl Sizes {
     }
 
     /// Bytes that a copy certainly accesses, at its source or its destination.
-    #[must_use]
     pub(super) fn of(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(copy) if copy.kind == CopyKind::Tensor => Some(LEAST_BOX),
@@ -55,7 +54,6 @@ impl Sizes {
     }
 
     /// Bytes that a copy accesses, where that is a constant.
-    #[must_use]
     pub(super) fn known(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(_) => {
@@ -67,7 +65,6 @@ impl Sizes {
     }
 
     /// The bytes of each 16 that a copy certainly accesses: all, unless it has a mask.
-    #[must_use]
     pub(super) fn byte_mask(&self, function: FunctionId, one: &Asynchronous) -> u16 {
         if one.values.byte_mask.is_none() {
             return ALL_BYTES;
@@ -76,7 +73,6 @@ impl Sizes {
     }
 
     /// The CTAs that a copy to shared memory writes into, in a cluster of so many.
-    #[must_use]
     pub(super) fn written(&self, function: FunctionId, one: &Asynchronous, cluster: Option<u32>) -> Written {
         if one.values.mask.is_none() {
             return Written::Own;

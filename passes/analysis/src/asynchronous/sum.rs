@@ -24,7 +24,6 @@ pub(super) struct AddressSum {
 
 impl AddressSum {
     /// The address of an access, as a thread computes it.
-    #[must_use]
     pub(super) fn of(view: &View<'_, '_>, access: InstructionId) -> Option<Self> {
         let instruction = view.body.instruction(access);
         let (Op::Access(_), &[base, Value::Integer(past), ..]) =
@@ -46,7 +45,6 @@ impl AddressSum {
     }
 
     /// The variable that it is in, and the offset there, if both are constant.
-    #[must_use]
     pub(super) fn place(&self) -> Option<(SymbolId, i64)> {
         match self.atoms[..] {
             [(Atom::Symbol(symbol), 1)] => Some((symbol, self.offset)),
@@ -72,7 +70,6 @@ impl AddressSum {
     }
 
     /// True if it counts from a parameter of a kernel: no such one points into the memory of a block.
-    #[must_use]
     pub(super) fn is_of_kernel_param(&self, view: &View<'_, '_>) -> bool {
         let is_whole = |atom: &(Atom, i64)| matches!(atom, (Atom::Param(_, _, 64, _), 1));
         view.function.is_kernel() && self.atoms.iter().any(is_whole)
@@ -81,7 +78,6 @@ impl AddressSum {
 
 /// The least and the greatest distance in bytes from the address of one access to that of another which is executed behind it by
 /// the same thread; `None` where nothing bounds it.
-#[must_use]
 fn distance(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Option<(i64, i64)> {
     let (from, to) = (&first.address, &second.address);
     let is_redefined = |register: Register| {
@@ -182,7 +178,6 @@ impl Stretch {
 }
 
 /// True if two accesses of a thread, the second executed after the first, certainly overlap.
-#[must_use]
 pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> bool {
     let Some((least, most)) = distance(view, first, second) else {
         return false;
@@ -203,7 +198,6 @@ pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch, second: &Stretch) ->
 }
 
 /// The variable that an access of a function is in, and the offset there, if both are constant.
-#[must_use]
 pub(super) fn constant_place(
     module: &Shared<'_>,
     id: FunctionId,
@@ -213,7 +207,6 @@ pub(super) fn constant_place(
 }
 
 /// True if a path leads from after an instruction to another that does not pass a third one in between.
-#[must_use]
 pub(super) fn leads(body: &Body<'_>, from: InstructionId, to: InstructionId, without: InstructionId) -> bool {
     Paths::new(body).without(without).lead(from, to)
 }

@@ -51,7 +51,6 @@ struct Alone<'a, 'm> {
 
 impl<'a, 'm> View<'a, 'm> {
     /// Any thread of a function; `None` if it has no body.
-    #[must_use]
     pub(super) fn any(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
         let function = module.module.function(id);
         let body = function.body.as_ref()?;
@@ -76,7 +75,6 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// Any thread of a function, and then those threads by themselves that take a way of their own through it.
-    #[must_use]
     pub(super) fn all(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
         let Some(any) = Self::any(module, id) else {
             return Vec::new();
@@ -123,26 +121,22 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// The number of the thread, if it is one by itself, and that is known.
-    #[must_use]
     pub(super) fn thread(&self) -> Option<u32> {
         let Alone { threads, lane, .. } = self.thread.as_ref()?;
         Some(threads.warp * WARP + (*lane)?)
     }
 
     /// True for the thread that `elect.sync` picks.
-    #[must_use]
     pub(super) fn is_elected(&self) -> bool {
         self.thread.as_ref().is_some_and(|alone| alone.lane.is_none())
     }
 
     /// The blocks that may follow on a block.
-    #[must_use]
     pub(super) fn successors(&self, block: BlockId) -> &'a [BlockId] {
         taken(self.body, block, self.taken.get(block.index()).copied().flatten())
     }
 
     /// True if an instruction that is come to is executed, false if its guard keeps it from that; `None` where it is not known.
-    #[must_use]
     pub(super) fn executes(&self, id: InstructionId) -> Option<bool> {
         let Some(guard) = self.body.instruction(id).guard else {
             return Some(true);
@@ -208,7 +202,6 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// True if an instruction is come to, and each way to it passes another one before, which is executed.
-    #[must_use]
     pub(super) fn is_surely_before(&self, first: InstructionId, second: InstructionId) -> bool {
         let start = [BlockId::new(0)];
         self.executes(first) == Some(true)
@@ -219,7 +212,6 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// True if no thread executes an instruction but those with the number of this one: behind a comparison of the number, or, of any
     /// thread, always.
-    #[must_use]
     pub(super) fn is_by_this(&self, id: InstructionId) -> bool {
         let Some(number) = self.thread() else {
             return !self.is_elected();
@@ -255,13 +247,11 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// True if the thread may come to an instruction, and executes it there.
-    #[must_use]
     pub(super) fn comes_to(&self, id: InstructionId) -> bool {
         self.executes(id) == Some(true) && self.reaches(&[BlockId::new(0)], id, None)
     }
 
     /// True if a way leads from one instruction that is come to, to another.
-    #[must_use]
     pub(super) fn is_behind(&self, first: InstructionId, second: InstructionId) -> bool {
         let block = self.body.block_of(first);
         self.reaches(&[BlockId::new(0)], first, None)
