@@ -85,28 +85,20 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().unfenced_reads() {
         let (noun, kernel) = (text::noun(problem.operation), text::kernel(module, problem.root));
         let gap = problem.detail;
-        let message = match gap {
-            FenceGap::None => {
-                format!(
-                    "this {noun} reads shared memory that ordinary stores wrote, and {kernel} has no proxy fence"
-                )
-            }
-            FenceGap::NoneBetween => {
-                format!(
-                    "this {noun} reads shared memory that ordinary stores wrote, and {kernel} has no proxy fence in between"
-                )
-            }
-            FenceGap::NoneAmongCopies => {
-                format!(
-                    "this {noun} may read shared memory that ordinary stores wrote, and {kernel} has no proxy fence"
-                )
-            }
-            FenceGap::NoneBefore(_) => {
-                format!(
-                    "this {noun} may read shared memory that other threads wrote, with no proxy fence between their stores and the barrier"
-                )
-            }
+        let (reads, end) = match gap {
+            FenceGap::None => ("reads", format!("and {kernel} has no proxy fence")),
+            FenceGap::NoneBetween => ("reads", format!("and {kernel} has no proxy fence in between")),
+            FenceGap::NoneAmongCopies => ("may read", format!("and {kernel} has no proxy fence")),
+            FenceGap::NoneBefore(_) => (
+                "may read",
+                "with no proxy fence between their stores and the barrier".to_owned(),
+            ),
         };
+        let writers = match gap {
+            FenceGap::NoneBefore(_) => "other threads",
+            _ => "ordinary stores",
+        };
+        let message = format!("this {noun} {reads} shared memory that {writers} wrote, {end}");
         let draft = text::finding(problem, message, "a store", report);
         draft.note(
             "barriers and thread fences do not order ordinary stores before what copies and tensor cores read",
