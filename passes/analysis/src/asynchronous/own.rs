@@ -1,6 +1,5 @@
 //! The own CTA among those of its cluster: how many there are, and addresses that `mapa` makes in it.
 
-use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, Value};
 
 use crate::call_graph::CallSite;
@@ -158,15 +157,8 @@ fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool>
 fn compared(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let analyses = module.function(spot.function);
-    let mut is_complement = false;
-    let end = analyses.trace(Value::Register(predicate), |form| match form {
-        Form::Opposite(from) => {
-            is_complement = !is_complement;
-            Some(from)
-        }
-        form => form.moved_number(),
-    });
-    let instruction = body.instruction(analyses.writer(end)?);
+    let (test, is_opposite) = analyses.tested(Value::Register(predicate))?;
+    let instruction = body.instruction(test);
     let (Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), _, Logic::None), &[a, b]) =
         (instruction.op, body.uses(instruction))
     else {
@@ -174,5 +166,5 @@ fn compared(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Orig
     };
     let sides = (origin(module, spot, a)?, origin(module, spot, b)?);
     let is_rank = sides == (Origin::Rank, rank) || sides == (rank, Origin::Rank);
-    is_rank.then_some((condition == Condition::Equal) != is_complement)
+    is_rank.then_some((condition == Condition::Equal) != is_opposite)
 }

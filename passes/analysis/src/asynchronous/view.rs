@@ -313,11 +313,8 @@ fn compared(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Opti
 
 /// The same of what a predicate comes from: unoptimised code branches on the complement.
 fn compared_by(body: &Body<'_>, analyses: &Analyses<'_>, predicate: Register) -> Option<(u32, u32)> {
-    let end = analyses.trace(Value::Register(predicate), |form| match form {
-        Form::Opposite(from) => Some(from),
-        form => form.moved_number(),
-    });
-    compared(body, analyses, analyses.writer(end)?)
+    let (test, _) = analyses.tested(Value::Register(predicate))?;
+    compared(body, analyses, test)
 }
 
 /// Threads to one number of a register: 1 of `%tid.x`, 32 of `%tid.x >> 5`.
