@@ -159,7 +159,7 @@ impl Assumption {
     }
 }
 
-/// The parameters of a kernel that assumptions are held against.
+/// The parameters of a kernel, which assumptions are checked against.
 pub(crate) struct Signature<'k> {
     /// The kernel's name in its module.
     pub kernel: &'k str,

@@ -1,6 +1,6 @@
 //! Comments that say why a finding does not count: `// ptxcheck: allow(PTX401) reason`.
 //!
-//! They stand on the line of the finding, behind code, or on lines of their own above it. `//`, `/* … */`, `#` and `;` begin
+//! They stand on the line of the finding, after the code, or on lines of their own above it. `//`, `/* … */`, `#` and `;` begin
 //! comments: of CUDA and PTX, of Python, of LLVM IR. In PTX and LLVM IR they come from inline assembly, which is a string in
 //! LLVM IR; in sources, what stands in a string is no comment.
 
@@ -12,7 +12,7 @@ use memchr::memmem::Finder;
 use crate::limits::{MAX_COMMENTS, MAX_REASON_BYTES};
 use crate::patterns::Written;
 
-/// The beginning of such a comment, behind the mark of a comment.
+/// The beginning of such a comment, after the comment marker.
 const TAG: &str = "ptxcheck:";
 
 /// The one word that may follow.
@@ -28,7 +28,7 @@ pub(crate) struct Comment {
     pub(crate) written: Written,
     /// Nothing but white space stands before it: it is for the lines below it.
     pub(crate) is_alone: bool,
-    /// The codes, names, families or guidelines between the brackets, and the reason behind them; or what is wrong with it.
+    /// The codes, names, families or guidelines between the brackets, and the reason after them; or the error in the comment.
     pub(crate) says: Result<CommentContent, &'static str>,
 }
 
@@ -130,7 +130,7 @@ fn said(text: &str) -> Result<CommentContent, &'static str> {
     })
 }
 
-/// The comments of a file that are for a line: behind its code, and on the lines of their own that lie directly above it.
+/// The comments of a file that apply to a line: those after its code, and those on lines of their own directly above it.
 pub(crate) fn for_line(comments: &[Comment], line: u32) -> impl Iterator<Item = usize> + '_ {
     let end = comments.partition_point(|comment| comment.written.0 <= line);
     let mut wanted = line;

@@ -122,7 +122,7 @@ impl<'a> ModuleContext<'a> {
         found.find(is_it)
     }
 
-    /// The launches of a kernel that compiled host code at hand shows.
+    /// The launches of a kernel that the compiled host code shows.
     pub(crate) fn shown_launches(&self, kernel: FunctionId) -> Option<&ShownKernel> {
         self.settings.launches.shown(self.module.function_name(kernel))
     }

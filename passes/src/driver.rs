@@ -91,7 +91,7 @@ pub(crate) fn declared(module: &Module<'_>, facts: Facts) -> Facts {
     }
 }
 
-/// Runs the rules over a module about which [`declared`] has been told, until the deadline. Functions of other modules have
+/// Runs the rules over a module whose `facts` are those of [`declared`], until the deadline. Functions of other modules have
 /// findings only by calls of this one.
 pub(crate) fn analyse_until(
     module: &Module<'_>,

@@ -87,7 +87,7 @@ pub fn first_driver(isa: crate::ir::IsaVersion) -> Option<(Driver, Option<&'stat
     }
 }
 
-/// Drivers of the same branch get fixes, not new versions of PTX: only the first number tells.
+/// Drivers of the same branch get fixes, not new versions of PTX: only the first number is compared.
 #[must_use]
 pub const fn is_older_branch(driver: Driver, than: Driver) -> bool {
     driver.0 < than.0

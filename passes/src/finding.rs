@@ -236,7 +236,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A definite finding about a whole input, of input 0, that its message alone tells from others of its rule.
+    /// A definite finding about a whole input, of input 0, which only its message distinguishes from others of its rule.
     pub(crate) fn of_input(rule: &'static Rule, level: Level, message: String) -> Self {
         Self {
             rule,

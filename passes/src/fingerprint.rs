@@ -26,7 +26,7 @@ impl Hash {
             if counts {
                 self.byte(byte);
             }
-            // A number of its own (an immediate) counts; one behind a letter does not.
+            // A number of its own (an immediate) counts; digits after a letter do not.
             in_word = is_word && (in_word || !byte.is_ascii_digit());
         }
     }
@@ -36,7 +36,7 @@ impl Hash {
     }
 }
 
-/// From the rule's code, the function's name and the text of the place. Digits behind a letter, `%` or `$` (numbers of
+/// From the rule's code, the function's name and the text of the place. Digits after a letter, `%` or `$` (numbers of
 /// registers, labels, local functions) and white space do not count.
 pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String {
     let mut hash = Hash::new();

@@ -41,8 +41,8 @@ pub struct Group {
     pub message: String,
     /// The names by which it is known again in a later run.
     pub identity: Identity,
-    /// A stable identity, 16 hexadecimal digits: from the rule, the certainty, the kind of message and the line of its [`Identity`], or
-    /// the first function and the operation where the line is not at hand. Groups that are alike in these are numbered.
+    /// A stable identity, 16 hexadecimal digits: from the rule, the certainty, the kind of message and the line of its [`Identity`], or the
+    /// first function and the operation if the line is not available. Groups that are alike in these are numbered.
     pub fingerprint: String,
     /// Set where the group does not count. Findings of one cause that count, and those that do not, are two groups.
     pub suppressed: Option<Suppression>,
@@ -128,8 +128,8 @@ fn message<'a>(mut all: impl Iterator<Item = &'a Finding>, first: &Finding) -> S
     general.unwrap_or(first.rule.summary).to_owned()
 }
 
-/// Numbers groups with one fingerprint, so that all differ: those that count come first, then in the order of their lines and
-/// functions, whatever the order of the inputs.
+/// Numbers groups with one fingerprint, so that all differ: those that count come first, then in the order of their lines and functions,
+/// independently of the order of the inputs.
 fn number(groups: &mut [Group], findings: &[Finding]) {
     let mut alike: NameMap<String, Vec<usize>> = NameMap::default();
     for (index, group) in groups.iter().enumerate() {

@@ -12,7 +12,7 @@
 //! assert_eq!(outcome.findings[0].rule.code, "PTX407");
 //! ```
 //!
-//! * [`check`] looks at files and bytes of any kind that holds device code; [`check_module`] at one module of the device IR,
+//! * [`check`] analyses files and bytes of any kind that holds device code; [`check_module`] at one module of the device IR,
 //!   from our front ends or one of your own.
 //! * A [`Rule`] of your own joins ours in a [`Registry`]: see `examples/own_rule.rs`. What a rule asks (control flow, calls,
 //!   constants, where addresses point, where lanes are) it asks of its [`ModuleContext`], which is a

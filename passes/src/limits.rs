@@ -43,7 +43,7 @@ pub(crate) const SHOWN_NAMES: usize = 8;
 /// Most calls, one within the other, that the operands of a warp collective are followed through to those who pass them…
 pub(crate) const MAX_OPERAND_CALLS: usize = 4;
 
-/// … and most such calls altogether that are looked at for one collective.
+/// … and most such calls in total that are followed for one collective.
 pub(crate) const MAX_OPERAND_CHAINS: usize = 256;
 
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
@@ -58,7 +58,7 @@ pub(crate) const MAX_EXPORTED_SYMBOLS: usize = 10_000;
 /// Most bytes of a file with metadata about wheel variants that are read.
 pub(crate) const MAX_VARIANT_FILE_BYTES: usize = 4 << 20;
 
-/// Most faults of such a file that are told.
+/// Most faults of such a file that are reported.
 pub(crate) const MAX_VARIANT_FAULTS: usize = 32;
 
 /// Most comments of one text that say that a finding does not count. Later ones are not seen.
@@ -70,7 +70,7 @@ pub(crate) const MAX_REASON_BYTES: usize = 1024;
 /// Largest source file that lines are shown from and comments are looked for in, in bytes.
 pub(crate) const SOURCE_BYTES: u64 = 32 << 20;
 
-/// Most bytes of source files that are read for one run; what comes after is not at hand.
+/// Most bytes of source files that are read for one run; later files count as not available.
 pub(crate) const ALL_SOURCE_BYTES: u64 = 1 << 30;
 
 /// Most source files that are read for one run, those that are not there among them.
@@ -82,11 +82,10 @@ pub(crate) const MAX_EXPIRED_NOTES: usize = 4;
 /// Most bytes of PTX of a link set in which calls are followed from one text to another: all of it is in memory at once.
 pub(crate) const MAX_LINKED_BYTES: usize = 256 << 20;
 
-/// Most instructions of functions of other inputs that are looked at with one text. Calls of further ones are of code that is not
-/// seen.
+/// Most instructions of functions of other inputs that are analysed with one text. Further functions count as unknown code.
 pub(crate) const MAX_IMPORTED_INSTRUCTIONS: usize = 50_000;
 
-/// Longest that a process may look at one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for each
+/// Longest time that a process may spend on one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for each
 /// module…
 pub(crate) const WORKER_SECONDS: u64 = 30;
 
@@ -108,13 +107,13 @@ pub(crate) const MAX_CONDITIONAL_INPUTS: usize = 6;
 /// Most registers that the search for the inputs of a kernel follows.
 pub(crate) const MAX_INPUT_STEPS: usize = 4_000;
 
-/// Most scenarios that a kernel is looked at under.
+/// Most scenarios that a kernel is run under.
 pub(crate) const MAX_SCENARIOS: usize = 120;
 
 /// Most instructions of a thread, on average, in a run of a witness.
 pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 
-/// The same where a run came to a place that a witness is searched for, and was not at its end.
+/// The same if a run reached a place that a witness is searched for, but not its own end.
 pub(crate) const MAX_LONG_THREAD_STEPS: u64 = 8_000;
 
 /// Most runs of a kernel for which that holds, and most instructions of one.
@@ -125,7 +124,7 @@ pub(crate) const MAX_LONG_RUN_STEPS: u64 = 4_000_000;
 /// them small.
 pub(crate) const MAX_CHECK_STEPS: u64 = 16_000_000;
 
-/// Largest value of a parameter that is run to tell with which ones a finding holds.
+/// Largest value of a parameter that is run to find the values for which a finding holds.
 pub(crate) const MAX_GENERAL_VALUE: u64 = 512;
 
 /// Most instructions of all those runs, of a finding.
@@ -155,7 +154,7 @@ pub(crate) const MAX_SEARCHED_SITES: usize = 300;
 /// Most classes of places of a kernel that are searched one by one.
 pub(crate) const MAX_SITE_CLASSES: usize = 4;
 
-/// Most steps of the run of a witness that are told.
+/// Most steps of the run of a witness that are reported.
 pub(crate) const MAX_WITNESS_STEPS: usize = 80;
 
 /// Runs in which the content of memory changed nothing, after which it is left unknown.
@@ -164,5 +163,5 @@ pub(crate) const MAX_IDLE_MEMORY: usize = 4;
 /// Most scenarios, one after the other, whose runs go as earlier ones did, before the search ends.
 pub(crate) const MAX_SCENARIOS_ALIKE: usize = 5;
 
-/// Most runs, one after the other, that come to no place that something may be wrong at, before the search ends.
+/// Most consecutive runs that reach no suspicious place before the search ends.
 pub(crate) const MAX_RUNS_ASTRAY: usize = 6;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A link set is an input, or all inputs of a run (`--link-set`, `--whole-program`). Images that the driver loads as they
-//! are (PTX in `.nv_fatbin`) are linked with nothing, and what a finished link left behind has been linked.
+//! are (PTX in `.nv_fatbin`) are linked with nothing, and the images that a finished device link left are linked already.
 
 mod open;
 mod set;

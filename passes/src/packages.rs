@@ -180,7 +180,7 @@ struct Selection<'a> {
 
 impl Select for Selection<'_> {
     fn is_input(&self, path: &str, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
-        // LLVM IR that nothing reads is a member that is refused: no warning tells of what is no member.
+        // LLVM IR that nothing reads is a refused member: no warning is about files that are not members.
         let readable = Readable {
             ir: true,
             mlir: self.additional.mlir,

@@ -48,7 +48,7 @@ pub struct Policy {
     pub budgets: Vec<Budget>,
     /// Blocks that kernels have to be launchable with.
     pub required_blocks: Vec<RequiredBlock>,
-    /// Figures that may only get better. No shard of a release can be held against them.
+    /// Figures that may only get better. No shard of a release can be compared with them.
     #[serde(skip)]
     pub ratchet: Option<PinnedFigures>,
 }

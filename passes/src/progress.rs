@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Inputs of a run, and how many of them have been looked at.
+/// Inputs of a run, and how many of them have been analysed.
 #[derive(Debug, Default)]
 pub struct Progress {
     all: AtomicUsize,
@@ -10,7 +10,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Inputs looked at, and all.
+    /// The number of analysed inputs, and of all inputs.
     #[must_use]
     pub fn get(&self) -> (usize, usize) {
         (

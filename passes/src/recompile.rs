@@ -11,8 +11,7 @@ use crate::inventory::ImageKind;
 
 /// A compiler that makes PTX for the check, without touching the file that it is for.
 pub trait Recompile: Debug + Send + Sync + std::panic::RefUnwindSafe {
-    /// The PTX of `object`, for those of its architectures that it can be made for. Reasons where it cannot are the
-    /// implementation's to tell.
+    /// The PTX of `object`, for those of its architectures that it can be made for. The implementation reports why the others fail.
     fn recompile(&self, object: &Object<'_>) -> Vec<Text>;
 }
 
@@ -127,7 +126,7 @@ pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<WantedArchitecture
     wanted
 }
 
-/// The architecture that a cubin was made from; `None` if it has no code or can't be read, which is told elsewhere.
+/// The architecture that a cubin was made from; `None` if it has no code or can't be read, which is reported elsewhere.
 fn of_cubin(image: &PackedImage<'_>) -> Option<Architecture> {
     let bytes = unpack(image.compression, image.payload, image.unpacked).ok()?;
     let cubin = cubin::read(&bytes).ok()?;

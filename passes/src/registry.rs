@@ -54,7 +54,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`Refused`], if something else has its code, name or alias, in whatever case.
+    /// [`Refused`], if another rule has its code, name or alias; upper and lower case are equal.
     ///
     /// ```
     /// use ptxcheck_passes::{Check, Family, Registry, Rule, registry::Refused};

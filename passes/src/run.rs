@@ -111,7 +111,7 @@ pub(crate) fn in_pool<T: Send>(settings: &Settings, work: impl FnOnce() -> T + S
     }
 }
 
-/// Analyses `inputs` as [`check`] does, in the thread pool that the caller is in, whatever the settings say of threads: for callers
+/// Analyses `inputs` as [`check`] does, in the thread pool of the caller, ignoring the settings for threads: for callers
 /// with many small runs, for which starting threads is most of the work.
 ///
 /// ```

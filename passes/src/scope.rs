@@ -51,7 +51,7 @@ impl PlaceSpellings {
 }
 
 /// True if a pattern matches one of the spellings of a path. That of a member of a package (`a.whl!lib/b.so`) is matched as a whole,
-/// with `/` for `!` (`dist/*.whl/**`) as well, and what stands behind each `!` by itself.
+/// with `/` for `!` (`dist/*.whl/**`) as well, and so is the text after each `!` by itself.
 #[must_use]
 pub fn fits_path(pattern: &Pattern, spellings: &[String]) -> bool {
     if pattern.is_bare_name() {
@@ -70,7 +70,7 @@ fn fits_as_folder(pattern: &Pattern, path: &str) -> bool {
     path.contains('!') && pattern.fits(&path.replace('!', "/"))
 }
 
-/// A text, and what stands behind each `!` in it.
+/// A text, and the text after each `!` in it.
 fn inside_out(text: &str) -> impl Iterator<Item = &str> {
     let ends = text.match_indices('!').map(|(at, _)| &text[at + 1..]);
     std::iter::once(text).chain(ends)

@@ -286,8 +286,8 @@ impl std::fmt::Display for UnknownSelector {
 
 impl std::error::Error for UnknownSelector {}
 
-/// True unless both words are codes whose numbers differ by more than two swapped digits: a code is told from the next by its
-/// number alone.
+/// True unless both words are codes whose numbers differ by more than two swapped digits: only its number distinguishes a code from the
+/// next.
 fn may_be_code(word: &str, candidate: &str) -> bool {
     let number = |text: &str| {
         let digits = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -305,7 +305,7 @@ fn may_be_code(word: &str, candidate: &str) -> bool {
     sorted(&meant) == sorted(&written) && strsim::osa_distance(&meant, &written) <= 1
 }
 
-/// The known word closest to `word`, in whatever case; `None` if none is close enough to be meant.
+/// The known word closest to `word`, ignoring case; `None` if none is close enough to be meant.
 #[must_use]
 pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let lower = word.to_lowercase();
@@ -403,7 +403,7 @@ pub struct Settings {
     pub timeout: Option<std::time::Duration>,
     /// Counts the inputs that are done.
     pub progress: Option<Arc<Progress>>,
-    /// The shard whose members of wheels are looked at; without it, all are.
+    /// The shard whose members of wheels are analysed; without it, all are.
     pub member_deal: Option<Deal>,
     /// Threads; 0 for one a core.
     pub threads: usize,

@@ -1,9 +1,9 @@
 //! Shards: a run dealt over several machines, and merged again.
 //!
-//! Inputs are dealt whole, by their content, so that each machine finds its own without asking the others, whatever the names and the
-//! order. Members of wheels can be dealt one by one, by their sizes ([`Settings::member_deal`]). A shard's data has all that its part of the outcome holds; merged shards are the outcome of one run over all inputs, but for
-//! the findings of rules that compare images of different files, and for the number of findings that the configuration leaves out,
-//! which counts copies of one text in several files.
+//! Inputs are dealt whole, by their content, so that each machine computes its own inputs without communication, independently of names and
+//! order. Members of wheels can be dealt one by one, by their sizes ([`Settings::member_deal`]). A shard's data has all that its part of
+//! the outcome holds; merged shards are the outcome of one run over all inputs, but for the findings of rules that compare images of
+//! different files, and for the number of findings that the configuration leaves out, which counts copies of one text in several files.
 
 pub mod lines;
 
@@ -359,7 +359,7 @@ fn given(places: &[Place]) -> Option<usize> {
     let mut next = (0, 0);
     for place in places {
         if *place != next {
-            // Those of one have come to their end: each has one at least.
+            // The places of one input end here: each input has at least one.
             if next.1 == 0 || *place != (next.0 + 1, 0) {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! The files that findings point to, where they are at hand: their lines, and the comments that say why a finding does not count.
+//! The files that findings point to, if they are available: their lines, and the comments that say why a finding does not count.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +20,7 @@ const EXTENSIONS: [&str; 19] = [
 pub struct Sources {
     /// By the path in its canonical form.
     texts: HashMap<PathBuf, SourceText>,
-    /// For each path that was asked for: the canonical path of its file, if it is at hand.
+    /// For each path that was asked for: the canonical path of its file, if it is available.
     known: HashMap<PathBuf, Option<PathBuf>>,
     /// Bytes read.
     bytes: u64,
@@ -43,7 +43,7 @@ impl Sources {
         self.texts.get(&path)?.line(number)
     }
 
-    /// The file that is meant by a name, if it is at hand, in its canonical form.
+    /// The canonical path of the file that a name refers to, if the file is available.
     pub fn find(&mut self, file: &str, input: &str) -> Option<PathBuf> {
         let path = PathBuf::from(file);
         self.load(path).or_else(|| {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! PEP 825 (draft), Wheel Variants: Package Format. The values of the namespace `nvidia` are those of NVIDIA's provider 0.0.2, which
-//! tells an installer what the machine at hand supports.
+//! reports to an installer what the machine supports.
 
 mod claims;
 mod file;

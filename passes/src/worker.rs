@@ -1,9 +1,9 @@
 //! LLVM IR, read and analysed in a process of its own.
 //!
 //! LLVM aborts or crashes on malformed input, runs out of memory on hostile input, and can loop on it. So a run starts
-//! the program `ptxcheck-llvm`, hands it one input after the other over a pipe, and gets back what was found. A worker
-//! that dies costs the input it was looking at, and nothing else: the next input starts another. Each thread of a run
-//! has one, so that a thousand inputs do not start a thousand processes.
+//! the program `ptxcheck-llvm`, hands it one input after the other over a pipe, and gets back what was found. A worker that dies loses the
+//! input it was analysing, and nothing else: the next input starts another. Each thread of a run has one, so that a thousand inputs do not
+//! start a thousand processes.
 //!
 //! ```text
 //! run ── time, settings, bytes ► worker: read, check_module ── length, Answer ──► run

@@ -84,7 +84,7 @@ impl Condition {
     }
 }
 
-/// A number in decimal digits, or in hexadecimal ones behind `0x`, with a sign or without.
+/// A number in decimal digits, or in hexadecimal digits after `0x`, with an optional sign.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix('-') {

@@ -1,4 +1,4 @@
-//! Assumptions as they are written, and held against the parameters of kernels.
+//! Assumptions: their syntax, and checking them against the parameters of kernels.
 
 use super::{AssumedParameter, Assumption, Assumptions, Signature};
 use crate::analysis::lanes::FixedParam;

@@ -19,7 +19,7 @@ pub struct Baseline {
 pub struct Entry {
     /// The name of the source file, without folders.
     pub file: Option<String>,
-    /// The text of the line; `None` where the source was not at hand.
+    /// The text of the line; `None` if the source was not available.
     pub line: Option<String>,
     /// The rule's code.
     pub code: String,

@@ -1,4 +1,4 @@
-//! The groups of a run, held against a baseline.
+//! Compares the groups of a run with a baseline.
 
 use std::collections::{HashMap, HashSet};
 

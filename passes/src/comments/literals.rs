@@ -47,7 +47,7 @@ impl<'t> Literals<'t> {
         self.last.start <= at
     }
 
-    /// The next one; behind the last, one that begins at the end of all texts.
+    /// The next literal; after the last, an empty range past the end of every text.
     fn next(&self) -> Range<usize> {
         let text = self.text;
         let mut at = self.last.end;
@@ -74,7 +74,7 @@ impl<'t> Literals<'t> {
         usize::MAX..usize::MAX
     }
 
-    /// Behind the next occurrence of `end`.
+    /// The offset after the next occurrence of `end`.
     fn past(&self, from: usize, end: &[u8]) -> usize {
         let rest = self.text.get(from..).unwrap_or_default();
         memmem::find(rest, end).map_or(self.text.len(), |length| from + length + end.len())
@@ -108,7 +108,7 @@ impl<'t> Literals<'t> {
         }
     }
 
-    /// Behind a character, or behind the quote where it is none: an apostrophe, or one in a number (`1'000`).
+    /// The offset after a character literal, or after the quote if it starts none: an apostrophe, or a digit separator (`1'000`).
     fn character_end(&self, from: usize) -> usize {
         let is_in_number = from > 0 && self.text[from - 1].is_ascii_alphanumeric();
         let end = self.line_end(from);
@@ -123,7 +123,7 @@ impl<'t> Literals<'t> {
     }
 }
 
-/// True if a quote behind this text begins a raw string: `R"`, `u8R"`, `LR"`.
+/// True if a quote after this text begins a raw string: `R"`, `u8R"`, `LR"`.
 fn is_raw(before: &[u8]) -> bool {
     let Some(prefix) = before.strip_suffix(b"R") else {
         return false;

@@ -213,7 +213,7 @@ impl ExchangeSearch<'_, '_> {
         classes
     }
 
-    /// Searches with the blocks that are stated or required, or with those that compiled host code at hand shows, or with usual ones.
+    /// Searches with the blocks that are stated or required, or with those that the compiled host code shows, or with usual ones.
     fn try_class(&self, wanted: &[Wanted<'_>], class: &PairClass) -> BTreeMap<usize, Shown> {
         let known = match shown(self.module, self.function, &self.launch) {
             Some(shown) => shown.shapes.clone(),
@@ -233,7 +233,7 @@ impl ExchangeSearch<'_, '_> {
         self.try_groups(wanted, class, &groups)
     }
 
-    /// The pairs that lanes make with the blocks of each group in which they come to both accesses: the kernel may be written for any of
+    /// The pairs that lanes make with the blocks of each group in which they reach both accesses: the kernel may be written for any of
     /// them.
     fn try_groups(
         &self,
@@ -319,7 +319,7 @@ impl ExchangeSearch<'_, '_> {
                 ..self.replay.whole(scenario, rest)
             };
             self.assumed.bound(&mut witness.params);
-            // Nothing that was not known decided a run that came to its end.
+            // No unknown value decided a run that reached its end.
             let is_known = memory != Memory::Unknown && is_complete || tried.contains(&witness);
             if open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;

@@ -90,7 +90,7 @@ fn wrong_places(
     for value in 0..=most {
         let mut other = witness.clone();
         other.params[0].value = value;
-        // The first ones tell whether there is enough for all.
+        // The first ones show whether the budget is enough for all.
         let left = replay.checks_left();
         let is_enough =
             value != GENERAL_SAMPLE || (MAX_GENERAL_STEPS - left) * most / value <= MAX_GENERAL_STEPS;

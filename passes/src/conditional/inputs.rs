@@ -210,8 +210,8 @@ impl<'m> InputSearch<'m> {
         self.follow();
     }
 
-    /// Adds what decides whether, and how often, threads come to an instruction: the branches that lead there or elsewhere, in its
-    /// function and in those that call it.
+    /// Adds the conditions that decide whether, and how often, threads reach an instruction: those of the branches that lead there or
+    /// elsewhere, in its function and in its callers.
     pub(super) fn add_controls(&mut self, site: &Site) {
         let mut callers = &site.callers[..];
         let (mut function, mut instruction) = (site.function, site.instruction);

@@ -365,7 +365,7 @@ impl<'m> Replay<'m> {
         failures.filter_map(|failure| self.replayed(failure)).collect()
     }
 
-    /// True if lanes of the warp wait at a later barrier, which those that wait here come to as well, and in the end some have passed
+    /// True if lanes of the warp wait at a later barrier, which those that wait here reach as well, and in the end some have passed
     /// more barriers than others. Lanes at different barriers that pass as many of them meet on devices from sm_70 on; and compilers
     /// make several barriers of one.
     fn is_ahead(&self, outcome: &Outcome, failure: &Failure) -> bool {
@@ -541,9 +541,9 @@ impl ReplayedFailure {
 #[derive(Default)]
 pub(super) struct Failures {
     pub found: Vec<ReplayedFailure>,
-    /// The places of interest that threads came to.
+    /// The places of interest that threads reached.
     pub reached: BTreeSet<Site>,
-    /// Each run came to the end of the kernel.
+    /// Each run reached the end of the kernel.
     pub is_complete: bool,
     /// A run took too many instructions.
     pub is_too_long: bool,

@@ -20,7 +20,7 @@ pub(super) const REST: [(u64, Memory); 6] = [
     (3, Memory::Counting),
 ];
 
-/// Values that an input is given whatever the code compares it with.
+/// Values tried for each input, regardless of the constants that the code compares it with.
 const USUAL_VALUES: usize = 3;
 
 /// The lanes that are given another value than the others, where loaded values decide: one, or the second half of the warp.

@@ -170,11 +170,11 @@ struct Trial {
     found: Vec<(Witness, ReplayedFailure)>,
     /// The number of the scenario in which something went wrong first.
     scenario: Option<usize>,
-    /// Something goes wrong that is not behind what does so with other blocks.
+    /// A failure occurs that does not follow from the failure found with other blocks.
     is_worse: bool,
-    /// The sites that threads came to.
+    /// The sites that threads reached.
     reached: BTreeSet<Site>,
-    /// Runs since the last one that came to a site of interest.
+    /// Runs since the last one that reached a site of interest.
     astray: usize,
     /// The courses of runs so far, and the number of scenarios since the last new one.
     courses: FxHashSet<u64>,
@@ -235,7 +235,7 @@ impl KernelSearch<'_, '_> {
         classes
     }
 
-    /// Searches with the blocks that are stated or required, or with those that compiled host code at hand shows and the usual ones.
+    /// Searches with the blocks that are stated or required, or with those that the compiled host code shows and the usual ones.
     fn run(&mut self, open: BTreeSet<Site>) {
         let stated = self.layout.blocks();
         let shown = shown(self.module, self.root.function, &self.root.launch);
@@ -300,7 +300,7 @@ impl KernelSearch<'_, '_> {
             }
             if trial.found.is_empty() {
                 if best.is_none() {
-                    // All that the kernel came to is right with these blocks.
+                    // Every site that the kernel reached is right with these blocks.
                     class.members.retain(|site| !trial.reached.contains(site));
                 }
                 if class.members.is_subset(&trial.reached) {
@@ -320,8 +320,8 @@ impl KernelSearch<'_, '_> {
         if is_right { Vec::new() } else { found }
     }
 
-    /// Tries scenarios with the blocks of a group, until each site has a witness, or something is found to go wrong that is not
-    /// behind `first`. `earlier`: the number of the scenario in which something went wrong with other blocks.
+    /// Tries scenarios with the blocks of a group, until each site has a witness, or a failure is found that does not come after `first`.
+    /// `earlier`: the number of the scenario in which something went wrong with other blocks.
     fn try_group(
         &self,
         class: &SiteClass,
@@ -385,7 +385,7 @@ impl KernelSearch<'_, '_> {
                 ..self.replay.whole(witness, rest)
             };
             self.assumed.bound(&mut witness.params);
-            // Nothing that was not known decided a run that came to its end.
+            // No unknown value decided a run that reached its end.
             let is_decided = is_complete || trial.memory_is_idle >= Some(MAX_IDLE_MEMORY);
             let is_known = memory != Memory::Unknown && is_decided || tried.contains(&witness);
             if trial.open.is_empty() || is_known || !self.assumed.admits(&witness.params) {

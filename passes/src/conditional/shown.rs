@@ -1,4 +1,4 @@
-//! The blocks that compiled host code at hand launches kernels with, for the search.
+//! The blocks with which the compiled host code launches kernels, for the search.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::ir::{FunctionId, WARP};
 use crate::launches::ShownKernel;
 
-/// The launches of a kernel that compiled host code at hand shows, unless its blocks are stated.
+/// The launches of a kernel that the compiled host code shows, unless its blocks are stated.
 pub(super) fn shown<'m>(
     module: &'m ModuleAnalyses<'_>,
     kernel: FunctionId,

@@ -22,8 +22,7 @@ pub struct Witness {
     pub params: Vec<FixedParam>,
     /// The loaded values that it depends on.
     pub loads: Vec<WitnessLoad>,
-    /// All other memory that threads share, where the run comes to the place with it: what is wrong there does not
-    /// depend on it.
+    /// All other memory that threads share, with which the run reaches the place: the failure there does not depend on it.
     pub memory: Memory,
 }
 

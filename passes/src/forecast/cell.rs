@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// True if it certainly loads, whatever it costs.
+    /// True if it certainly loads, at any cost.
     #[must_use]
     pub const fn loads(self) -> bool {
         matches!(self, Self::Exact | Self::Older | Self::Jit | Self::JitLink)

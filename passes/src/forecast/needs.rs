@@ -10,7 +10,7 @@ use crate::inventory::{ImageKind, ImageReport};
 
 use super::gpu::Gpu;
 
-/// The first branch of drivers that loads something. Branches tell, since fixes within one bring no new versions of PTX.
+/// The first driver branch that loads something. Branches are enough: fixes within one add no new versions of PTX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NeededDriver {
     /// The first number of its version: 580 of 580.65.06.

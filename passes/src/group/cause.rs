@@ -28,7 +28,7 @@ pub(super) struct Key<'f> {
 enum Fault {
     /// A line of a file.
     Line(u32, u32),
-    /// A line of a file that is not at hand and has no absolute path: others may have one of the same name, so the function
+    /// A line of a file that is not available and has no absolute path: others may have one of the same name, so the function
     /// belongs to the key.
     LineOf(u32, u32, u32),
     /// The symbol alone.
@@ -170,8 +170,8 @@ impl<'f, 's> CauseKeys<'f, 's> {
     }
 }
 
-/// True if the function of a finding may be another instance of a source that other functions come from: its name does not
-/// say so, but what its threads meet at does. Definite findings are told of each function.
+/// True if the function of a finding may be another instance of a source that other functions come from: its name does not say so, but the
+/// operations at which its threads meet do. Definite findings are reported for each function.
 fn may_be_instance(finding: &Finding) -> bool {
     finding.certainty == Certainty::Potential
         && finding.cause.code != 0

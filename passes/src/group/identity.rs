@@ -17,7 +17,7 @@ pub struct Identity {
     pub kind: String,
     /// The name of the source file, without folders.
     pub file: Option<String>,
-    /// The text of the line, each run of white space as one blank, cut at 240 bytes; `None` where the source is not at hand.
+    /// The text of the line, each run of white space as one blank, cut at 240 bytes; `None` if the source is not available.
     pub line: Option<String>,
     /// The functions that its findings lie in, without template arguments and parameters: sorted, at most 16.
     pub functions: Vec<String>,
@@ -71,8 +71,8 @@ impl Identity {
         }
     }
 
-    /// The fingerprint of a group whose first finding is `first`: from its code, certainty, kind and line, or from its function
-    /// and operation where the line is not at hand.
+    /// The fingerprint of a group whose first finding is `first`: from its code, certainty, kind and line, or from its function and
+    /// operation if the line is not available.
     pub(super) fn fingerprint(&self, first: &Finding) -> String {
         let what = [first.rule.code, first.certainty.as_str(), &self.kind];
         match (&self.file, &self.line) {
@@ -98,7 +98,7 @@ fn operation(finding: &Finding) -> &str {
         .unwrap_or_default()
 }
 
-/// A line with each run of white space as one blank, cut at a length that tells lines apart.
+/// A line with each run of white space as one blank, cut at a length that distinguishes lines.
 fn squeezed(line: &str) -> String {
     let mut text = String::with_capacity(line.len().min(MAX_IDENTITY_LINE));
     for word in line.split_whitespace() {

@@ -67,7 +67,7 @@ fn callers_in(module: &Module<'_>) -> Callers {
     Callers::new(is_needed, &references)
 }
 
-/// The functions through which other images come to need what is used here; `None` where this module does.
+/// The functions through which other images need the symbols used here; `None` if this module needs them itself.
 fn needed_through(module: &Module<'_>, uses: &Uses, callers: &mut Callers) -> Option<Vec<String>> {
     if !uses.initializers.is_empty() {
         return None;

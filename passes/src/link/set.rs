@@ -56,7 +56,7 @@ pub(crate) struct SymbolUse<'a> {
     pub image: u32,
     /// The member of the archive that the image lies in.
     pub member: Option<&'a str>,
-    /// The use; `None` where only the symbol table tells of it.
+    /// The use; `None` if only the symbol table shows it.
     pub at: Option<&'a Located>,
 }
 

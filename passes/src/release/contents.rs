@@ -1,4 +1,4 @@
-//! The kernels and images of a release, whatever files they lie in.
+//! The kernels and images of a release, regardless of the files that contain them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

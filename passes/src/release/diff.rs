@@ -278,7 +278,7 @@ fn changes_of(before: &KernelRecord, after: &KernelRecord, old: &Contents, new: 
     for (form, record) in &before.forms {
         match after.forms.get(form) {
             Some(other) => of_form(form, record, other, &mut changes),
-            // A target that is gone altogether is told once, of the release.
+            // A target that is missing entirely is reported once, for the release.
             None if new.forms.contains_key(form) => changes.push(of_target(form, ChangeKind::TargetRemoved)),
             None => {}
         }

@@ -59,7 +59,7 @@ impl Files {
     }
 }
 
-/// A name for each input. Those that would be equal keep all that tells them apart.
+/// A name for each input. Names that would be equal keep every part in which they differ.
 fn names(inputs: &[InputReport]) -> Vec<String> {
     let folder = common_folder(inputs.iter().map(|input| input.name.as_str()));
     let relative = |input: &InputReport| input.name[folder..].to_owned();

@@ -1,4 +1,4 @@
-//! A release held against pinned figures.
+//! Compares a release with pinned figures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ pub struct Moved {
     pub new: u64,
 }
 
-/// A release held against pinned figures.
+/// The comparison of a release with pinned figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Figures that got worse.

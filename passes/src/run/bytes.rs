@@ -16,7 +16,7 @@ pub enum Bytes {
     File(PathBuf),
     /// Standard input, read when its turn comes: of one input of a run.
     Standard,
-    /// Bytes at hand.
+    /// Bytes in memory.
     Memory(Vec<u8>),
     /// None: it was refused before the run, for the reason that the sentence says.
     Refused(ProblemKind, String),

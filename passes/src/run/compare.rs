@@ -77,7 +77,7 @@ fn finding(
         .function
         .as_deref()
         .map(|name| names::normalised(name).into_owned());
-    // Findings at one place in an image are told apart by the symbol they are about.
+    // Findings at one place in an image are distinguished by their symbol.
     let about = match draft.data.get("symbol") {
         Some(Value::Text(symbol)) if draft.place.located.is_some() => symbol.as_bytes(),
         _ => b"",

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 /// The inputs that one input stands for, and the names of those that are left out.
 #[derive(Default)]
 pub(super) struct Scanned {
-    /// Each with its number among all that it stands for, in whatever shard they are.
+    /// Each with its number among all inputs that it stands for, those of other shards included.
     pub(super) inputs: Vec<(usize, ScannedInput)>,
     pub(super) left_out: Vec<String>,
     /// Those of other shards are not among them.
@@ -71,7 +71,7 @@ pub(super) fn scan(
         Some(change) => Scanned::refused(name, InputError::new(ProblemKind::Unreadable, change)),
         None => Scanned {
             inputs,
-            // One shard tells of them.
+            // One shard reports them.
             left_out: if deal.is_none_or(Deal::is_first) {
                 left_out
             } else {

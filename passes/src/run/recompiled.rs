@@ -52,8 +52,8 @@ impl Recompiled {
         image.kind == ImageKind::Ptx && self.texts.iter().any(is_replacement)
     }
 
-    /// The images of the file in their order, with the PTX inside machine code behind it unless the file has that PTX beside the
-    /// machine code, or a text was made for it.
+    /// The images of the file in their order, with the PTX inside machine code after it unless the file has that PTX beside the machine
+    /// code, or a text was made for it.
     pub(super) fn in_order(&self, packed: &[PackedImage<'_>], pairs: Vec<ImagePair>) -> Vec<ScannedImage> {
         let siblings = SiblingPtx::of(packed);
         let mut images = Vec::with_capacity(pairs.len());

@@ -99,7 +99,7 @@ impl TextCache {
     }
 
     /// The report about a text, once all inputs have been scanned: to be asked for once for each place, and gone with the last.
-    /// `None` if whoever claimed it never delivered: a mistake in this program.
+    /// `None` if the thread that claimed it never delivered: a bug in this program.
     pub(super) fn take(&self, key: TextKey) -> Option<Arc<TextReport>> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);

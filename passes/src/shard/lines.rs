@@ -1,5 +1,5 @@
-//! Shards as JSON lines: one with what is about the whole shard, then one for each input and each finding. Files of several shards may
-//! stand one behind the other, as the output of jobs does that run at the same time.
+//! Shards as JSON lines: one with what is about the whole shard, then one for each input and each finding. Files of several shards may be
+//! concatenated, as the output of concurrent jobs is.
 
 use std::io::{self, BufRead};
 

@@ -86,7 +86,7 @@ pub(crate) fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) 
     }
 }
 
-/// The name that LLVM and nvcc give the local memory of a function's variables, with a number behind it.
+/// The name that LLVM and nvcc give the local memory of a function's variables, followed by a number.
 const STACK_FRAME: &str = "__local_depot";
 
 /// The parameter that an address is based on: "parameter `p`", "the first parameter".
@@ -108,7 +108,7 @@ pub(crate) fn subject(module: &ModuleContext<'_>, violation: &Violation) -> Stri
     }
 }
 
-/// An instruction behind "this": "`ld.shared`", or "load".
+/// An instruction as a noun after "this": "`ld.shared`", or "load".
 pub(crate) fn noun(module: &ModuleContext<'_>, violation: &Violation) -> String {
     if let Some(name) = name(module, violation) {
         return format!("`{name}`");

@@ -2,7 +2,7 @@
 
 use crate::context::{ModuleContext, Place, Report};
 
-/// Reports each call of one of these functions, which the module does not define itself, that code can come to.
+/// Reports each reachable call of one of these functions, which the module does not define itself.
 pub(crate) fn report(
     module: &ModuleContext<'_>,
     functions: &[&str],

@@ -4,7 +4,7 @@ use crate::analysis::lanes::{Lanes, Site, is_full, ranges};
 use crate::context::Place;
 use crate::launches::Shape;
 
-/// More runs of lanes than this are told as a pattern, if they are one.
+/// More runs of lanes than this are described as a pattern, if they form one.
 const LISTED_RUNS: usize = 4;
 
 /// "lane 3", "lanes 0-15", "lanes 1, 3, 5, …, 31", "all lanes".
@@ -72,7 +72,7 @@ pub(crate) fn mask_with_lanes(lanes: Lanes) -> String {
     }
 }
 
-/// A mask to write: `0x0000ffff` in quotes for code, with the lanes behind it.
+/// A mask to write: `0x0000ffff` in quotes for code, followed by the lanes.
 pub(crate) fn mask_as_code(lanes: Lanes) -> String {
     if is_full(lanes) {
         format!("`{}`", mask(lanes))

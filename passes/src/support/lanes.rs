@@ -74,7 +74,7 @@ impl<'a> UnnamedCallers<'a> {
         findings.filter(move |found| found.issue.problem == problem && !self.explain(&found.issue))
     }
 
-    /// True if an issue is told by the finding about callers without a name.
+    /// True if the finding about callers without a name covers an issue.
     fn explain(&self, issue: &Issue) -> bool {
         let Some(call) = self.calls.get(&issue.site) else {
             return false;

@@ -33,7 +33,7 @@ pub struct Claims {
     pub lower: Option<CudaVersion>,
     /// The version of CUDA that it has to be older than.
     pub upper: Option<CudaVersion>,
-    /// Features and values that the provider does not know, and so never tells a machine to support.
+    /// Features and values that the provider does not know, and so never reports as supported.
     pub unknown: Vec<UnknownValue>,
 }
 
@@ -67,7 +67,7 @@ impl Claims {
             }
             claims.names_gpus |= feature == SM_ARCH;
         }
-        // A feature that is not known is told once, not for each of its values.
+        // An unknown feature is reported once, not for each of its values.
         claims.unknown.dedup();
         Some(claims)
     }
@@ -104,8 +104,8 @@ impl Claims {
         true
     }
 
-    /// True if a machine with this GPU is told to take the variant, for its GPU: machine code for its generation up to itself, or PTX of
-    /// the first of its generation.
+    /// True if an installer takes the variant on a machine with this GPU, because of the GPU: machine code for its generation up to itself,
+    /// or PTX of the first of its generation.
     #[must_use]
     pub fn offers(&self, gpu: Gpu) -> bool {
         let (number, generation) = (gpu.number(), gpu.number() / 10);

@@ -121,7 +121,7 @@ pub fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\', MEMBER]).next().unwrap_or(path)
 }
 
-/// One spelling for a release: case and runs of `-`, `_` and `.` of the name tell nothing apart. PEP 503, Normalized Names.
+/// One spelling for a release: case and runs of `-`, `_` and `.` in the name make no difference. PEP 503, Normalized Names.
 fn release(name: &str, version: &str) -> String {
     let words: Vec<&str> = name
         .split(['-', '_', '.'])

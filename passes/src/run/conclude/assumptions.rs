@@ -24,7 +24,7 @@ pub(super) fn findings(inputs: &[InputReport], settings: &Settings) -> Vec<Findi
     findings
 }
 
-/// The assumptions, held against all kernels of a run.
+/// The assumptions, compared with all kernels of a run.
 #[derive(Default)]
 struct Held {
     /// By assumption: the first kernel that it contradicts, with its input and the reason, and the number of the others.

@@ -1,4 +1,4 @@
-//! The places of findings in MLIR. Its bitcode names lines of the text; behind those stand the `loc(…)` of the text.
+//! The places of findings in MLIR. Its bitcode names lines of the text; the `loc(…)` on these lines name the source.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct Places<'t> {
     lines_before: u32,
 }
 
-/// The places behind one of the bitcode.
+/// The places that a place in the bitcode stands for.
 struct Found {
     /// Lines and columns in the file, innermost first: that of the operation, then those of the calls that lead to it.
     own: Vec<(u32, u32)>,
@@ -113,7 +113,7 @@ impl<'t> Places<'t> {
             self.located(located, text);
         }
         if let Some(symbols) = &mut facts.symbols {
-            // libdevice has them, which whoever compiles MLIR links.
+            // libdevice defines them, and every compiler of MLIR links it.
             symbols.open.retain(|open| !open.name.starts_with("__nv_"));
             for used in symbols.open.iter_mut().flat_map(|open| &mut open.uses) {
                 self.located(used, text);
