@@ -1,14 +1,14 @@
-//! The nodes of a graph in which the first rounds of a loop are apart.
+//! Graph nodes for loops whose first rounds are copied (peeled).
 
-/// The rounds that are apart in a graph.
+/// The peeled rounds of a loop in a graph.
 pub(super) struct Rounds {
-    /// By node, the one that it is a copy of, or itself.
+    /// By node: the node that it is a copy of, or itself.
     pub origin: Vec<u32>,
-    /// The header in round 0.
+    /// The header of round 0.
     pub first: u32,
-    /// The first node that is a copy; with it all nodes of round 0 begin.
+    /// The first copied node. All nodes from this one on are copies.
     pub copies: u32,
-    /// The nodes of the loop, in order: each round has a copy of each.
+    /// The nodes of the loop, in order. Each round has a copy of each of them.
     pub inside: Vec<u32>,
 }
 
@@ -21,8 +21,8 @@ impl Rounds {
         copies.step_by(self.inside.len()).chain([origin])
     }
 
-    /// The number of the round that a node is in, from 0; `None` outside of the loop and in the rest of it after the rounds that are
-    /// apart.
+    /// The index of the round that a node is in, from 0. `None` outside the loop, and in the loop that remains after the
+    /// peeled rounds.
     pub(super) fn number_of(&self, node: u32) -> Option<u32> {
         let copy = node.checked_sub(self.copies)?;
         Some(copy / self.inside.len() as u32)
@@ -33,7 +33,7 @@ impl Rounds {
         self.inside.binary_search(&self.origin[node as usize]).is_ok()
     }
 
-    /// The header of the loop as it was, behind the rounds that are apart.
+    /// The original header of the loop, which control reaches after the peeled rounds.
     pub(super) fn rest(&self) -> u32 {
         self.origin[self.first as usize]
     }

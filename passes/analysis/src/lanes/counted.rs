@@ -1,8 +1,9 @@
-//! Loops that lanes leave after a number of rounds that the numbers of their threads decide.
+//! Loops that each lane leaves after a number of rounds that depends on its thread number.
 //!
-//! A loop is *counted by lane* if a collective or a barrier is in it, and one of its exits is decided by constants and thread
-//! numbers alone: `for (i = lane; i < 100; i += 32)`, `if (lane < 16 && i == 2) break;`. A loop over constants that all lanes go
-//! round alike (`for (s = 16; s > 0; s /= 2)`) is none, unless it is left under another condition.
+//! A loop is *counted by lane* if a collective or a barrier is in it, and one of its exits is decided by constants and
+//! thread numbers alone: `for (i = lane; i < 100; i += 32)`, `if (lane < 16 && i == 2) break;`. A loop over constants that
+//! runs equally often for all lanes (`for (s = 16; s > 0; s /= 2)`) does not count, unless another exit of it depends on
+//! thread numbers.
 
 use rustc_hash::FxHashSet;
 
@@ -23,7 +24,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Marks the functions with such a loop, and those that call them. `meets`: the functions that come to a collective or a
+    /// Marks the functions with such a loop, and those that call them. `meets`: the functions that reach a collective or a
     /// barrier; `has_shape`: the shape of some CTA is known.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, meets: &[bool], has_shape: bool) -> Self {
@@ -38,20 +39,20 @@ impl Counted {
         Self { is_in }
     }
 
-    /// True if a function, or one that it leads to, has such a loop.
+    /// True if a function, or a function that it calls directly or indirectly, has such a loop.
     #[must_use]
     pub(super) fn is_in(&self, function: FunctionId) -> bool {
         self.is_in[function.index()]
     }
 }
 
-/// Search for what decides branches of one function.
+/// Search for the values that decide the branches of one function.
 pub(super) struct Exits<'a, 'm> {
     module: &'a Shared<'m>,
     function: FunctionId,
     body: &'a Body<'m>,
     has_shape: bool,
-    /// Sets of lanes, and what collectives make of values, are known where these are.
+    /// Sets of lanes, and results of collectives computed from known values, count as known.
     follows_sets: bool,
 }
 
@@ -85,34 +86,34 @@ impl LoopBlocks {
     }
 }
 
-/// The values that a branch depends on, if they are constants and thread numbers alone.
+/// Classification of the values that a branch depends on, if these are only constants and thread numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// They are the same for all lanes.
+    /// The values are the same for all lanes.
     Alike,
-    /// Thread numbers are among them, or decide which of several values a variable has.
+    /// Thread numbers are among the values, or decide which definition of a variable a lane sees.
     ByLane,
 }
 
-/// The reason why a value does not count as made of constants and thread numbers.
+/// The reason why a value does not count as computed from constants and thread numbers.
 enum Unmade {
-    /// Other values are among them.
+    /// It depends on other values.
     OfOthers,
-    /// It is too much work to say.
+    /// The search budget is spent.
     TooMuchWork,
 }
 
-/// A write to a variable.
+/// A definition of a variable.
 #[derive(Default)]
 struct Written {
-    /// The variables that it depends on.
+    /// The variables that the written value depends on.
     reads: Vec<Variable>,
-    /// Thread numbers are in it, or what callers pass or callees return.
+    /// The written value depends on thread numbers, arguments of callers or results of callees.
     by_lane: bool,
 }
 
 impl<'a, 'm> Exits<'a, 'm> {
-    /// Of a function with this body. `has_shape`: the shape of some CTA is known.
+    /// The search in a function with this body. `has_shape`: the shape of some CTA is known.
     pub(super) const fn new(
         module: &'a Shared<'m>,
         function: FunctionId,
@@ -128,7 +129,7 @@ impl<'a, 'm> Exits<'a, 'm> {
         }
     }
 
-    /// The same, with sets of lanes, and what collectives make of values, counting as known where these are.
+    /// The same search, but sets of lanes, and results of collectives computed from known values, count as known.
     pub(super) const fn with_sets(self) -> Self {
         Self {
             follows_sets: true,
@@ -166,7 +167,7 @@ impl<'a, 'm> Exits<'a, 'm> {
         }
     }
 
-    /// True if the loop that one edge closes is counted by lane.
+    /// True if the loop with this back edge is counted by lane.
     fn is_counted(&self, header: BlockId, latch: BlockId, blocks: &mut LoopBlocks) -> bool {
         let (cfg, body) = (self.module.function(self.function).cfg(), self.body);
         blocks.begin(header);
@@ -177,7 +178,7 @@ impl<'a, 'm> Exits<'a, 'm> {
             for &before in cfg.predecessors(block) {
                 match cfg.rank(before) {
                     None => {}
-                    // The header does not dominate it.
+                    // The back edge closes no natural loop: the header does not dominate its source.
                     rank if rank < cfg.rank(header) => return false,
                     _ => blocks.add(before),
                 }
@@ -214,8 +215,8 @@ impl<'a, 'm> Exits<'a, 'm> {
         }
     }
 
-    /// True if a guard may let lanes out of a loop after a number of rounds that they know. `is_passed` says that lanes come to
-    /// it in every round.
+    /// True if a guard may let lanes leave a loop after a number of rounds that the analysis can compute. `is_passed` says
+    /// whether lanes reach the guard in every round.
     pub(super) fn is_guard_counted(&self, guard: Guard, is_passed: impl Fn() -> bool) -> bool {
         match self.decision(guard.register) {
             Some(Decision::ByLane) => true,
@@ -224,10 +225,11 @@ impl<'a, 'm> Exits<'a, 'm> {
         }
     }
 
-    /// The values that a predicate depends on; `None` if others are among them than constants and thread numbers.
+    /// Classification of the values that a predicate depends on; `None` if it depends on values other than constants and
+    /// thread numbers.
     fn decision(&self, predicate: Register) -> Option<Decision> {
         let (by_lane, several) = self.made_of(predicate).ok()?;
-        // Lanes that part by their numbers give such a variable one value or another.
+        // Lanes that diverge by their thread numbers see different definitions of such a variable.
         let is_split = |write: &InstructionId| {
             let block = self.body.block_of(*write);
             let mut above = std::iter::successors(Some(block), |&at| self.dominators().immediate(at)).skip(1);
@@ -248,8 +250,8 @@ impl<'a, 'm> Exits<'a, 'm> {
         self.module.function(self.function).dominators()
     }
 
-    /// The values that a value is made of, if they are constants and thread numbers: whether the latter are among them, and
-    /// the writes of variables that have several.
+    /// What a value is computed from, if that is only constants and thread numbers: whether thread numbers are among its
+    /// inputs, and the definitions of those variables that have several.
     fn made_of(&self, register: Register) -> Result<(bool, Vec<InstructionId>), Unmade> {
         let analyses = self.module.function(self.function);
         let (mut by_lane, mut several) = (false, Vec::new());
@@ -271,12 +273,13 @@ impl<'a, 'm> Exits<'a, 'm> {
         Ok((by_lane, several))
     }
 
-    /// False if a value is made of others than constants, thread numbers and sets of lanes, so that it is not known in any round of a loop.
+    /// False if a value depends on anything but constants, thread numbers and sets of lanes, so that it is not known in any
+    /// round of a loop.
     pub(super) fn may_be_told(&self, register: Register) -> bool {
         !matches!(self.made_of(register), Err(Unmade::OfOthers))
     }
 
-    /// A write to a variable; `None` if it depends on other values than constants, thread numbers and variables.
+    /// A definition of a variable; `None` if the value depends on anything but constants, thread numbers and variables.
     fn written(&self, variable: Variable, write: InstructionId) -> Option<Written> {
         let instruction = self.body.instruction(write);
         let uses = self.body.uses(instruction);
@@ -322,13 +325,13 @@ impl<'a, 'm> Exits<'a, 'm> {
         Some(written)
     }
 
-    /// True if a function loads a parameter that its callers pass.
+    /// True if a function loads a parameter whose value its callers pass.
     fn is_passed(&self, load: &Instruction) -> bool {
         let is_kernel = self.module.module.function(self.function).is_kernel();
         !is_kernel && self.body.loaded_param(load).is_some()
     }
 
-    /// True if a special register tells lanes apart, false if it holds a known value; `None` if that is not known.
+    /// True if a special register differs between lanes, false if it holds one known value; `None` if neither is certain.
     fn tells_lanes(&self, special: Special) -> Option<bool> {
         match special {
             of_thread if of_thread.is_of_thread() => Some(true),

@@ -1,13 +1,14 @@
-//! Exchanges: lanes of one warp that read in shared or global memory what others write, with nothing between that orders the two.
+//! Exchanges: accesses of lanes of one warp in which one lane reads shared or global memory that another writes, with no
+//! ordering between them.
 //!
-//! Since sm_70 the lanes of a warp advance on their own, and the order of their accesses to memory is only what synchronisation
-//! makes of it (PTX ISA, Memory Consistency Model: two accesses to a location, one of them a write, that are not ordered by
-//! causality are a race, or, where both are strong, in either order). Modules: `screen` leaves out kernels that certainly have no
-//! pair; `touches` knows the places that lanes access, `segments` the code that nothing orders, `clashes` the lanes that
-//! access the same bytes there, `pairs` which of them certainly do, and `possible` which of them may.
+//! Since sm_70 the lanes of a warp advance independently, and only synchronisation orders their accesses to memory (PTX ISA,
+//! Memory Consistency Model: two accesses to a location, one of them a write, that are not ordered by causality are a race,
+//! or, where both are strong, in either order). Modules: `screen` leaves out kernels that certainly have no pair; `touches`
+//! computes the addresses that lanes access, `segments` the stretches of code without an ordering, `clashes` the lanes that
+//! access the same bytes in one stretch, `pairs` the clashes that are certain, and `possible` those that may occur.
 //!
 //! ```text
-//! definite(k)    the pairs that are definite in warp 0, which every launch has, of each layout in which its lanes come to the place
+//! definite(k)    the pairs that are definite in warp 0, which every launch has, in each layout in which its lanes reach the place
 //! ```
 
 mod clashes;
@@ -39,7 +40,7 @@ use crate::limits::{FEW_ROUNDS, MAX_ROUND_NODES};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
 
-/// All of a module, in the order of the input.
+/// All exchanges of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
     if module.module.target.sm < INDEPENDENT_LANES {
         return Vec::new();
@@ -49,7 +50,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
     })
 }
 
-/// The pairs of a kernel; `None` if it is too much work.
+/// The pairs of a kernel; `None` if the budget is spent.
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<Exchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?;
@@ -74,8 +75,8 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
     Some(exchanges.collect())
 }
 
-/// The loops with a write to memory that threads share and another access to it, of which the rounds are looked at one by one: lanes may
-/// go from one to the next past no ordering.
+/// The loops that contain a write to memory shared between threads and another access to that memory. Their rounds are
+/// analysed one by one: lanes may pass from one round to the next without an ordering.
 fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
     let (graph, order) = (&layout.graph, &layout.order);
     let count = order.loops.len();
@@ -117,14 +118,14 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
         .collect()
 }
 
-/// The pairs of a layout: those that are definite in each launch in which lanes come to them, in the order of the code. None if the first
-/// launch has none; `None` if it is too much work.
+/// The pairs of a layout that are definite in each launch in which lanes reach them, in the order of the code. No pairs if
+/// the first launch has none; `None` if the budget is spent.
 fn in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<Known>> {
     let kernel = Kernel { layout };
     let mut common = InEach::new();
     for &launch in &launches.each {
         common.add(kernel.launched(launch)?);
-        // The first one rules most out: what it has none of, hardly any other has.
+        // The first launch excludes most pairs: a pair that it lacks is rarely found with another launch.
         if common.found.is_empty() {
             break;
         }
@@ -178,7 +179,7 @@ struct Kernel<'k> {
 }
 
 impl Kernel<'_> {
-    /// The pairs that are definite in warp 0 with one launch; `None` if it is too much work.
+    /// The pairs that are definite in warp 0 with one launch; `None` if the budget is spent.
     fn launched(&self, launch: Launch) -> Option<InLaunch<PairKey, Known>> {
         let launch = Launch {
             warp: Some(0),
@@ -198,7 +199,7 @@ impl Kernel<'_> {
         Some(InLaunch { found, reached })
     }
 
-    /// Marks the pairs, one for each clash, whose bytes threads of warp 1 access with the same instructions.
+    /// Marks the pairs, one for each clash, whose bytes are also accessed by threads of warp 1 with the same instructions.
     fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut [(PairKey, Known)]) {
         let second = Launch {
             warp: Some(1),

@@ -1,14 +1,14 @@
-//! Exploration of a kernel: the launches that it is looked at for, the rounds of its loops, and what holds in all of them.
+//! Exploration of a kernel: the launches and loop rounds for which it is analysed, and the results that hold in all of them.
 //!
-//! Each analysis of a kernel looks at solutions: of each launch, in all warps at once or in some, and of graphs with rounds of a loop
-//! apart. What one says of a place counts only where lanes come there:
+//! Each analysis of a kernel examines solutions: of each launch, for all warps at once or for some, and of graphs with
+//! peeled rounds of a loop. The result of one solution about a place counts only if lanes reach the place in it:
 //!
 //! ```text
-//! definite(k)    ⋂ definite(k, s) over the launches s in which lanes may come to the place at all
+//! definite(k)    ⋂ definite(k, s) over the launches s in which lanes may reach the place at all
 //! ```
 //!
-//! Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts stands for a launch, and of one with several
-//! stated shapes, by the user or by host code at hand, each of these.
+//! For a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts counts as a launch. For a
+//! kernel whose shapes are stated by the user or by available host code, each stated shape is a launch.
 
 use std::collections::BTreeMap;
 
@@ -21,18 +21,18 @@ use super::value::WARP;
 use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
 use crate::limits::MAX_COUNTED_LOOPS;
 
-/// The launches that a kernel is looked at for.
+/// The launches that a kernel is analysed for.
 pub(super) struct Launches {
     /// Each of them.
     pub each: Vec<Launch>,
-    /// The one that findings tell: what is known of all of them.
+    /// The launch that findings name: the facts that all launches share.
     pub shown: Launch,
-    /// They are layouts that blocks of unknown shape may have.
+    /// The launches are layouts that blocks of unknown shape may have.
     pub are_layouts: bool,
 }
 
 impl Launches {
-    /// Those of a kernel; `None` if they are too many.
+    /// The launches of a kernel; `None` if they are too many.
     pub(super) fn new(layout: &LaneLayout<'_>) -> Option<Self> {
         let each = layout.launches();
         match each[..] {
@@ -59,15 +59,15 @@ impl Launches {
     }
 }
 
-/// What is found about a place in one launch.
+/// A result about a place in one launch.
 pub(super) trait Meet {
-    /// Leaves what holds in another launch, too; false if that is nothing.
+    /// Keeps the part that also holds in another launch; false if nothing is left.
     fn meet(&mut self, other: &Self) -> bool;
 }
 
-/// What a finding is about.
+/// The place of a finding.
 pub(super) trait Place: Ord {
-    /// The node that lanes have to come to.
+    /// The node that lanes have to reach.
     fn node(&self) -> u32;
 }
 
@@ -75,20 +75,20 @@ pub(super) trait Place: Ord {
 pub(super) struct InLaunch<P, F> {
     /// By place.
     pub found: BTreeMap<P, F>,
-    /// The nodes that lanes may come to.
+    /// The nodes that lanes may reach.
     pub reached: FxHashSet<u32>,
 }
 
-/// The definite findings of several launches: those that are so in each in which lanes may come to their place.
+/// The definite findings of several launches: those that are definite in each launch in which lanes may reach their place.
 pub(super) struct InEach<P, F> {
     /// By place.
     pub found: BTreeMap<P, F>,
-    /// The nodes that lanes may come to in some of them.
+    /// The nodes that lanes may reach in some of these launches.
     reached: FxHashSet<u32>,
 }
 
 impl<P: Place, F: Meet> InEach<P, F> {
-    /// Those of no launch.
+    /// The findings of no launch.
     pub(super) fn new() -> Self {
         Self {
             found: BTreeMap::new(),
@@ -110,14 +110,14 @@ impl<P: Place, F: Meet> InEach<P, F> {
         self.reached.extend(reached);
     }
 
-    /// True if no other launch can add a finding: there is none, and lanes may come to all of these nodes.
+    /// True if no further launch can add a finding: there is none so far, and lanes may reach all of these nodes.
     pub(super) fn is_settled(&self, mut nodes: impl Iterator<Item = u32>) -> bool {
         self.found.is_empty() && nodes.all(|node| self.reached.contains(&node))
     }
 }
 
-/// Calls `look` for some loops of a kernel with the kernel, the same with all cells in the states, and the loop: from these a layout with
-/// the rounds of that loop apart is made ([`LaneLayout::peeled`]). `slices`: those of the layout.
+/// Calls `look` for some loops of a kernel, with the kernel, the same kernel with all cells in the states, and the loop.
+/// These are the inputs of a layout with peeled rounds of that loop ([`LaneLayout::peeled`]). `slices`: those of the layout.
 pub(super) fn each_loop(
     layout: &LaneLayout<'_>,
     slices: &Slices,
@@ -136,8 +136,8 @@ pub(super) fn each_loop(
     }
 }
 
-/// The sides of blocks that a kernel is looked at for if it reads `%tid.y` and states no shape, beside rows of whole warps.
-/// [`MAX_BLOCK_THREADS`]: as many as there are. Among them are rows that are no power of two: 20 × 8 threads are five warps.
+/// The block sizes for which a kernel is analysed if it reads `%tid.y` and states no shape, in addition to rows of whole
+/// warps. [`MAX_BLOCK_THREADS`]: as many as there are. Some rows are not a power of two: 20 × 8 threads are five warps.
 const LAYOUTS: [Shape; 10] = [
     [16, MAX_BLOCK_THREADS, 1],
     [8, MAX_BLOCK_THREADS, 1],
@@ -164,12 +164,12 @@ const DEEP_LAYOUTS: [Shape; 9] = [
     [5, 5, MAX_BLOCK_THREADS],
 ];
 
-/// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`, in the order in which they rule most out.
+/// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`; those that exclude most findings come first.
 fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
     let of = |layout| Launch { layout, ..launch };
     let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
     if most < WARP as u32 {
-        // Smaller than a warp: all that are allowed.
+        // Blocks smaller than a warp: all allowed layouts.
         let sides = (1..=most).filter(|x| most.is_multiple_of(*x));
         let exact = sides.map(|x| Launch {
             shape: Some(if reads[0] {

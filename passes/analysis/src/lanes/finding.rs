@@ -15,44 +15,45 @@ pub struct Root {
     pub launch: Launch,
     /// The findings.
     pub findings: Vec<LaneFinding>,
-    /// Nothing is known of it: too large, not whole, or the analysis did not settle.
+    /// The analysis has no result: the code is too large or incomplete, or the analysis did not settle.
     pub is_unknown: bool,
-    /// Some collective has an operand that is not known, or is in an irreducible loop or behind one, so that nothing found
-    /// does not mean that nothing is wrong.
+    /// Some collective has an unknown operand, or is in or after an irreducible loop. So the absence of findings does not
+    /// mean that nothing is wrong.
     pub has_unknown: bool,
-    /// It was too much work to say where all lanes are, or what they hold.
+    /// The budget was spent before the positions or the values of all lanes were known.
     pub is_limited: bool,
 }
 
-/// Something that is wrong, over all warps.
+/// A defect, over all warps.
 #[derive(Clone)]
 pub struct LaneFinding {
     /// The defect, in the first warp that has it.
     pub issue: Issue,
-    /// The warps that it is in, if not in all that get there.
+    /// The warps that have the defect, if not all warps that reach the place.
     pub warps: Vec<u32>,
     /// Nothing is wrong here in the other warps that reach the place: each of them was analysed.
     pub are_others_right: bool,
-    /// The number of others like it, in other kernels and after other calls, that are left out.
+    /// The number of similar findings, in other kernels and after other calls, that are left out.
     pub more: usize,
-    /// The round of the loop around it, from 0, in which it is wrong, where only single rounds are.
+    /// The round of the enclosing loop, from 0, in which it is wrong, if the defect is limited to single rounds.
     pub round: Option<u32>,
-    /// It holds in every block of more threads than this, and in none of up to so many; `None` where it holds in all.
+    /// It holds in every block of more threads than this, and in no block of this size or smaller; `None` if it holds in all
+    /// blocks.
     pub above: Option<Threshold>,
 }
 
-/// The number of threads of a block up to which nothing is wrong.
+/// The largest number of threads of a block for which nothing is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
-    /// That number.
+    /// This number.
     pub threads: u32,
-    /// The code of the kernel shows that its blocks have more.
+    /// The code of the kernel shows that its blocks are larger.
     pub is_exceeded: bool,
 }
 
 impl Threshold {
-    /// Up to so many threads; `None` if blocks of a kernel with these tests ([`crate::block_size::tests`]) have more in any case: none
-    /// without threads is launched, nor one of a single thread where the code reads the number of a thread.
+    /// The threshold for so many threads; `None` if blocks of a kernel with these tests ([`crate::block_size::tests`]) are
+    /// larger in any case: no block has zero threads, nor a single thread if the code reads thread numbers.
     pub(crate) fn of(threads: u32, tests: &[u32]) -> Option<Self> {
         let is_exceeded = tests.iter().any(|test| *test >= threads);
         let is_certain = threads == 0 || threads == 1 && is_exceeded;
@@ -61,7 +62,7 @@ impl Threshold {
 }
 
 impl Root {
-    /// A root of which nothing is known.
+    /// The result for a root about which nothing is known.
     pub(super) const fn unknown(function: FunctionId, launch: Launch) -> Self {
         Self {
             function,
@@ -75,12 +76,12 @@ impl Root {
 }
 
 impl LaneFinding {
-    /// True if it is so on each execution.
+    /// True if it holds on each execution.
     pub(super) fn is_definite(&self) -> bool {
         self.issue.certainty == Certainty::Definite
     }
 
-    /// The node that it is about, and what is wrong there.
+    /// The node and the kind of the defect.
     pub(super) const fn defect(&self) -> (u32, Problem) {
         (self.issue.node, self.issue.problem)
     }
@@ -94,7 +95,8 @@ impl Meet for Vec<LaneFinding> {
 }
 
 impl LaneFinding {
-    /// Leaves what holds in another launch, too, of which these are the findings about the same; false if that is nothing.
+    /// Keeps the part that also holds in another launch. `others`: the findings of that launch about the same defect. False
+    /// if nothing is left.
     fn meet(&mut self, others: &[Self]) -> bool {
         let found = self;
         let issue = &mut found.issue;
@@ -104,7 +106,7 @@ impl LaneFinding {
         issue.mask = issue.mask.filter(is_shared);
         issue.split = common(issue.split.take(), others.iter().map(|other| &other.issue.split));
         issue.other = common(issue.other.take(), others.iter().map(|other| &other.issue.other));
-        // No warps are all of them.
+        // No listed warps means all warps.
         let mut warps = others
             .iter()
             .map(|other| &other.warps)
@@ -125,7 +127,7 @@ impl LaneFinding {
     }
 }
 
-/// The place that is named in all launches, with the lanes that are in each.
+/// The place that the findings of all launches name, with the lanes that are named in each.
 fn common<'f>(
     named: Option<(Site, Lanes)>,
     mut others: impl Iterator<Item = &'f Option<(Site, Lanes)>>,

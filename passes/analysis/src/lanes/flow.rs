@@ -7,9 +7,9 @@
 //! state(n)      ⨆ of the states along those edges, lane by lane
 //! ```
 //!
-//! Rounds in reverse postorder over the nodes whose input has changed, until there are none. A branch whose
-//! lanes may disagree makes the joins it reaches along two ways *divergent* (lanes come along both), and loops that it
-//! leaves while lanes stay behind: what such a loop computes is no longer one value outside of it.
+//! Rounds in reverse postorder over the nodes whose input has changed, until there are none. A branch at which lanes may
+//! disagree makes the joins that it reaches along two paths *divergent* (lanes arrive along both), and also the loops that
+//! some lanes leave while others stay inside: outside of such a loop, a value that it computes is no longer one value.
 
 mod cells;
 mod collectives;
@@ -79,19 +79,19 @@ pub(super) struct Flow<'a> {
     exits: Vec<Vec<(u32, u32)>>,
     single_loop: Vec<u32>,
     always: &'a [bool],
-    /// The nodes to look at again.
+    /// The worklist: nodes to visit again.
     is_dirty: Vec<bool>,
-    /// The nodes that have read each cell that is in no state.
+    /// The nodes that have read each cell outside of the states.
     readers: Vec<Vec<u32>>,
-    /// The cells in no state that were read before they were written.
+    /// The cells outside of the states that were read before they were written.
     is_read_early: Vec<bool>,
-    /// The cells in which two states differ that are being joined, with both values.
+    /// The cells in which two states that are being joined differ, with both values.
     differing: Vec<(usize, ValueId, ValueId)>,
     steps_left: usize,
 }
 
 impl<'a> Flow<'a> {
-    /// Solves. `None` if it is too large or does not settle.
+    /// Solves. `None` if the graph is too large or the solution does not settle.
     #[must_use]
     pub(super) fn new(
         layout: &'a LaneLayout<'a>,
@@ -196,8 +196,8 @@ impl<'a> Flow<'a> {
     ) -> Option<(Lanes, State)> {
         let graph = self.graph;
         let (mut here, mut state, mut owner) = (here, entry, ALL);
-        // Rounds of a loop are joined into the state from before the loop, in whatever order the edges are listed: a
-        // value that grows from round to round would never settle the other way about.
+        // The state from before the loop comes first, and rounds of the loop are joined into it, in any order of the edges:
+        // with the other order, a value that grows from round to round would never settle.
         let is_back = |edge: &&u32| self.order.is_back(graph.sources[**edge as usize], node);
         let incoming = graph.incoming(node).iter();
         let (forward, back) = (
@@ -232,14 +232,14 @@ impl<'a> Flow<'a> {
         Some((here, state?)).filter(|_| here != 0)
     }
 
-    /// The loop of which an edge begins another round.
+    /// The loop whose next round an edge begins.
     fn round_of(&self, source: u32, target: u32) -> Option<u32> {
         let of = self.order.loop_of[target as usize];
         self.order.ends_round(source, target, target).then_some(of)
     }
 
-    /// Joins what comes along another edge. `of`: the loop of which it begins another round: what that loop does not write
-    /// is what lanes have come to it with.
+    /// Joins the state along another edge. `of`: the loop whose next round the edge begins: a cell that the loop does not
+    /// write keeps the value with which lanes entered the loop.
     fn join(
         &mut self,
         node: u32,
@@ -254,7 +254,7 @@ impl<'a> Flow<'a> {
             is_round: of.is_some(),
         };
         let live = self.live;
-        // A value that is halved round after round may be equal on both edges in every other one.
+        // A value that is halved round after round may be equal on both edges in every other round.
         let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
         let is_joined =
             |cell| live.is_at_entry(node, cell) && of.is_none_or(|of| live.is_changed_in(of, cell));
@@ -283,7 +283,8 @@ impl<'a> Flow<'a> {
         self.differing = differing;
     }
 
-    /// A value in the next round of a loop: it is no longer what the instructions in it give.
+    /// A value that is passed to the next round of a loop: it is no longer the current result of the instructions in the
+    /// loop.
     fn passed_on(&mut self, value: ValueId, of: u32) -> ValueId {
         let (name, order) = (self.pool.get(value).name, self.order);
         let is_inside = |inner: u32| order.is_in(order.loops[inner as usize].header, of);
@@ -295,12 +296,12 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The state along an edge: what a loop that lanes leave one by one has computed is not one value outside.
+    /// The state along an edge: a value computed in a loop that lanes leave one by one is not one value outside.
     fn leave(&mut self, source: u32, target: u32, state: State) -> State {
         if !self.has_divergent_loop {
             return state;
         }
-        // A loop that contains another one writes what that one writes.
+        // An outer loop also writes the cells that its inner loops write.
         let left = self.order.left(source, target);
         let Some(of) = left.filter(|&of| self.is_divergent_loop[of as usize]).last() else {
             return state;
@@ -327,8 +328,8 @@ impl<'a> Flow<'a> {
         (holds, vector.exact & !holds)
     }
 
-    /// What is known of a register before an instruction of a node, if anything is. What the node itself has written before counts as
-    /// unknown, if it is written elsewhere, too.
+    /// The known facts about a register before an instruction of a node, if there are any. A register that the node itself
+    /// has written before counts as unknown, if it is written elsewhere, too.
     #[must_use]
     pub(super) fn known_before(&self, node: u32, before: InstructionId, value: Value) -> Option<&Vector> {
         let Value::Register(register) = value else {
@@ -352,7 +353,7 @@ impl<'a> Flow<'a> {
         (id != ValueId::NONE).then(|| self.pool.get(id))
     }
 
-    /// True if a cell may be read where no way has written it. Cells outside of the states come first.
+    /// True if a cell may be read on a path that has not written it. Cells outside of the states come first.
     #[must_use]
     pub(super) fn is_read_early(&self, cell: usize) -> bool {
         match cell.checked_sub(self.is_read_early.len()) {
@@ -361,7 +362,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// True if a cell outside of the states holds one value for all lanes that are there together.
+    /// True if a cell outside of the states holds one value for all lanes that are together at a point.
     #[must_use]
     pub(super) fn is_single_alike(&self, cell: usize) -> bool {
         let id = self.singles[cell];
@@ -382,7 +383,7 @@ impl<'a> Flow<'a> {
         self.pool.get(id).clone()
     }
 
-    /// The values of operands before instructions of a node, which are asked for in the order of the instructions.
+    /// The values of operands before instructions of a node. `asked` is in the order of the instructions.
     pub(super) fn values_before(&mut self, node: u32, asked: &[(InstructionId, Value)]) -> Vec<ValueId> {
         let index = node as usize;
         let Some(mut state) = self.input[index].clone() else {
@@ -400,7 +401,7 @@ impl<'a> Flow<'a> {
         values
     }
 
-    /// The value of an operand of the instruction that a node is.
+    /// The value of an operand of the instruction of a collective, barrier or call node.
     pub(super) fn operand(&mut self, node: u32, value: Value) -> ValueId {
         match self.input[node as usize].clone() {
             Some(state) => self.value(node, &state, value),

@@ -1,9 +1,9 @@
-//! The code that a kernel runs, calls put in place of what they call.
+//! The code that a kernel runs, with callees inlined at their calls.
 //!
-//! Each chain of direct calls is a *context* with cells of its own. Blocks are cut at collectives, barriers and calls,
-//! so that each of these is a node, and a guard on one is a branch around it. All ends of threads lead to one node,
-//! [`Graph::exit`]. Recursion, calls through pointers, calls of functions without a body and whatever exceeds the
-//! budget become nodes of which nothing is known.
+//! Each chain of direct calls is a *context* with cells of its own. Blocks are cut at collectives, barriers and calls, so
+//! that each of these is a node, and a guard on one is a branch around it. All ends of threads lead to one node,
+//! [`Graph::exit`]. Recursion, calls through pointers, calls of functions without a body and all code beyond the budget
+//! become nodes with unknown effects.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,14 +33,13 @@ pub(super) struct Context<'a> {
     pub body: &'a Body<'a>,
     /// Its cells.
     pub slice: &'a Slice,
-    /// The context and the instruction that call it.
+    /// The calling context and the call instruction.
     pub caller: Option<(u32, InstructionId)>,
-    /// The numbers of its first single-assignment cell and, below, of its first flow-sensitive one, over all
-    /// contexts.
+    /// The index of its first single-assignment cell and, below, of its first flow-sensitive one, over all contexts.
     pub singles: u32,
     /// See `singles`.
     pub flowing: u32,
-    /// Its number, or that of the context that it is a copy of: both have the same cells.
+    /// Its index, or that of the context that it is a copy of: both have the same cells.
     pub home: u32,
     pub(super) depth: usize,
 }
@@ -65,7 +64,7 @@ pub(super) enum NodeKind {
     Enter(u32),
     /// A call that is not followed, of a function that has no collective.
     Quiet,
-    /// A call of which nothing is known.
+    /// A call with unknown effects.
     Unknown,
 }
 
@@ -76,7 +75,7 @@ pub(super) enum Test {
     None,
     /// To the first where the guard holds, else to the second.
     Guard(Guard),
-    /// To the one that the value says; with a guard, to the last where it does not hold.
+    /// To the successor that the value selects; with a guard, to the last one if the guard does not hold.
     Table(Value, Option<Guard>),
 }
 
@@ -87,21 +86,21 @@ pub(super) struct Node {
     pub context: u32,
     /// Its instructions.
     pub instructions: Range<u32>,
-    /// Those of its instructions that write cells: their places in [`Slice::steps`].
+    /// Its instructions that write cells: indices into [`Slice::steps`].
     pub steps: Range<u32>,
     /// Kind of the node.
     pub kind: NodeKind,
     /// Test that decides which edge a lane takes.
     pub test: Test,
-    /// Its edges, by number: those of [`Graph::targets`].
+    /// Its edges: indices into [`Graph::targets`].
     pub edges: Range<u32>,
 }
 
 /// The graph of a kernel.
 pub(super) struct Graph<'a> {
-    /// The contexts; the kernel first.
+    /// The contexts. The kernel is the first.
     pub contexts: Vec<Context<'a>>,
-    /// The nodes; the entry first.
+    /// The nodes. The entry is the first.
     pub nodes: Vec<Node>,
     /// Target of each edge.
     pub targets: Vec<u32>,
@@ -109,7 +108,7 @@ pub(super) struct Graph<'a> {
     pub sources: Vec<u32>,
     /// The edges that lead to each node.
     pub(super) incoming: Groups<u32>,
-    /// The context that each call enters, by its own.
+    /// The context that each call enters, by the calling context and the call instruction.
     pub(super) entered: FxHashMap<(u32, InstructionId), u32>,
     /// Cells in no state, over all contexts.
     pub singles: u32,
@@ -117,16 +116,16 @@ pub(super) struct Graph<'a> {
     pub flowing: u32,
     /// The node where threads end.
     pub exit: u32,
-    /// By node: it does nothing but end threads.
+    /// By node: it only ends threads.
     pub(super) ends: Vec<bool>,
     /// The slots that contexts access in the frames of others.
     pub objects: Arc<Objects>,
-    /// The rounds of a loop that are apart, if there are any.
+    /// The peeled rounds of a loop, if there are any.
     pub rounds: Option<Rounds>,
 }
 
 impl<'a> Graph<'a> {
-    /// Graph of `root`; `None` if its code is not whole, or too large.
+    /// Graph of `root`; `None` if its code is incomplete, or too large.
     #[must_use]
     pub(super) fn new(module: &'a Shared<'a>, slices: &'a Slices, root: FunctionId) -> Option<Self> {
         let mut builder = Builder {
@@ -202,7 +201,7 @@ impl<'a> Graph<'a> {
         Some(graph)
     }
 
-    /// By node, that it does nothing but end threads.
+    /// By node: it only ends threads.
     pub(super) fn find_ends(&self) -> Vec<bool> {
         let is_end = |node: &Node| {
             let edges = node.edges.start as usize..node.edges.end as usize;
@@ -227,7 +226,7 @@ impl<'a> Graph<'a> {
         edges.map(|&edge| self.sources[edge as usize])
     }
 
-    /// True if a node does nothing but end threads.
+    /// True if a node only ends threads.
     #[must_use]
     pub(super) fn is_end(&self, node: u32) -> bool {
         self.ends[node as usize]
@@ -252,7 +251,7 @@ impl<'a> Graph<'a> {
         self.contexts.get(entered as usize)
     }
 
-    /// The number of the context that a call in another one enters.
+    /// The index of the context that a call in another one enters.
     #[must_use]
     pub(super) fn callee_number(&self, context: u32, call: InstructionId) -> Option<u32> {
         self.entered.get(&(context, call)).copied()
@@ -282,7 +281,7 @@ impl<'a> Graph<'a> {
         Some((&self.contexts[owner as usize], slot))
     }
 
-    /// The instruction that a collective, barrier or call node is.
+    /// The instruction of a collective, barrier or call node.
     #[must_use]
     pub(super) fn instruction(&self, node: u32) -> InstructionId {
         InstructionId::new(self.nodes[node as usize].instructions.start as usize)
@@ -296,7 +295,7 @@ struct Builder<'a> {
     slices: &'a Slices,
     contexts: Vec<Context<'a>>,
     nodes: Vec<Node>,
-    /// From which node to which: those of one node in the order of [`Node::edges`].
+    /// Source and target of each edge. Edges of one node are in the order of [`Node::edges`].
     edges: Vec<(u32, u32)>,
     queue: Vec<(u32, u32, u32)>,
     singles: u32,
@@ -327,7 +326,7 @@ impl<'a> Builder<'a> {
         Some(body.blocks.len() + 2 * (cuts + barriers))
     }
 
-    /// Adds a context and reserves its nodes; returns its first one. Its calls continue at `after`.
+    /// Adds a context and reserves its nodes; returns the first of them. Its returns lead to `after`.
     fn enter(
         &mut self,
         function: FunctionId,
@@ -439,7 +438,7 @@ impl<'a> Builder<'a> {
                     let end = if last.op == Op::Return { after } else { EXIT };
                     (guard.map_or(Test::None, Test::Guard), Some(end))
                 }
-                // A label is missing: the code is not whole.
+                // A label is missing: the code is incomplete.
                 _ => return None,
             },
         };
@@ -451,7 +450,7 @@ impl<'a> Builder<'a> {
         };
         self.edges.push((node, end));
         if test != Test::None {
-            // Lanes that do not end go on.
+            // Lanes that do not end continue.
             self.edges.push((node, nexts.next().unwrap_or(EXIT)));
         }
         Some(())
@@ -517,8 +516,9 @@ pub(super) fn is_full_barrier(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }
 
-/// True if barriers cut an execution into phases: there is one that waits for all threads of the CTA, and all others
-/// do, too, or are of the cluster. One with a count of threads, or one that only arrives, could let lanes on alone.
+/// True if barriers cut an execution into phases: at least one waits for all threads of the CTA, and all others do so, too,
+/// or are barriers of the cluster. A barrier with a thread count, or one that only arrives, could let some lanes continue
+/// alone.
 pub(super) fn cut_phases<'i>(mut barriers: impl Iterator<Item = &'i Instruction>) -> bool {
     let is_of_cluster =
         |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if barrier.cluster);

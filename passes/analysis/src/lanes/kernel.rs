@@ -1,12 +1,12 @@
-//! The findings about one kernel, over all warps and all layouts of blocks that it is looked at for.
+//! The findings about one kernel, over all warps and all block layouts that it is analysed for.
 //!
-//! A launch is first looked at for all its warps at once, and warp by warp where the index of the warp decides which way lanes
-//! go. Of several launches (`explore`):
+//! A launch is first analysed for all its warps at once, and then warp by warp if the index of the warp decides which path
+//! lanes take. Of several launches (`explore`):
 //!
 //! ```text
-//! definite(k)    what is so in each in which lanes may come to the place at all, with the lanes that are concerned in each of them
-//! potential(k)   with stated shapes: what is left of ⋃ definite(k, s) ∪ potential(k, s)
-//!                else: what is found where nothing is known of the layout
+//! definite(k)    what is definite in each in which lanes may reach the place at all, with the lanes that are concerned in each of them
+//! potential(k)   with stated shapes: the rest of ⋃ definite(k, s) ∪ potential(k, s)
+//!                else: the findings for an unknown layout
 //! ```
 
 use std::cell::Cell;
@@ -30,21 +30,21 @@ use ptxcheck_ir::Op;
 pub(super) struct Kernel<'k> {
     pub(super) layout: &'k LaneLayout<'k>,
     fixed: &'k Fixed<'k>,
-    /// A solution for all warps of a launch that is asked for once more.
+    /// The solution for all warps of a launch, kept because it is used twice.
     kept: Cell<Option<(Launch, Solved)>>,
 }
 
-/// A verdict; with it, that some branch would be decided if the index of the warp were known.
+/// A verdict, and whether some branch would be decided if the index of the warp were known.
 pub(super) type Solved = (Verdict, bool);
 
-/// The result of looking at one launch.
+/// The result of analysing one launch.
 struct Judged {
     root: Root,
-    /// The collectives and barriers that lanes may come to.
+    /// The collectives and barriers that lanes may reach.
     reached: FxHashSet<u32>,
 }
 
-/// A place in the graph, and what is wrong there.
+/// A node and the kind of its defect.
 type Defect = (u32, Problem);
 
 impl Place for Defect {
@@ -54,7 +54,7 @@ impl Place for Defect {
 }
 
 impl Judged {
-    /// The definite findings; none is left.
+    /// Takes the definite findings out.
     fn definite(self) -> InLaunch<Defect, Vec<LaneFinding>> {
         let Self { root, reached } = self;
         let definite = root.findings.into_iter().filter(LaneFinding::is_definite);
@@ -65,7 +65,7 @@ impl Judged {
     }
 }
 
-/// Findings by what they are about, in their order.
+/// Findings by their defect, in order.
 fn by_defect(findings: impl Iterator<Item = LaneFinding>) -> BTreeMap<Defect, Vec<LaneFinding>> {
     let mut all: BTreeMap<Defect, Vec<LaneFinding>> = BTreeMap::new();
     for found in findings {
@@ -106,7 +106,7 @@ impl<'k> Kernel<'k> {
         self.empty_root(self.layout.common_launch(&launches), false)
     }
 
-    /// Keeps a solution for all warps of a launch, with all that is potential, for the next one who asks for it.
+    /// Keeps a solution for all warps of a launch, with all potential findings, for its next use.
     pub(super) fn keep(&self, launch: Launch, solved: Solved) {
         self.kept.set(Some((launch, solved)));
     }
@@ -120,7 +120,7 @@ impl<'k> Kernel<'k> {
         Some(self.merged(launch, vec![(Some(warp), verdict)], None).root)
     }
 
-    /// One solution. `None`: it was too much work.
+    /// One solution. `None`: the budget is spent.
     pub(super) fn solved(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<Solved> {
         if warp.is_none()
             && least == Certainty::Potential
@@ -139,8 +139,9 @@ impl<'k> Kernel<'k> {
         Some((verdict, flow.wants_warp))
     }
 
-    /// The findings of several launches: what is definite in each; beside it what is wrong or may be in some, or, of layouts, what may be
-    /// where nothing is known of the layout. `None`: it was too much work.
+    /// The findings of several launches: those that are definite in each launch; in addition, the findings that are definite
+    /// or potential in some launch, or, for layouts, the potential findings of an unknown layout. `None`: the budget is
+    /// spent.
     fn launched(&self, launches: &Launches, least: Certainty) -> Option<Root> {
         let &Launches {
             shown, are_layouts, ..
@@ -151,7 +152,7 @@ impl<'k> Kernel<'k> {
         let least_in_each = if are_layouts { Certainty::Definite } else { least };
         let mut definite = InEach::new();
         let mut others: BTreeMap<Defect, Vec<LaneFinding>> = BTreeMap::new();
-        // The threads that share a warp are not known.
+        // It is not known which threads share a warp.
         let mut has_unknown = are_layouts;
         let mut is_limited = false;
         for &launch in &launches.each {
@@ -187,7 +188,7 @@ impl<'k> Kernel<'k> {
         })
     }
 
-    /// The result for a kernel of which nothing was found, and not all is known.
+    /// The result for a kernel without findings, in which not all is known.
     fn empty_root(&self, launch: Launch, is_limited: bool) -> Root {
         Root {
             is_unknown: false,
@@ -196,10 +197,10 @@ impl<'k> Kernel<'k> {
         }
     }
 
-    /// One launch. `None`: it was too much work.
+    /// One launch. `None`: the budget is spent.
     fn judged(&self, launch: Launch, least: Certainty) -> Option<Judged> {
-        // Warp 0 is in every launch, and no other one need be: what is definite in the kernel is so in warp 0, or does not
-        // come there.
+        // Every launch has a warp 0, and need not have another warp: a definite finding of the kernel is also definite in
+        // warp 0, or warp 0 does not reach it.
         let mut first = None;
         if least == Certainty::Definite && launch.shape.is_none() {
             let (verdict, _) = self.solved(launch, Some(0), least)?;
@@ -224,8 +225,8 @@ impl<'k> Kernel<'k> {
         Some(self.merged(launch, runs, rest))
     }
 
-    /// All warps at once, or each for itself where they may differ. The second result is what is said of all at once, where
-    /// not each of them was looked at. `first`: what is definite in warp 0, if that was looked at.
+    /// All warps at once, or each warp separately where they may differ. The second result is the verdict for all warps at
+    /// once, if not each of them was analysed. `first`: the definite findings of warp 0, if it was analysed.
     fn warps(
         &self,
         launch: Launch,
@@ -233,15 +234,16 @@ impl<'k> Kernel<'k> {
         least: Certainty,
     ) -> Option<(Vec<Run>, Option<Verdict>)> {
         let (verdict, wants_warp) = self.solved(launch, None, Certainty::Potential)?;
-        // A finding about all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
+        // A finding about all warps at once holds for each of them: if nothing may be wrong, no warp needs its own analysis.
         let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
         let by_warp = verdict.reach.iter().filter(|(_, reach)| reach.by_warp);
         let mut may_differ = wants_warp && !verdict.issues.is_empty()
             || verdict.has_asked && is(Certainty::Definite)
             || by_warp.clone().next().is_some();
         if !may_differ && is(Certainty::Definite) && launch.shape.is_none() {
-            // A finding that is definite in all warps at once may be open in one: lanes that certainly stay away from a barrier
-            // there may be waited for by those that come to it. And it may be that no warp comes there that exists.
+            // A finding that is definite for all warps at once may be undecided in a single warp: there, lanes that
+            // certainly skip a barrier may be waited for by the lanes that reach it. It is also possible that no existing
+            // warp reaches the place.
             if first.is_none() {
                 first = Some(self.solved(launch, Some(0), Certainty::Definite)?.0);
             }
@@ -249,7 +251,7 @@ impl<'k> Kernel<'k> {
             may_differ = definite(&verdict).any(|found| !settled.contains(&found));
         }
         if launch.is_multidimensional && !may_differ {
-            // The number of the first thread of warp 0 is 0, whatever the sides are.
+            // The first thread of warp 0 has number 0, for all block sizes.
             let settled: FxHashSet<(u32, Problem)> = definite(&verdict).collect();
             may_differ = first
                 .iter()
@@ -263,7 +265,7 @@ impl<'k> Kernel<'k> {
         let mut open: Vec<u32> = issues.chain(by_warp.map(|(node, _)| *node)).collect();
         open.sort_unstable();
         open.dedup();
-        // Definite for all warps at once, and so in each that comes there.
+        // Definite for all warps at once, and so in each warp that reaches the place.
         let lasting: FxHashSet<(u32, Problem)> = definite(&verdict)
             .filter(|(_, problem)| lasts(*problem) && !verdict.has_asked)
             .collect();
@@ -273,8 +275,8 @@ impl<'k> Kernel<'k> {
                 Some(first) => first,
                 None => self.solved(launch, Some(warp), least)?.0,
             };
-            // A node that is reached in a warp where nothing is definite stays potential, unless another warp
-            // that always exists settles it.
+            // A node that a warp without a definite finding reaches stays potential, unless another warp that always exists
+            // settles it.
             let (reach, definite_at) = by_node(&found);
             let passing = definite(&found).filter(|found| !lasting.contains(found));
             let passing: FxHashSet<u32> = passing.map(|(node, _)| node).collect();
@@ -296,7 +298,7 @@ impl<'k> Kernel<'k> {
     fn merged(&self, launch: Launch, mut runs: Vec<Run>, rest: Option<Verdict>) -> Judged {
         let verdicts = || runs.iter().map(|(_, verdict)| verdict).chain(&rest);
         let reached = reached(verdicts());
-        // In which rounds of an irreducible loop lanes meet is not known.
+        // For an irreducible loop, it is not known in which rounds lanes meet.
         let has_unknown = self.judged_nodes().any(|node| self.layout.order.is_tangled(node))
             || verdicts().any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
         let is_limited = verdicts().any(|verdict| verdict.is_limited);
@@ -327,7 +329,8 @@ impl<'k> Kernel<'k> {
         Judged { root, reached }
     }
 
-    /// A kernel that is too much work to solve: lanes that a constant mask does not name, where all lanes of a warp come.
+    /// The result for a kernel that is too large to solve: findings about lanes that a constant mask does not name, at
+    /// places that all lanes of a warp reach.
     fn unsolved(&self, launch: Launch) -> Root {
         let mut findings = Vec::new();
         let lanes = Launch {
@@ -384,7 +387,7 @@ impl<'k> Kernel<'k> {
         }
     }
 
-    /// The collectives and barriers that something can be wrong with.
+    /// The collectives and barriers that can have a defect.
     fn judged_nodes(&self) -> impl Iterator<Item = u32> + '_ {
         let nodes = self.layout.order.nodes.iter().copied();
         nodes.filter(|&node| verdict::is_judged(&self.layout.graph, node))
@@ -395,8 +398,8 @@ impl<'k> Kernel<'k> {
     }
 }
 
-/// True if what is definite of all warps at once is so in each that comes there: of a mask in the hands of lanes that it does
-/// not name, and of what they read. Who is missing may be another one in each.
+/// True if a definite finding about all warps at once is definite in each warp that reaches the place: this holds for masks
+/// passed by lanes that they do not name, and for source lanes. The missing lane may be a different one in each warp.
 const fn lasts(problem: Problem) -> bool {
     matches!(
         problem,
@@ -404,10 +407,10 @@ const fn lasts(problem: Problem) -> bool {
     )
 }
 
-/// The warp that was looked at, `None` for all at once, and what was found.
+/// The analysed warp, `None` for all at once, and its verdict.
 type Run = (Option<u32>, Verdict);
 
-/// The collectives and barriers that lanes may come to in one of several solutions.
+/// The collectives and barriers that lanes may reach in one of several solutions.
 fn reached<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
     let reach = verdicts.flat_map(|verdict| &verdict.reach);
     reach
@@ -434,8 +437,8 @@ pub(super) fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)
         .map(|issue| (issue.node, issue.problem))
 }
 
-/// One finding for each node and problem, over the warps that were looked at. `rest`: what is said of all at once, if others
-/// were not.
+/// One finding for each node and problem, over the analysed warps. `rest`: the verdict for all warps at once, if some were
+/// not analysed separately.
 fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Verdict>) -> Vec<LaneFinding> {
     let mut by_node: BTreeMap<(u32, Problem), Vec<(usize, Issue)>> = BTreeMap::new();
     let mut reach: BTreeMap<u32, Vec<Reach>> = BTreeMap::new();
@@ -467,7 +470,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
             is_definite_in(0)
         } else {
             reached.iter().all(|&number| is_definite_in(number))
-                // The last warp of a block may lack lanes that the mask names for the sake of the others.
+                // The mask may be meant for the full warps: the last warp of a block may lack lanes that it names.
                 || problem != Problem::BeyondBlock && reached.iter().any(|&number| {
                     let exists = runs[number].0.is_some_and(|warp| launch.surely_exists(warp));
                     exists && reach[number].surely && is_definite_in(number)
@@ -490,7 +493,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
             warps.clear();
         }
         let is_shown = |issue: &Issue| !is_definite || issue.certainty == Certainty::Definite;
-        // In the first warp that has it; several groups of lanes of that warp give several findings.
+        // From the first warp that has it; several groups of lanes of that warp give several findings.
         let first = issues
             .iter()
             .find(|(_, issue)| is_shown(issue))
@@ -511,7 +514,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
             }
         }
     }
-    // Most kernels have one, if any.
+    // Most kernels have at most one.
     found.shrink_to_fit();
     found
 }

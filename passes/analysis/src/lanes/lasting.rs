@@ -1,4 +1,4 @@
-//! Memory that a kernel does not write: loads there give the same wherever they are made.
+//! Memory that a kernel does not write: a load from it gives the same value at every point of the kernel.
 //!
 //! ```text
 //! from(v)      the parameters that a value of 64 bits may be computed from; unknown: it may be an address from elsewhere
@@ -6,8 +6,8 @@
 //! lasting      a load of p + k, a parameter and a number, with p not in written
 //! ```
 //!
-//! The memory of two parameters is taken not to overlap, unless addresses of one are made of both, and other kernels not to write it
-//! meanwhile. Kernels that call functions with code of their own are not looked at.
+//! The memory of two parameters is assumed not to overlap, unless some address is computed from both; and other kernels are
+//! assumed not to write it meanwhile. Kernels that call functions with a body are not analysed.
 
 use std::cell::OnceCell;
 
@@ -25,11 +25,11 @@ use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, Op, Registe
 pub(super) struct Lasting<'k> {
     module: &'k Shared<'k>,
     kernel: FunctionId,
-    /// The parameters whose memory may be written, by number; `None`: any memory may be.
+    /// The parameters whose memory may be written, by index; `None`: any memory may be written.
     written: OnceCell<Option<Params>>,
 }
 
-/// A set of parameters by number; those beyond are in no set, and nothing is known of what is computed from them.
+/// A set of parameter indices. Larger indices are in no set, and values computed from such parameters are unknown.
 type Params = u64;
 
 impl<'k> Lasting<'k> {
@@ -41,7 +41,7 @@ impl<'k> Lasting<'k> {
         }
     }
 
-    /// The parameter and the distance in bytes that a load of the kernel reads from, where that is never written.
+    /// The parameter and the byte offset that a load of the kernel reads from, if that memory is never written.
     pub(super) fn load(&self, instruction: &Instruction) -> Option<(u16, i64)> {
         let body = self.module.module.function(self.kernel).body.as_ref()?;
         let &[address, Value::Integer(past), ..] = body.uses(instruction) else {
@@ -56,7 +56,7 @@ impl<'k> Lasting<'k> {
         self.module.function(self.kernel)
     }
 
-    /// The parameter whose value an address is a number of bytes past.
+    /// The parameter and the constant offset whose sum is the address.
     fn place(&self, address: Value) -> Option<(u16, i64)> {
         let source = Source::of(self.module, self.kernel)?;
         let mut sums = Evaluator::new(source, Linear::of_unknowns());
@@ -92,7 +92,7 @@ impl<'k> Lasting<'k> {
                     ) => {}
                     _ => written |= self.params(body, *uses.first()?, &mut left)?,
                 },
-                // It may be a store that is not known.
+                // It may be an unknown store.
                 Op::Opaque if body.results(instruction).is_empty() => return None,
                 _ => {}
             }
@@ -100,7 +100,7 @@ impl<'k> Lasting<'k> {
         Some(written)
     }
 
-    /// The parameters that a value may be computed from; `None`: it may be an address from elsewhere.
+    /// The parameters that a value may be computed from; `None`: it may be an address from another source.
     fn params(&self, body: &Body<'_>, value: Value, left: &mut usize) -> Option<Params> {
         let (mut open, mut params) = (vec![value], 0);
         let mut seen: FxHashSet<Register> = FxHashSet::default();
@@ -109,10 +109,10 @@ impl<'k> Lasting<'k> {
             let register = match value {
                 Value::Register(register) | Value::Not(register) => register,
                 Value::Unknown | Value::Param(..) | Value::ReturnSlot(..) => return None,
-                // Variables are no parameter's memory; whole addresses are in no special register.
+                // Variables are not memory of a parameter; special registers hold no complete addresses.
                 Value::Integer(_) | Value::Symbol(..) | Value::Special(_) => continue,
             };
-            // Fewer bits hold no address.
+            // A narrower value holds no address.
             if body.registers[register.index()].bits < 64 || !seen.insert(register) {
                 continue;
             }

@@ -1,10 +1,10 @@
 //! Launches: the threads of each warp, and the values of special registers.
 //!
-//! The threads of a CTA are numbered by x, then y, then z; warp w holds numbers 32w to 32w + 31 (PTX ISA, Special
-//! Registers: `%laneid`, `%tid`). A known shape gives each lane its coordinates, and the last warp may lack lanes.
-//! Without one, CTAs are taken to have a multiple of 32 threads, and to be one-dimensional: `%tid.x` is 32w + l. A kernel that
-//! reads `%tid.y` or `%tid.z` speaks against the latter. It is solved for each of several layouts ([`Layout`]), and once for a
-//! `%tid.x` of which nothing is known, for what is potential.
+//! The threads of a CTA are numbered by x, then y, then z; warp w holds numbers 32w to 32w + 31 (PTX ISA, Special Registers:
+//! `%laneid`, `%tid`). A known shape gives each lane its coordinates, and the last warp may lack lanes. Without a known
+//! shape, CTAs are assumed to have a multiple of 32 threads, and to be one-dimensional: `%tid.x` is 32w + l. If a kernel
+//! reads `%tid.y` or `%tid.z`, the latter is unlikely. Such a kernel is solved for each of several layouts ([`Layout`]), and
+//! once with an unknown `%tid.x`, for potential findings.
 
 use super::value::{ALL, Lanes, Pool, ValueId, Vector, WARP};
 use crate::launches::{MAX_BLOCK_THREADS as MAX_THREADS, Shape};
@@ -29,7 +29,7 @@ pub struct Launch {
     pub is_multidimensional: bool,
     /// The layout that is assumed of a CTA of unknown shape.
     pub(crate) layout: Layout,
-    /// The warp that is looked at; `None` for whichever.
+    /// The analysed warp; `None` for any warp.
     pub warp: Option<u32>,
 }
 
@@ -40,9 +40,9 @@ pub(crate) enum Layout {
     OneRow,
     /// Rows of whole warps: x is a multiple of 32, y and z are anything.
     Whole,
-    /// These sides. One of [`MAX_THREADS`] stands for a number of rows or layers that is not known.
+    /// Exactly these sides. [`MAX_THREADS`] as a side stands for an unknown number of rows or layers.
     Sides(Shape),
-    /// Nothing is known of `%tid.x`; `%tid.y` and `%tid.z` are the same in all lanes of a warp. For what is potential.
+    /// `%tid.x` is unknown; `%tid.y` and `%tid.z` are the same in all lanes of a warp. For potential findings.
     Any,
 }
 
@@ -50,21 +50,21 @@ pub(crate) enum Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeSource {
-    /// Nobody.
+    /// Not stated, but assumed.
     Assumed,
     /// `.reqntid`
     Required,
     /// `.maxntid`, for CTAs smaller than a warp.
     Bound,
-    /// The settings. Without a shape, they state several, and what is certain is so with each.
+    /// The settings. Without a shape, they state several, and a definite finding holds for each.
     Settings,
-    /// Host code at hand. Without a shape, it launches the kernel with several, and what is certain is so with each.
+    /// Available host code. Without a shape, it launches the kernel with several, and a definite finding holds for each.
     Launched,
 }
 
 impl Launch {
-    /// Launches of a kernel. `.reqntid` wins over the settings, which win over assumptions. Blocks of more threads
-    /// than `.maxntid` allows can't be launched (PTX ISA, `.maxntid`), so a setting that says so counts for nothing.
+    /// Launches of a kernel. `.reqntid` wins over the settings, which win over assumptions. Blocks of more threads than
+    /// `.maxntid` allows can't be launched (PTX ISA, `.maxntid`), so a setting with more threads is ignored.
     #[must_use]
     pub(crate) fn new(bounds: &LaunchBounds, setting: Option<Shape>, reads_other_dimensions: bool) -> Self {
         let threads = |shape: Shape| shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
@@ -100,8 +100,8 @@ impl Launch {
         }
     }
 
-    /// Launches with these shapes, in their order: those that the kernel can be launched with, and does not overrule by a shape of its
-    /// own. Each names the first shape of the settings that it overrules.
+    /// Launches with these shapes, in their order, without the shapes that the kernel cannot be launched with or overrules
+    /// by a shape of its own. Each launch names the first shape of the settings that it overrules.
     fn stated(
         bounds: &LaunchBounds,
         shapes: &[Shape],
@@ -123,8 +123,8 @@ impl Launch {
         held.collect()
     }
 
-    /// The launch that is told where these are looked at, which are at least one: the only one, or one of which nothing is known that is
-    /// not so with each.
+    /// The launch that findings name if these are analysed (at least one): the only launch, or a launch that holds only the
+    /// facts that all of them share.
     pub(crate) fn common(bounds: &LaunchBounds, launches: &[Self]) -> Self {
         if let [launch] = launches {
             return *launch;
@@ -179,12 +179,12 @@ impl Launch {
     pub fn lanes(&self) -> Lanes {
         match self.warp {
             Some(warp) => self.existing(warp),
-            // Only the last warp lacks lanes: whoever looks at all warps at once looks at that one apart.
+            // Only the last warp lacks lanes: code that analyses all warps at once analyses the last one separately.
             None => self.existing(0),
         }
     }
 
-    /// The warp whose lanes have consecutive `%tid.x` from 32 times its number on, if that is known.
+    /// The warp whose lanes have consecutive `%tid.x` from 32 times its index on, if that is known.
     pub(super) fn row_warp(&self) -> Option<u32> {
         let is_row = match self.shape {
             Some([_, y, z]) => y == 1 && z == 1,
@@ -243,11 +243,11 @@ impl Launch {
     fn ntid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
         let key = (NTID + dimension as u64, 0);
         let most = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS));
-        // One warp at least, and those up to the one that is looked at.
+        // One warp at least, and all warps up to the analysed one.
         let threads = u64::from(self.warp.unwrap_or(0) + 1) * WARP as u64;
         let (multiple, least, most) = match (self.layout, dimension) {
             (Layout::OneRow, 0) => (WARP as u64, threads, most),
-            // The block that is assumed has one dimension: nothing is said of code for others.
+            // The assumed block has one dimension: nothing is assumed for code for other blocks.
             (Layout::OneRow, 1 | 2) => return pool.splat(1),
             (Layout::Whole, 0) => (WARP as u64, WARP as u64, most),
             (Layout::Sides(sides), _) if sides[dimension] < MAX_THREADS => {
@@ -256,7 +256,7 @@ impl Launch {
             (Layout::Sides([_, MAX_THREADS, _]), 2) => return pool.splat(1),
             (Layout::Sides([x, y, _]), _) => {
                 let row = u64::from(if dimension == 1 { x } else { x * y });
-                // As many as make whole warps.
+                // Any number of threads that makes whole warps.
                 let multiple = WARP as u64 >> row.trailing_zeros().min(5);
                 let least = threads.div_ceil(row).next_multiple_of(multiple);
                 (multiple, least, most / row)
@@ -274,7 +274,7 @@ impl Launch {
         match (self.shape, self.layout) {
             (Some(shape), _) => self.coordinate(pool, shape, dimension),
             (None, Layout::Sides(sides)) => self.coordinate(pool, sides, dimension),
-            // Warp 0 is the beginning of the first row.
+            // Warp 0 is the start of the first row.
             (None, Layout::Whole) if dimension != 0 && self.warp == Some(0) => pool.splat(0),
             (None, layout) if dimension != 0 => {
                 let mut tid = Vector::uniform(pool.number((TID + dimension as u64, 0)), 0, [0; WARP]);
@@ -314,7 +314,7 @@ impl Launch {
         if let Some(warp) = self.warp {
             return pool.add(Vector::exact(std::array::from_fn(|lane| coordinate(warp, lane))));
         }
-        // All warps at once: the same offsets in each, or nothing.
+        // All warps at once: the offsets are the same in each warp, or nothing is known.
         let offset = |warp: u32, lane: usize| coordinate(warp, lane).wrapping_sub(coordinate(warp, 0));
         let warps = 0..self.warps();
         let alike = (0..WARP).all(|lane| warps.clone().all(|warp| offset(warp, lane) == offset(0, lane)));
@@ -345,8 +345,8 @@ const NCTAID: u64 = u64::MAX - 16;
 const OTHER: u64 = u64::MAX - 20;
 const RANK: u64 = u64::MAX - 24;
 
-/// The launches of a kernel, as it bounds them or the user states them: one, or one for each of the shapes that the user states or that
-/// host code at hand launches it with. `reads_other`: see [`Launch::new`].
+/// The launches of a kernel, as its directives bound them or as the user states them: one launch, or one for each shape that
+/// the user states or that available host code launches it with. `reads_other`: see [`Launch::new`].
 pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Vec<Launch> {
     let launches = &module.options.launches;
     let name = module.module.function_name(function);
@@ -368,8 +368,8 @@ pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other
     }
 }
 
-/// The launch of a kernel that stands for all of [`launches_of`] where a lane may be missing or threads of a warp may lie in several
-/// rows: the first in which they do.
+/// The launch of a kernel that represents all of [`launches_of`] for the question whether a lane may be missing or threads
+/// of a warp may lie in several rows: the first launch in which they do.
 pub(crate) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Launch {
     let launches = launches_of(module, function, reads_other);
     let is_whole = |launch: &Launch| launch.shape.is_none_or(|[x, ..]| x.is_multiple_of(WARP as u32));

@@ -1,5 +1,5 @@
-//! Layout of a kernel: all that a solution needs and that no launch and no input changes. It is made once and solved for many
-//! scenarios.
+//! Layout of a kernel: all data that a solution needs and that does not depend on the launch or the input. It is computed
+//! once and solved for many scenarios.
 
 use std::cell::Cell;
 
@@ -24,14 +24,14 @@ pub struct LaneLayout<'k> {
     pub(super) graph: Graph<'k>,
     pub(super) order: Order,
     pub(super) live: Live,
-    /// The nodes that every lane passes, once.
+    /// The nodes that every lane passes exactly once.
     pub(super) always: Vec<bool>,
     pub(super) lasting: Lasting<'k>,
-    /// Some mask is computed, or threads have coordinates from which their number may be.
+    /// Some mask is computed, or thread numbers may be computed from coordinates.
     follows_meanings: bool,
     /// Addresses in shared memory are followed.
     follows_addresses: bool,
-    /// The vectors of earlier solutions: much of the next one has been computed for them.
+    /// The vectors of earlier solutions, because the next solution shares much of the computation.
     pool: Cell<Pool>,
 }
 
@@ -68,13 +68,13 @@ impl<'k> LaneLayout<'k> {
         })
     }
 
-    /// The launches that the kernel is looked at for.
+    /// The launches that the kernel is analysed for.
     pub(super) fn launches(&self) -> Vec<Launch> {
         let reads_other = self.module.reads_other_dimensions(self.function);
         launches_of(self.module, self.function, reads_other)
     }
 
-    /// The launch that findings about several tell.
+    /// The launch that findings about several launches name.
     pub(super) fn common_launch(&self, launches: &[Launch]) -> Launch {
         Launch::common(&self.module.module.function(self.function).launch, launches)
     }
@@ -84,14 +84,15 @@ impl<'k> LaneLayout<'k> {
         slices.in_states(self.graph.contexts.iter().map(|context| context.function))
     }
 
-    /// The kernel with all cells in the states, from which layouts with rounds apart are made. `slices`: [`Self::slices_in_states`].
+    /// The kernel with all cells in the states, which is the input for layouts with peeled rounds. `slices`:
+    /// [`Self::slices_in_states`].
     pub(super) fn in_states(&self, slices: &'k Slices) -> Option<InStates<'k>> {
         let graph = Graph::new(self.module, slices, self.function)?;
         let live = Live::new(self.module, &graph, &self.order);
         Some(InStates { graph, live })
     }
 
-    /// The layout of the same kernel with rounds of one of its loops apart ([`Graph::peeled`]).
+    /// The layout of the same kernel with peeled rounds of one of its loops ([`Graph::peeled`]).
     pub(super) fn peeled(&self, in_states: &InStates<'k>, of: u32, rounds: u32) -> Self {
         let nodes = &self.order.nodes;
         let mut inside: Vec<u32> = nodes
@@ -114,7 +115,7 @@ impl<'k> LaneLayout<'k> {
         }
     }
 
-    /// The vectors of an earlier solution, if they are not too many: much of the next one has been computed for them.
+    /// The vectors of an earlier solution, if they are not too many: the next solution shares much of the computation.
     pub(super) fn pool(&self) -> Pool {
         let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);
         let mut pool = pool.unwrap_or_default();
@@ -132,7 +133,7 @@ impl<'k> LaneLayout<'k> {
     }
 }
 
-/// The nodes that every lane passes: those that dominate the exit, in no loop.
+/// The nodes that every lane passes: nodes outside of loops that dominate the exit.
 fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
     let mut always = vec![false; graph.nodes.len()];
     let mut node = graph.exit;

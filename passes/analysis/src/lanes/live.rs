@@ -19,9 +19,9 @@ use ptxcheck_ir::{AccessKind, InstructionId, Op, Register, Value};
 /// The cells that are alive, by node, and those that loops may write.
 pub(super) struct Live {
     sets: Arc<Sets>,
-    /// By node, its place in the sets.
+    /// By node: its index in the sets.
     places: Vec<u32>,
-    /// By loop, the cells that it may write, with the loops inside.
+    /// By loop: the cells that it may write, inner loops included.
     changed: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Live {
 struct Sets {
     /// Words of one set.
     words: usize,
-    /// Alive when control comes to a node.
+    /// Alive when control reaches a node.
     entry: Vec<u64>,
     /// Alive when control leaves a node.
     exit: Vec<u64>,
@@ -45,8 +45,8 @@ impl Live {
         Self::with(sets, (0..graph.nodes.len() as u32).collect(), order)
     }
 
-    /// Liveness in a graph in which rounds of a loop are apart, from that of the graph as it was: each way through one is a way through
-    /// the other, so that the copies of a node have what it has.
+    /// Liveness in a graph with peeled rounds of a loop, derived from that of the original graph: each path through one
+    /// graph is a path through the other, so that the copies of a node have the same live cells as the node.
     #[must_use]
     pub(super) fn peeled(&self, graph: &Graph<'_>, order: &Order) -> Self {
         let origin = graph
@@ -73,7 +73,7 @@ impl Live {
         }
     }
 
-    /// True if a cell is alive when control comes to a node.
+    /// True if a cell is alive when control reaches a node.
     pub(super) fn is_at_entry(&self, node: u32, cell: usize) -> bool {
         self.sets
             .holds(&self.sets.entry, self.places[node as usize], cell)
@@ -105,7 +105,7 @@ impl Sets {
             exit: vec![0; nodes * words],
             changed: vec![0; nodes * words],
         };
-        // Read before it is written, in `entry` for a start.
+        // Read before written, stored in `entry` initially.
         let mut written = vec![0; nodes * words];
         for node in 0..nodes {
             let range = node * words..(node + 1) * words;
@@ -123,7 +123,7 @@ impl Sets {
         sets
     }
 
-    /// Nodes are looked at again while one that they lead to has changed.
+    /// Nodes are visited again while one of their successors has changed.
     fn solve(&mut self, module: &Shared<'_>, graph: &Graph<'_>, order: &Order, written: &[u64]) {
         let words = self.words;
         let mut is_open = vec![true; graph.nodes.len()];
@@ -162,7 +162,7 @@ impl Sets {
     }
 }
 
-/// One node: the cells that it reads before it writes them, those that it writes whatever happens, and those that it may write.
+/// One node: the cells that it reads before it writes them, those that it always writes, and those that it may write.
 struct Scan<'a, 'g> {
     module: &'a Shared<'a>,
     graph: &'a Graph<'g>,
@@ -244,7 +244,7 @@ impl<'g> Scan<'_, 'g> {
                     self.writes(context, slice.slot(slot), is_guarded);
                 }
             }
-            // A slot that is not spoiled keeps its value.
+            // A slot without an unknown write keeps its value.
             Effect::SpoilEscaped => {
                 for &slot in &slice.escaping {
                     self.may_write(context, slice.slot(slot));

@@ -1,14 +1,14 @@
-//! The loops of a graph, as a forest: two of them are apart, or one is inside the other.
+//! The loops of a graph, as a forest: two loops are disjoint, or one is inside the other.
 //!
 //! ```text
-//! natural(h)    of the edges that go back to a node h that dominates their source: what leads to one of these
-//!               sources without passing h
+//! natural(h)    of the edges that go back to a node h that dominates their source: the nodes from which a path leads to
+//!               one of these sources without passing h
 //! irreducible   of a strongly connected component S of the graph without those edges: S, and natural(h) for each h in
 //!               S. It is entered at several places.
 //! ```
 //!
-//! A natural loop that shares a node with such an S contains all of it, or its header is in S. Each loop is found by
-//! walking back from what closes it, innermost first; loops that have been found count as one node.
+//! A natural loop that shares a node with such an S contains all of it, or its header is in S. Each loop is found by a
+//! backward walk from the sources of its back edges, innermost loops first; a loop that has been found counts as one node.
 
 use super::graph::{Graph, NONE};
 use crate::dominators::Tree;
@@ -47,7 +47,7 @@ pub(super) fn find(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &
         outermost: Vec::new(),
         entries: Vec::new(),
     };
-    // An edge that goes back, but to no dominator.
+    // An edge that goes back, but not to a dominator.
     let is_crossing = |node: u32| {
         let mut sources = graph.predecessors(node);
         sources.any(|source| search.is_back(source, node) && !search.is_natural(source, node))
@@ -56,7 +56,7 @@ pub(super) fn find(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &
     if nodes.iter().any(|&node| is_crossing(node)) {
         components = search.components(nodes);
         tangled = reached_from(graph, components.iter().flatten().copied());
-        // By the first node; the last one is taken first.
+        // Sorted by the first node; the last entry is taken first.
         for component in &mut components {
             component.sort_unstable_by_key(|&node| rank[node as usize]);
         }
@@ -83,9 +83,9 @@ struct Search<'s, 'g> {
     dominators: &'s Tree,
     loops: Vec<Loop>,
     loop_of: Vec<u32>,
-    /// By loop: one around it, or itself. Paths are compressed.
+    /// By loop: a loop around it, or itself. Paths are compressed.
     outermost: Vec<u32>,
-    /// By loop: the nodes that it is entered at.
+    /// By loop: its entry nodes.
     entries: Vec<Vec<u32>>,
 }
 
@@ -171,8 +171,8 @@ impl Search<'_, '_> {
         self.entries[own as usize] = component;
     }
 
-    /// The strongly connected components of the graph without the edges that close natural loops, those of one node left
-    /// out (Tarjan, "Depth-First Search and Linear Graph Algorithms").
+    /// The strongly connected components of the graph without the edges that close natural loops, except those of a single
+    /// node (Tarjan, "Depth-First Search and Linear Graph Algorithms").
     fn components(&self, nodes: &[u32]) -> Vec<Vec<u32>> {
         let graph = self.graph;
         let (mut number, mut low) = (vec![NONE; graph.nodes.len()], vec![NONE; graph.nodes.len()]);
@@ -224,7 +224,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The nodes that some lead to, these included.
+/// The nodes that can be reached from some nodes, these included.
 fn reached_from(graph: &Graph<'_>, nodes: impl Iterator<Item = u32>) -> Vec<bool> {
     let mut reached = vec![false; graph.nodes.len()];
     let mut work: Vec<u32> = nodes.collect();

@@ -1,7 +1,7 @@
-//! Meanings of values: where the value of a lane comes from, so that two values can be compared of which neither is known.
+//! Meanings of values: how the value of a lane is computed, so that two unknown values can be compared.
 //!
 //! ```text
-//! Result(i)          what instruction i gave
+//! Result(i)          the result of instruction i
 //! Among(v, s)        the predicate that v is one of the numbers s             Order(c, v, w)   v c w, of two values
 //! Plus(v, k)         v + k
 //! Not(v), Both       of predicates, and of masks bit by bit; a complement of so many bits
@@ -12,10 +12,10 @@
 //! Threads(s)         a sum of products of the thread's coordinates and the sides of its block
 //! ```
 //!
-//! Two values of one lane that have the same name are equal as long as no instruction that they come from has been executed again
-//! between them. Values lose the names that come from within a loop where they pass on to its next round (see [`Meanings::is_of`]);
-//! and what reaches a place without such a step is of the last time that each instruction was executed: else there would be a
-//! way round through a loop that holds both.
+//! Two values of one lane with the same name are equal as long as no instruction that they come from has been executed again
+//! between them. A value loses a name that comes from within a loop when it passes to the next round of the loop (see
+//! [`Meanings::is_of`]). A value that reaches a place without such a step comes from the last execution of each instruction:
+//! otherwise a cycle would lead through a loop that holds both.
 
 use rustc_hash::FxHashMap;
 
@@ -29,7 +29,7 @@ use ptxcheck_ir::{Condition, Logic, Special};
 pub(crate) struct Name(u32);
 
 impl Name {
-    /// Of a value of which this is not followed.
+    /// The name of a value whose meaning is not followed.
     pub(super) const NONE: Self = Self(0);
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Around {
     /// There is none.
     Nothing,
     Loop(u32),
-    /// Which it is, is not known.
+    /// The innermost loop is not known.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Around {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Meaning {
     Result((u64, u64)),
-    /// At so many bits.
+    /// With the width in bits.
     Among(Name, u8, Numbers),
     Plus(Name, u8, u64),
     Order(Condition, u8, Name, Name),
@@ -55,24 +55,24 @@ pub(super) enum Meaning {
     Both(Logic, Name, Name),
     Number(Name),
     Ballot(Name),
-    /// With copies of the sign above, or zeros.
+    /// The upper bits are copies of the sign, or zeros.
     Shifted(Name, bool),
     Own(Name),
     OwnBit(Name),
     Threads(Terms),
 }
 
-/// Products by their exponents, each with its factor.
+/// Products, given by their exponents, each with its coefficient.
 pub(super) type Terms = Vec<(Exponents, u32)>;
 
-/// The number of times that each of `%tid.x`, `.y`, `.z` and `%ntid.x`, `.y`, `.z` is a factor.
+/// The exponent of each of `%tid.x`, `.y`, `.z` and `%ntid.x`, `.y`, `.z`.
 pub(super) type Exponents = [u8; 6];
 
 /// The meanings of one kernel's values.
 pub(super) struct Meanings {
     all: Vec<Entry>,
     names: FxHashMap<Meaning, Name>,
-    /// The number of the thread in its block, if more of it is read than `%tid.x`.
+    /// The thread number in the block, if the kernel reads more than `%tid.x` of it.
     rank: Option<Terms>,
 }
 
@@ -83,9 +83,9 @@ struct Entry {
 }
 
 impl Meanings {
-    /// None so far. `reads`: the kernel reads `%tid.y` and `%tid.z`.
+    /// No meanings so far. `reads`: the kernel reads `%tid.y` and `%tid.z`.
     pub(super) fn new(reads: [bool; 2]) -> Self {
-        // x + nx·(y + ny·z), without the dimensions that it does not read, and its blocks are taken not to have.
+        // x + nx·(y + ny·z), without the dimensions that the kernel does not read: its blocks are assumed not to have them.
         let x = ([1, 0, 0, 0, 0, 0], 1);
         let y = ([0, 1, 0, 1, 0, 0], 1);
         let z = ([0, 0, 1, 1, 1, 0], 1);
@@ -114,12 +114,12 @@ impl Meanings {
         self.all[name.0 as usize].loops.iter().any(|&of| is_inside(of))
     }
 
-    /// True if the number of the thread is followed.
+    /// True if the thread number is followed.
     pub(super) fn follows_rank(&self) -> bool {
         self.rank.is_some()
     }
 
-    /// True if a value is the number of the thread in its block.
+    /// True if a value is the thread number in its block.
     pub(super) fn is_rank(&self, name: Name) -> bool {
         match self.of(name) {
             Meaning::Threads(terms) => self.rank.as_ref() == Some(terms),
@@ -127,7 +127,7 @@ impl Meanings {
         }
     }
 
-    /// The name of the result of an instruction of which no more is known.
+    /// The name of the result of an instruction with no further known meaning.
     pub(super) fn result(&mut self, key: (u64, u64), around: Around) -> Name {
         let loops = match around {
             Around::Nothing => Vec::new(),
@@ -137,12 +137,12 @@ impl Meanings {
         self.add(Meaning::Result(key), loops)
     }
 
-    /// The name of a value that is the same whenever it is read.
+    /// The name of a value that is the same at every read.
     pub(super) fn lasting(&mut self, key: (u64, u64)) -> Name {
         self.add(Meaning::Result(key), Vec::new())
     }
 
-    /// The name of a coordinate or a side, if the number of the thread is followed.
+    /// The name of a coordinate or a side, if the thread number is followed.
     pub(super) fn special(&mut self, special: Special) -> Name {
         let mut exponents = [0; 6];
         match special {
@@ -199,7 +199,7 @@ impl Meanings {
         all
     }
 
-    /// The name of a meaning that is made of others.
+    /// The name of a meaning that is composed of others.
     pub(super) fn made<const N: usize>(&mut self, meaning: Meaning, from: [Name; N]) -> Name {
         let loops = self.loops(from);
         self.add(meaning, loops)
@@ -240,7 +240,7 @@ impl Meanings {
         }
     }
 
-    /// Orders that say the same have the same name.
+    /// Equivalent comparisons have the same name.
     pub(super) fn order(&mut self, condition: Condition, bits: u8, a: Name, b: Name) -> Option<Name> {
         use Condition as C;
         let (condition, is_not) = match condition {
@@ -261,9 +261,9 @@ impl Meanings {
         Some(if is_not { self.not(order) } else { order })
     }
 
-    /// A sum at so many bits, if it is certainly below their end.
+    /// A sum of so many bits, if it certainly does not overflow.
     pub(super) fn threads(&mut self, bits: u8, terms: Option<Terms>) -> Option<Name> {
-        // No coordinate and no side is above 2^10.
+        // Coordinates and sides are at most 2^10.
         let most = |(exponents, factor): &(Exponents, u32)| {
             let degree: u32 = exponents.iter().map(|&exponent| u32::from(exponent)).sum();
             1_u64
@@ -275,7 +275,7 @@ impl Meanings {
         Some(self.add(Meaning::Threads(sorted(terms)), Vec::new()))
     }
 
-    /// True or false, if a predicate certainly is so in a lane.
+    /// The outcome of a predicate in a lane, if it is certain.
     fn truth_at(&self, name: Name, known: &impl Fn(Name) -> Option<bool>, depth: usize) -> Option<bool> {
         if depth > MAX_MEANING_DEPTH || name == Name::NONE {
             return None;
@@ -293,7 +293,7 @@ impl Meanings {
         }
     }
 
-    /// True if it may be known which lanes a mask names, of those that hold it.
+    /// True if it may be known which of the lanes that hold a mask the mask names.
     pub(super) fn may_name_lanes(&self, mask: Name) -> bool {
         let is_asked = self.names.contains_key(&Meaning::OwnBit(mask));
         is_asked
@@ -303,7 +303,8 @@ impl Meanings {
             )
     }
 
-    /// True or false, if a mask certainly names the lane that holds it, or not. `known`: the outcomes of predicates that are known.
+    /// True if a mask certainly names the lane that holds it, false if it certainly does not. `known`: the known outcomes of
+    /// predicates.
     pub(super) fn names_lane(&self, mask: Name, known: &impl Fn(Name) -> Option<bool>) -> Option<bool> {
         self.names_lane_at(mask, known, 0)
     }
@@ -339,7 +340,7 @@ fn connected(logic: Logic, a: Option<bool>, b: Option<bool>) -> Option<bool> {
     }
 }
 
-/// The condition that holds where its operands are exchanged.
+/// The condition that is equivalent after the operands are swapped.
 pub(super) const fn turned(condition: Condition) -> Condition {
     use Condition as C;
     match condition {

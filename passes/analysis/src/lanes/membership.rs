@@ -1,9 +1,9 @@
-//! Knowledge that code has of the lanes around it: it has asked which are there (`activemask`) or which agree (a
+//! Knowledge that code has of the lanes around it: it has asked which lanes are there (`activemask`) or which agree (a
 //! ballot, a match).
 //!
-//! A group of Cooperative Groups that is a part of a warp has two ways to shuffle: one with the full mask, for whole warps,
-//! and one for the lanes that there are. Which of them is taken depends on the size of the group, which may have come
-//! through memory that is not followed. A part of a warp never takes the first; nothing is definite about it.
+//! A group of Cooperative Groups that is a part of a warp has two paths to a shuffle: one with the full mask, for whole
+//! warps, and one for the lanes that are present. The size of the group decides between them, and may have passed through
+//! memory that is not followed. A part of a warp never takes the first path, so nothing about that path is definite.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,9 +16,9 @@ use ptxcheck_ir::{Body, Callee, Collective, FunctionId, InstructionId, MemberMas
 /// `activemask`, `ballot` and `match` in one solution.
 pub(super) struct MembershipQueries<'f, 'a> {
     flow: &'f Flow<'a>,
-    /// By node, the lanes that can be among the answer, if they ask there.
+    /// By node: the lanes that the answer can contain, if lanes query membership there.
     answers: Vec<Option<Lanes>>,
-    /// By node, the nearest dominator where they ask, if there is one.
+    /// By node: the nearest dominator with a query, if there is one.
     above: Vec<Option<u32>>,
     steps_left: usize,
 }
@@ -53,8 +53,8 @@ impl<'f, 'a> MembershipQueries<'f, 'a> {
         asked
     }
 
-    /// True if lanes that come to `node` with a mask that names `named` have queried membership on their way, some of
-    /// those lanes cannot be among the answer, and they need not come here since: the answer may be what keeps them
+    /// True if lanes that reach `node` with a mask that names `named` have queried membership on their path, some of those
+    /// lanes cannot be in the answer, and these need not have reached this node since: the answer may be what keeps them
     /// away.
     pub(super) fn may_know(&mut self, node: u32, named: Lanes) -> bool {
         let mut current = node;
@@ -75,7 +75,7 @@ impl<'f, 'a> MembershipQueries<'f, 'a> {
         Some(())
     }
 
-    /// True if some lanes that are at `from` may end without coming to `node`.
+    /// True if some lanes that are at `from` may end without reaching `node`.
     fn may_avoid(&mut self, from: u32, node: u32) -> bool {
         let flow = self.flow;
         let graph = flow.graph;
@@ -127,7 +127,7 @@ fn queries(flow: &Flow<'_>, node: u32, callees: &mut FxHashMap<FunctionId, bool>
     instructions.any(|id| is_query(body, id) && is_answer_read(flow, node, id))
 }
 
-/// True if anything reads the answer of an instruction.
+/// True if some instruction reads the answer of a query.
 fn is_answer_read(flow: &Flow<'_>, node: u32, id: InstructionId) -> bool {
     let context = flow.graph.context(node);
     let analyses = flow.module.function(context.function);
@@ -155,7 +155,7 @@ fn function_queries(flow: &Flow<'_>, function: FunctionId) -> bool {
     false
 }
 
-/// `activemask`, and the ballot without a mask that stood for it before.
+/// `activemask`, and the ballot without a mask that was used before it existed.
 fn is_query(body: &Body<'_>, id: InstructionId) -> bool {
     matches!(
         body.instruction(id).op,

@@ -1,4 +1,4 @@
-//! Sets of unsigned numbers, as the comparisons of one value with constants make them.
+//! Sets of unsigned numbers that arise from comparisons of one value with constants.
 
 use ptxcheck_ir::Condition;
 use ptxcheck_ir::evaluate::ones;
@@ -8,12 +8,12 @@ use ptxcheck_ir::evaluate::ones;
 pub(super) struct Numbers(Vec<(u64, u64)>);
 
 impl Numbers {
-    /// The numbers of so many bits, at least one, for which a comparison with `bound` holds.
+    /// The numbers of so many bits, at least one bit, for which a comparison with `bound` holds.
     #[must_use]
     pub(super) fn that_are(condition: Condition, bits: u8, bound: u64) -> Self {
         use Condition as C;
         let (most, bound) = (ones(bits), bound & ones(bits));
-        // The order of signed numbers is that of unsigned ones, half a turn further.
+        // Signed order is unsigned order after rotating the number range by half.
         let turn = match condition {
             C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned => 1 << (bits - 1),
             _ => 0,
@@ -33,7 +33,7 @@ impl Numbers {
         if turn == 0 {
             return Self(vec![(first, last)]);
         }
-        // Turned back, the negative numbers come last.
+        // After rotating back, the negative numbers come last.
         let (below, above) = ((first, last.min(turn - 1)), (first.max(turn), last));
         let mut all = Vec::new();
         all.extend((above.0 <= above.1).then_some((above.0 ^ turn, above.1 ^ turn)));
@@ -76,7 +76,7 @@ impl Numbers {
         Self(all)
     }
 
-    /// The numbers of so many bits that are in it after `by` has been added to them.
+    /// The numbers of so many bits whose sum with `by` is in the set.
     #[must_use]
     pub(super) fn before(&self, by: u64, bits: u8) -> Self {
         let back = |number: u64| number.wrapping_sub(by) & ones(bits);
@@ -84,7 +84,7 @@ impl Numbers {
         for &(first, last) in &self.0 {
             match (back(first), back(last)) {
                 (first, last) if first <= last => all.push((first, last)),
-                // Past the last number comes the first one.
+                // The last number is followed by the first (wrap-around).
                 (first, last) => all.extend([(first, ones(bits)), (0, last)]),
             }
         }
@@ -92,7 +92,7 @@ impl Numbers {
         Self(all).joined()
     }
 
-    /// The numbers that are in both.
+    /// The intersection of both sets.
     #[must_use]
     pub(super) fn both(&self, other: &Self) -> Self {
         let mut all = Vec::new();

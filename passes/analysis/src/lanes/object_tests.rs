@@ -1,4 +1,4 @@
-//! Objects that functions fill through their parameters: the mask that a collective reads from there.
+//! Objects that functions fill through their parameters: masks that a collective reads from such objects.
 
 use crate::certainty::Certainty;
 use crate::shared::AnalysisOptions;
@@ -6,8 +6,8 @@ use crate::testing::with_options;
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
-/// A kernel with an object of 16 bytes at `%o`, whose number of the thread is `%r1`, and a function `fill` of two addresses and a
-/// number. The kernel ends with a barrier of the warp with the mask at the begin of the object.
+/// A kernel with an object of 16 bytes at `%o`, the thread number in `%r1`, and a function `fill` of two addresses and a
+/// number. The kernel ends with a barrier of the warp with the mask at the start of the object.
 fn masks(fill: &str, kernel: &str) -> Vec<(u32, bool)> {
     let text = format!(
         "{HEAD}.extern .func other(.param .b64 a);\n.global .b64 kept;\n\
@@ -36,7 +36,7 @@ fn call(p: &str, q: &str, v: &str) -> String {
     )
 }
 
-/// Lanes 8 to 31 come to a barrier that does not name them.
+/// Lanes 8 to 31 reach a barrier that does not name them.
 const WRONG: [(u32, bool); 1] = [(0xffff_ff00, true)];
 
 #[test]
@@ -63,11 +63,11 @@ fn what_may_be_something_else_is_not_definite() {
         let found = masks(fill, &format!("{first}{}\n{after}", call(p, q, "%r2")));
         found.iter().any(|(_, is_definite)| *is_definite)
     };
-    // The function does nothing with it, or with another part of it.
+    // The function does nothing with the object, or writes another part of it.
     assert!(is_definite("", "%o", "%t", ""));
     assert!(is_definite("st.u32 [%p+4], %v;", "%o", "%t", ""));
     assert!(is_definite("ld.u32 %w, [%p];\nst.u32 [%q], %w;", "%o", "%t", ""));
-    // It writes a value that nobody knows, all of it or a byte, always or under a guard, through one parameter or the other.
+    // It writes an unknown value, to all of it or to a byte, always or under a guard, through one parameter or the other.
     for store in [
         "st.u32 [%p], %v;",
         "st.u8 [%p+1], %v;",
@@ -86,7 +86,7 @@ fn what_may_be_something_else_is_not_definite() {
         "%o",
         ""
     ));
-    // The address is kept, and used later by code that nobody knows.
+    // The address is kept, and used later by unknown code.
     let unknown = "{\n.param .b64 a;\nst.param.b64 [a], %t;\ncall.uni other, (a);\n}";
     assert!(!is_definite("st.global.u64 [kept], %p;", "%o", "%t", unknown));
     assert!(is_definite("", "%o", "%t", "st.u32 [%o], 255;"));
@@ -135,7 +135,7 @@ fn an_address_that_is_returned_is_followed() {
     assert!(is_definite("st.param.b64 [r], %p;", ""));
     assert!(!is_definite("st.param.b64 [r], %p;", "st.u32 [%t], %r2;"));
     assert!(is_definite("st.param.b64 [r], %q;", "st.u32 [%t], %r2;"));
-    // One or the other, or a part.
+    // One object or the other, or a part of one.
     let either = "st.param.b64 [r], %q;\nst.param.b64 [r], %p;";
     assert!(!is_definite(either, "st.u32 [%t], %r2;"));
 }

@@ -1,7 +1,8 @@
 //! Objects in the frames of callers that functions access through their parameters.
 //!
-//! The graph has a copy of a function for each chain of calls, so each parameter there is one address: a `.local` symbol of some
-//! caller's frame and a distance. An access through it is one of that caller's slot, whichever parameters lead there.
+//! The graph has a copy of a function for each chain of calls, so each parameter there is one address: a `.local` symbol of
+//! some caller's frame and a distance. An access through it counts as an access to that caller's slot, regardless of the
+//! parameters in between.
 
 use rustc_hash::FxHashMap;
 
@@ -26,11 +27,11 @@ struct Object {
     context: u32,
     /// The symbol.
     symbol: SymbolId,
-    /// Distance from its begin in bytes.
+    /// Distance from the start of the symbol in bytes.
     offset: i64,
 }
 
-/// The slots of callers that contexts access. Contexts that are copies count as what they are copies of.
+/// The slots of callers that contexts access. A copied context counts as its original.
 #[derive(Default)]
 pub(super) struct Objects {
     /// The context and its slot, by the context of the access and the instruction.
@@ -40,7 +41,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Of contexts, callers before what they call.
+    /// The objects of contexts. Callers come before their callees.
     pub(super) fn new(module: &Shared<'_>, contexts: &[Frame]) -> Self {
         let mut found = Self::default();
         let mut params: FxHashMap<(u32, ParamPiece), Object> = FxHashMap::default();
@@ -105,7 +106,8 @@ impl Objects {
         }
     }
 
-    /// The context and its slot that an instruction of another context accesses through a parameter. `home`: the other context, or what it is a copy of.
+    /// The context and its slot that an instruction of another context accesses through a parameter. `home`: the other
+    /// context, or the original if it is a copy.
     pub(super) fn accessed(&self, home: u32, id: InstructionId) -> Option<(u32, SlotId)> {
         if self.accessed.is_empty() {
             return None;

@@ -1,11 +1,12 @@
-//! The places of a kernel that a look at single rounds of its loops may say more about.
+//! The places of a kernel for which an analysis of single loop rounds may find more.
 //!
 //! ```text
 //! open(n)      in a solution for all warps and all rounds together something may be wrong at n, or an operand is not known there that
-//!              may be known in single rounds: it is made of constants, thread numbers, sets of lanes and what collectives make of these
+//!              may be known in single rounds: it is made of constants, thread numbers, sets of lanes and results of collectives over these
 //! ```
 //!
-//! Nothing definite is missed at the other places: a defect that is definite in a round is one that may be in all of them together.
+//! No definite finding is missed at the other places: a defect that is definite in one round is at least possible in all
+//! rounds together.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,7 +17,7 @@ use crate::certainty::Certainty;
 use crate::launches::MAX_LAUNCHED_SHAPES;
 use ptxcheck_ir::{Collective, InstructionId, Op};
 
-/// The open nodes, in some launch; `None` where that is too much work to say, or does not hold of each warp.
+/// The open nodes, in some launch; `None` if the budget is spent, or if the result does not hold for each warp.
 pub(super) fn open_nodes(kernel: &Kernel<'_>) -> Option<FxHashSet<u32>> {
     let layout = kernel.layout;
     let mut open = FxHashSet::default();
@@ -51,7 +52,8 @@ pub(super) fn open_nodes(kernel: &Kernel<'_>) -> Option<FxHashSet<u32>> {
     Some(open)
 }
 
-/// True if all operands that decide who meets at a collective or a barrier, and who reads whom, are made of what the lane analysis knows.
+/// True if all operands that decide which lanes meet at a collective or a barrier, and which lanes are read, are computed
+/// from values that the lane analysis knows.
 fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
     let context = layout.graph.context(node);
     let (body, id) = (context.body, layout.graph.instruction(node));
@@ -61,7 +63,7 @@ fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
     }
     let exits = Exits::new(layout.module, context.function, body, has_shape).with_sets();
     let uses = body.uses(instruction).iter().enumerate();
-    // The second one of a collective is what it hands over.
+    // The second operand of a collective is the exchanged value.
     let is_collective = matches!(instruction.op, Op::Collective(..));
     let mut deciding = uses.filter(|(place, _)| !is_collective || *place != 1);
     deciding.all(|(_, value)| {
@@ -71,8 +73,8 @@ fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
     })
 }
 
-/// True for a collective, other than a shuffle, whose mask is what `activemask` has given in the same block: those that are there pass it,
-/// whoever they are.
+/// True for a collective, other than a shuffle, whose mask is the result of an `activemask` in the same block: the mask
+/// names exactly the lanes that pass it.
 fn names_those_here(layout: &LaneLayout<'_>, node: u32, id: InstructionId) -> bool {
     let context = layout.graph.context(node);
     let (body, instruction) = (context.body, context.body.instruction(id));

@@ -10,19 +10,20 @@ use crate::limits::MAX_EXCHANGE_PLACES;
 /// Accesses of different lanes to the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clash {
-    /// The number of a write.
+    /// The index of the write.
     pub write: usize,
-    /// The number of the other access: a read, or another write.
+    /// The index of the other access: a read, or another write.
     pub other: usize,
     /// By lane that writes: the lanes that make the other access to what it writes.
     pub lanes: ByLane,
 }
 
-/// The bytes that one lane accesses, as far as they are told apart.
+/// The bytes that one lane accesses: the object and the offset in it.
 type Place = (Object, i64);
 
-/// The clashes among accesses that certain lanes make, without an ordering in between. `own`: the lanes that a write, of such lanes, hides
-/// the writes of others from. `may_clash`: true for lanes whose accesses nothing orders.
+/// The clashes among accesses that lanes certainly make, without an ordering in between. `own`: the lanes for which a write
+/// hides the writes of others, because they certainly execute it themselves. `may_clash`: true for lanes whose accesses
+/// nothing orders.
 pub(super) fn clashes(
     touches: &Touches,
     pool: &Pool,
@@ -72,7 +73,7 @@ pub(super) fn clashes(
                 let Some(writes) = writes.get(&place) else {
                     continue;
                 };
-                // A read where the lane may write itself is a matter of the writes.
+                // If the reading lane may have written the bytes itself, the clash is reported for the writes.
                 let own = hidden.get(&place).is_some_and(|lanes| lanes >> lane & 1 == 1);
                 if !touch.is_store && own {
                     continue;
@@ -83,7 +84,7 @@ pub(super) fn clashes(
                     if left == 0 {
                         return Vec::new();
                     }
-                    // Any of the values that lanes write to other memory may do.
+                    // For other memory, any of the written values may be acceptable.
                     let is_left_out = touch.is_store && (write > number || !touch.is_shared);
                     let is_pair = writer != lane
                         && !is_left_out

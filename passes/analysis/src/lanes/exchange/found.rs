@@ -5,7 +5,7 @@ use crate::lanes::site::Site;
 use crate::lanes::value::Lanes;
 use ptxcheck_ir::{FunctionId, Space, SymbolId};
 
-/// Accesses of lanes of one warp to the same bytes, one of them a write, in no order.
+/// Unordered accesses of lanes of one warp to the same bytes, at least one of them a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// A write.
@@ -18,7 +18,7 @@ pub struct Pair {
     pub writers: Lanes,
     /// The lanes that make the other access.
     pub others: Lanes,
-    /// A lane that writes, and one that accesses what it writes.
+    /// Example: a lane that writes, and a lane that accesses the written bytes.
     pub example: (u8, u8),
     /// Both are volatile.
     pub is_volatile: bool,
@@ -28,14 +28,14 @@ pub struct Pair {
     pub is_across_warps: bool,
 }
 
-/// Kind of the access that a write comes in the way of.
+/// Kind of the access that conflicts with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairKind {
-    /// A read behind the write.
+    /// A read after the write.
     ReadAfterWrite,
-    /// A read before it.
+    /// A read before the write.
     WriteAfterRead,
-    /// A write of another value.
+    /// A write of a different value.
     TwoWrites,
 }
 
@@ -44,9 +44,9 @@ pub enum PairKind {
 pub enum Object {
     /// A variable in shared or global memory.
     Variable(SymbolId),
-    /// The memory that the parameter of the kernel with this number points to.
+    /// The memory that the kernel parameter with this index points to.
     Parameter(u16),
-    /// A place that is the same for all threads of a block; places with different numbers may be the same.
+    /// An address that is the same for all threads of a block. Different numbers may still mean the same address.
     Part(u32),
 }
 
@@ -74,8 +74,8 @@ pub struct PossiblePair {
     pub other: Site,
     /// Its kind.
     pub kind: PairKind,
-    /// Nothing is known that may keep the accesses apart; else their places differ by a number that is the same in all lanes, and only
-    /// a value of it tells.
+    /// Nothing is known that could keep the accesses apart. Otherwise their addresses differ by a number that is the same in
+    /// all lanes, and only the value of that number decides whether they overlap.
     pub is_likely: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The parts that the searches for definite exchanges and for possible ones share.
+//! Code that the searches for definite and for possible exchanges share.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -14,7 +14,7 @@ use crate::lanes::verdict;
 use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, InstructionId};
 
-/// The kernels among marked functions and those that lead to one, in the order of the input.
+/// The marked kernels, and the kernels that call a marked function directly or indirectly, in the order of the input.
 pub(super) fn leading_to(module: &Shared<'_>, mut marked: Vec<bool>) -> Vec<FunctionId> {
     if !marked.contains(&true) {
         return Vec::new();
@@ -27,8 +27,8 @@ pub(super) fn leading_to(module: &Shared<'_>, mut marked: Vec<bool>) -> Vec<Func
     kernels.map(|(id, ..)| id).collect()
 }
 
-/// All that is found in kernels, in their order. `of_kernel`: a search of one, with slices that hold addresses; `None` if it is too
-/// much work.
+/// All findings in kernels, in the order of the kernels. `of_kernel`: the search of one kernel, with slices that hold
+/// addresses; `None` if the budget is spent.
 pub(super) fn search<T: Send>(
     module: &Shared<'_>,
     kernels: &[FunctionId],
@@ -51,17 +51,17 @@ pub(super) fn search<T: Send>(
     kernels.par_iter().map(of_one).flatten().collect()
 }
 
-/// An access: its node, and its instruction.
+/// An access: its node and its instruction.
 pub(super) type Place = (u32, InstructionId);
 
-/// The order of pairs, which is that of the code.
+/// Sort key of a pair: the order of the code.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PairKey {
-    /// Both accesses by the places of their nodes in the order of the graph and their instructions, the later one first.
+    /// (node rank, instruction) of both accesses, the later one first.
     both: [(u32, u32); 2],
-    /// The other one is behind the write.
+    /// The other access comes after the write.
     is_behind: bool,
-    /// The node of the other one, where the pair is reported.
+    /// The node of the other access, where the pair is reported.
     node: u32,
 }
 
@@ -73,17 +73,17 @@ impl explore::Place for PairKey {
 
 /// A write and another access in the code.
 pub(super) struct Placed {
-    /// Where both are.
+    /// Position of both accesses.
     pub key: PairKey,
-    /// The kind of the other one.
+    /// The kind of the other access.
     pub kind: PairKind,
     /// The write.
     pub write: Site,
-    /// The other one.
+    /// The other access.
     pub other: Site,
 }
 
-/// The place of a pair. `is_store`: the other access writes, too.
+/// The position of a pair. `is_store`: the other access writes, too.
 pub(super) fn placed(layout: &LaneLayout<'_>, write: Place, other: Place, is_store: bool) -> Placed {
     let place = |(node, at): Place| (layout.order.rank[node as usize], at.index() as u32);
     let site = |(node, at): Place| Site {
@@ -110,7 +110,7 @@ pub(super) fn placed(layout: &LaneLayout<'_>, write: Place, other: Place, is_sto
     }
 }
 
-/// Pairs by their object, each pair of sites once. `sites`: the write and the other access of a pair.
+/// Groups pairs by their object, with each pair of sites once. `sites`: the write and the other access of a pair.
 pub(super) fn by_object<P>(
     pairs: impl Iterator<Item = (Object, P)>,
     sites: impl Fn(&P) -> (Site, Site),
@@ -129,7 +129,7 @@ pub(super) fn by_object<P>(
     groups
 }
 
-/// The nodes that lanes may come to in a solution.
+/// The nodes that lanes may reach in a solution.
 pub(super) fn reached(flow: &Flow<'_>) -> FxHashSet<u32> {
     let nodes = 0..flow.may.len() as u32;
     nodes.filter(|&node| flow.may[node as usize] != 0).collect()

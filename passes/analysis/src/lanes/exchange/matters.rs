@@ -1,4 +1,4 @@
-//! Clashes whose order matters: another order changes a value that somebody uses.
+//! Clashes whose order matters: with another order, a value that is used would differ.
 //!
 //! ```text
 //! read          the lane that reads certainly uses the value: compilers load before they branch, and drop what they have read
@@ -22,7 +22,8 @@ use crate::limits::{MAX_USE_STEPS, MAX_USE_STEPS_OF_ONE};
 use crate::slots::Effect;
 use ptxcheck_ir::{AccessKind, Collective, InstructionId, Op, Semantics, Space, Value};
 
-/// Leaves the clashes of a solution that certainly matter, with the lanes for which they do. `entry`: the lanes that surely begin together.
+/// Keeps the clashes of a solution that certainly matter, with the lanes for which they do. `entry`: the lanes that surely
+/// begin together.
 pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lanes, clashes: &mut Vec<Clash>) {
     if clashes.is_empty() {
         return;
@@ -63,7 +64,7 @@ fn has_some(lanes: &ByLane) -> bool {
     lanes.iter().any(|lanes| *lanes != 0)
 }
 
-/// By access that reads, the lanes that clash there.
+/// By reading access: the lanes that clash there.
 fn readers(touches: &Touches, clashes: &[Clash]) -> FxHashMap<usize, Lanes> {
     let mut readers: FxHashMap<usize, Lanes> = FxHashMap::default();
     for clash in clashes.iter().filter(|clash| !touches.all[clash.other].is_store) {
@@ -73,7 +74,7 @@ fn readers(touches: &Touches, clashes: &[Clash]) -> FxHashMap<usize, Lanes> {
     readers
 }
 
-/// By access that reads, with the lanes in question: those that use what they read.
+/// By reading access, of the lanes in question: those that use the value that they read.
 fn users(
     flow: &mut Flow<'_>,
     entry: Lanes,
@@ -113,7 +114,7 @@ fn is_reached(flow: &Flow<'_>, node: u32, kind: NodeKind) -> bool {
     flow.may[node as usize] != 0 && flow.graph.nodes[node as usize].kind == kind
 }
 
-/// Leaves the lanes of a clash that access not exactly the same bytes, if both accesses are strong.
+/// Keeps only the lanes of a clash that do not access exactly the same bytes, if both accesses are strong.
 fn without_strong(write: &Touch, other: &Touch, clash: &mut ByLane) {
     if !write.is_strong || !other.is_strong || write.bytes != other.bytes {
         return;
@@ -124,8 +125,8 @@ fn without_strong(write: &Touch, other: &Touch, clash: &mut ByLane) {
     }
 }
 
-/// A read of shared memory of which the place is not known in all lanes, or an atomic: its node, and the variable that its address is
-/// computed from, if that is known.
+/// A read of shared memory whose address is not known in all lanes, or an atomic: its node, and the variable that its
+/// address is computed from, if known.
 type OpenRead = (u32, Option<Object>);
 
 fn open_reads(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
@@ -173,7 +174,7 @@ fn open_reads(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
     open
 }
 
-/// True if something after two writes of different values may read the bytes.
+/// True if an access after two writes of different values may read the bytes.
 fn may_be_read(flow: &Flow<'_>, touches: &Touches, open: &[OpenRead], clash: &Clash) -> bool {
     let write = &touches.all[clash.write];
     let order = flow.order;

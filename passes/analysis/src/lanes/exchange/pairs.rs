@@ -1,17 +1,17 @@
 //! Definite pairs in the solution of one warp.
 //!
 //! ```text
-//! before(h)        the orderings, and loops that may wait, from which control gets to h, and those at which lanes may meet others that
-//!                  are at such, at another instruction
-//! together(a, b)   at each of before(h), both lanes are, whenever one of them is, or neither ever is: so both have passed equally many
-//!                  of them when they are at h
-//! definite         a clash of lanes a, b on their ways from a head h, with a, b ∈ must(h), together(a, b), h a dominator of
-//!                  the place that is reported
+//! before(h)        the orderings, and loops that may wait, from which control reaches h, and those at which lanes may meet other
+//!                  lanes that are at one of these, at another instruction
+//! together(a, b)   at each of before(h), both lanes are present whenever one of them is, or neither ever is: so both have passed
+//!                  equally many of them when they are at h
+//! definite         a clash of lanes a, b on their paths from a head h, with a, b ∈ must(h), together(a, b), and h dominates
+//!                  the instruction that is reported
 //! ```
 //!
-//! Whoever comes to the place has come through h; a and b are at h then, and certainly make their accesses, past no ordering
-//! since h. The orderings before h, a and b pass alike. For one from which control does not get to h, b cannot have been there before its
-//! access. So none of them can have come between.
+//! Every lane that reaches the reported instruction has passed h. At that time a and b are at h, too, and they certainly
+//! make their accesses without an ordering since h. a and b have passed the same orderings before h. At an ordering from
+//! which control does not reach h, b cannot have been before its access. So no ordering separates the two accesses.
 
 use rustc_hash::FxHashSet;
 
@@ -34,7 +34,7 @@ pub(super) struct Definite {
     pub clashes: Vec<Clash>,
 }
 
-/// The definite clashes of a solution that follows addresses. `entry`: the lanes that surely begin together.
+/// The definite clashes of a solution whose slices include addresses. `entry`: the lanes that surely begin together.
 pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
     let touches = Touches::new(flow);
     let mut found = candidates(flow, &touches, entry);
@@ -46,7 +46,7 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
     }
 }
 
-/// The clashes that no launch of the solution orders, whether they matter or not.
+/// The clashes that no ordering in the solution prevents, whether they matter or not.
 fn candidates(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
     let mut search = Search {
         flow,
@@ -73,26 +73,26 @@ struct Search<'s, 'f, 'a> {
     flow: &'s Flow<'a>,
     touches: &'s Touches,
     placement: Placement<'f, 'a>,
-    /// The orderings, in the order of the graph. Once they are needed.
+    /// The orderings, in the order of the graph; computed once they are needed.
     orderings: Option<Vec<Ordering>>,
-    /// Where rounds of a loop are apart: by node, the lanes that certainly come there if some lane comes to the loop.
+    /// For peeled loops, by node: the lanes that certainly reach the node if some lane reaches the loop.
     in_rounds: Option<Vec<Lanes>>,
 }
 
 /// A node at which lanes may wait for others.
 struct Ordering {
     node: u32,
-    /// The lanes that may come there.
+    /// The lanes that may reach it.
     may: Lanes,
-    /// Those that do when one of them does.
+    /// The lanes that reach it whenever one lane does.
     must: Lanes,
-    /// Others need not wait there.
+    /// Lanes that wait here may be separated from lanes that need not wait.
     keeps_apart: bool,
-    /// A barrier that lanes skip is a defect of its own, wherever it is.
+    /// A barrier that lanes skip is reported as a defect of its own.
     is_barrier: bool,
 }
 
-/// By lane: lanes of one class pass all of these orderings together.
+/// By lane: an equivalence class. Lanes of one class pass all of these orderings together.
 fn classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u64>; WARP] {
     let mut classes = [Some(0_u64); WARP];
     let mut seen: FxHashSet<(Lanes, Lanes)> = FxHashSet::default();
@@ -129,7 +129,7 @@ impl Search<'_, '_, '_> {
             });
             all.filter(|(_, lanes)| *lanes != 0).collect()
         };
-        // Bytes that a lane may have written itself are a matter of the writes.
+        // If a lane may have written the bytes itself, the clash is reported for the writes.
         let own = |number: usize, set: Lanes| set | touches.all[number].may;
         let at_most = made(Lanes::MAX);
         let has_store = at_most.iter().any(|&(number, _)| touches.all[number].is_store);
@@ -147,7 +147,7 @@ impl Search<'_, '_, '_> {
         found
     }
 
-    /// The lanes that come to a node whenever one of them does, or, in a round of a loop that is apart, whenever one comes to the loop: an
+    /// The lanes that reach a node whenever one lane does. In a peeled round: whenever one lane reaches the loop, because an
     /// instruction of the loop is reported for all of its rounds.
     fn must(&mut self, node: u32) -> Lanes {
         let must = self.placement.must(node, Exits::All);
@@ -183,7 +183,7 @@ impl Search<'_, '_, '_> {
         self.touches.all[clash.other].node
     }
 
-    /// The classes of lanes that pass all orderings together which may come before a head.
+    /// The classes of lanes that pass all orderings together that may come before a head.
     fn classes(&mut self, head: u32) -> [Option<u64>; WARP] {
         let orderings = match self.orderings.take() {
             Some(known) => known,
@@ -215,8 +215,9 @@ impl Search<'_, '_, '_> {
         found
     }
 
-    /// By node: true for those that lanes may have come through when they are at a head, and those at which others may have met lanes
-    /// there, at another instruction. All of them, if some wait there for what is in memory or in a way that is not known.
+    /// By node: true for nodes that lanes may have passed when they are at a head, and for nodes at which other lanes may
+    /// have met these lanes, at another instruction. All nodes, if some lanes wait there for a value in memory or in a way
+    /// that is not known.
     fn before(&self, head: u32, orderings: &[Ordering]) -> Vec<bool> {
         let (flow, graph) = (self.flow, self.flow.graph);
         let all = flow.launch.lanes();
@@ -251,7 +252,7 @@ impl Search<'_, '_, '_> {
         is_before
     }
 
-    /// True if lanes that pass a node may wait for others there, and others need not.
+    /// True if lanes that pass a node may wait for others there while other lanes need not wait.
     fn keeps_apart(&self, node: u32) -> bool {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let own = order.loop_of[node as usize];
@@ -263,7 +264,8 @@ impl Search<'_, '_, '_> {
             matches!(body.instruction(graph.instruction(node)).op, Op::Barrier(barrier) if barrier.aligned)
         };
         match graph.nodes[node as usize].kind {
-            // All lanes of a warp execute it together (PTX ISA, bar): those that certainly skip it are a defect of its own.
+            // All lanes of a warp execute it together (PTX ISA, bar). Lanes that certainly skip it are a defect of their
+            // own.
             NodeKind::Barrier => {
                 !is_aligned() || self.flow.launch.lanes() & !self.flow.may[node as usize] != 0
             }
@@ -272,7 +274,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// True if a loop has a load that others may end it through.
+    /// True if a loop has a load through which other threads may end the loop.
     fn may_wait(&self, of: u32) -> bool {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let inside = order.nodes.iter().filter(|&&node| order.is_in(node, of));
@@ -284,7 +286,7 @@ impl Search<'_, '_, '_> {
         })
     }
 
-    /// True if lanes may wait for others in a call that is not followed: code that is here, and comes back.
+    /// True if lanes may wait for others in a call that is not followed: the callee has a body in this module, and returns.
     fn waits_in_call(&self, node: u32) -> bool {
         let graph = self.flow.graph;
         let module = self.flow.module.module;
@@ -301,7 +303,7 @@ impl Search<'_, '_, '_> {
             .collect();
         let mut known: FxHashSet<FunctionId> = open.iter().copied().collect();
         while let Some(function) = open.pop() {
-            // What the driver provides without its code is known to come back by itself.
+            // Functions that the driver provides without code are known to return without waiting.
             let Some(body) = &module.function(function).body else {
                 continue;
             };
@@ -318,7 +320,7 @@ impl Search<'_, '_, '_> {
     }
 }
 
-/// True if an instruction may read what others have written meanwhile, so that a loop may wait for it.
+/// True if an instruction may read a value that other threads have written meanwhile, so that a loop may wait for it.
 fn may_wait_for_others(body: &Body<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Access(access) => match access.kind {

@@ -1,12 +1,12 @@
-//! Exchanges that may be: accesses of lanes of one warp to one variable in shared memory with nothing in between that orders them,
-//! which nobody knows to be of the same bytes, or to be made.
+//! Possible exchanges: accesses of lanes of one warp to one variable in shared memory without an ordering in between, where
+//! it is not known that the bytes are the same, or that the accesses are made.
 //!
 //! ```text
-//! way(h)       the nodes that lanes may come to from a head h in the same round of the same loop, past no ordering
+//! way(h)       the nodes that lanes may reach from a head h in the same round of the same loop, past no ordering
 //! possible     on one way, a write and another access of the same variable
 //!                to the same bytes by different lanes, which may make both, or
-//!                a read, where of one of them no relation between lanes is known, and the two count from no address that each lane
-//!                has for itself: a thread's own part of an array
+//!                a read, where for one of them no relation between lanes is known, and the two do not count from an address that each
+//!                lane has for itself: a thread's own part of an array
 //! ```
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACC
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, Value};
 
-/// All of a module, in the order of the input, in variables of which no exchange is definite.
+/// All possible exchanges of a module, in the order of the input, in variables that have no definite exchange.
 pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleExchange> {
     if module.module.target.sm < INDEPENDENT_LANES {
         return Vec::new();
@@ -68,14 +68,14 @@ fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
     named.any(is_shared) && has(AccessKind::Store) && has(AccessKind::Load)
 }
 
-/// The pairs of a kernel that may be in each launch in which lanes come to them; `None` if it is too much work.
+/// The pairs of a kernel that are possible in each launch in which lanes reach them; `None` if the budget is spent.
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<PossibleExchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?;
     let mut common = InEach::new();
     for &launch in &launches.each {
         common.add(launched(&layout, launch)?);
-        // The first one rules most out: what it has none of, hardly any other has.
+        // The first launch excludes most pairs: a pair that it lacks is rarely found with another launch.
         if common.found.is_empty() {
             break;
         }
@@ -93,7 +93,7 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
     Some(exchanges.collect())
 }
 
-/// A pair that may be, and its variable.
+/// A possible pair and its variable.
 struct Found {
     object: Object,
     pair: PossiblePair,
@@ -138,7 +138,7 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey,
     Some(InLaunch { found, reached })
 }
 
-/// An access: of a known place, or of an unknown one.
+/// An access with a known or an unknown address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Access {
     Known(usize),
@@ -160,9 +160,9 @@ struct Possible {
     object: Object,
     write: Access,
     other: Access,
-    /// The other one is a write, too.
+    /// The other access is a write, too.
     is_store: bool,
-    /// The lanes that may make the other one to what another lane writes.
+    /// The lanes that may make the other access to bytes that another lane writes.
     others: Lanes,
     /// See [`PossiblePair::is_likely`].
     is_likely: bool,
@@ -212,7 +212,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
         };
         if exact.iter().any(|&(number, _)| touches.all[number].is_store) {
             let certain = segments::way(flow, touches, head, Ways::Certain);
-            // Bytes that a lane certainly writes itself are a matter of the writes.
+            // If a lane certainly writes the bytes itself, the pair is reported for the writes.
             let own = |number: usize, _| {
                 let touch = &touches.all[number];
                 let mut certain = certain.iter();
@@ -221,7 +221,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                 stretch.map_or(0, |stretch| stretch.lanes & touch.lanes)
             };
             let all = clashes(touches, &flow.pool, &exact, own, |_, _| true);
-            // That one instruction writes is for the one lane that its branch lets through, as a rule.
+            // A write by a single instruction is usually executed by the one lane that its branch lets through.
             for clash in all
                 .iter()
                 .filter(|clash| clash.write != clash.other && !is_alike(flow, &touches.all[clash.write]))
@@ -273,12 +273,13 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
     found
 }
 
-/// True if accesses of these lanes may be those of two.
+/// True if accesses of these lanes may be made by two different lanes.
 const fn are_two(one: Lanes, other: Lanes) -> bool {
     (one | other).count_ones() > 1
 }
 
-/// True if all lanes that come to a write leave one value at one place, so that each has written itself what it reads there later.
+/// True if all lanes that reach a write leave one value at one address, so that each lane has itself written the value that
+/// it reads there later.
 fn is_alike(flow: &Flow<'_>, touch: &Touch) -> bool {
     let mut places = lanes(touch.may).map(|lane| touch.places[lane]);
     let first = places.next();
@@ -288,12 +289,12 @@ fn is_alike(flow: &Flow<'_>, touch: &Touch) -> bool {
         && places.all(|place| Some(place) == first)
 }
 
-/// True if nothing relates the places of an access in different lanes.
+/// True if no relation between the addresses of an access in different lanes is known.
 fn is_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
     !matches!(flow.pool.get(access.address).rest, Rest::Uniform(_))
 }
 
-/// True if each thread has the part of an array that two accesses are to for itself.
+/// True if each thread has a private part of the array that the two accesses are to.
 fn have_own_part(one: &Loose, other: &Loose) -> bool {
     one.own.iter().any(|part| other.own.contains(part))
 }

@@ -1,13 +1,13 @@
-//! Segments: code that lanes run through without an ordering in between.
+//! Segments: code that lanes execute without an ordering in between.
 //!
 //! ```text
-//! head        the entry, the code behind an ordering, a loop's header, a target of a branch, a join
-//! way(h, l)   the nodes that lane l comes to from h in the same round of the same loop, as long as its branches are decided and
+//! head        the entry, the code after an ordering, a loop's header, a target of a branch, a join
+//! way(h, l)   the nodes that lane l reaches from h in the same round of the same loop, as long as its branches are decided and
 //!             nothing orders lanes
 //! ```
 //!
-//! A lane that is at h certainly comes to all of its way. Where it goes at branches that are not decided, it only may come there
-//! ([`Ways::Possible`]).
+//! A lane that is at h certainly reaches all nodes of its way. After a branch that is not decided, it only may reach the
+//! nodes ([`Ways::Possible`]).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::Lanes;
 
-/// Begin of a segment: a node, and the number of orderings in it that lie before.
+/// Start of a segment: a node, and the number of orderings in the node before the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub node: u32,
@@ -57,21 +57,21 @@ pub(super) fn heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
     heads
 }
 
-/// Ways of lanes at branches.
+/// Which paths of lanes to follow at branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ways {
-    /// Those that lanes certainly go.
+    /// Only edges that lanes certainly take.
     Certain,
-    /// All that they may go.
+    /// All edges that lanes may take.
     Possible,
 }
 
-/// The way of the lanes that may be at a head.
+/// The segment of the lanes that may be at a head.
 pub(super) fn way(flow: &Flow<'_>, touches: &Touches, head: Head, ways: Ways) -> Vec<Stretch> {
     let (graph, order) = (flow.graph, flow.order);
     let round = order.loop_of[head.node as usize];
     let mut way = vec![];
-    // By place in the order of nodes: no edge within a round leads back.
+    // By rank in the order of nodes: no edge within a round goes back.
     let first = order.rank[head.node as usize];
     let mut open = BTreeMap::from([(first, (head.node, flow.may[head.node as usize]))]);
     while let Some((rank, (node, lanes))) = open.pop_first() {
@@ -103,7 +103,7 @@ pub(super) fn way(flow: &Flow<'_>, touches: &Touches, head: Head, ways: Ways) ->
     way
 }
 
-/// True if a node may order what lanes do before it and behind it.
+/// True if a node may order accesses before it and accesses after it.
 pub(super) fn is_ordering(flow: &Flow<'_>, node: u32) -> bool {
     !matches!(
         flow.graph.nodes[node as usize].kind,

@@ -1,8 +1,9 @@
-//! Accesses to memory that threads share, with the place that each lane accesses.
+//! Accesses to memory that threads share, with the address that each lane accesses.
 //!
-//! An address is known where it is an unknown value that all threads of the block share whenever they compute it (the begin of a
-//! variable, a parameter of the kernel, and what is computed from these and the number of the block), plus a number that is known in
-//! each lane: two such addresses are equal if both are. No thread has memory of its own at such an address.
+//! An address is known if it is the sum of an unknown value that all threads of the block share whenever they compute it
+//! (the base address of a variable, a parameter of the kernel, and values computed from these and the block index), and a
+//! number that is known in each lane. Two such addresses are equal if both parts are equal. No thread has private memory at
+//! such an address.
 
 use rustc_hash::FxHashMap;
 
@@ -16,10 +17,10 @@ use ptxcheck_ir::{
     Value,
 };
 
-/// Pairs of lanes: by one of them, the others.
+/// Pairs of lanes: by lane, the other lanes.
 pub(super) type ByLane = [Lanes; WARP];
 
-/// An access to shared or global memory of which the place is known in all lanes that may come there.
+/// An access to shared or global memory whose address is known in all lanes that may reach it.
 pub(super) struct Touch {
     /// The node it is in.
     pub node: u32,
@@ -29,21 +30,21 @@ pub(super) struct Touch {
     pub at: InstructionId,
     /// It writes.
     pub is_store: bool,
-    /// What it promises to other threads.
+    /// Its guarantees to other threads.
     pub semantics: Semantics,
     /// It is strong, and the threads of the block are in its scope.
     pub is_strong: bool,
-    /// The memory that the address counts in.
+    /// The object that the offsets count from.
     pub object: Object,
     /// The space that the access names.
     pub space: Space,
-    /// It is to shared memory, as far as that is known.
+    /// It accesses shared memory, as far as is known.
     pub is_shared: bool,
-    /// By lane, the offset in it, in bytes.
+    /// By lane: the offset in the object, in bytes.
     pub places: [i64; WARP],
     /// Bytes that a lane accesses, 1 to 64.
     pub bytes: u8,
-    /// The lanes that execute it if they come to its node.
+    /// The lanes that execute it if they reach its node.
     pub lanes: Lanes,
     /// The lanes that may execute it.
     pub may: Lanes,
@@ -52,21 +53,21 @@ pub(super) struct Touch {
 }
 
 impl Touch {
-    /// True if an access in one lane, and another in another lane, have bytes in common.
+    /// True if an access by one lane and another access by another lane have bytes in common.
     pub(super) fn overlaps(&self, lane: usize, other: &Self, of: usize) -> bool {
         let (own, place) = (self.places[lane], other.places[of]);
         own < place.saturating_add(i64::from(other.bytes))
             && place < own.saturating_add(i64::from(self.bytes))
     }
 
-    /// True if some lane that may execute it accesses bytes that the writes of a clash are to.
+    /// True if some lane that may execute it accesses bytes that the writes of a clash access.
     pub(super) fn may_meet(&self, write: &Self, clash: &ByLane) -> bool {
         let mut writers = (0..WARP).filter(|&lane| clash[lane] != 0);
         writers.any(|writer| lanes(self.may).any(|lane| self.overlaps(lane, write, writer)))
     }
 }
 
-/// An access to a variable in shared memory of which the place is not known in some lane that may come there.
+/// An access to a variable in shared memory whose address is not known in some lane that may reach it.
 pub(super) struct Loose {
     /// The node it is in.
     pub node: u32,
@@ -82,32 +83,32 @@ pub(super) struct Loose {
     pub may: Lanes,
     /// The address.
     pub address: ValueId,
-    /// The registers with addresses that it is computed from, and that lanes have for themselves: each has another one.
+    /// The registers with per-lane addresses that the address is computed from: each lane has a different one.
     pub own: Vec<Register>,
 }
 
 /// The accesses of one solution, in the order of its nodes.
 #[derive(Default)]
 pub(super) struct Touches {
-    /// All with a known place.
+    /// All accesses with a known address.
     pub all: Vec<Touch>,
-    /// By node, the range of those in it.
+    /// By node: the range of its accesses.
     by_node: FxHashMap<u32, (usize, usize)>,
-    /// Those of which the place is not known, if they are looked for.
+    /// The accesses with an unknown address, if these are collected.
     pub loose: Vec<Loose>,
     loose_by_node: FxHashMap<u32, (usize, usize)>,
     looks_for_loose: bool,
-    /// By node, the number of orderings in it, if there are any.
+    /// By node: the number of its orderings, if there are any.
     orderings: FxHashMap<u32, u32>,
 }
 
 impl Touches {
-    /// Those of a solution that follows addresses.
+    /// The accesses of a solution whose slices include addresses.
     pub(super) fn new(flow: &mut Flow<'_>) -> Self {
         Self::default().found(flow)
     }
 
-    /// The same with the accesses of which the place is not known.
+    /// The same, and the accesses with an unknown address.
     pub(super) fn with_loose(flow: &mut Flow<'_>) -> Self {
         let touches = Self {
             looks_for_loose: true,
@@ -145,7 +146,7 @@ impl Touches {
         first..end
     }
 
-    /// Those of a node of which the place is not known.
+    /// The accesses of a node with an unknown address.
     pub(super) fn loose_of(&self, node: u32) -> std::ops::Range<usize> {
         let (first, end) = self.loose_by_node.get(&node).copied().unwrap_or_default();
         first..end
@@ -261,14 +262,14 @@ impl Touches {
                 stored: is_one.then_some(content),
             });
             if matches!(object, Object::Part(_)) {
-                // Its distance from other accesses to the variable is not known.
+                // The distance to other accesses to the variable is not known.
                 loose(self, flow);
             }
         }
     }
 }
 
-/// The variable in shared memory that an address is computed from, and the addresses in between that each lane has for itself.
+/// The variable in shared memory that an address is computed from, and the per-lane addresses in between.
 pub(super) fn root(
     flow: &mut Flow<'_>,
     node: u32,
@@ -322,10 +323,10 @@ pub(super) fn root(
     ))
 }
 
-/// Most operations that are looked through for the variable of an address.
+/// Limit on the operations that are followed to find the variable of an address.
 const MAX_ROOT_STEPS: usize = 32;
 
-/// The variables and parameters that the code names, by the number of the unknown value that the address of each is.
+/// The variables and parameters that the code names, by the value number of their address.
 fn objects(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
     let graph = flow.graph;
     let module = flow.module.module;
@@ -359,7 +360,8 @@ fn objects(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
     objects
 }
 
-/// The access of a load or store without an ordering of its own that may be to memory that threads share, its address, and the constant that is added to it.
+/// The access of a load or store without ordering semantics that may be to memory that threads share, its address, and the
+/// constant offset.
 pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
     let Op::Access(access) = instruction.op else {
         return None;
@@ -381,8 +383,9 @@ pub(super) fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value
     body.stored(instruction).filter(|_| is_one)
 }
 
-/// True if an instruction that is no collective may order what lanes do: `mma.sync` and its kin wait for all lanes, copies and
-/// barriers in memory complete in their own ways, an acquire may read what a release has written, and what has no result may do anything.
+/// True if an instruction that is not a collective may order accesses of lanes: `mma.sync` and its kin wait for all lanes,
+/// asynchronous copies and mbarriers complete in their own ways, an acquire may read the value of a release, and an
+/// instruction without a result may have any effect.
 pub(super) fn orders(body: &Body<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0 || access.is_ordering(),
@@ -391,5 +394,5 @@ pub(super) fn orders(body: &Body<'_>, instruction: &Instruction) -> bool {
     }
 }
 
-/// Results that a matrix operation has at least, and arithmetic has not.
+/// A matrix operation has at least so many results, and arithmetic has fewer.
 const MATRIX_RESULTS: usize = 2;

@@ -8,7 +8,7 @@ use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Op, Register, Space, Special, SymbolId, Value};
 
-// Mark the keys of the unknown values that operands are ([`Application::key`]).
+// Marks the keys of unknown operand values ([`Application::key`]).
 const SPECIAL: u64 = 1 << 30;
 const SYMBOL: u64 = 1 << 63;
 const NEGATED: u64 = 1 << 61;
@@ -28,7 +28,7 @@ impl Flow<'_> {
         }
     }
 
-    /// The value of an operand before the node's steps that come after it; `state` is the state there.
+    /// The value of an operand before the remaining steps of the node; `state` is the state at that point.
     pub(super) fn value(&mut self, node: u32, state: &State, value: Value) -> ValueId {
         match value {
             Value::Integer(value) => self.pool.splat(value as u64),
@@ -68,7 +68,7 @@ impl Flow<'_> {
         }
     }
 
-    /// The number of the unknown value that the begin of a variable is, where addresses are followed.
+    /// The value number of the unknown base address of a variable, where addresses are followed.
     pub(in crate::lanes) fn begin_of(&mut self, symbol: SymbolId) -> u32 {
         let begin = self.pool.number((SYMBOL | symbol.index() as u64, 0));
         self.pool.begins.insert(begin);
@@ -134,7 +134,7 @@ impl Flow<'_> {
             Cell::Single(cell) => {
                 let cell = (singles + cell) as usize;
                 if self.singles[cell] == ValueId::NONE {
-                    // Some way leads here that does not pass its definition: nobody knows what it holds.
+                    // Some path reaches this node without passing the definition: the value is unknown.
                     self.singles[cell] = ValueId::UNKNOWN;
                     self.is_read_early[cell] = true;
                 }
@@ -151,7 +151,7 @@ impl Flow<'_> {
             }
             Cell::Flowing(cell) => state.get((flowing + cell) as usize),
         };
-        // A register that nothing has written holds anything.
+        // A register without a definition on the path may hold any value.
         if value == ValueId::NONE {
             ValueId::UNKNOWN
         } else {

@@ -1,12 +1,12 @@
-//! Values that collectives give.
+//! Results of collectives.
 //!
 //! ```text
-//! where all lanes come, once, with masks that are known (M of lane l):
+//! where all lanes arrive, once, with masks that are known (M of lane l):
 //!   ballot p            { j ∈ M | p(j) }, where p is known in all of M; else known in the lanes in which p is
 //!   any, all, uni p     likewise
 //!   shuffle v           v(j) of the lane j that l reads, if M names it
-//!   match v             { j ∈ M | v(j) = v(l) }, where that is known of each
-//! elsewhere, of one mask for all lanes that come
+//!   match v             { j ∈ M | v(j) = v(l) }, where v is known in each
+//! elsewhere, with one mask for all lanes that arrive
 //!   votes, reductions   one unknown value
 //! ```
 
@@ -19,12 +19,12 @@ use crate::value::Bits;
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Collective, Match, MemberMask, Op, Shuffle, Value, Vote};
 
-/// The operands of a collective that all lanes come to, once.
+/// The operands of a collective that all lanes reach, once.
 struct Gathering {
     kind: Collective,
-    /// The lanes that come.
+    /// The lanes that arrive.
     here: Lanes,
-    /// By lane, the lanes that exist and that its mask names, where that is known.
+    /// By lane: the lanes that exist and that its mask names, where known.
     named: [Option<Lanes>; WARP],
     value: Vector,
     /// Of a shuffle: source lane or delta, and control.
@@ -104,7 +104,7 @@ impl Flow<'_> {
 }
 
 impl Gathering {
-    /// Adds what is known of a result, by lane.
+    /// Adds the known facts about a result, by lane.
     fn give(&self, number: usize, result: &mut Vector) {
         let mut open = 0;
         for lane in lanes(self.here) {
@@ -116,7 +116,7 @@ impl Gathering {
                 None => open |= 1 << lane,
             }
         }
-        // It would be known if the index of the warp were.
+        // The result would be known if the index of the warp were known.
         result.warp = self.value.warp && !matches!(self.kind, Collective::Reduce | Collective::Elect);
         match self.kind {
             _ if open == 0 => {
@@ -135,7 +135,7 @@ impl Gathering {
     /// A result in one lane, if it is known.
     fn in_lane(&self, lane: usize, named: Lanes, number: usize) -> Option<u64> {
         let value = &self.value;
-        // Lanes that are named and do not come, come elsewhere, or never.
+        // Lanes that are named but do not arrive here are elsewhere, or never arrive.
         let come = named & self.here;
         let is_all = named & !self.here == 0;
         match self.kind {
@@ -159,7 +159,7 @@ impl Gathering {
                 for other in lanes(come) {
                     match alike(other, lane) {
                         Some(true) => same |= 1 << other,
-                        // One that differs is enough.
+                        // One lane with a different value is enough.
                         Some(false) if which == Match::All => return Some(0),
                         Some(false) => {}
                         None => is_open = true,
@@ -176,7 +176,7 @@ impl Gathering {
         }
     }
 
-    /// The lane that a lane reads, if that is known and comes.
+    /// The lane that a lane reads, if it is known and arrives.
     fn source(&self, lane: usize, come: Lanes) -> Option<usize> {
         let (Collective::Shuffle(mode), Some((b, c))) = (self.kind, &self.from) else {
             return None;
@@ -199,7 +199,7 @@ impl Gathering {
         }
     }
 
-    /// The bits of a ballot in the lanes `open`: of lanes in which the predicate is known.
+    /// The bits of a ballot in the lanes `open`: those of lanes in which the predicate is known.
     fn know_ballot(&self, open: Lanes, result: &mut Vector) {
         let value = &self.value;
         let mut all = [Bits::UNKNOWN; WARP];
@@ -215,7 +215,7 @@ impl Gathering {
         result.know(open, |lane| all[lane]);
     }
 
-    /// A shuffled value that is not exact is that of the lane that is read.
+    /// For a shuffled value that is not exact, the known bits are those of the source lane.
     fn move_bits(&self, open: Lanes, result: &mut Vector) {
         let value = &self.value;
         let source = |lane: usize| self.source(lane, self.named[lane].unwrap_or(0) & self.here);
@@ -241,7 +241,7 @@ impl Gathering {
     }
 }
 
-/// True if all lanes that come get the same result.
+/// True if all arriving lanes get the same result.
 fn is_shared(
     kind: Collective,
     (mask, source, control): (&Vector, &Vector, &Vector),
@@ -256,7 +256,7 @@ fn is_shared(
         }
         _ => false,
     };
-    // Several groups may meet here, each with a result of its own, unless all lanes are in one.
+    // Several groups may execute the collective here, each with its own result, unless all lanes are in one.
     let named = mask.at(here.trailing_zeros().min(31) as usize);
     is_one && mask.is_splat(here) && named.is_some_and(|named| here & !(named as Lanes) == 0)
 }

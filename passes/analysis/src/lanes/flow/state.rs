@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::super::value::ValueId;
 
-/// Values by cell, shared until one of them changes. Few of a kernel's cells are alive at one place; the others are not in
-/// it.
+/// Values by cell, shared until one of them changes. Few of a kernel's cells are alive at one point; dead cells are not in
+/// the state.
 #[derive(Clone, Default)]
 pub(super) struct State(Rc<Vec<(u32, ValueId)>>);
 
@@ -48,7 +48,7 @@ impl State {
         self.is(other) || self.among(cells).eq(other.among(cells))
     }
 
-    /// Calls `visit` with each of these cells that `other` has a value of, that value, and the one here.
+    /// Calls `visit` for each of these cells that has a value in `other`, with that value and the value here.
     pub(super) fn meet(
         &self,
         other: &Self,

@@ -14,7 +14,7 @@ use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, Instruction, InstructionId, Logic, MemberMask, Op, Register, Space, Value,
 };
 
-// Mark the keys of the unknown values that instructions make ([`Application::key`]).
+// Marks the keys of unknown instruction results ([`Application::key`]).
 const PARAM: u64 = 1 << 62;
 const LASTING: u64 = 1 << 61;
 const WINDOW: u64 = 1 << 60;
@@ -120,7 +120,7 @@ impl Flow<'_> {
         self.slots(node, state, step, instruction, guard, site(SLOT));
     }
 
-    /// A result with a name, if it has none; the number of the thread, if that is its meaning.
+    /// Names a result that has no name yet; the thread number, if that is its meaning.
     fn meant(&mut self, value: ValueId, site: Application) -> ValueId {
         let vector = self.pool.get(value);
         let (name, is_known) = (vector.name, vector.exact == ALL);
@@ -181,7 +181,7 @@ impl Flow<'_> {
             && access.kind != AccessKind::Load
             && let Some((owner, slot)) = graph.object(node, step)
         {
-            // Nobody else's object is there.
+            // No object of another frame is at this address.
             if access.kind == AccessKind::Store && access.count == 1 {
                 let stored = context.body.stored(instruction).unwrap_or(Value::Unknown);
                 let value = self.value(node, state, stored);
@@ -202,7 +202,7 @@ impl Flow<'_> {
             }
             Effect::Spoil(slot) => self.spoil(node, state, (context, slot)),
             Effect::SpoilEscaped => {
-                // Accesses of a callee through addresses that it is passed are seen there, if its code follows.
+                // Accesses of a callee through addresses that it is passed are seen in the callee, if its code is followed.
                 for &slot in &context.slice.escaping {
                     if let Some(place) = context.slice.slot(slot)
                         && (slots.leaks(slot) || is_opaque_call)
@@ -272,7 +272,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A write of what is not followed to a slot of a context, which may be that of a caller.
+    /// An unknown write to a slot of a context, which may be the context of a caller.
     fn spoil(&mut self, node: u32, state: &mut State, (owner, slot): (&Context<'_>, SlotId)) {
         let slots = self.module.function(owner.function).slots();
         for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
@@ -387,7 +387,7 @@ impl Flow<'_> {
                 let loaded = if is_one {
                     let lasting = context.caller.is_none().then(|| self.lasting.load(instruction));
                     let key = match lasting.flatten() {
-                        // Wherever it is loaded.
+                        // The value is the same at every load.
                         Some((param, at)) => {
                             let piece = at as u64 + part as u64 * u64::from(access.bits / 8);
                             (LASTING | u64::from(param) << 8 | u64::from(access.bits), piece)
@@ -406,13 +406,13 @@ impl Flow<'_> {
             Op::ActiveMask => {
                 let name = self.pool.number(site.key);
                 self.active.insert(name, node);
-                // It names no lane that does not come here.
+                // The mask names no lane that does not reach this node.
                 let mut mask = Vector::UNKNOWN.among(site.here);
                 mask.rest = Rest::Active(name);
                 self.pool.add(mask)
             }
             Op::CallResult(call) => self.result_of(node, state, call, uses),
-            // A window lies anywhere, and at the same place for all lanes (PTX ISA, Generic Addressing).
+            // A window may lie at any address, but at the same address for all lanes (PTX ISA, Generic Addressing).
             Op::ToGeneric(space, bits) if part == 0 => {
                 self.moved(node, state, (BinaryOp::Add, bits), uses, space, site)
             }
@@ -423,7 +423,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A number that is rounded down to a multiple: a product, with the zeros of the divisor.
+    /// A number that is rounded down to a multiple: treated as a product, with the trailing zeros of the divisor.
     fn rounded(
         &mut self,
         node: u32,
@@ -443,12 +443,12 @@ impl Flow<'_> {
         transfer::apply(&mut self.pool, multiply, &[quotient, divisor], site)
     }
 
-    /// The number of the unknown value that the address in a parameter of the kernel is.
+    /// The value number of the unknown address in a parameter of the kernel.
     pub(in crate::lanes) fn address_in(&mut self, param: u16) -> u32 {
         self.pool.number((PARAM | u64::from(param), 0))
     }
 
-    /// An address after the begin of the window of a space has been added or taken away.
+    /// An address after the base of the window of a space has been added or subtracted.
     fn moved(
         &mut self,
         node: u32,
@@ -463,7 +463,7 @@ impl Flow<'_> {
         };
         let address = self.value(node, state, address);
         if self.pool.follows_addresses {
-            // The same place in the same variable.
+            // The same offset in the same variable.
             return address;
         }
         let window = self.pool.unknown_uniform((WINDOW, space as u64), 0);
@@ -485,7 +485,7 @@ impl Flow<'_> {
         self.widened(body, instruction, target, value, site)
     }
 
-    /// Value that a load of `value` leaves in the register that its result number `part` is.
+    /// The value that a load of `value` leaves in its result register number `part`.
     fn loaded_part(
         &mut self,
         body: &Body<'_>,
@@ -549,7 +549,7 @@ impl Flow<'_> {
                 let extract = Op::ExtractBits(64, false);
                 transfer::apply(&mut self.pool, extract, &[values[0], start, length], site)
             }
-            // The second result of a comparison is the complement, combined with the third operand alike.
+            // The second result of a comparison is the complement, combined with the third operand in the same way.
             Op::Compare(_, _, logic) if number == 1 => {
                 if logic != Logic::None {
                     return ValueId::UNKNOWN;

@@ -1,31 +1,32 @@
-//! Branches: the lanes that take each edge, and the joins at which they meet again.
+//! Branches: the lanes that take each edge, and the joins at which paths meet again.
 
 use super::super::graph::NONE;
 use super::super::graph::Test;
 use super::super::value::{Lanes, ValueId, lanes, set_of};
 use super::{Flow, State};
 
-/// The ways from a branch that are being followed.
+/// The paths from a branch that are being followed.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// Edges to look at, with the label of the way.
+    /// Edges to visit, with the label of the path.
     pending: Vec<(u32, u32, u32)>,
-    /// By node: the walk that has come here, and the label.
+    /// By node: the last walk that reached it, and the label.
     labels: Vec<(u32, u32)>,
     walk: u32,
-    /// Nodes to go on from, by rank.
+    /// Nodes to continue from, by rank.
     ranks: Ranks,
-    /// By loop: the last walk in which a way goes round it, and the last in which one leaves it.
+    /// By loop: the last walk in which a path goes round it, and the last in which a path leaves it.
     rounds: Vec<u32>,
     exits: Vec<u32>,
 }
 
-/// A set of ranks of which the lowest is taken first. What is added is mostly above what has been taken, and close to it.
+/// A set of ranks from which the lowest is taken first. Added ranks are mostly above the ranks already taken, and close to
+/// them.
 #[derive(Default)]
 struct Ranks {
     words: Vec<u64>,
     count: usize,
-    /// No word below has any.
+    /// All words below this one are empty.
     first: usize,
 }
 
@@ -38,7 +39,7 @@ impl Ranks {
         (self.count, self.first) = (0, self.words.len());
     }
 
-    /// Adds one that is not in it.
+    /// Adds a rank that is not in the set.
     fn add(&mut self, rank: u32) {
         let word = rank as usize / 64;
         self.words[word] |= 1 << (rank % 64);
@@ -132,11 +133,11 @@ impl Flow<'_> {
         }
     }
 
-    /// Follows the paths from a branch whose lanes may disagree until they are one again, and marks the joins and
+    /// Follows the paths from a branch at which lanes may disagree until they have all met again, and marks the joins and
     /// loops on them as divergent.
     ///
-    /// Each path has a label, its first node; a node that two labels reach is a join, and its own label from there
-    /// on. Straight code is skipped.
+    /// Each path has a label, its first node; a node that two labels reach is a join, and becomes the label of the paths
+    /// from there on. Straight code is skipped.
     pub(super) fn diverge(&mut self, branch: u32) {
         let graph = self.graph;
         if std::mem::replace(&mut self.is_followed[branch as usize], true) {
@@ -159,7 +160,7 @@ impl Flow<'_> {
                     self.reach(branch, walk, from, target, label);
                 }
             }
-            // One way is left: all lanes that are still here take it.
+            // One path is left: all lanes that are still here take it.
             if walk.ranks.count <= 1 {
                 return;
             }
@@ -195,7 +196,7 @@ impl Flow<'_> {
             Some(known) if known != label => self.mark_join(target),
             Some(_) => {}
         }
-        // Inside the innermost loop around the branch, no loop goes round or ends.
+        // Inside the innermost loop around the branch, no loop is repeated or left.
         if !is_back && order.loop_of[target as usize] == order.loop_of[branch as usize] {
             return;
         }
@@ -216,7 +217,7 @@ impl Flow<'_> {
                 walk.pending
                     .extend(exits.iter().map(|&(node, next)| (node, next, next)));
             }
-            // Those around it hold both, and none of them begins there.
+            // The outer loops hold both nodes, and none of their headers is in between.
             if is_inside {
                 return;
             }
@@ -229,7 +230,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Marks the nodes that see from outside what loops compute that have become divergent.
+    /// Re-queues the users of values from loops that became divergent.
     pub(super) fn look_again_behind_loops(&mut self) {
         if self.left.is_empty() {
             return;
