@@ -1,8 +1,8 @@
-//! The functions of an image through which a use comes to be needed.
+//! The functions of an image that make a use needed.
 //!
-//! The device linker drops functions that no kernel and no variable leads to, and what they leave open with them. Who leads to
-//! a function of one image may be another image, so of each use there are three cases: something in its own image needs it,
-//! another image may need it through one of these functions, or nothing does.
+//! The device linker drops functions that no kernel and no variable leads to, together with the symbols they leave undefined. Another image
+//! may call a function of this one, so each use is one of three cases: its own image needs it, another image may need it through one of
+//! these functions, or nothing does.
 
 use crate::groups::Groups;
 use crate::limits::MAX_CALLER_STEPS;
@@ -13,7 +13,7 @@ pub struct Callers {
     callers: Groups<u32>,
     /// Kernels, and functions that a variable holds the address of.
     is_needed: Vec<bool>,
-    /// The number of the last question that came to each.
+    /// The number of the last question that visited each.
     last_seen: Vec<u32>,
     questions: u32,
     steps: usize,

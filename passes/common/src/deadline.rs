@@ -2,7 +2,7 @@
 //!
 //! Analyses ask in the midst of their loops, and give up with what stands for "unknown". What was begun before the time was
 //! over and ended after it may rest on that: nobody reports anything of it. So a deadline that has passed once stays
-//! passed, for all threads that look at the input.
+//! passed, for all threads that analyse the input.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ static NEVER: Deadline = Deadline {
 };
 
 thread_local! {
-    /// Steps of this thread until it looks at the clock again.
+    /// Steps of this thread until it reads the clock again.
     static STEPS_LEFT: Cell<u32> = const { Cell::new(STEPS_BETWEEN_CLOCKS) };
 }
 
@@ -40,7 +40,7 @@ impl Deadline {
         }
     }
 
-    /// True if it has passed: looks at the clock. For the beginning and the end of long pieces of work.
+    /// True if it has passed; reads the clock. For the beginning and the end of long pieces of work.
     #[must_use]
     pub fn is_over(&self) -> bool {
         let Some(at) = self.at else {
@@ -56,7 +56,7 @@ impl Deadline {
         is_over
     }
 
-    /// True if it has passed, for a step of a loop: looks at the clock every [`STEPS_BETWEEN_CLOCKS`] steps.
+    /// True if it has passed, for a step of a loop: reads the clock every [`STEPS_BETWEEN_CLOCKS`] steps.
     #[must_use]
     #[inline]
     pub fn is_over_at_step(&self) -> bool {

@@ -6,7 +6,7 @@
 //! | [`patterns`] | patterns of names and paths: globs and regular expressions |
 //! | [`shown`] | bytes of an input as text for a terminal |
 //! | [`deadline`] | when the work on an input has to end |
-//! | [`callers`] | through which functions of an image a use comes to be needed |
+//! | [`callers`] | which functions of an image make a use needed |
 //! | [`groups`] | lists sorted by counting |
 //! | [`maps`] | maps whose keys come from inputs |
 //! | [`externs`] | which symbols the toolchain provides, from tables of its own |

@@ -15,7 +15,7 @@ pub const DEMANGLE_STEPS: usize = 64 * 1024;
 /// Statements from which on the functions of one module are lowered and checked in parallel.
 pub const PARALLEL_STATEMENTS: usize = 20_000;
 
-/// Steps of loops in analyses between two looks at the clock: some ten microseconds.
+/// Steps of loops in analyses between two reads of the clock: some ten microseconds.
 pub const STEPS_BETWEEN_CLOCKS: u32 = 4_096;
 
 /// Most functions and references that are gone over for what leads to the uses of an image.

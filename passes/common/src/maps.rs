@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 /// Hashes of whole texts, with a key that is drawn anew for each, so that nobody can write two texts that are taken for one.
 pub type TextHasher = foldhash::quality::RandomState;
 
-/// By name. In no order: what is told goes through lists.
+/// By name. Not in a fixed order: reported data is kept in lists.
 pub type NameMap<K, V> = HashMap<K, V, RandomState>;
 
 /// Names.

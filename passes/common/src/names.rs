@@ -213,7 +213,7 @@ pub fn is_called(name: &str, pattern: &Pattern) -> bool {
 }
 
 /// `name` without what compilers add to the name of a static kernel or variable in relocatable code: nvcc before it,
-/// `__nv_static_<N>_<N characters>_<name>`; clang behind it, `<name>__intern__<hash>` and `<name>__static__<hash>`.
+/// `__nv_static_<N>_<N characters>_<name>`; clang after it, `<name>__intern__<hash>` and `<name>__static__<hash>`.
 #[must_use]
 pub fn without_static_marks(name: &str) -> &str {
     let name = strip_static(name).unwrap_or(name);

@@ -1,8 +1,8 @@
-//! Patterns of names and paths, as users write them: globs, or regular expressions behind `re:`.
+//! Patterns of names and paths, as users write them: globs, or regular expressions after `re:`.
 //!
 //! In a pattern of names `*` stands for any characters, `?` for one, and all others for themselves, since names in C++ are full
 //! of brackets. In one of paths `*` and `?` stop at `/`, `**` does not, `[ab]` is one of these characters and `{a,b}` one of
-//! these texts. A glob is held against the whole of a text, a regular expression against any part of it.
+//! these texts. A glob has to match the whole text, a regular expression any part of it.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ enum Matcher {
 /// The position of a pattern: 1-based line and column of a configuration.
 pub type Written = (u32, u32);
 
-/// A pattern, ready to be held against texts. Patterns are equal if they are written alike, wherever that is.
+/// A compiled pattern. Patterns are equal if their texts are equal.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "(Kind, String)", into = "(Kind, String)")]
 pub struct Pattern {

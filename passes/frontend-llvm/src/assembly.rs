@@ -1,9 +1,9 @@
 //! Inline assembly: its text is PTX, so the PTX front end lowers it (`text.rs`), and the result is put in place of the call.
 //!
 //! The text becomes the body of a function in which operand `$n` is the register `%asm_n`. A body is lowered once for
-//! each text and each set of operand widths and immediates, and copied wherever it stands. Registers of its own are
-//! new at every place; control that runs off its end goes on behind the call. What an operand holds is copied in front of
-//! the text and behind it, unless the text treats its register as LLVM does a value: then it is that register.
+//! each text and each set of operand widths and immediates, and copied wherever it stands. Each copy gets new registers for those that the
+//! text declares; control that runs off its end continues after the call. The value of an operand is copied before and after the text,
+//! unless the text treats its register as LLVM does a value: then the operand is that register.
 
 mod text;
 

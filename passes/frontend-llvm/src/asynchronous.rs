@@ -29,7 +29,7 @@ impl Decoded {
     }
 }
 
-/// The words of a name behind `llvm.nvvm.`.
+/// The words of a name after `llvm.nvvm.`.
 struct Words<'n>(Vec<&'n str>);
 
 impl Words<'_> {
@@ -37,7 +37,7 @@ impl Words<'_> {
         self.0.contains(&word)
     }
 
-    /// True if these words stand in the name, one behind the other.
+    /// True if the name contains these words in a row.
     fn have(&self, words: &[&str]) -> bool {
         self.0.windows(words.len()).any(|window| window == words)
     }
@@ -47,7 +47,7 @@ impl Words<'_> {
     }
 }
 
-/// The operation of an intrinsic, by its name behind `llvm.nvvm.`, with what it is called with; `None` for one that is not listed.
+/// The operation of an intrinsic, from its name after `llvm.nvvm.` and its arguments; `None` for one that is not listed.
 pub(super) fn decoded(name: &str, passed: &[Value]) -> Option<Decoded> {
     let words = Words(name.split(['.', '_']).collect());
     match words.at(0) {

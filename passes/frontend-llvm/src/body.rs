@@ -109,7 +109,7 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     /// Pointers into the parameters that are passed by value and only read: the parameter's number, and how far into it.
     pub(super) by_value: FxHashMap<LlvmValue<'m>, (u16, i32)>,
     debug: DebugId,
-    /// The instruction that is looked at, or the function while there is none.
+    /// The current instruction, or the function while there is none.
     pub(super) place: Span,
     block_start: usize,
     /// Number of constant expressions that may still be lowered, and the depth of the current one.
@@ -191,7 +191,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.place = self.locations.tickets.instruction();
             let opcode = instruction.opcode();
             if opcode == Opcode::LLVMPHI {
-                // Those behind other instructions are malformed, and take nothing.
+                // Phis after other instructions are malformed, and take nothing.
                 if phi < self.scratch.first_phis[number + 1] {
                     self.lower_phi(phi);
                 } else {
@@ -210,7 +210,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
                 break;
             }
             if !self.instruction(instruction) {
-                // Code behind a trap is never reached.
+                // Code after a trap is never reached.
                 self.end_block(&[]);
                 is_ended = true;
                 break;

@@ -40,11 +40,11 @@ pub(super) enum Intrinsic<'m> {
     Identity,
     /// It reads a special register.
     Special(Value),
-    /// An NVVM intrinsic that is interpreted: its name behind `llvm.nvvm.`.
+    /// An NVVM intrinsic that is interpreted: its name after `llvm.nvvm.`.
     Nvvm(&'m str),
     /// An NVVM intrinsic that is not.
     Other,
-    /// A general one: its name behind `llvm.`.
+    /// A general one: its name after `llvm.`.
     General(&'m str),
 }
 

@@ -3,8 +3,8 @@
 //! A CUDA compiler gives each variable of device code an address space. What is left in the generic one, has a name in
 //! the source and is no literal, table or vtable of the compiler's own was never meant for the device. Other languages
 //! (OpenMP, C, Rust, Triton, Numba) keep device variables there: the rule is for CUDA modules, which clang marks.
-//! clang copies constants of the host into constant memory, where they cannot be told from `__constant__` variables,
-//! but for a type that is `const volatile`.
+//! clang copies constants of the host into constant memory, where they cannot be distinguished from `__constant__` variables, except by a
+//! type that is `const volatile`.
 
 use rustc_hash::FxHashSet;
 
@@ -121,7 +121,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// `None` where there are none, or too many to look at.
+    /// `None` if there are none, or too many to analyse.
     fn of(global: Value<'_>) -> Option<Self> {
         let mut found = None::<Self>;
         let mut seen = FxHashSet::default();

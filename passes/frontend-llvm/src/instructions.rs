@@ -341,7 +341,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 }
 
-/// The function behind casts.
+/// The function under casts.
 fn stripped(mut value: LlvmValue<'_>) -> LlvmValue<'_> {
     while value.kind() == ValueKind::LLVMConstantExprValueKind {
         let from = value

@@ -14,14 +14,13 @@
 //! | `debug.rs` | keeps the way to debug locations |
 //! | `target.rs`, `reflect.rs` | what a module is compiled for, and what code asks of that |
 //! | `places.rs`, `outline.rs`, `opcodes.rs` | find the lines of text |
-//! | `bitcode.rs`, `newer.rs` | tell bitcode from text, and read spellings that this LLVM does not know |
+//! | `bitcode.rs`, `newer.rs` | distinguish bitcode from text, and read spellings that this LLVM does not know |
 //!
 //! Of the two bindings, `inkwell` has what is owned: the context, the buffer of an input, the module that LLVM reads into them,
 //! and what LLVM says when it refuses one. It frees them in the right order, and its errors are values. `llvm-sys` below it has
 //! the walk: instructions, operands, types, constants, attributes, metadata and debug locations. inkwell's types for these ask
 //! LLVM for the kind of each value as they are made, panic on kinds that they do not know, which is for the input to choose here,
-//! and cover metadata, debug locations and constant expressions in part. `raw` looks at the kind once and asks LLVM as little as
-//! it can.
+//! and cover metadata, debug locations and constant expressions in part. `raw` checks the kind once and asks LLVM as little as it can.
 //!
 //! This is the only crate that links LLVM: no value of LLVM leaves it, and no other library depends on it. A program that reads
 //! IR hands [`read_device_code`] to `ptxcheck-passes`, as `ptxcheck-llvm` does. Without `llvm` and `llvm19`, this crate is

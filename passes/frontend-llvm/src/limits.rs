@@ -3,13 +3,13 @@
 /// Deepest nesting of scopes in the debug information of LLVM IR that a name is looked for in.
 pub(crate) const MAX_SCOPE_DEPTH: usize = 256;
 
-/// Most uses of a parameter passed by value in LLVM IR that are looked at.
+/// Most uses of a parameter passed by value in LLVM IR that are analysed.
 pub(crate) const MAX_PARAMETER_USES: usize = 10_000;
 
 /// Most types that a variable's type is followed through in the debug information of LLVM IR.
 pub(crate) const MAX_TYPE_DEPTH: usize = 64;
 
-/// Most parts of one initializer, or of one constant expression, in LLVM IR that are looked at.
+/// Most parts of one initializer, or of one constant expression, in LLVM IR that are visited.
 pub(crate) const MAX_INITIALIZER_NODES: usize = 100_000;
 
 /// Deepest constant expression in LLVM IR that is followed.

@@ -2,7 +2,7 @@
 //! Simple Constants): decimals that are only near the value, `+inf`, `-qnan` and `+nan(0x1)`, `0x1.8p3`, and bits as
 //! `f0x3F800000`.
 //!
-//! No analysis looks at the value of a floating-point constant, so where LLVM refuses a text, it is read again with zeros
+//! No analysis uses the value of a floating-point constant, so where LLVM refuses a text, it is read again with zeros
 //! in place of all of them. They take as many bytes: what LLVM says of a place in the text holds for the original.
 
 use super::bitcode::is_bitcode;

@@ -36,9 +36,9 @@ pub(super) struct TextInstruction {
     /// Its first line without comments and attached metadata.
     pub(super) span: Span,
     pub(super) opcode: Opcode,
-    /// The name of its result behind the `%`; empty where it has none, or only a number.
+    /// The name of its result without the `%`; empty if it has none, or only a number.
     pub(super) result: Span,
-    /// The name of its callee, behind the `@`.
+    /// The name of its callee, without the `@`.
     pub(super) callee: Span,
 }
 
@@ -94,7 +94,7 @@ impl Cursor<'_> {
         self.text.get(self.at).copied().unwrap_or_default()
     }
 
-    /// Goes behind the string that begins here. LLVM's strings write a quote as `\22`.
+    /// Skips the string that begins here. LLVM's strings write a quote as `\22`.
     fn string(&mut self) {
         let rest = self.text.get(self.at + 1..).unwrap_or_default();
         self.at = memchr::memchr(b'"', rest).map_or(self.text.len(), |end| self.at + end + 2);
@@ -136,7 +136,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Goes to the first of the bytes of this class at no depth, or behind the end.
+    /// Goes to the first byte of this class outside brackets, or past the end.
     fn until(&mut self, wanted: Class) {
         let mut depth = 0_usize;
         while let Some(class) = self.class() {
@@ -160,7 +160,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Goes behind the brace that closes the one that begins here: other brackets do not matter to it.
+    /// Goes past the brace that closes the one here; other brackets do not matter.
     fn braces(&mut self) {
         let mut depth = 0_usize;
         loop {
@@ -205,7 +205,7 @@ impl Cursor<'_> {
         is_whole
     }
 
-    /// Goes behind the bracket that closes the one that begins here.
+    /// Goes past the bracket that closes the one here.
     fn brackets(&mut self) {
         self.at += 1;
         self.until(Class::Close);
@@ -299,7 +299,7 @@ impl Outline {
         outline
     }
 
-    /// Notes the function whose header begins at `start`, and goes behind it.
+    /// Notes the function whose header begins at `start`, and goes past it.
     fn function(&mut self, cursor: &mut Cursor<'_>, start: usize, is_defined: bool) {
         let text = cursor.text;
         cursor.until(Class::At);
@@ -417,7 +417,7 @@ fn first_of_line(cursor: &mut Cursor<'_>) -> Option<Line> {
     }))
 }
 
-/// True if the text behind an opcode makes it a constant expression on a line of its own: `getelementptr inbounds (`.
+/// True if the text after an opcode makes it a constant expression on a line of its own: `getelementptr inbounds (`.
 fn begins_constant(cursor: &Cursor<'_>) -> bool {
     let mut ahead = Cursor { ..*cursor };
     loop {

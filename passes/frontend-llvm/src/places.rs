@@ -1,8 +1,8 @@
 //! Places in LLVM assembly: which line a symbol or an instruction of the device IR comes from.
 //!
-//! The lowering gives each symbol, and each of LLVM's instructions that it comes to, a [`Ticket`], which is all that the
-//! device IR keeps. Where a place has to be shown, the text is scanned ([`super::outline`]), and the instructions of the
-//! function in question are matched with LLVM's: nothing of that is done for a module without findings.
+//! The lowering gives each symbol, and each of LLVM's instructions that it reaches, a [`Ticket`]. The device IR keeps nothing else. If a
+//! place has to be shown, the text is scanned ([`super::outline`]), and the instructions of the function in question are matched with
+//! LLVM's: a module without findings needs none of this.
 //!
 //! LLVM's reader may drop, add and rename calls of intrinsics, so a block's instructions are matched by opcode, result and
 //! callee. What has no certain partner has the place of its block, or of its function: a wrong line is worse than a
@@ -212,8 +212,8 @@ fn pair(text: &[u8], written: &TextInstruction, read: &Known<'_>) -> Instruction
 
 /// The places of LLVM's instructions of a block; `None` where nothing better than the function is known.
 ///
-/// Nothing but intrinsics comes to be more or fewer instructions. So what stands before the first intrinsic that has
-/// changed, or behind the last, is where it was; between those, an instruction is known by the name of its result.
+/// LLVM adds and removes only intrinsics. So instructions before the first changed intrinsic, or after the last one, keep their places;
+/// between those, an instruction is identified by the name of its result.
 fn matched(text: &[u8], block: &TextBlock, read: &[Known<'_>]) -> Vec<Option<Span>> {
     let keeps_debug = read.iter().any(|one| one.callee.as_bytes().starts_with(DROPPED));
     let is_kept = |one: &&TextInstruction| keeps_debug || !one.callee.of(text).starts_with(DROPPED);

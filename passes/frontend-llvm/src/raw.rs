@@ -1,4 +1,4 @@
-//! LLVM's C interface behind handles that are safe to use. This file and those in `raw/` are the only ones of the front
+//! LLVM's C interface wrapped in safe handles. This file and those in `raw/` are the only ones of the front
 //! end with `unsafe` code: `module.rs`, `types.rs`, `value.rs`, `instruction.rs`, `global.rs` and `metadata.rs` have what
 //! can be asked of each handle.
 //!
@@ -8,7 +8,7 @@
 //!   `'m` (see [`Module::new`]) or from another such handle. Nothing here changes or frees a part of a module, so the
 //!   pointer in a handle is valid for `'m`.
 //! * LLVM checks the kind of what it is given with assertions at most. A function whose callee wants a certain kind
-//!   looks at the kind first, and returns `None` for another.
+//!   checks the kind first, and returns `None` for another.
 #![allow(unsafe_code)]
 
 mod global;
@@ -40,8 +40,8 @@ use ptxcheck_ir::SymbolId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Value<'m>(LLVMValueRef, PhantomData<&'m ()>);
 
-/// A value that is an instruction or a constant expression, with what is asked of it again and again: a look at LLVM's
-/// memory for each question costs more than what is done with the answer.
+/// A value that is an instruction or a constant expression, with the properties that are read most often: reading LLVM's memory each time
+/// costs more than the work with the result.
 ///
 /// `opcode`, `operands` and `is_instruction` are as LLVM says.
 #[derive(Clone, Copy, Debug)]
@@ -86,8 +86,8 @@ pub(super) struct Handles<'m> {
     pub(super) stack: Vec<(SymbolId, Value<'m>)>,
 }
 
-// SAFETY: LLVM does not care which thread uses a context, as long as they take turns: whoever reads through this lock does,
-// there is one for each module, and the lowering, which is all else that reads a module, is over when it is made.
+// SAFETY: LLVM allows any thread to use a context, as long as they take turns. All readers take this lock, of which each module has one,
+// and the lowering, the only other reader of a module, is finished when the lock is made.
 unsafe impl Send for SharedHandles<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for SharedHandles<'_> {}

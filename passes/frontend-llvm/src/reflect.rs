@@ -55,7 +55,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         true
     }
 
-    /// Leaves out the collectives of blocks that only other targets come to.
+    /// Removes the collectives of blocks that only other targets reach.
     pub(super) fn forget_unreached(&mut self) {
         let body = &mut *self.body;
         let cfg = Cfg::new(body);

@@ -286,7 +286,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
                 self.initializers.push(symbol);
                 continue;
             }
-            // Operands of constants are shared: each is looked at once. The last is pushed first, so that the
+            // Operands of constants are shared: each is visited once. The last is pushed first, so that the
             // references come in the order of the input.
             for number in (0..value.operands()).rev() {
                 open.extend(value.operand(number).filter(|operand| seen.insert(*operand)));

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::raw::Module;
 use ptxcheck_ir::{IsaVersion, Target};
 
-/// The target and the PTX version that the module is for, as far as its functions tell: `sm_90`, `+ptx88`.
+/// The target and the PTX version that the module is for, from the attributes of its functions: `sm_90`, `+ptx88`.
 ///
 /// LLVM makes one PTX module of all functions, and gives it the target and the version of its own command line. Compilers
 /// write these into the attributes of each function. Where functions differ, as in modules that are linked with libraries,

@@ -7,8 +7,8 @@ use crate::locations::Locations;
 use crate::tokens::{Token, TokenKind, Tokens};
 
 impl Locations<'_> {
-    /// The places behind the operation that stands at this 1-based line and column, innermost first: the first is that of the
-    /// operation, others those of the calls that it was inlined through. Empty where nothing says.
+    /// The source places of the operation that stands at this 1-based line and column, innermost first: the first is that of the
+    /// operation, others those of the calls that it was inlined through. Empty if the text names none.
     #[must_use]
     pub fn frames(&self, line: u32, column: u32) -> Vec<Frame> {
         self.at(line, column)
@@ -131,7 +131,7 @@ impl<'l, 't> Reader<'l, 't> {
         found
     }
 
-    /// `"file":line:column`, with an end behind it or not, `"name"`, or `"name"(location)`.
+    /// `"file":line:column`, optionally followed by an end, `"name"`, or `"name"(location)`.
     fn named(&mut self, quoted: &[u8]) -> Vec<Frame> {
         if self.takes(b"(") {
             let frames = self.location();

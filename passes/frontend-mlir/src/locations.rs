@@ -1,7 +1,7 @@
-//! The `loc(…)` of a text: blanked out, so that MLIR gives each operation the place where it stands in the text, and remembered,
-//! so that the place behind it can be shown.
+//! The `loc(…)` of a text: blanked out, so that MLIR gives each operation the place where it stands in the text, and remembered, so that
+//! the place that it names can be shown.
 //!
-//! A `loc` is blanked where it trails, which is everywhere but behind `=`, `,`, `[`, `(`, `<` and `{`: there it is part of an
+//! A `loc` is blanked where it trails, which is everywhere except after `=`, `,`, `[`, `(`, `<` and `{`: there it is part of an
 //! attribute, or defines an alias. One that trails an operation is remembered with the line that the operation begins on: its
 //! own line, or, where that begins with the bracket that closes the operation's last region, the line of the bracket that opens
 //! its first one.
@@ -29,7 +29,7 @@ pub struct Locations<'t> {
     trailing: Vec<Trailing>,
     /// The bytes of each that is blanked.
     blanks: Vec<(usize, usize)>,
-    /// The bytes behind `=` of `#name = loc(…)`, between the brackets.
+    /// The bytes after `=` in `#name = loc(…)`, between the brackets.
     aliases: FxHashMap<&'t [u8], (usize, usize)>,
     /// The bytes of definitions and operations that only debug information has.
     debug: Vec<(usize, usize)>,
@@ -192,7 +192,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The bytes between the brackets behind a token, and the offset behind them.
+    /// The bytes between the brackets after a token, and the offset after the brackets.
     fn in_brackets(&self, after: usize) -> Option<((usize, usize), usize)> {
         let mut tokens = Tokens::from(self.found.text, after);
         let first = tokens.next().filter(|token| self.bytes(*token) == b"(")?;

@@ -26,7 +26,7 @@ impl<'t> Text<'t> {
     }
 
     /// The bytes of the word, string or sign that stands at this 1-based line and column, in bytes; from the first one of the line
-    /// where the column is 0. `None` where there is no such line, or nothing behind that column in it.
+    /// where the column is 0. `None` if there is no such line, or nothing after that column in it.
     #[must_use]
     pub fn span(&self, line: u32, column: u32) -> Option<Span> {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;

@@ -6,13 +6,13 @@ pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     /// Offset of its first byte.
     pub(crate) start: usize,
-    /// Offset behind its last byte.
+    /// Offset after its last byte.
     pub(crate) end: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// Letters, digits, `_`, `.`, `$` and `-`, behind `#`, `!`, `%`, `@` or `^` where one stands directly before them.
+    /// Letters, digits, `_`, `.`, `$` and `-`, including a `#`, `!`, `%`, `@` or `^` directly before them.
     Word,
     /// In quotes, which are part of it.
     Text,
@@ -40,7 +40,7 @@ impl<'t> Tokens<'t> {
         self.text.get(at).copied().unwrap_or(0)
     }
 
-    /// The offset behind the string whose first quote is at `start`. One that a line ends without a quote ends there.
+    /// The offset after the string whose first quote is at `start`. A string without a closing quote ends with its line.
     fn end_of_string(&self, start: usize) -> usize {
         let mut at = start + 1;
         while let Some(byte) = self.text.get(at) {

@@ -55,7 +55,7 @@ const fn is_shared(space: Space) -> bool {
     matches!(space, Space::Shared | Space::SharedCluster)
 }
 
-/// `cp.async` and `cp.async.bulk` with their groups, `cp.reduce.async.bulk`, and the same behind `multimem`.
+/// `cp.async` and `cp.async.bulk` with their groups, `cp.reduce.async.bulk`, and the same after `multimem`.
 fn copy(m: &Modifiers<'_>) -> AsyncOp {
     let bulk = m.has("bulk");
     let group = if bulk {

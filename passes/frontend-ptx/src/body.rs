@@ -455,8 +455,8 @@ impl<'a, 's> Lowering<'a, 's> {
         self.block_start = end;
     }
 
-    /// Ends the last block. The text behind the last terminator is one only if it has a label or an instruction; the entry always is. Where lanes
-    /// go on behind a guarded terminator and nothing stands there, they return, as the assembler has it.
+    /// Ends the last block. The text after the last terminator is a block only if it has a label or an instruction; the entry always is
+    /// one. Lanes that continue after a guarded terminator at the end of the text return, as in the assembler.
     fn finish_last_block(&mut self, end: u32) {
         let open = self.body.instructions.len() > self.block_start || self.block_span.is_some();
         if open || self.body.blocks.is_empty() {

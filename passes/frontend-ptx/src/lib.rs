@@ -1,8 +1,7 @@
 //! PTX to device IR.
 //!
 //! [`lower`] takes the tree that `ptxcheck-ptx-parser` makes of a text, and returns a [`Module`](ptxcheck_ir::Module) of `ptxcheck-ir`;
-//! [`declarations`] leaves out the bodies, and [`facts()`] tells what a module declares. [`PtxOrigin`] is the way back from the IR
-//! to the text.
+//! [`declarations`] leaves out the bodies, and [`facts()`] lists the declarations of a module. [`PtxOrigin`] maps the IR back to the text.
 //!
 //! | file | does |
 //! | --- | --- |

@@ -51,7 +51,7 @@ impl Malformed {
         }
     }
 
-    /// Adds what stands behind all that is here.
+    /// Appends the errors of the text that follows.
     pub(super) fn append(&mut self, other: Self) {
         let room = MAX_ERRORS - self.errors.len().min(MAX_ERRORS);
         let taken = other.errors.len().min(room);
@@ -109,7 +109,7 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// A branch whose target the text does not tell. Nobody knows who takes it, who goes on and who is never seen again.
+    /// A branch whose target the text does not give: which lanes take it, continue or end is unknown.
     #[cold]
     pub(super) fn nowhere(&mut self, span: Span) {
         let register = self.registers.make(1, Span::default());

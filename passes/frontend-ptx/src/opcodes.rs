@@ -81,7 +81,7 @@ fn key(source: &[u8], opcode: Span) -> Option<(Key, usize)> {
     for ((word, mask), bytes) in key.iter_mut().zip(mask).zip(bytes.as_chunks().0) {
         *word = mask & u64::from_le_bytes(*bytes);
     }
-    // The first and the last eight bytes, or all in both, tell apart most that differ.
+    // The first and the last eight bytes, or all bytes of a short opcode, distinguish most opcodes.
     let last = u64::from_le_bytes(*source.get(..opcode.end as usize)?.last_chunk()?);
     let last = last.checked_shr(64 - 8 * length.min(8) as u32).unwrap_or(0);
     let mixed = (key[0] ^ last.rotate_left(31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

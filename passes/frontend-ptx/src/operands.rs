@@ -319,7 +319,7 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// The base of an address, its constant offset, then whatever else stands in the brackets (coordinates).
+    /// The base of an address, its constant offset, then the other operands in the brackets (coordinates).
     fn push_address(&mut self, address: &OperandRef<'s>, base: Value) {
         let mut children = address.children();
         children.next();

@@ -15,7 +15,7 @@ use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Ends, Instruction, Origin, SymbolId};
 
-/// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
+/// The syntax tree of a module. A [`DebugId`] is the index of a `.loc` among the tree's statements.
 pub struct PtxOrigin<'t> {
     tree: &'t Tree<'t>,
     lines: OnceLock<LineCounts>,
@@ -199,7 +199,7 @@ impl<'t> PtxOrigin<'t> {
         frames
     }
 
-    /// clang's chain: a comment behind the `.loc`, with the names of the files.
+    /// clang's chain: a comment after the `.loc`, with the names of the files.
     fn commented_chain(&self, statement: &Statement) -> Vec<Frame> {
         let Some(comment) = self.tree.comment_after(statement.span().end) else {
             return Vec::new();
@@ -228,7 +228,7 @@ fn without_guard(text: &str) -> &str {
         .trim_start()
 }
 
-/// Types and vectors end what is told of an opcode.
+/// The displayed part of an opcode ends before its types and vectors.
 fn is_type(part: &str) -> bool {
     let digits = part.trim_start_matches(['b', 'u', 's', 'f', 'v']);
     part.len() > digits.len() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())

@@ -153,7 +153,7 @@ impl<'s> Scopes<'s> {
         registers.known(range, number)
     }
 
-    /// The range that a short name's prefix is known to stand for, and the number behind it.
+    /// The range that a short name's prefix is known to stand for, and the number after the prefix.
     #[inline(always)]
     fn numbered(&self, source: &[u8], name: Span) -> Option<(u32, u32)> {
         let (key, number) = short::split(source, name)?;

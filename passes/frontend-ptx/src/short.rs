@@ -1,4 +1,4 @@
-//! Names of at most eight bytes as numbers of 64 bits, so that `%r12` is taken apart without a look at each of its bytes.
+//! Names of at most eight bytes as numbers of 64 bits, so that `%r12` is split without a loop over its bytes.
 //!
 //! ```text
 //! %r12      the bytes 25 72 31 32, the first in the lowest bits: 0x32317225

@@ -34,7 +34,7 @@ pub(super) fn note(tree: &Tree<'_>, module: &Module<'_>, kernels: &mut [Kernel])
     }
 }
 
-/// True if the text of a kernel is short, or its first instruction is one that a stub begins with, as far as lines tell.
+/// True if the text of a kernel is short, or its first instruction is one that a stub begins with, judged line by line.
 fn may_be_stub(kernel: &[u8]) -> bool {
     let Some(open) = memchr(b'{', kernel) else {
         return false;

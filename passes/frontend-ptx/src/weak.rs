@@ -1,4 +1,4 @@
-//! Digests of weak functions: equal for what one compiler makes of one source, whatever else is in the module.
+//! Digests of weak functions: equal for the output of one compiler from one source, regardless of the rest of the module.
 //!
 //! A body is its words. Registers and labels count by the order in which they appear, not by their names, and so do
 //! numbers that a compiler gives to what it names in a module (`_Z1kPi$6943`, `__unnamed_2`, `__local_depot3`); of names of

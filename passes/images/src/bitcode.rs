@@ -1,7 +1,7 @@
 //! The target triple of LLVM bitcode, without LLVM: what a module is for is said near its beginning.
 //!
-//! A bitstream is a sequence of blocks and records of single bits (LLVM Bitcode File Format). In a module the triple is a
-//! record of its own, in no abbreviation, behind blocks that say how long they are.
+//! A bitstream is a sequence of blocks and records of single bits (LLVM Bitcode File Format). In a module the triple is a record of its
+//! own, without an abbreviation, after blocks that state their lengths.
 
 use super::bytes::u32_at;
 

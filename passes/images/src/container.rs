@@ -41,8 +41,9 @@ pub(super) enum Region {
 }
 
 /// Searches `bytes`. Containers inside the payloads of others do not count; those that a broken one claims to hold do.
-/// `region`: the part of a host file that an offset lies in. The beginning of a header without an entry behind it is a number in an
-/// instruction, or the constant of a program that writes or reads fat binaries. Returns true if it came to the end before `is_late`.
+/// `region`: the part of a host file that an offset lies in. The magic number of a header without an entry after it is a number in an
+/// instruction, or the constant of a program that writes or reads fat binaries. Returns true if the search reached the end before
+/// `is_late`.
 pub(super) fn search<'a>(
     bytes: &'a [u8],
     region: impl Fn(usize) -> Region,
@@ -125,7 +126,7 @@ pub(super) fn search<'a>(
     true
 }
 
-/// Most zeros behind the last entry, in bytes: the smallest header.
+/// Most zeros after the last entry, in bytes: the smallest header.
 const MAX_PADDING: usize = 64;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The bytes of an input: a file mapped into memory where it is large, else read; a pipe or a device read up to a limit.
 //!
-//! Files change while they are looked at: a linker truncates its output and writes it anew. What was read of such a file
-//! is of no one state of it, so [`Content::change`] is asked when the work is done, and if it has an answer nothing of
-//! the work counts. `guard.rs` keeps a file that is cut short while it is mapped from ending the process.
+//! Files change while they are read: a linker truncates its output and writes it anew. The bytes read then mix two states of the file, so
+//! [`Content::change`] is called when the work is done; if it reports a change, the results are dropped. `guard.rs` keeps a file that is
+//! cut short while it is mapped from ending the process.
 #![allow(unsafe_code)]
 
 mod guard;
@@ -62,7 +62,7 @@ pub struct Mapped {
     state: State,
 }
 
-/// Length and time of change, which tell two states of a file apart.
+/// Length and modification time, which distinguish two states of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     length: u64,
@@ -230,7 +230,7 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()>
     Ok(())
 }
 
-/// A file that turns into a pipe between two looks at it must not hold up who opens it.
+/// A file that is replaced by a pipe between `stat` and `open` must not block the caller.
 fn without_waiting() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -258,8 +258,8 @@ fn read(from: &mut impl Read, expected: u64, go_on: &dyn Fn() -> bool) -> Result
     }
 }
 
-/// Does `work`, which may never end, on a thread of its own if there is a deadline. Past it the thread is left behind,
-/// and ends with the next answer of the system.
+/// Does `work`, which may never end, on a thread of its own if there is a deadline. Past the deadline the thread is abandoned, and ends
+/// when its system call returns.
 fn wait<Work>(work: Work, deadline: &Deadline) -> Result<Vec<u8>, ReadError>
 where
     Work: FnOnce(&dyn Fn() -> bool) -> Result<Vec<u8>, ReadError> + Send + 'static,

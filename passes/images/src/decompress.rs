@@ -93,7 +93,7 @@ impl Deref for Unpacked<'_> {
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
-    /// Length of the content. The bytes behind it are from earlier images.
+    /// Length of the content. The bytes after it are from earlier images.
     length: usize,
 }
 

@@ -7,7 +7,7 @@
 //! 40 u64 flags      48 u64           56 u64 unpacked size (0: not packed)
 //! ```
 //!
-//! Headers have 64 bytes and more, the options and the name lie behind those. Measured on CUDA 11 to 13.
+//! Headers have 64 bytes or more; the options and the name follow the first 64. Measured on CUDA 11 to 13.
 
 use super::bytes::{slice, u16_at, u32_at, u64_at};
 use super::decompress::Compression;

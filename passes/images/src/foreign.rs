@@ -1,6 +1,5 @@
-//! Files that people take for inputs and that are none: the formats of other GPUs, the stages of compilers before LLVM IR,
-//! sources. Each has a sentence about what to give instead. They are told by what they hold, and by their names only where
-//! that tells nothing.
+//! Files that are given as inputs by mistake: the formats of other GPUs, the stages of compilers before LLVM IR, sources. Each kind has a
+//! sentence that names the right input. A file is recognised by its content, and by its name only if the content is not conclusive.
 
 use super::bytes::lines;
 use super::{bitcode, bytes, mlir};
@@ -57,7 +56,7 @@ const CUDA: Foreign = Foreign {
     instead: "give what the compiler makes of it, PTX (`nvcc -ptx -lineinfo`), an object or an executable",
 };
 
-/// Kinds of files told by their name, if the content does not tell.
+/// Kinds of files recognised by name, if the content is not conclusive.
 const ENDINGS: [(&str, Foreign); 9] = [
     (".optixir", OPTIX),
     (".ttir", TRITON),
@@ -82,7 +81,7 @@ const OPTIX_LEVEL: u16 = 2;
 const ELF_MACHINE: usize = 18;
 const AMD_MACHINE: u16 = 224;
 
-/// A file that its bytes tell, if it is no text.
+/// The kind of a binary file, from its bytes.
 pub(super) fn binary(bytes: &[u8]) -> Option<Foreign> {
     if let Some((_, foreign)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some(*foreign);
@@ -102,7 +101,7 @@ pub(super) fn binary(bytes: &[u8]) -> Option<Foreign> {
         .map(|_| AMD_IR)
 }
 
-/// A file that the beginning of its text tells, whatever it is called.
+/// The kind of a text file, from the beginning of its text, regardless of its name.
 pub(super) fn text(head: &[u8]) -> Option<Foreign> {
     if mlir::is_triton(head) {
         return Some(TRITON);
@@ -166,7 +165,7 @@ pub(super) fn unnamed_source(head: &[u8]) -> Option<Foreign> {
     memchr::memmem::find(head, b"__global__").map(|_| CUDA)
 }
 
-/// The kind of file that the name tells.
+/// The kind of a file, from its name.
 pub(super) fn named(name: &str) -> Option<Foreign> {
     let (_, foreign) = ENDINGS.iter().find(|(ending, _)| ends(name, ending))?;
     Some(*foreign)

@@ -13,7 +13,7 @@
 //! others alone.
 //!
 //! Declarations of an image leave as [`ptxcheck_ir::facts`], the same as those of a module, so that rules compare both. This crate knows
-//! no PTX and no LLVM IR beyond their first bytes: it hands texts out, and whoever asked parses them.
+//! no PTX and no LLVM IR beyond their first bytes: it hands texts out, and the caller parses them.
 //!
 //! ```
 //! use ptxcheck_images::{FileFormat, kinds::ImageKind, scan};

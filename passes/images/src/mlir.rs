@@ -16,7 +16,7 @@ const OPERATIONS: [&[u8]; 10] = [
     b"tt.func",
 ];
 
-/// True if a text begins like MLIR: with an operation of its own, behind comments and aliases of attributes, types and locations.
+/// True if a text begins like MLIR: with an operation of its own, after comments and aliases of attributes, types and locations.
 pub(super) fn is_mlir(head: &[u8]) -> bool {
     let is_alias = |line: &&[u8]| {
         line.starts_with(b"//") || line.starts_with(b"!") || line.starts_with(b"#") && has(line, b" = ")

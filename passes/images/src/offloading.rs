@@ -20,7 +20,7 @@ pub(super) const SECTION: &str = ".llvm.offloading";
 
 const ENTRY_BYTES: u64 = 40;
 
-/// Most strings of an entry that are looked at.
+/// Most strings of an entry that are read.
 const MAX_STRINGS: u64 = 64;
 
 /// An image in a bundle.
@@ -186,7 +186,7 @@ mod tests {
         let mut bytes = one(2, b"BC\xc0\xde12");
         let key = memchr::memmem::find(&bytes, b"arch\0sm_90").unwrap();
         bytes[key..key + 10].copy_from_slice(b"triple\0am\0");
-        // The value begins behind the longer key.
+        // The value begins after the longer key.
         let pair = 32 + ENTRY_BYTES as usize + 8;
         bytes[pair..pair + 8].copy_from_slice(&(key as u64 + 7).to_le_bytes());
         assert_eq!(images(&bytes).0.len(), 0);

@@ -24,7 +24,7 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
 const ZIP: &str = "a zip archive, as wheels and conda packages are";
 const TAR: &str = "a tar archive";
 
-/// The number of pi, behind the size of the blocks.
+/// The digits of pi, after the size of the blocks.
 const BZIP2: (&[u8], &[u8]) = (b"BZh", b"\x31\x41\x59\x26\x53\x59");
 
 /// Bytes of a header of tar, and of the field in it that has their sum.

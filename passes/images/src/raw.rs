@@ -1,8 +1,8 @@
 //! PTX and machine code that lie in the data of host files as they are: texts in string literals, files taken in by `.incbin`
 //! or `xxd`, for `cuModuleLoadData`. They are found by their first bytes.
 //!
-//! Many files hold texts that only begin like a module: templates, and pieces that a program puts together. A text is a module
-//! if whoever parses it says so; it ends with a NUL.
+//! Many files hold texts that only begin like a module: templates, and pieces that a program puts together. A text is a module if the
+//! parser accepts it; it ends with a NUL.
 
 use memchr::memmem;
 use object::read::elf::FileHeader as _;
@@ -52,7 +52,7 @@ pub(super) struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    /// Searches `bytes`; no byte is looked at more often than a few times. Whether it came to the end in time.
+    /// Searches `bytes`; each byte is read only a few times. Returns true if the search reached the end in time.
     pub(super) fn run<'a>(&self, bytes: &'a [u8], mut found: impl FnMut(RawImage<'a, 's>)) -> bool {
         let mut done = 0;
         for section in self.sections.all().filter(|section| !is_passed_over(section)) {

@@ -229,7 +229,7 @@ pub enum AsyncOp {
 }
 
 bitflags! {
-    /// A set of [`AsyncOp`]: tells of a body at once whether it has one.
+    /// A set of [`AsyncOp`]: shows at once whether a body has one.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct AsyncKinds: u16 {
         /// [`AsyncOp::Copy`]
@@ -292,7 +292,7 @@ pub struct AsyncAddresses {
 pub struct AsyncValues {
     /// Bytes that a copy writes, or that are expected at or arrive at a barrier.
     pub bytes: Option<u8>,
-    /// Bytes that a `cp.async` reads: those behind are written as zeros.
+    /// Bytes that a `cp.async` reads: those after them are written as zeros.
     pub source_bytes: Option<u8>,
     /// Arrivals, groups that may be under way, or columns of tensor memory.
     pub count: Option<u8>,

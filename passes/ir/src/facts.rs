@@ -1,4 +1,4 @@
-//! Declarations of a module or an image, whatever it was read from: plain data that owns its text.
+//! Declarations of a module or an image, in one form for all kinds of input: plain data that owns its text.
 
 use std::borrow::Cow;
 
@@ -114,9 +114,8 @@ pub enum Stub {
 }
 
 impl Stub {
-    /// The kernel without a body that a function is: its code is one return, or begins with a trap, behind nothing
-    /// but loads of parameters and copies. `None` for what is no kernel, what is only declared, and what could not be read in
-    /// full.
+    /// The kind of an empty kernel: its code is one return, or begins with a trap, after nothing but loads of parameters and copies. `None`
+    /// for a function that is not a kernel, is only declared, or could not be read in full.
     #[must_use]
     pub fn of(function: &Function<'_>) -> Option<Self> {
         if !function.is_kernel() || function.is_damaged {

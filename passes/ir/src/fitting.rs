@@ -168,7 +168,8 @@ impl Operands<'_> {
 
     /// PTX ISA, Parallel Synchronization and Communication Instructions, and Data Movement: shfl.sync.
     fn collective(&self, collective: Collective, results: &[Value], uses: &[Value]) -> bool {
-        // Results with and without the second, which is a predicate; uses behind the mask, and whether those are predicates.
+        // Whether the first result is a predicate, and whether a second one, always a predicate, is allowed; the number of uses after the
+        // mask, and whether those are predicates.
         let (first, second, others, of_predicates) = match collective {
             Collective::Sync => return results.is_empty() && uses.len() == 1 && self.may_all_be(uses, 32),
             Collective::Shuffle(_) => (false, true, 3, false),

@@ -361,7 +361,7 @@ impl Body<'_> {
         (access.count == 1).then_some((number, offset))
     }
 
-    /// The same; `None` also for one before the begin of the parameter.
+    /// The same; `None` also for a piece before the start of the parameter.
     #[must_use]
     pub fn loaded_piece(&self, instruction: &Instruction) -> Option<ParamPiece> {
         let (number, offset) = self.loaded_param(instruction)?;

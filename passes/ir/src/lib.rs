@@ -17,7 +17,7 @@
 //! modules and images have in common: what they declare, and where. Spans ([`Span`]), positions and syntax errors are the
 //! parser's, since a tree and the module that it becomes speak of the same text.
 //!
-//! A front end adds instructions to a body; whoever reads it walks blocks and operands:
+//! A front end adds instructions to a body; readers walk blocks and operands:
 //!
 //! ```
 //! use ptxcheck_ir::{BinaryOp, Block, Body, DebugId, Op, Register, RegisterInfo, Slots, Span, Value};

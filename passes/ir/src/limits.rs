@@ -15,7 +15,7 @@ pub const MAX_SETTLE_ROUNDS: usize = 4;
 /// Most names that nothing declares that are kept for one body.
 pub const MAX_UNDECLARED: usize = 64;
 
-/// Most words of a table of virtual functions that is looked at.
+/// Most words of a virtual function table that is analysed.
 pub const MAX_TABLE_WORDS: u64 = 4_096;
 
 /// Most bytes of an initialiser that are kept.

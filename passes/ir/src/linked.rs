@@ -28,7 +28,7 @@ pub struct LinkedOrigin<'s> {
     parts: OnceLock<Vec<Part<'s>>>,
 }
 
-/// Another module that bodies come from. Its spans and debug locations are counted on behind those of the modules before it.
+/// Another module that bodies come from. Its spans and debug locations are numbered after those of the modules before it.
 struct Part<'s> {
     module: &'s Module<'s>,
     first: Ends,
@@ -340,7 +340,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
         let references = std::mem::take(&mut body.references);
         for mut reference in references {
             reference.symbol = self.symbol(reference.symbol, part, owner);
-            // Uses of variables that are defined elsewhere are told of the module that they come from.
+            // Uses of variables that are defined elsewhere are reported for the module that contains them.
             if matches!(self.module.symbol(reference.symbol).kind, SymbolKind::Function(_)) {
                 body.references.push(reference);
             }

@@ -503,7 +503,7 @@ pub enum Special {
 }
 
 impl Special {
-    /// True if the number of the thread decides what it holds: it tells the lanes of a warp apart.
+    /// True if its value depends on the thread's index, and so distinguishes the lanes of a warp.
     #[must_use]
     pub const fn is_of_thread(self) -> bool {
         matches!(
@@ -615,7 +615,7 @@ impl Op {
 }
 
 bitflags! {
-    /// A set of operations that few bodies have: tells of a body at once whether it has one.
+    /// A set of operations that few bodies have: shows at once whether a body has one.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Rare: u8 {
         /// [`Op::Barrier`]

@@ -63,7 +63,7 @@ impl Op {
 }
 
 impl Change {
-    /// True if an address stays the same one, in whatever space.
+    /// True if the result is the same address, in the same or another space.
     #[must_use]
     pub const fn keeps_address(self) -> bool {
         match self {
@@ -147,7 +147,7 @@ impl Form {
         }
     }
 
-    /// The operand that it is, whatever changes.
+    /// The operand that the result is made of, with any change.
     #[must_use]
     pub const fn moved(self) -> Option<Value> {
         match self {

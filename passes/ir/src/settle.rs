@@ -1,5 +1,5 @@
-//! Guards that the way to an instruction decides: behind `@p bra L`, where it is not taken, `@!p` holds as long as nothing
-//! writes `p`. Done once, where code is lowered, so that all analyses see the same edges.
+//! Guards that the path to an instruction decides: after `@p bra L`, on the path where it is not taken, `@!p` holds until `p` is written.
+//! Done once, where code is lowered, so that all analyses see the same edges.
 //!
 //! ```text
 //! tracked    the guard's predicate, followed up through moves and complements
@@ -27,7 +27,7 @@ impl SinglePredecessors {
         let mut above = vec![NONE; body.blocks.len()];
         let mut is_seen = vec![false; body.blocks.len()];
         let mut open = vec![BlockId::new(0)];
-        // Something comes to the entry from outside.
+        // The entry is also reached from outside.
         above[0] = SEVERAL;
         is_seen[0] = true;
         while let Some(block) = open.pop() {

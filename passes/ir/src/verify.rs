@@ -1,8 +1,8 @@
 //! Invariants of every body that a front end makes. Debug builds and tests check them; analyses rely on them.
 //!
 //! * Blocks follow each other and hold all instructions. The entry is block 0. A terminator stands at the end of a block.
-//! * Edges lead to blocks. A branch has its target, an unguarded one nothing else; a branch by table at least one; what ends
-//!   lanes has none; each with a guard has the next block behind these. Another block has at most one.
+//! * Edges lead to blocks. A branch has its target as successor, a branch by table at least one; a terminator that ends lanes has none.
+//!   Guarded terminators have the next block as last successor, unguarded ones do not. Any other block has at most one successor.
 //! * Operands are those that [`super::fitting`] lets pass; guards are predicates.
 //! * Registers, symbols, calls and arguments exist. The collectives are listed, and the calls and asynchronous
 //!   operations, in their order.

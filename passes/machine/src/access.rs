@@ -136,7 +136,7 @@ impl Machine<'_> {
             let &[base, by, ..] = body.uses(instruction) else {
                 return None;
             };
-            // The address of a symbol is one of its own space, whatever the instruction names.
+            // The address of a symbol is in the symbol's space, regardless of the space that the instruction names.
             let space = match base {
                 Value::Symbol(symbol, _) if access.space == Space::Generic => {
                     self.kernel.module.0.symbol(symbol).space

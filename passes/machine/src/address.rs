@@ -99,7 +99,7 @@ impl Layout {
             // Those without a size get a page each.
             *end = start.saturating_add(symbol.size.unwrap_or(0x1000).max(1));
         }
-        // Dynamic shared memory begins behind the rest, at one address for all.
+        // Dynamic shared memory begins after the rest, at one address for all.
         let shared = ends.get(&(Space::Shared, None)).copied().unwrap_or(FIRST);
         let dynamic = shared.checked_next_multiple_of(1_024).unwrap_or(u64::MAX);
         for (address, symbol) in addresses.iter_mut().zip(&module.symbols) {

@@ -7,11 +7,11 @@
 //! word of memory    stored by (t, e), with the fences (f, e') since; filled by copies; read by copies
 //! ```
 //!
-//! An ordinary store enters the view of the async proxy at a fence between the proxies that comes after it, whoever executes it,
-//! and a copy that comes after that fence sees it. A copy is under way until a thread has waited for it, or comes after one that
-//! has: until then, its destination may not be read and its source may not be written. Copies that complete at a barrier in memory
-//! are performed when the schedule wants that, at the latest when nothing else can go on. Source: PTX ISA, Asynchronous copy;
-//! Async Proxy; Completion Mechanisms; mbarrier. A copy by `cp.async` is performed in the generic proxy, and owes no fence here.
+//! An ordinary store enters the view of the async proxy at a proxy fence that comes after it, in any thread, and a copy that comes after
+//! that fence sees it. A copy is under way until a thread has waited for it, or comes after one that has: until then, its destination may
+//! not be read and its source may not be written. Copies that complete at a barrier in memory are performed when the schedule wants that,
+//! at the latest when nothing else can go on. Source: PTX ISA, Asynchronous copy; Async Proxy; Completion Mechanisms; mbarrier. A copy by
+//! `cp.async` is performed in the generic proxy, and owes no fence here.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,7 +24,7 @@ use crate::observe::Event;
 use crate::outcome::{AsyncWrong, Asynchronous, Wrong};
 use crate::site::{Contexts, Point};
 
-/// Bytes of a word: memory is looked at in such pieces.
+/// Bytes of a word: memory is tracked in such pieces.
 pub(crate) const WORD: u64 = 4;
 
 /// All that comes before the next thing that a thread does.
@@ -565,7 +565,7 @@ impl Agent {
         !stalled.is_empty()
     }
 
-    /// The run is over: what is left is performed, and barriers are looked at.
+    /// The run is over: pending copies are performed, and barriers are checked.
     pub(crate) fn finish(&mut self) {
         while self.perform() {}
         let unequal = self.barriers.values().filter(|barrier| barrier.bytes != 0);

@@ -38,7 +38,7 @@ struct Group {
 }
 
 impl Group {
-    /// The operand behind the mask, of a lane.
+    /// The operand after the mask, of a lane.
     fn first(&self, lane: usize) -> Word {
         self.uses[lane].as_ref()?.get(1).copied().flatten()
     }

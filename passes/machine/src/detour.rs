@@ -70,8 +70,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Takes in the blocks behind a branch in the order of the graph, until one alone is left to be taken in: nothing leads past it.
-    /// `None` where the ways do not meet, or some end, or there are more blocks than are left.
+    /// Adds the blocks after a branch in graph order, until only one is left to add: every path passes through it. `None` if the paths do
+    /// not meet, if some of them end, or if the block budget does not suffice.
     pub(crate) fn new(body: &Body<'_>, graph: &Cfg, from: BlockId, left: &mut usize) -> Option<Self> {
         let mut taken = FxHashSet::default();
         let mut open = BTreeSet::new();

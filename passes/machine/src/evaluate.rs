@@ -1,9 +1,8 @@
 //! The results of integer operations (PTX ISA, Integer Arithmetic Instructions, Comparison and Selection Instructions, Logic
 //! and Shift Instructions, Data Movement and Conversion Instructions), written down apart from what the analyses compute with.
 //!
-//! Numbers are computed without loss in 128 bits and cut to the width of the result. What an operand has above the width of
-//! the operation is not looked at. `None` is a number that is not known; so is the result of an operation on one, unless the
-//! other operands decide it.
+//! Numbers are computed without loss in 128 bits and cut to the width of the result. Bits of an operand above the width of the operation
+//! are ignored. `None` is a number that is not known; so is the result of an operation on one, unless the other operands decide it.
 
 use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
 

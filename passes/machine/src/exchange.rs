@@ -7,9 +7,9 @@
 //! (m, e) before l  e ≤ clock(l)[m]: an access of lane m in its epoch e comes before what lane l does next
 //! ```
 //!
-//! Lanes meet at collectives with a mask and at barriers of the block, and nowhere else: two accesses that no chain of meetings orders
-//! are in no order, whatever the schedule of the run makes come first (PTX ISA, Memory Consistency Model: causality order). All
-//! warps of a block pass its barriers together, so that a warp has clocks of its own.
+//! Lanes meet at collectives with a mask and at barriers of the block, and nowhere else: two accesses that no chain of meetings orders are
+//! unordered, no matter which one the schedule of the run executes first (PTX ISA, Memory Consistency Model: causality order). All warps of
+//! a block pass its barriers together, so that a warp has clocks of its own.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -142,7 +142,7 @@ impl Clocks {
 /// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with the other write. Lanes
 /// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
 /// taken to be ordered by them. Flags in memory and atomics order nothing here, but see [`Self::without_atomics`]. After lanes
-/// have waited in vain, or at places that they have to execute together, nothing is looked at any more.
+/// have waited in vain, or at places that they have to execute together, no further accesses are compared.
 ///
 /// ```no_run
 /// # use ptxcheck_machine::{Exchanges, Given, Kernel, Setup};

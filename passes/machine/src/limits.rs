@@ -7,7 +7,7 @@ pub const MAX_THREADS: u64 = 1_024;
 /// other counts, too: see [`PAIRS_PER_STEP`].
 pub const MAX_STEPS: u64 = 10_000_000;
 
-/// Pairs of threads, of which one may wait for the other, that are looked at in the time of an instruction.
+/// Pairs of threads, of which one may wait for the other, that cost as much as one instruction.
 pub const PAIRS_PER_STEP: u64 = 16;
 
 /// Most instructions that a thread executes by itself before the others have their turn: one may wait for what another stores.
@@ -58,7 +58,7 @@ pub const MAX_FENCES_OF_WORD: usize = 128;
 /// Most blocks, and edges from them, between a branch and the block at which all its ways meet.
 pub const MAX_DETOUR_BLOCKS: usize = 4_096;
 
-/// Most blocks between branches and where their ways meet that are looked at to tell which branches matter.
+/// Most blocks between branches and the joins of their paths that are visited to find the branches that matter.
 pub const MAX_SLICE_STEPS: usize = 1 << 22;
 
 /// Largest piece of memory on the stack that a thread may ask for, in bytes.

@@ -48,7 +48,7 @@ pub(crate) struct Noted {
 pub(crate) struct Record {
     pub(crate) reached: BTreeSet<Point>,
     pub(crate) failures: Vec<Noted>,
-    /// The failures by what tells one from another.
+    /// The failures, by the properties that distinguish them.
     numbers: FxHashMap<(Point, u32, Wrong), usize>,
     pub(crate) is_broken: bool,
     pub(crate) has_passed_counted: bool,

@@ -41,9 +41,9 @@ pub enum Event<'a> {
     /// The thread executes something that may wait for others or order what it does with what they do, in a way that the machine
     /// does not model: a matrix operation, an asynchronous copy, a barrier with a count, code that is not here.
     MayOrder,
-    /// The thread comes to a collective with a mask, and waits.
+    /// The thread reaches a collective with a mask, and waits.
     Arrived(Collective, u32),
-    /// The thread comes to a barrier, and waits.
+    /// The thread reaches a barrier, and waits.
     AtBarrier,
     /// Threads, of which this is the first, go on from a collective at which they have met, or from several that match.
     Met(&'a [usize]),

@@ -41,7 +41,7 @@ impl Machine<'_> {
                 };
                 Some(start.wrapping_add_signed(i64::from(offset)))
             }
-            // Stores there are told by the operand; its address is nothing that code computes with.
+            // Stores to it are recognised by the operand; code does not compute with its address.
             Value::ReturnSlot(..) => None,
             Value::Special(special) => self.special(thread, special),
             Value::Unknown => self.ask(thread, Unmodelled::Operand),

@@ -158,8 +158,7 @@ pub struct Asynchronous {
     pub is_cut: bool,
 }
 
-/// The outcome of a run. What went wrong before the run ended did so in the launch, the world and the schedule of the run,
-/// whatever ended it.
+/// The outcome of a run. Failures before the end of the run are failures of its launch, world and schedule, for any kind of end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The collectives and barriers that some thread executed before lanes waited in vain.

@@ -291,7 +291,7 @@ impl Machine<'_> {
         self.record.is_broken = is_broken;
     }
 
-    /// A thread does not come to where another waits for it.
+    /// A thread does not reach the place where another waits for it.
     fn miss(&mut self, missing: usize, waiting: usize) {
         let mask = match self.threads[waiting].state {
             State::Waiting(_, mask) => Some(mask),

@@ -28,7 +28,7 @@ impl Site {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Context(u32);
 
-/// A [`Site`] in few bytes. Sorted by chains of calls in the order in which a run comes to them.
+/// A [`Site`] in few bytes. Sorted by chains of calls in the order in which a run reaches them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Point {
     pub(crate) context: Context,

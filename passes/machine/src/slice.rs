@@ -17,7 +17,7 @@ use crate::limits::{MAX_DETOUR_BLOCKS, MAX_SLICE_STEPS};
 /// The part of a body that matters.
 #[derive(Debug)]
 pub(crate) struct Slice {
-    /// By instruction, and for the place behind the last one: the first instruction from there on that matters, of all blocks.
+    /// By instruction, and for the place after the last one: the first instruction from there on that matters, of all blocks.
     next: Vec<u32>,
     /// By block: where the ways of its branch meet, if the branch does not matter.
     past: Vec<Option<BlockId>>,
@@ -111,7 +111,7 @@ struct Search<'b> {
     branches: Vec<Option<Region>>,
     /// The spaces whose content matters; [`Space::Generic`] for all.
     loaded: Vec<Space>,
-    /// Registers whose writers are still to be looked at.
+    /// Registers whose writers are still to be visited.
     open: Vec<Register>,
 }
 
@@ -264,7 +264,7 @@ impl<'b> Search<'b> {
                 self.read_at(uses, 0);
                 self.take(call);
             }
-            // Their results are not known, whatever they are given.
+            // Their results are unknown for any operands.
             Op::CompareOther | Op::Opaque => {}
             _ => {
                 for &value in uses {

@@ -59,7 +59,7 @@ pub(crate) struct Frame {
     pub(crate) function: FunctionId,
     pub(crate) context: Context,
     pub(crate) block: BlockId,
-    /// The instruction to be executed next, or the call that is being executed; [`END`] behind the last.
+    /// The instruction to be executed next, or the call that is being executed; [`END`] after the last.
     pub(crate) next: usize,
     pub(crate) registers: Registers,
     /// The values that it has stored to be returned, by byte offset.
@@ -70,7 +70,7 @@ pub(crate) struct Frame {
     pub(crate) stack: u64,
 }
 
-/// Behind the last instruction.
+/// After the last instruction.
 pub(crate) const END: usize = usize::MAX;
 
 impl Frame {

@@ -1,7 +1,7 @@
 //! A run step by step: which lanes are where, and what they do there.
 //!
-//! Between two things that others see, threads run by themselves, one after the other. The trace puts together what several of
-//! them do at one site, so that a branch tells which lanes go where.
+//! Between two effects that others see, threads run by themselves, one after the other. The trace merges the steps of several threads at
+//! one site, so that a branch shows which lanes go where.
 
 use ptxcheck_ir::BlockId;
 use rustc_hash::FxHashMap;
@@ -18,9 +18,9 @@ use crate::world::At;
 pub enum Doing {
     /// They go to this block, where a predicate or an index decides that.
     Goes(BlockId),
-    /// They come to a collective with this mask, and wait.
+    /// They reach a collective with this mask, and wait.
     Arrives(u32),
-    /// They come to a barrier, and wait.
+    /// They reach a barrier, and wait.
     ArrivesAtBarrier,
     /// They execute, together, what others see: a store, an atomic, a call of code that is not here.
     Acts,

@@ -1,4 +1,4 @@
-//! Which blocks of a kernel lead to which: what tells a thread that has left the way to others from one that is on it.
+//! Reachability between the blocks of a kernel: distinguishes a thread that can still reach the others from one that has left their path.
 
 use std::sync::OnceLock;
 

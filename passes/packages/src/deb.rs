@@ -83,5 +83,5 @@ fn files(walk: &mut Walk<'_>, data: &Source, ending: &str) -> Result<(), Trouble
     walk.compressed_tar(compression, data.reader())
 }
 
-/// Bytes that tell a compression.
+/// Bytes that identify a compression.
 const SNIFFED_BYTES: usize = 16;

@@ -3,7 +3,7 @@
 /// Most packages that lie in one another and are opened: a wheel in a zip archive is 2.
 pub const MAX_DEPTH: usize = 4;
 
-/// Most members of one package that are looked at, those of packages in it among them.
+/// Most members of one package that are analysed, including those of packages in it.
 pub const MAX_MEMBERS: usize = 1 << 18;
 
 /// Largest member, unpacked, in bytes. The largest library known has some 3 GB.
@@ -28,7 +28,7 @@ pub(crate) const MAX_KEPT_BYTES: u64 = 64 << 20;
 /// Most bytes of the names of a package's members that are kept.
 pub(crate) const MAX_NAMES_BYTES: usize = 128 << 20;
 
-/// Most members of a package whose troubles are told one by one; a last one counts the rest.
+/// Most members of a package whose troubles are reported one by one; a last entry counts the rest.
 pub const MAX_TROUBLES: usize = 1_000;
 
 /// Longest name of a member, or of what a link leads to, in bytes.
@@ -49,11 +49,11 @@ pub(crate) const MAX_XZ_KIB: u32 = 192 << 10;
 /// Largest window of a zstd frame, as a power of two: 128 MiB, which is what `zstd --long` writes.
 pub(crate) const MAX_ZSTD_WINDOW_LOG: u32 = 27;
 
-/// Most members of a Debian package that are looked at for its data.
+/// Most members of a Debian package that are searched for its data.
 pub(crate) const MAX_DEB_MEMBERS: usize = 16;
 
 /// Bytes that are read at a time.
 pub(crate) const STEP_BYTES: usize = 128 << 10;
 
-/// Bytes between two looks at the clock.
+/// Bytes between two reads of the clock.
 pub(crate) const CLOCK_BYTES: u64 = 4 << 20;

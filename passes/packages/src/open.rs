@@ -27,7 +27,7 @@ pub trait Select {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its path in the package, and behind a `!` in the package in that; empty for the package as a whole.
+    /// Its path in the package, and after a `!` its path in a nested package; empty for the package as a whole.
     pub path: String,
     /// Its content.
     pub content: Result<Member, Trouble>,
@@ -235,7 +235,7 @@ impl Walk<'_> {
         interest
     }
 
-    /// True if a file of this name is an input, or is likely to hold device code, whatever is in it.
+    /// True if a file of this name is an input, or is likely to hold device code, judged by the name alone.
     pub(crate) fn is_likely_input(&self, name: &str) -> bool {
         let file = name.rsplit('/').next().unwrap_or(name);
         let endings = [".a", ".cubin", ".dll", ".fatbin", ".o", ".pyd", ".so"];

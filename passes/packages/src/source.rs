@@ -27,7 +27,7 @@ impl std::fmt::Debug for Source {
 }
 
 impl Source {
-    /// Bytes at hand: read, or mapped by the caller.
+    /// Bytes in memory: read, or mapped by the caller.
     #[must_use]
     pub fn memory(bytes: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
         Self {

@@ -114,7 +114,7 @@ fn member(walk: &mut Walk<'_>, header: &Header, said: Said, stream: &mut dyn Rea
         kind,
         EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse
     );
-    // Other members have no content, whatever the field says.
+    // Other members have no content, and the field is ignored.
     if matches!(kind, EntryType::Link | EntryType::Symlink) {
         let target = said
             .link

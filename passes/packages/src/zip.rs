@@ -1,6 +1,6 @@
 //! Zip archives, and what is made of them: wheels and conda packages.
 //!
-//! The directory at the end of the archive is what counts. Members are unpacked one by one, by whoever asks, from any thread.
+//! Only the directory at the end of the archive is used. Members are unpacked one by one, on request, in any thread.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read};
@@ -407,5 +407,5 @@ fn conda_part(walk: &mut Walk<'_>, part: &Listed) -> Result<(), Trouble> {
     }
 }
 
-/// Bytes that tell a compression.
+/// Bytes that identify a compression.
 const SNIFFED_BYTES: usize = 16;

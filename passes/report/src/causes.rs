@@ -1,4 +1,4 @@
-//! The causes of findings, as renderers see them: one result, annotation or section each, with one place and the others behind it.
+//! The causes of findings, as renderers see them: one result, annotation or section each, with one main place followed by the others.
 
 use ptxcheck_passes::Outcome;
 use ptxcheck_passes::finding::{Certainty, Finding};

@@ -97,7 +97,7 @@ impl<'a> Coverage<'a> {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// One line for kernels whose code was not looked at in any form.
+    /// One line for kernels whose code was not analysed in any form.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         if self.unseen.is_empty() {

@@ -87,7 +87,7 @@ fn footer(name: &'static str, text: impl AsRef<str>) -> Element<'static> {
         .into()
 }
 
-/// The place of the finding and the related ones, each with its line where that is at hand.
+/// The place of the finding and the related ones, each with its line if that is available.
 fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<'static>> {
     let Some(place) = ShownPlace::of(finding) else {
         return vec![Origin::path(escape::line(input).into_owned()).into()];
@@ -122,7 +122,7 @@ fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<
     elements
 }
 
-/// The line of the input, for a finding whose source is not at hand.
+/// The line of the input, for a finding whose source is not available.
 fn input_line<'a>(
     finding: &'a Finding,
     input: &str,
@@ -158,7 +158,7 @@ fn spot(
         .into()
 }
 
-/// A related place whose line is not at hand, in words.
+/// A related place whose line is not available, in words.
 fn unseen(message: &str, frame: Option<&Frame>, location: Option<&Location>) -> String {
     match (frame, location) {
         (Some(frame), _) => format!("{message}: {}", position(frame)),

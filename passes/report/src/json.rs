@@ -382,7 +382,7 @@ struct Summary<'a> {
     elapsed_ms: u64,
 }
 
-/// Numbers of places behind the errors and warnings.
+/// Numbers of places of the errors and warnings.
 #[derive(Serialize)]
 struct PlacesOfAll {
     errors: usize,

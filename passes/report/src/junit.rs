@@ -23,8 +23,8 @@ use crate::{PROGRAM, input_name};
 /// Lines of one test case; a count stands for the rest.
 const SHOWN_LINES: usize = 1_000;
 
-/// The document, with a line end. A cause is told in the case of each input with a place of it: as a failure where `fails` says so
-/// of its level, else as output of the case.
+/// The document, with a line end. A cause is reported in the case of each input that has one of its places: as a failure if `fails` holds
+/// for its level, else as output of the case.
 ///
 /// # Errors
 ///

@@ -13,8 +13,8 @@
 //! assert!(lines[0].starts_with("k.ptx:4:"));
 //! ```
 //!
-//! [`full`], [`concise`], [`summary`] and [`audit`] style their text for a terminal with ANSI codes; whoever writes to something else
-//! takes them out. All text from inputs is escaped for its reader.
+//! [`full`], [`concise`], [`summary`] and [`audit`] style their text for a terminal with ANSI codes; a caller that writes elsewhere removes
+//! them. All text from inputs is escaped for its reader.
 
 #![warn(unreachable_pub, unnameable_types)]
 

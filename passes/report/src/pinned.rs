@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::amounts::plural;
 use crate::escape::{self, code_span};
 
-/// Most figures that are told.
+/// Most figures that are reported.
 const TOLD: usize = 20;
 
 /// Lines for standard error: what is better, and kernels that are not pinned. What is worse are findings, but where it is pinned.

@@ -109,7 +109,7 @@ impl<'a> ShownPlace<'a> {
         self.cut(text, 0)
     }
 
-    /// Its stretch of the file. Where no end is known it is that of a word, and of a character where the line is not at hand.
+    /// Its range in the file. Without a known end it is one word, or one character if the line is not available.
     pub(crate) fn region(&self, carried: Option<&LineText>, input: &str, sources: &mut Sources) -> Region {
         let line = self.line.max(1);
         let (text, before) = match carried {
@@ -259,7 +259,7 @@ mod tests {
             region(&place(Some(101), Some(112)), Some(&text)),
             (1, 101, 1, 112)
         );
-        // No line at hand, a column of another file, an end before the beginning.
+        // No line available, a column of another file, an end before the beginning.
         assert_eq!(region(&place(None, None), None), (1, 1, 1, 2));
         assert_eq!(region(&place(Some(7), None), None), (1, 7, 1, 8));
         assert_eq!(region(&place(Some(500), Some(3)), Some(&text)), (1, 500, 1, 501));

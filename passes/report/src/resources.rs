@@ -67,7 +67,7 @@ pub(crate) fn render(input: &InputReport) -> String {
     text
 }
 
-/// Blocks of a kernel on a GPU, as far as its registers and its static shared memory tell.
+/// Blocks of a kernel on a GPU, limited by its registers and its static shared memory alone.
 pub(crate) struct Fit {
     /// The largest block that can be launched, in threads.
     pub(crate) largest_block: Option<u32>,

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, for code scanning and whatever else reads it. A result is a cause, the most severe first, cut at what GitHub takes.
+//! SARIF 2.1.0, for code scanning and other readers. A result is a cause, the most severe first, cut at the number that GitHub accepts.
 
 mod document;
 mod limits;
@@ -38,7 +38,7 @@ pub struct Options<'a> {
     pub has_potential: bool,
     /// Suppressed results, too, with the reasons.
     pub has_suppressed: bool,
-    /// A baseline was held against the findings: each is new, or unchanged.
+    /// The findings were compared with a baseline: each is new, or unchanged.
     pub has_baseline: bool,
     /// The run analysed code: the document says what it did not analyse.
     pub is_check: bool,
@@ -123,8 +123,8 @@ fn base(root: &Root) -> BTreeMap<&'static str, ArtifactLocation> {
     base.map(|base| (ROOT, base)).into_iter().collect()
 }
 
-/// Notifications about the run besides its results: inputs that could not be analysed, code that was not, and what
-/// is left out. `told`: the numbers of results that are told, and that there are.
+/// Notifications about the run besides its results: inputs that could not be analysed, code that was not, and omitted results. `told`: the
+/// number of reported results, and of all.
 fn notifications(
     outcome: &Outcome,
     options: &Options<'_>,

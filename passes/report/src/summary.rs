@@ -12,7 +12,7 @@ use crate::coverage::Coverage;
 use crate::escape;
 use crate::styles::BOLD;
 
-/// The counts of a run: of causes, and of the places behind them. Suppressed ones are neither errors nor warnings.
+/// The counts of a run: of causes, and of their places. Suppressed ones are neither errors nor warnings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Images (modules).

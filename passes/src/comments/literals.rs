@@ -80,7 +80,7 @@ impl<'t> Literals<'t> {
         memmem::find(rest, end).map_or(self.text.len(), |length| from + length + end.len())
     }
 
-    /// Behind the quote that closes what begins with one, or the end of the line.
+    /// The offset after the closing quote of the literal, or the end of the line.
     fn line_end(&self, from: usize) -> usize {
         let quote = self.text[from];
         let mut at = from + 1;
@@ -96,7 +96,7 @@ impl<'t> Literals<'t> {
         self.text.len()
     }
 
-    /// Behind a raw string, whose quote stands at `from`.
+    /// The offset after a raw string, whose quote stands at `from`.
     fn raw_end(&self, from: usize) -> usize {
         let rest = &self.text[from + 1..];
         match memchr(b'(', &rest[..rest.len().min(MAX_DELIMITER_BYTES + 1)]) {

@@ -1,9 +1,9 @@
 //! Processes that read what their libraries may crash on: LLVM IR, MLIR.
 //!
 //! LLVM and MLIR abort or crash on malformed input, run out of memory on hostile input, and can loop on it. So they read
-//! inputs in workers: processes that are handed one input after the other over a pipe, and that answer with bytes. One that
-//! dies costs the input it was looking at, and nothing else: the next input starts another. Each thread has one of each
-//! command, so that a thousand inputs do not start a thousand processes.
+//! inputs in workers: processes that are handed one input after the other over a pipe, and that answer with bytes. One that dies loses the
+//! input it was analysing, and nothing else: the next input starts another. Each thread has one of each command, so that a thousand inputs
+//! do not start a thousand processes.
 //!
 //! ```text
 //! caller ── time, task, bytes ──────► worker

@@ -22,7 +22,7 @@ pub(super) enum Operand {
 pub(super) enum Direct {
     /// The text only reads it.
     Read(usize),
-    /// The text writes it once, whatever happens.
+    /// The text writes it exactly once on every path.
     Written(usize),
 }
 
@@ -144,7 +144,7 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
     let edges: Vec<u32> = body.edges.iter().map(|target| target.index() as u32).collect();
     let is_straight = match body.blocks.as_slice() {
         [first, _] => {
-            // A guarded `exit` ends a block, too, and goes on behind it for the lanes that are left.
+            // A guarded `exit` ends a block, too, and the remaining lanes continue after it.
             let ends = body.instructions[first.instructions.range()]
                 .last()
                 .is_some_and(|last| last.op.is_terminator());

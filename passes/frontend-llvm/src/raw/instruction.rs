@@ -51,7 +51,7 @@ impl<'m> Value<'m> {
 }
 
 impl<'m> User<'m> {
-    /// The instruction at this pointer; `None` behind the last of a block.
+    /// The instruction at this pointer; `None` after the last of a block.
     ///
     /// # Safety
     ///
@@ -154,8 +154,8 @@ impl<'m> User<'m> {
         self.is_instruction && matches!(self.opcode, Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg)
     }
 
-    /// The threads that an atomic access synchronises with (LLVM's NVPTX usage guide, Memory model): the system where it names none, and
-    /// where this version of LLVM does not tell its name.
+    /// The threads that an atomic access synchronises with (LLVM's NVPTX usage guide, Memory model): the system if it names none, or if
+    /// this version of LLVM does not give its name.
     pub(crate) fn scope(self) -> Scope {
         if self.ordering() == LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic {
             return Scope::System;
@@ -268,7 +268,7 @@ impl<'m> User<'m> {
         if !self.is_instruction(Opcode::LLVMSwitch) || !(1..self.successors()).contains(&number) {
             return None;
         }
-        // SAFETY: a switch; case numbers begin at 1, as successors do behind the default.
+        // SAFETY: a switch; case numbers begin at 1, as successors do after the default.
         #[cfg(feature = "llvm")]
         return wrap(unsafe { LLVMGetSwitchCaseValue(self.value.0, number) });
         // Subject, default, then value and target of each case.

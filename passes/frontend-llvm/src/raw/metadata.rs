@@ -14,7 +14,7 @@ const MAX_NODE_OPERANDS: u32 = 4_096;
 impl<'m> Value<'m> {
     /// The operands of a node; none for what is no node.
     pub(super) fn node_operands(self) -> Vec<Option<Value<'m>>> {
-        // SAFETY: metadata as a value is looked at before it is taken for a node; LLVM writes exactly as many operands
+        // SAFETY: the kind of metadata as a value is checked before it is taken for a node; LLVM writes exactly as many operands
         // as it announces.
         unsafe {
             if self.kind() != ValueKind::LLVMMetadataAsValueValueKind || LLVMIsAMDNode(self.0).is_null() {

@@ -45,7 +45,7 @@ impl<'m> Module<'m> {
 
     /// Bytes that a value of this type takes in memory; 0 for a type without a size.
     pub(crate) fn size(self, ty: Type<'m>) -> u64 {
-        // SAFETY: only types with a size may be asked for it, and this one is looked at first.
+        // SAFETY: only types with a size may be asked for it, and this one is checked first.
         unsafe {
             if ty.is_plain() && LLVMTypeIsSized(ty.0) != 0 {
                 LLVMABISizeOfType(self.layout, ty.0)

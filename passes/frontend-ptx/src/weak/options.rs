@@ -9,8 +9,8 @@
 //! | `-O0` | kernels access memory by generic addresses | by those that `cvta.to.global` makes |
 //! | `-O0` (clang) | parameters are stored to the stack | they stay in registers |
 //!
-//! As nvcc 13.5 and clang 22 write it. Functions of the libraries use `ex2.approx.ftz` whatever the options are, and sources
-//! may ask for any of these, so what shows both ways shows nothing.
+//! As nvcc 13.5 and clang 22 write it. Functions of the libraries use `ex2.approx.ftz` with all options, and sources may request any of
+//! these, so a module with instructions of both columns proves nothing.
 
 use super::words::Words;
 use ptxcheck_ir::facts::CompilerOptions;
@@ -68,10 +68,10 @@ pub(super) struct Evidence<'t> {
     statement: Vec<&'t [u8]>,
 }
 
-/// Words of an instruction that are looked at.
+/// Words of an instruction that are compared.
 const STATEMENT_WORDS: usize = 16;
 
-/// Most parameters of a function that are looked at.
+/// Most parameters of a function that are compared.
 const PARAMETERS: usize = 64;
 
 impl<'t> Evidence<'t> {

@@ -1,5 +1,5 @@
-//! A process that cuts a file short takes the pages behind its new end away from those that have it mapped: to touch one of them is
-//! the signal SIGBUS, which ends the process. The guard puts zeros there instead, and remembers it.
+//! When a process truncates a file, the pages after its new end disappear from all mappings: an access to one of them raises SIGBUS, which
+//! ends the process. The guard maps zeros there instead, and remembers it.
 //!
 //! A table of fixed size says what is mapped. A handler of SIGBUS looks the address up in it; what is in none of its rows
 //! is for the handler that was there before. The handler does nothing but load and store atomics and call `mmap`, `raise`
@@ -21,7 +21,7 @@ pub(super) fn is_on() -> bool {
     IS_ON.load(Ordering::Acquire)
 }
 
-/// From here on, large files are mapped into memory: less memory and time for who looks at a part of them. On Linux this
+/// From here on, large files are mapped into memory: less memory and time for callers that read a part of them. On Linux this
 /// installs a handler for SIGBUS, which passes on what has nothing to do with those files.
 ///
 /// # Errors
@@ -188,7 +188,7 @@ mod signal {
     }
 
     impl Row {
-        /// Puts zeros to `at` and behind, if that is in this row.
+        /// Maps zeros at `at` and after it, if the address is in this row.
         fn mend(&self, at: usize) -> bool {
             let start = self.start.load(Ordering::Acquire);
             let end = self.end.load(Ordering::Relaxed);

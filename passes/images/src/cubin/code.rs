@@ -49,7 +49,7 @@ pub(super) fn stub(sm: u32, code: &[u8]) -> Option<Stub> {
     }
 }
 
-/// The parts of an instruction that are looked at.
+/// The parts of an instruction that are analysed.
 struct Word {
     operation: u16,
     guard: u64,

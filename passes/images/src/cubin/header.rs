@@ -141,8 +141,8 @@ fn compiled_for(note: &[u8]) -> Option<u32> {
 
 /// The tool and its version from the note: the text after the name of the tool in the third and following strings.
 pub(super) fn producer(note: &[u8]) -> Option<String> {
-    // 12 bytes of header, the name of the vendor, then six words of which the third and fourth are offsets into the
-    // strings behind them: too loose a layout to trust, so the texts are taken as they come.
+    // 12 bytes of header, the name of the vendor, then six words of which the third and fourth are offsets into the strings after them. The
+    // layout is not documented, so the strings are read in order.
     let texts: Vec<String> = note
         .get(NOTE_NAME..)?
         .split(|byte| *byte == 0)
@@ -213,7 +213,7 @@ mod tests {
             (3, Some(CodeClass::ArchitectureSpecific)),
             (4, None),
         ] {
-            // As ptxas 13.5 writes it for sm_100a: attributes of one byte, of two, and with bytes behind them.
+            // As ptxas 13.5 writes it for sm_100a: attributes of one byte, of two, and with bytes after them.
             let mut section = vec![2, 9, 1, 0, 2, 0x0c, 0, 0];
             section.extend([2, 2, number, 0, 3, 0x0d, 1, 1]);
             section.extend([4, 0x0b, 8, 0, 2, 2, 3, 0, 0, 0, 0, 0, 3, 0x0e, 0x40, 4]);

@@ -35,7 +35,7 @@ pub(super) struct Attribute<'a> {
 }
 
 impl Attribute<'_> {
-    /// The first byte of the value of an attribute without bytes behind it.
+    /// The first byte of the value of an attribute without bytes after it.
     pub(super) fn byte(&self) -> Option<u8> {
         self.value.first().copied().filter(|_| !self.is_sized)
     }

@@ -10,7 +10,8 @@ use crate::host_code::CodeAddress;
 pub(super) enum Event {
     /// A kernel is launched: by the place of its stub, or of the function that stands for it.
     Launch(CodeAddress, Dims),
-    /// The runtime is asked for the handle of the kernel that it knows by the first function, for the variable behind it.
+    /// The runtime is asked for the handle of a kernel: the function by which it knows the kernel, and the variable that receives the
+    /// handle.
     Handle(CodeAddress, CodeAddress),
     /// A register or memory gets the address of what stands for a kernel.
     Taken(CodeAddress),

@@ -229,12 +229,12 @@ pub(super) fn general(register: Register) -> Option<usize> {
     full.is_gpr64().then(|| full.number())
 }
 
-/// The number of a vector register that is looked at.
+/// The number of a vector register, if it is tracked.
 pub(super) fn vector(register: Register) -> Option<usize> {
     (register.is_vector_register() && register.number() < 16).then(|| register.number())
 }
 
-/// True for a vector register of more than 16 bytes, or one beyond those that are looked at.
+/// True for a vector register of more than 16 bytes, or one that is not tracked.
 pub(super) fn is_wide(register: Register) -> bool {
     register.is_vector_register() && (register.size() > 16 || register.number() >= 16)
 }

@@ -11,7 +11,7 @@ use crate::elf::{self, Elf, RELOCATION_BYTES};
 use crate::host_code::{Code, CodeAddress, code_address, functions};
 use crate::limits::MAX_SYMBOL_BYTES;
 
-/// The mark of a part that is seldom executed, which gcc and clang keep apart, behind the name of its function.
+/// The mark of a part that is seldom executed, which gcc and clang keep apart, after the name of its function.
 pub(super) const COLD: &str = ".cold";
 
 /// Bytes of an entry of a procedure linkage table.
@@ -344,7 +344,7 @@ impl<'e, 'a> Program<'e, 'a> {
         let defined = self.functions[first..].iter();
         let defined = defined.take_while(move |code| Some(code.start) == place);
         let all = target.name.into_iter().chain(defined.map(|code| code.name));
-        // The linker writes the version of a symbol behind its name.
+        // The linker writes the version of a symbol after its name.
         all.map(|name| name.split_once('@').map_or(name, |(name, _)| name))
     }
 

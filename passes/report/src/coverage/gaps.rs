@@ -20,7 +20,7 @@ pub struct Gap<'a> {
     pub input: &'a str,
     /// The virtual architecture that it was made from.
     pub architecture: Architecture,
-    /// The kernels, by their names; none where the form of the code does not tell them.
+    /// The names of the kernels; empty if the form of the code does not contain them.
     pub kernels: Vec<&'a str>,
 }
 
@@ -117,7 +117,7 @@ fn by_kernel(input: &InputReport) -> HashMap<&str, Vec<&ImageReport>> {
     sources
 }
 
-/// True if machine code was made from an analysed image, as far as their targets tell.
+/// True if machine code was made from an analysed image, judged by their targets.
 fn is_source(source: &ImageReport, code: &ImageReport, wanted: &Architecture) -> bool {
     match (source.kind, source.role) {
         _ if wanted.number == 0 => true,
@@ -169,7 +169,7 @@ impl AnalysedPtx {
         !self.recompiled.is_empty() && self.recompiled.contains(&architecture(image).number)
     }
 
-    /// True if an image is LTO-IR, which does not tell its kernels, and no PTX that was compiled with it was analysed.
+    /// True if an image is LTO-IR, whose kernels are unknown, and no PTX that was compiled with it was analysed.
     pub(super) fn leaves_closed(&self, image: &ImageReport) -> bool {
         image.kind == ImageKind::LtoIr
             && !self.is_recompiled(image)

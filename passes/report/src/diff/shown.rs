@@ -43,7 +43,7 @@ pub(super) fn headline(diff: &Diff<'_>) -> String {
     text
 }
 
-/// A kind of change behind a number of kernels.
+/// The words for a kind of change, after the number of kernels.
 const fn described(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Added => "added",

@@ -13,7 +13,7 @@ const AROUND: u32 = 2;
 /// Characters of the lines around.
 const LINE_CHARACTERS: usize = 160;
 
-/// The line of a place, with those around it where the file is at hand. `carried`: the text of the line, where the finding has it.
+/// The line of a place, with those around it if the file is available. `carried`: the text of the line, where the finding has it.
 pub(super) fn of(
     place: &ShownPlace<'_>,
     carried: Option<&LineText>,

@@ -45,7 +45,7 @@ struct Document<'a> {
     inputs: Vec<AuditedJson<'a>>,
     /// `None` where no forecast is asked for.
     forecast: Option<Vec<CellJson<'a>>>,
-    /// `None` where the release is held against no pinned figures.
+    /// `None` if the release is not compared with pinned figures.
     ratchet: Option<RatchetJson<'a>>,
     findings: Vec<FindingJson<'a>>,
     summary: Summary<'a>,

@@ -27,7 +27,7 @@ pub(super) struct Results<'a> {
     outcome: &'a Outcome,
     paths: Paths,
     sources: Sources,
-    /// A baseline was held against the findings.
+    /// The findings were compared with a baseline.
     has_baseline: bool,
 }
 

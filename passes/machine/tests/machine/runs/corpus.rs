@@ -77,7 +77,7 @@ pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Numbers of kernels, of runs, and of those that came to an end of the kernel.
+/// Numbers of kernels, of runs, and of the runs that reached an end of the kernel.
 #[derive(Default)]
 pub struct Count {
     pub kernels: usize,
@@ -153,7 +153,7 @@ const SCHEDULES: [Schedule; 6] = [
     Schedule::Random(3),
 ];
 
-/// The part of a kernel that matters goes as the whole one does, where that comes to its end.
+/// A sliced kernel runs like the whole one, if the whole one reaches its end.
 fn compare(
     (kernel, slice): (&Kernel<'_>, &Kernel<'_>),
     setup: &Setup<'_>,

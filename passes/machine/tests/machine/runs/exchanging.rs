@@ -90,7 +90,7 @@ use ExchangeKind::{ReadAfterWrite, TwoWrites, WriteAfterRead};
 fn a_pair_has_its_kind_its_sites_its_lanes_and_its_address() {
     let code = "st.shared.u32 [%r2], %r1;\n@%p1 ld.shared.u32 %r3, [%r2+64];\n";
     observed(code, 32, Schedule::Last, &|exchanges, site| {
-        // Loads are executed as early as control flow allows, and each lane comes to its own once it has written.
+        // Loads are executed as early as control flow allows, and each lane reaches its own load once it has written.
         let found = exchanges.found();
         assert_eq!(found.len(), 1);
         let one = &found[0];
@@ -243,7 +243,7 @@ fn no_pair_is_what_each_lane_does_for_itself() {
 #[test]
 fn equal_values_are_no_pair() {
     is_ordered("st.shared.u32 [words], 7;\n", 32);
-    // Nor is it one to read them, whoever wrote them.
+    // Nor is it one to read them, regardless of the lane that wrote them.
     is_ordered("st.shared.u32 [words], 7;\nld.shared.u32 %r3, [words];\n", 32);
     is_ordered("st.shared.v2.u32 [words], {7, 8};\n", 32);
     // One byte of the four differs.
