@@ -47,7 +47,7 @@ impl Sum {
     }
 
     /// The number that it is in all lanes.
-    fn constant(&self) -> Option<u64> {
+    pub(crate) fn constant(&self) -> Option<u64> {
         self.numbers()?.same()
     }
 

@@ -383,15 +383,47 @@ impl Search<'_, '_> {
         may_be_known && self.is_knowable(address, MAX_DEPTH)
     }
 
+    /// True if the lane analysis may know a place that [`Linear`] does not, and may find there, or at another of these places, a value that
+    /// one lane writes and another reads, or two values that two lanes write.
+    fn may_clash_anywhere(&mut self, made: &[usize]) -> bool {
+        if made.len() < 2 {
+            return false;
+        }
+        let is_store = |search: &Self, number: usize| search.pieces.all[number].is_store;
+        let has_load = made.iter().any(|&number| !is_store(self, number));
+        let has_store = made.iter().any(|&number| is_store(self, number));
+        let mut may_be_alike = None;
+        made.iter().any(|&number| {
+            let is_store = is_store(self, number);
+            let may_meet = match is_store {
+                true => has_load || !*may_be_alike.get_or_insert_with(|| self.write_one_value(made)),
+                false => has_store,
+            };
+            may_meet && self.place(number).is_none() && self.is_knowable_place(number)
+        })
+    }
+
+    /// True if all stores among these accesses write the same constant.
+    fn write_one_value(&mut self, made: &[usize]) -> bool {
+        let mut one = None;
+        made.iter().all(|&number| {
+            let access = &self.pieces.all[number];
+            let (is_store, bytes) = (access.is_store, access.bytes);
+            let value = access.stored.and_then(|value| self.sums.of(value)?.constant());
+            let value = value.map(|value| (value, bytes));
+            !is_store || value.is_some() && *one.get_or_insert(value) == value
+        })
+    }
+
     /// False if no two lanes access the same place, as some lanes tell: accesses count from different things, or each lane has a place
     /// of its own.
     fn may_clash(&mut self, made: &[usize]) -> bool {
         let mut groups: FxHashMap<Parts, Group> = FxHashMap::default();
+        if self.may_clash_anywhere(made) {
+            return true;
+        }
         for &number in made {
             let Some((parts, by)) = self.place(number) else {
-                if made.len() > 1 && self.is_knowable_place(number) {
-                    return true;
-                }
                 continue;
             };
             let by = FIRST.map(|lane| by[lane]);
@@ -419,16 +451,12 @@ impl Search<'_, '_> {
     /// True if two lanes may access the same bytes, whenever each makes these accesses, one of them to write: a value that the other
     /// reads, or another value than it writes.
     fn may_overlap(&mut self, made: &[usize]) -> bool {
-        if made.len() > MAX_COMPARED {
+        if made.len() > MAX_COMPARED || self.may_clash_anywhere(made) {
             return true;
         }
         let mut places = Vec::with_capacity(made.len());
         for &number in made {
-            match self.place(number) {
-                Some(place) => places.push((number, place)),
-                None if self.is_knowable_place(number) => return true,
-                None => {}
-            }
+            places.extend(self.place(number).map(|place| (number, place)));
         }
         let all = &self.pieces.all;
         let bytes = places.iter().map(|&(number, _)| all[number].bytes);
@@ -521,14 +549,11 @@ impl Search<'_, '_> {
         let granule = bytes.min().unwrap_or(1);
         let words = |at, bytes| words(granule, at, bytes);
         let mut written: FxHashMap<(Parts, i64), Written> = FxHashMap::default();
-        let mut unknown = 0;
         for &(number, set) in made {
-            let place = self.place(number);
-            let access = &self.pieces.all[number];
-            let Some((parts, by)) = place else {
-                unknown += usize::from(self.is_knowable_place(number));
+            let Some((parts, by)) = self.place(number) else {
                 continue;
             };
+            let access = &self.pieces.all[number];
             let (stored, bytes) = (access.stored, access.bytes);
             if !access.is_store {
                 continue;
@@ -550,7 +575,8 @@ impl Search<'_, '_> {
             }
         }
         self.steps = self.steps.saturating_sub(made.len());
-        if unknown > 0 && made.len() > 1 {
+        let accesses: Vec<usize> = made.iter().map(|&(access, _)| access).collect();
+        if self.may_clash_anywhere(&accesses) {
             return true;
         }
         made.iter().any(|&(number, set)| {
