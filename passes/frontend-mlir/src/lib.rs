@@ -21,7 +21,7 @@
 //! let locations = Locations::of(text);
 //! // MLIR takes the place of the operation in the text for its own…
 //! assert_eq!(locations.blanked(false), b"nvvm.barrier                 \n");
-//! // … and the place behind it is still there.
+//! // … and the place that `loc` names is still there.
 //! assert_eq!(locations.frames(1, 1)[0].file, "k.py");
 //! ```
 

@@ -41,12 +41,12 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite. Either the thread that loads, or one that the code tells from others by its number, has certainly started the copy, to
-//! bytes that certainly overlap what it loads, and on no way in between is a wait that can complete it; groups are counted by constants; on some ways
-//! only, it is potential. A multicast copy brings bytes to the own CTA where its mask names all of the cluster; where the mask is not known, it is
-//! potential. Or the variable is filled by nothing
-//! but `cp.async` in the whole kernel, and no wait for those comes before the load at all. Waits in functions, by other threads with a barrier
-//! behind, and copies under a condition that the load is not under make it silent.
+//! A finding is definite. Either the thread that loads, or one that the code selects by its index, has certainly started the copy, to bytes
+//! that certainly overlap the loaded ones, and no path in between has a wait that can complete the copy; groups are counted by constants.
+//! If some paths have such a wait, the finding is potential. A multicast copy brings bytes to the own CTA where its mask names all of the
+//! cluster; where the mask is not known, it is potential. Or the variable is filled by nothing but `cp.async` in the whole kernel, and no
+//! wait for those comes before the load at all. There is no finding for waits in functions, for waits of other threads followed by a
+//! barrier, and for copies under a condition that does not apply to the load.
 
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};

@@ -28,16 +28,17 @@
 //! tile[0] = next;
 //! ```
 //!
-//! Defects of this kind: [Fuser#5448](https://github.com/NVIDIA/Fuser/issues/5448), where the wait stands behind the store of the next round, and
-//! [DeepEP#657](https://github.com/deepseek-ai/DeepEP/pull/657), where it leaves as many groups under way as there are buffers.
+//! Defects of this kind: [Fuser#5448](https://github.com/NVIDIA/Fuser/issues/5448), where the wait comes after the store of the next round,
+//! and [DeepEP#657](https://github.com/deepseek-ai/DeepEP/pull/657), where it leaves as many groups under way as there are buffers.
 //!
 //! ## Limits
 //!
 //! A finding is definite: the thread that writes has certainly started the copy, the bytes certainly overlap,
-//! and on no way in between is a wait that can complete the copy; groups are counted by constants. Threads that the code tells from others by
-//! their number are looked at by themselves: where the first one sends and all write, it does both. So is a loop that certainly has
-//! a second round, from the copy of one to the write of the next. Where it may have one round only, or the wait is on other ways, it is
-//! potential, as it is where a multicast copy writes whose mask of CTAs is not known. Bytes that `.cp_mask` leaves out are not read. Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
+//! and no path in between has a wait that can complete the copy; groups are counted by constants. Threads that the code selects by their
+//! index are analysed separately: if the first one sends and all write, the first one does both. A finding in a loop that certainly has a
+//! second round is definite, too, from the copy of one round to the write of the next. It is potential if the loop may have only one round,
+//! if some paths have a wait, and for a multicast copy whose CTA mask is not known. Bytes that `.cp_mask` leaves out are not read. Other
+//! objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
 
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};

@@ -5,9 +5,9 @@
 //!
 //! ## Why is this bad?
 //!
-//! The launch fails on that GPU alone (`cudaErrorLaunchOutOfResources`, or `cudaErrorInvalidValue` for launch bounds), when the
-//! program comes to it. Registers are counted for each target by itself, so that what was tested on one GPU fails on another, or
-//! after a change of the compiler.
+//! The launch fails on that GPU alone (`cudaErrorLaunchOutOfResources`, or `cudaErrorInvalidValue` for launch bounds), when the program
+//! reaches it. Registers are allocated for each target separately, so a launch that was tested on one GPU fails on another, or after a
+//! change of the compiler.
 //!
 //! ## Example
 //!
@@ -27,8 +27,8 @@
 //! ## Limits
 //!
 //! The largest block is that of the toolkit's occupancy calculation. It is for the GPU that machine code names: later ones of its
-//! generation have as many registers. Of PTX, launch bounds are looked at, and registers are not known. Dynamic shared memory,
-//! cluster sizes and the stack are not looked at.
+//! generation have as many registers. For PTX, launch bounds are checked, and registers are not known. Dynamic shared memory, cluster sizes
+//! and the stack are not checked.
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageReport, Kernel};

@@ -6,7 +6,7 @@
 //!
 //! ## Why is this bad?
 //!
-//! They tell names of users, projects and servers to everybody who has the file, and two builds of one source in two
+//! They reveal names of users, projects and servers to everybody who has the file, and two builds of one source in two
 //! folders differ.
 //!
 //! ## Example
@@ -24,7 +24,7 @@
 //!
 //! ## Limits
 //!
-//! Strings that programs print (`__FILE__`), command lines that assemblers note, and host code are not looked at. Eight
+//! Strings that programs print (`__FILE__`), command lines that assemblers note, and host code are not checked. Eight
 //! paths of an image are enough.
 
 use std::collections::BTreeSet;

@@ -21,11 +21,11 @@
 //! ## Limits
 //!
 //! If the rank is computed from the number of the CTA (`%ctaid`, `%cluster_ctarank`), is 0, which one CTA of each cluster
-//! has, or is given in another function, it may be the CTA's own: a potential finding. So it is behind a branch that depends on
-//! such a register, as where the rank is compared with `%cluster_ctarank`. So is an address that `isspacep.shared::cluster` has
-//! found to be in the cluster's shared memory. With any other constant rank, a CTA of another rank comes to the access, too, and
-//! the launch goes wrong there. A conversion with `cvta.to.shared` is silent, and its result is still in the other CTA:
-//! `cuda::ptx` makes addresses for `.shared::cluster` in that way.
+//! has, or is given in another function, it may be the CTA's own: a potential finding. The same holds after a branch that depends on such a
+//! register, for example a comparison of the rank with `%cluster_ctarank`, and for an address that `isspacep.shared::cluster` has found to
+//! be in the cluster's shared memory. With any other constant rank, a CTA of another rank reaches the access, too, and the launch goes
+//! wrong there. A conversion with `cvta.to.shared` is silent, and its result is still in the other CTA: `cuda::ptx` makes addresses for
+//! `.shared::cluster` in that way.
 
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};

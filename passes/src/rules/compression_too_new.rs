@@ -24,7 +24,7 @@
 //! ## Limits
 //!
 //! The driver is compared as a whole: 550.40 is too old. Whether a file is loaded by that driver at all (CUDA 13 needs 580)
-//! is not looked at.
+//! is not checked.
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;

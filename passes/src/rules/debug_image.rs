@@ -22,7 +22,7 @@
 //!
 //! ## Limits
 //!
-//! A PTX file of its own is not reported: one looks at it while developing. `-A PTX507` for debug builds.
+//! A PTX file of its own is not reported: such files are for development. `-A PTX507` for debug builds.
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;

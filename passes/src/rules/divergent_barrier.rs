@@ -34,7 +34,7 @@
 //! A definite finding needs a lane that provably skips the barrier while others of its warp wait, reaches no other
 //! barrier, and does something visible after: threads that end at once are no longer waited for. (The CUDA guide forbids both;
 //! NVIDIA's `compute-sanitizer --tool synccheck` reports both where it sees them happen; by the PTX ISA a barrier does not wait for
-//! threads that have exited.) In a loop that lanes leave after rounds that their numbers decide, each round is looked at. Conditions that may
+//! threads that have exited.) In a loop whose number of rounds depends on the lane index, each round is analysed. Conditions that may
 //! differ between the lanes are a potential finding, and so are those on the index of the warp. A condition on data
 //! that is the same within each warp but differs between warps is not seen. Barriers with a count are not judged: the
 //! count says that some threads stay away.

@@ -17,7 +17,7 @@
 //!
 //! ## Use instead
 //!
-//! One mask for all lanes that it names, in one call behind the branch:
+//! One mask for all lanes that it names, in one call after the branch:
 //!
 //! ```cuda
 //! __syncwarp();

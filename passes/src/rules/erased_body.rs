@@ -216,8 +216,7 @@ fn explain<P>(finding: &mut Draft<P>, left: KernelRemains, kernel: &str) {
     finding.data("symbol", kernel);
 }
 
-/// True if every thread comes to the last block: the kernel ends nowhere else, goes in no circle, and executes nothing that
-/// may end a thread.
+/// True if every thread reaches the last block: the kernel ends nowhere else, has no loop, and executes nothing that may end a thread.
 fn is_only_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let cfg = module.function(id).cfg();
     let may_end = |op| matches!(op, Op::Return | Op::Exit | Op::Trap | Op::Call(_));
@@ -232,7 +231,7 @@ fn is_only_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> b
     })
 }
 
-/// The label of the last block, if nothing follows it and control comes to it from elsewhere.
+/// The label of the last block, if nothing follows it and control reaches it from elsewhere.
 fn empty_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> Option<Span> {
     let last = BlockId::new(body.blocks.len().checked_sub(1)?);
     let is_empty = body.block(last).next().is_none() && !body.instructions.is_empty();

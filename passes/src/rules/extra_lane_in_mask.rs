@@ -36,8 +36,8 @@
 //! The threads that share a warp depend on the block: it is taken to be one-dimensional with a multiple of 32 threads,
 //! unless `.reqntid`, `--launch-block` or `[launch]` in `ptxcheck.toml` says otherwise; a finding that rests on it has
 //! a note.
-//! A kernel that reads `threadIdx.y` or `threadIdx.z` has blocks of more dimensions, whose rows fold into warps: it is
-//! looked at for many shapes, and what is reported is wrong in each of them.
+//! A kernel that reads `threadIdx.y` or `threadIdx.z` has blocks of more dimensions, whose rows fold into warps: it is analysed for many
+//! shapes, and each finding holds for all of them.
 //!
 //! Masks from memory or from kernel parameters are not known. A lane that ends without a further store, atomic, call,
 //! collective or barrier counts as ended: `if (i >= n) return;` before a shuffle is silent. A lane that does something visible

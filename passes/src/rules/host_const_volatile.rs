@@ -5,7 +5,7 @@
 //!
 //! ## Why is this bad?
 //!
-//! `volatile` says that the value changes behind the program's back. The device sees a copy from the time of compilation,
+//! `volatile` says that the value may change without a store of the program. The device sees a copy from the time of compilation,
 //! or nothing at all.
 //!
 //! ## Example
@@ -25,7 +25,7 @@
 //! CUDA's, and the variable in the generic address space, where no compiler puts variables of the device. What a compiler
 //! has folded into a number leaves no trace.
 //!
-//! clang copies such a variable into constant memory, where it cannot be told from one that is declared `__constant__`:
+//! clang copies such a variable into constant memory, where it cannot be distinguished from one that is declared `__constant__`:
 //! potential.
 
 use crate::context::{ModuleContext, Report};

@@ -6,8 +6,8 @@
 //! ## Why is this bad?
 //!
 //! The host's memory is not the device's. In relocatable code (`-rdc=true`) nvlink stops with an "undefined reference"
-//! and no line. In a whole program ptxas only warns and gives the kernel a private copy full of zeros: the kernel runs
-//! and computes with zeros, whatever the host has stored.
+//! and no line. In a whole program ptxas only warns and gives the kernel a private copy full of zeros: the kernel runs and computes with
+//! zeros, regardless of the value that the host has stored.
 //!
 //! ## Example
 //!
@@ -36,8 +36,8 @@
 //! An executable, a library and an archive are link sets with themselves; objects become one with `--link-set`. A file
 //! that is stripped shows only the variables that it exports. Machine code without PTX that was built as a whole
 //! program defines the private copy, which then looks like any other variable. Where an image of the link set cannot be
-//! read (LTO-IR), the definition may be there: potential. What a finished device link left behind is not looked at, since
-//! nvlink has found everything.
+//! read (LTO-IR), the definition may be there: potential. The images of a finished device link are not checked, since nvlink has found
+//! everything.
 
 use crate::analysis::references;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Report};

@@ -20,8 +20,8 @@
 //! ## Limits
 //!
 //! Off by default; `-D PTX606` forbids it. The toolkit's headers have assembly, too: such findings name the line that calls them.
-//! One is reported for each place in the source, or, without line information, for each stretch of assembly. The marks are
-//! comments, which fat binaries lose, and LLVM IR is not looked at.
+//! One is reported for each place in the source, or, without line information, for each stretch of assembly. The marks are comments, which
+//! fat binaries lose, and LLVM IR is not checked.
 
 use crate::context::{FunctionContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};

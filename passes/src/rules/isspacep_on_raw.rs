@@ -6,7 +6,7 @@
 //! ## Why is this bad?
 //!
 //! `isspacep` compares a generic address with the window of a space. A raw address is in the wrong window, or in none, so
-//! the answer says nothing. Behind a test that says "shared", a cast to global is wrong each time it is reached.
+//! the answer says nothing. After a test that says "shared", a cast to global is wrong each time it is reached.
 //!
 //! ## Example
 //!

@@ -23,8 +23,8 @@
 //!
 //! ## Limits
 //!
-//! ptxas itself accepts up to 4,352 bytes where the limit is 4,096; the documented limit is the one to hold. The
-//! version and target that count are those the module names, whatever `-arch` it is assembled with.
+//! ptxas itself accepts up to 4,352 bytes where the limit is 4,096; the documented limit is the one to hold. The version and target that
+//! count are those the module names, even if it is assembled with another `-arch`.
 
 use std::cmp::Reverse;
 

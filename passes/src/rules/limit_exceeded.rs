@@ -22,7 +22,7 @@
 //!
 //! The limits are constants of the libraries (`limits.rs`) and cannot be set, apart from the time: `--timeout` counts from
 //! opening an input to its last finding. Without it, only LLVM IR has a limit, 30 s and 1 s more for each MiB of a module,
-//! at most 600 s. Of one input, 65,536 findings are told, definite ones first.
+//! at most 600 s. For one input, at most 65,536 findings are reported, definite ones first.
 
 use crate::rule::{Check, Family, Level, ProblemKind, Rule};
 

@@ -11,7 +11,7 @@
 //! thread that initialised, in front of it (PTX ISA, barrier.cluster, membar/fence). Where an arrival comes before the initialisation,
 //! it is lost: the phase never completes, and all that wait hang.
 //!
-//! | the barrier is used by | needs behind `mbarrier.init` |
+//! | the barrier is used by | needs after `mbarrier.init` |
 //! | --- | --- |
 //! | threads of the block | `__syncthreads()`, or `__syncwarp()` for the warp that initialised it |
 //! | other CTAs of the cluster | a barrier of the cluster, and where its arrival is `.relaxed`, `fence.mbarrier_init` |

@@ -1,6 +1,6 @@
 //! ## What it does
 //!
-//! Holds every kernel of a file against the targets that the policy requires: machine code for each of `require-sm`, PTX
+//! Compares every kernel of a file with the targets that the policy requires: machine code for each of `require-sm`, PTX
 //! for each of `require-ptx`. Relocatable PTX in a linked file (`-rdc=true`) counts as PTX if all objects have it: the driver links it
 //! where the linked machine code does not fit. Relocatable machine code there does not count.
 //!
@@ -182,8 +182,8 @@ struct KernelImages<'a> {
     is_met: bool,
 }
 
-/// The kernels of a file, by name. What host code registers is a module for each container, whose kernels it launches and no
-/// others, whatever they are called; all other images are one program.
+/// The kernels of a file, by name. Each container that host code registers is a module of its own: host code launches only its kernels,
+/// even if another container has kernels of the same name. All other images are one program.
 fn kernels<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeMap<&'a str, KernelImages<'a>> {
     let mut modules: BTreeMap<(&str, Option<u32>), (u32, &Kernel, bool)> = BTreeMap::new();
     for (index, image) in input.counting() {

@@ -30,15 +30,15 @@
 //! ## Limits
 //!
 //! Address 0 that is merely passed on, stored or compared is silent, and so is a function that lets something depend on
-//! a comparison of such an address with 0. An access that hangs on another argument, as a count beside the pointer, is silent
-//! unless the call passes what leads there. Not definite: an access behind a branch, or a guard of its own, that memory decides; an address that is 0 on some paths only, even if the access
-//! stands on one of these, as with a search that returns `nullptr` where it finds nothing and whose caller does not test
-//! for that; a volatile store to 0, which is how code crashes on purpose, and an access with a `trap` right behind it,
-//! which is what GCC makes of a path on which a pointer is null; an address that is an index alone, which is what an
-//! element of a table at address 0 looks like once 0 has been folded (`shl`, then `ld`); what stands in an inline function
-//! or an instance of a template that nothing in the module calls, which debug builds keep. Prefetches and asynchronous
-//! copies are not judged. Addresses that are loaded from memory are not known, nor are calls through tables. What the
-//! compiler removed cannot be found: optimised code mostly has neither the call nor the access.
+//! a comparison of such an address with 0. An access that depends on another argument, such as a count beside the pointer, is silent unless
+//! the call passes a value that leads there. Not definite: an access after a branch, or under a guard of its own, that memory decides; an
+//! address that is 0 on some paths only, even if the access stands on one of these, as with a search that returns `nullptr` where it finds
+//! nothing and whose caller does not test for that; a volatile store to 0, which is how code crashes on purpose, and an access with a
+//! `trap` right after it, which is what GCC makes of a path on which a pointer is null; an address that is an index alone, which is what an
+//! element of a table at address 0 looks like once 0 has been folded (`shl`, then `ld`); what stands in an inline function or an instance
+//! of a template that nothing in the module calls, which debug builds keep. Prefetches and asynchronous copies are not judged. Addresses
+//! that are loaded from memory are not known, nor are calls through tables. What the compiler removed cannot be found: optimised code
+//! mostly has neither the call nor the access.
 
 use crate::analysis::provenance::{Effect, Use, Violation, Wrong};
 use crate::context::{ModuleContext, Place, Report};

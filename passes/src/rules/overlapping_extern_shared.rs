@@ -22,10 +22,10 @@
 //! ## Limits
 //!
 //! One array after the other is right, and silent: where a barrier lies between their uses, and what is read of an array was
-//! written to it since the other was last written. So is one array or the other, on two ways that no thread takes both.
-//! An array that is only used at a constant distance behind its begin is silent, too: it leaves room for another one.
-//! Uses are compared within one function, where a call stands for what the function does that is called. Addresses
-//! that are kept in memory are not followed beyond variables on the stack, nor are calls through pointers.
+//! written to it since the other was last written. Two arrays that are used on different paths, of which no thread takes both, are silent
+//! as well. An array that is only used at a constant offset from its start is silent, too: it leaves room for another one. Uses are
+//! compared within one function, where a call stands for what the function does that is called. Addresses that are kept in memory are not
+//! followed beyond variables on the stack, nor are calls through pointers.
 
 use rustc_hash::FxHashSet;
 

@@ -5,8 +5,7 @@
 //!
 //! ## Why is this bad?
 //!
-//! See PTX401. Whether the lanes split on some input, the code alone does not tell; often the author knows that they
-//! do not.
+//! See PTX401. The code alone does not show whether the lanes split on some input; often the author knows that they do not.
 //!
 //! ## Example
 //!

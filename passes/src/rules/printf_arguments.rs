@@ -122,7 +122,7 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
 fn way_to(function: &FunctionContext<'_>, block: BlockId) -> Vec<BlockId> {
     let mut way = vec![block];
     let mut current = block;
-    // The entry is come to from nowhere, too.
+    // The entry is also reached from the caller.
     while way.len() < MAX_BLOCKS
         && current.index() > 0
         && let &[before] = function.analyses().cfg().predecessors(current)

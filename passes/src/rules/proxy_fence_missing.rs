@@ -7,9 +7,9 @@
 //!
 //! A thread's loads and stores go to memory by one way, and copies that the hardware makes by itself by another. PTX calls such a way a
 //! *proxy*: ordinary accesses are in the generic proxy, and bulk and tensor copies (TMA) and the operands that `wgmma` and `tcgen05.mma` read
-//! from shared memory are in the async proxy. Each sees its own accesses in order. What one wrote, the other sees only behind a
-//! *proxy fence* (PTX ISA, Async Proxy); until then the copy may send bytes from before the store. Barriers order threads, not
-//! proxies: a `__syncthreads()` or a `__threadfence()` in between does not help, and neither does `fence.proxy.async.global`, which is about another
+//! from shared memory are in the async proxy. Each sees its own accesses in order. Writes of one proxy are visible to the other only after
+//! a *proxy fence* (PTX ISA, Async Proxy); until then the copy may send bytes from before the store. Barriers order threads, not proxies: a
+//! `__syncthreads()` or a `__threadfence()` in between does not help, and neither does `fence.proxy.async.global`, which is about another
 //! memory. In the machine code the fence is an instruction of its own, which nothing puts there if the source has none.
 //!
 //! | written by | read by | needs |
@@ -31,7 +31,7 @@
 //!
 //! ## Use instead
 //!
-//! Each thread that wrote puts a fence behind its stores, then all wait, then one sends:
+//! Each thread that wrote executes a fence after its stores, then all wait, then one sends:
 //!
 //! ```cuda
 //! tile[threadIdx.x] = value;
@@ -42,7 +42,7 @@
 //! ```
 //!
 //! Defects of this kind: [FlashKDA#24](https://github.com/MoonshotAI/FlashKDA/pull/24) and
-//! [#25](https://github.com/MoonshotAI/FlashKDA/pull/25), where all threads store and one sends behind a `__syncthreads()`;
+//! [#25](https://github.com/MoonshotAI/FlashKDA/pull/25), where all threads store and one sends after a `__syncthreads()`;
 //! [sglang#39124](https://github.com/sgl-project/sglang/pull/39124), where a tile is widened by stores and read by tensor cores;
 //! [ao#4278](https://github.com/pytorch/ao/pull/4278), about the order of fence and barrier.
 //!
@@ -51,16 +51,17 @@
 //! A finding is definite: the kernel, with all that it calls, has no fence that covers shared memory, neither by itself nor as part of
 //! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those. A
 //! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself.
-//! Or the thread that copies, or one that the code tells from others by its number and that comes to a barrier of the block with the others, has
-//! certainly stored bytes of what is sent, and from there to the copy is no wait but that of a barrier, nothing else that writes, and
-//! no fence of any thread: each fence of the kernel comes before the store or after the copy, and all threads come alike to the barriers in between.
-//! A named barrier for some warps lets others be elsewhere, so that a fence that stands further up or down may be executed in between: with one,
-//! any fence makes it silent. A fence of another thread than those that store and send counts. So does any other writer: a bulk load, a copy from another CTA,
-//! `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not
-//! there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs
-//! are a potential finding; so is a copy of what other threads stored where they come to the barrier without a fence and only the sender has
-//! one, as the PTX ISA does not say that this orders their stores. A copy of a function that a branch on what its callers pass may
-//! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not analysed.
+//! Or the thread that copies, or one that the code selects by its index and that reaches a barrier of the block with the others, has
+//! certainly stored some of the bytes that are sent, and from there to the copy there is no wait except barriers, no other writer, and no
+//! fence of any thread: each fence of the kernel comes before the store or after the copy, and all threads reach the same barriers in
+//! between. A named barrier for some warps lets others be elsewhere, so that a fence that stands further up or down may be executed in
+//! between: with one, any fence makes it silent. A fence of another thread than those that store and send counts. So does any other writer:
+//! a bulk load, a copy from another CTA, `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So
+//! does a call of a function that is not there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere,
+//! stores before a copy out of an object that may be theirs are a potential finding; so is a copy of bytes that other threads stored if
+//! they reach the barrier without a fence and only the sender executes one, as the PTX ISA does not say that this orders their stores. A
+//! copy of a function that a branch on what its callers pass may keep from being made is silent where only a missing fence speaks against
+//! it. Ordinary *reads* before an asynchronous write are not analysed.
 
 use crate::analysis::asynchronous::{FenceGap, Late};
 use crate::context::{ModuleContext, Report};

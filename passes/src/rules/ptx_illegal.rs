@@ -30,8 +30,8 @@
 //! ## Limits
 //!
 //! Some 40 kinds of instructions are known, with the least version and the targets that the PTX ISA names; ptxas of CUDA 13.5 agrees
-//! on each. All others are taken to be legal. The first instruction of a module is reported. PTX with syntax errors is not looked at,
-//! nor is PTX outside of audits: whoever assembles a file is told by the assembler.
+//! on each. All others are taken to be legal. The first instruction of a module is reported. PTX with syntax errors is not checked, nor is
+//! PTX outside of audits: there the assembler reports it.
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageKind, ImageReport, InputReport};

@@ -14,7 +14,7 @@
 //!
 //! nvcc compiles a source once for each architecture, and its host code registers the kernels of the last of these passes.
 //! So a kernel template that host code launches under `#if __CUDA_ARCH__ …` is in some images only, and whether it can be
-//! launched at all hangs off the order of the architectures on the command line. clang registers what host code mentions,
+//! launched at all depends on the order of the architectures on the command line. clang registers what host code mentions,
 //! and the images lack it.
 //!
 //! ## Example
@@ -38,9 +38,10 @@
 //!
 //! ## Limits
 //!
-//! The arguments of the registering calls are read: in objects, and in linked files for x86-64, stripped or not. Of other linked files the
-//! names of stubs tell, where they are left, and of stripped ones nothing is reported. A linked file is held against all of its images, not container by container.
-//! Files with LTO-IR or damaged images are left out: what those define is not known.
+//! The arguments of the registering calls are read: in objects, and in linked files for x86-64, stripped or not. For other linked files the
+//! names of stubs are used if they are present, and nothing is reported for stripped ones. A linked file is compared with all of its images
+//! together, not container by container. Files with LTO-IR or damaged images are left out: the symbols that those images define are not
+//! known.
 //!
 //! Launched kernels are read off x86-64 code that nvcc made, and off the function that each launch of a kernel template
 //! calls. With an optimised host (`-O1` and more) that function is mostly inlined where it is called, and no trace of the

@@ -161,7 +161,7 @@ fn excesses<'a>(
                 let Some(taken) = quantity.taken(kernel) else {
                     continue;
                 };
-                // Names are looked at where a number is too large, which is rare.
+                // Names are compared only if a number is too large, which is rare.
                 let limits = of_target.iter().filter(|budget| {
                     quantity.limit(budget).is_some_and(|limit| taken > limit) && is_about(budget, kernel)
                 });

@@ -1,10 +1,10 @@
 //! ## What it does
 //!
 //! Finds accesses at a constant offset from a variable or a parameter that begin before it, end after it, or are not
-//! aligned to the size of the access although the object is; and accesses of kernels at an offset that the number of the
-//! thread decides, where threads of one warp certainly make them outside; and accesses at an address whose last bits are known,
-//! and wrong for their size, whatever the rest of it is. LLVM IR says of each access how its address is aligned, and
-//! compilers take it apart where that is less than its size: it is held to what it says.
+//! aligned to the size of the access although the object is; and accesses of kernels at an offset that depends on the thread index, if
+//! threads of one warp certainly make them outside; and accesses at an address whose low bits are known and wrong for their size, even if
+//! the other bits are unknown. LLVM IR states the alignment of each access, and compilers split an access whose alignment is less than its
+//! size: the stated alignment is the one checked.
 //!
 //! ## Why is this bad?
 //!
@@ -39,20 +39,19 @@
 //! ## Limits
 //!
 //! An access at a constant offset is definite where it is on every path through each other access of the object that may be inside it, else
-//! potential: where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the
-//! program never passes. Of offsets that are computed at run time, those outside of global memory are known that hang off
-//! `threadIdx.x` and constants alone; they are followed where nothing but such conditions decides whether the thread
-//! comes there, and no function that is called may end the thread. The threads certainly exist where the shape of the blocks is
-//! known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes: a kernel that is launched
-//! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Elsewhere the finding begins with "in blocks of more
-//! than n threads", n being the first thread whose access is outside. It is potential unless the kernel tests the number of a thread against
-//! a constant that only blocks of more than n threads need: arrays
-//! of as many elements as the block has threads are common. From n = 32 on it is reported only where there is such a test. Where the shape
-//! is known, all warps of the first row of a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another
-//! module may replace. Of an address that is computed at run time, the last bits are known where they follow from the alignment of
-//! its object, or from a mask, and from constants that are added and multiplied with; a branch on the way that may be a test of the same
-//! address, or asks a function, makes it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function into one object: leaving one of them for the next
-//! is not seen.
+//! potential: where a compiler unrolls a loop over an array, it writes accesses past its end after tests that the program never passes.
+//! Offsets that are computed at run time are known, outside of global memory, if they depend on `threadIdx.x` and constants alone; they are
+//! followed if only conditions of this kind decide whether the thread gets there, and no called function may end the thread. The threads
+//! certainly exist where the shape of the blocks is known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes: a
+//! kernel that is launched with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Elsewhere the finding
+//! begins with "in blocks of more than n threads", n being the first thread whose access is outside. It is potential unless the kernel
+//! tests the number of a thread against a constant that only blocks of more than n threads need: arrays of as many elements as the block
+//! has threads are common. From n = 32 on it is reported only where there is such a test. Where the shape is known, all warps of the first
+//! row of a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another module may replace. Of an
+//! address that is computed at run time, the last bits are known where they follow from the alignment of its object, or from a mask, and
+//! from constants that are added and multiplied with; a branch on the way that may be a test of the same address, or asks a function, makes
+//! it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function
+//! into one object: leaving one of them for the next is not seen.
 
 use rustc_hash::FxHashSet;
 

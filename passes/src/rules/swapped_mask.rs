@@ -66,7 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             site.kind,
             Collective::Shuffle(_) | Collective::Match(_, 32) | Collective::Reduce
         );
-        // A mask that is a constant is no data. Callers are looked at below.
+        // A mask that is a constant is no data. Callers are checked below.
         if !is_exchange || !site.is_sync() || site.mask().is_some() || !site.callers.is_empty() {
             continue;
         }
@@ -96,7 +96,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 /// One of the two operands, as far as it is followed.
 #[derive(Clone, Copy)]
 enum Operand {
-    /// A value of the function that is looked at.
+    /// A value of the current function.
     At(Value),
     /// Data for the mask, or a mask for the value, and the instruction that makes it; none makes a constant.
     Found(Option<(FunctionId, InstructionId)>),

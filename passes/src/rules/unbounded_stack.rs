@@ -1,6 +1,6 @@
 //! ## What it does
 //!
-//! Finds code whose need of stack no compiler can tell: device functions that call each other in a cycle, and stack
+//! Finds code whose stack size no compiler can compute: device functions that call each other in a cycle, and stack
 //! allocations (`alloca`) whose size is not a constant.
 //!
 //! ## Why is this bad?
@@ -118,7 +118,7 @@ fn way_back(first: CallSite, calls: &[&CallSite]) -> Vec<CallSite> {
     for site in calls {
         of.entry(site.caller).or_default().push(**site);
     }
-    // By function, the call that it was come to by first.
+    // By function, the call through which it was first reached.
     let mut by: BTreeMap<FunctionId, CallSite> = BTreeMap::new();
     let mut open = VecDeque::from([first.callee]);
     while let Some(function) = open.pop_front() {

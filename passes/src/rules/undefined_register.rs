@@ -5,9 +5,9 @@
 //!
 //! ## Why is this bad?
 //!
-//! The register holds whatever the hardware leaves in it. Compilers write this where the address is undefined: behind an
-//! impossible cast between state spaces, a division by a constant zero, a variable that nothing has set. LLVM drops the
-//! computation and keeps the access. The text assembles without a message.
+//! The register holds an arbitrary value. Compilers write this if the address is undefined: after an impossible cast between state spaces,
+//! a division by a constant zero, or for a variable that nothing has set. LLVM drops the computation and keeps the access. The text
+//! assembles without a message.
 //!
 //! ## Example
 //!
@@ -26,9 +26,8 @@
 //!
 //! Only registers that nothing in the function writes are judged, and only as addresses; compilers leave undefined values
 //! that do not matter in data. A register that an unknown opcode names is taken for written. An access under a guard that
-//! a constant makes false is never executed, and not reported. Behind a comparison of the addresses of two variables, which
-//! never holds, nvcc leaves accesses through registers that nothing writes: those are reported, as the finding holds for
-//! whoever gets there.
+//! a constant makes false is never executed, and not reported. After a comparison of the addresses of two variables, which never holds,
+//! nvcc leaves accesses through registers that nothing writes: those are reported, as the finding holds for any thread that gets there.
 
 use crate::analysis::provenance::{Base, Wrong};
 use crate::context::{ModuleContext, Report};

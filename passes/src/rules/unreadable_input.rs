@@ -19,11 +19,11 @@
 //!
 //! ## Limits
 //!
-//! The kind of a file is told from its first bytes, then from its ending. Parts of a file count, too: a broken fat binary, an
+//! The kind of a file is recognised by its first bytes, then by its extension. Parts of a file count, too: a broken fat binary, an
 //! image that does not unpack. The other images of the file are analysed all the same. Nothing that was found in a file
 //! counts if somebody changed or cut it short while it was read. Packages (wheels, conda, Debian, zip, tar) stand for their
-//! members, and what is wrong with one is told of it; other archives (cpio, RPM, 7z) and compressed streams are not looked into. This release reads PTX, on its own
-//! or inside of fat binaries, objects, libraries, executables and archives; LLVM IR it does not.
+//! members, and problems of a member are reported for that member; other archives (cpio, RPM, 7z) and compressed streams are not looked
+//! into. This release reads PTX, on its own or inside of fat binaries, objects, libraries, executables and archives; LLVM IR it does not.
 
 use crate::rule::{Check, Family, Level, ProblemKind, Rule};
 

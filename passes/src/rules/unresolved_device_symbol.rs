@@ -33,14 +33,13 @@
 //! Names that are not declared are definite always. What the driver and ptxas provide (`vprintf`, `malloc`, `free`,
 //! `__assertfail`, …), dynamic shared memory and declarations that are not used are silent, and so are variables that
 //! LLVM IR declares weak (`threadIdx` in a debug build of clang): the code generator defines them, in this module
-//! alone. So is what a finished device link left behind: nvlink has found everything. So are functions that OptiX
-//! provides (`_optix_*`).
+//! alone. So are the images of a finished device link, since nvlink has found everything, and functions that OptiX provides (`_optix_*`).
 //!
 //! A device linker drops functions that neither a kernel nor a variable leads to, and does not ask for the functions that
 //! those call; of an archive, other linkers take the members that are needed only. What only such functions use is potential
 //! with `--whole-program`, too. So is what the device runtime has (`cudaStreamDestroy`, `__cudaCDP2LaunchDeviceV2`): nvcc
-//! links it without being told to. A lone PTX text is compiled as it stands, all of it. Where some of the device code cannot be read (syntax errors, LTO-IR), the definition may be there,
-//! and nothing is definite.
+//! links it without being told to. A lone PTX text is compiled as it stands, all of it. Where some of the device code cannot be read
+//! (syntax errors, LTO-IR), the definition may be there, and nothing is definite.
 
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::externs;

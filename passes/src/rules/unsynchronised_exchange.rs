@@ -35,7 +35,7 @@
 //! }
 //! ```
 //!
-//! Or a `__syncwarp()` behind the reads and one behind the write of each step:
+//! Or a `__syncwarp()` after the reads and one after the write of each step:
 //!
 //! ```cuda
 //! float sum = sums[lane];
@@ -46,29 +46,29 @@
 //! ## Limits
 //!
 //! A finding is definite: both lanes certainly make their accesses, with no undecided branch and no loop between the two, to bytes that
-//! are known to be the same. Of a loop without a barrier, the first eight rounds are looked at one by one. Addresses are known that count
-//! from a variable, or from a parameter of the kernel, by a number that hangs off the number of the thread and constants; the number
-//! and the sides of the block may add to it, alike in both accesses.
+//! are known to be the same. The first eight rounds of a loop without a barrier are analysed one by one. An address is known if it is a
+//! variable, or a parameter of the kernel, plus an offset that depends on the thread index and constants; the index and the dimensions of
+//! the block may be added, equally in both accesses.
 //!
-//! A read counts only in lanes that certainly use its value: compilers load in all lanes what one lane needs, and drop it again by a select, a
-//! branch or a shuffle from another lane. Two writes count only where something may read the bytes afterwards. Two strong accesses to the same
-//! bytes are no data race: relaxed ones are silent, and volatile ones count where a lane uses what it reads for more than to end the loop that
-//! it reads in; an election, in which lanes write different values to a volatile variable, is silent. A function that is called and too large
-//! to be followed may wait for other lanes.
+//! A read counts only in lanes that certainly use its value: compilers load in all lanes what one lane needs, and drop it again by a
+//! select, a branch or a shuffle from another lane. Two writes count only where something may read the bytes afterwards. Two strong
+//! accesses to the same bytes are no data race: relaxed ones are silent, and volatile ones count where a lane uses what it reads for more
+//! than to end the loop that it reads in; an election, in which lanes write different values to a volatile variable, is silent. A function
+//! that is called and too large to be followed may wait for other lanes.
 //!
 //! Silent are atomics, loads that acquire and stores that release, asynchronous copies, matrix operations, equal values that several
-//! lanes write, different ones that they write to global memory (any may do), and whatever lies on two sides of a collective or a
-//! barrier, though a collective other than `__syncwarp` orders no memory.
+//! lanes write, different ones that they write to global memory (any may do), and accesses that a collective or a barrier separates, though
+//! a collective other than `__syncwarp` orders no memory.
 //!
 //! Potential are accesses to one variable in shared memory of which one is at a place that nothing relates to the other, or that lanes
-//! make on ways that are not decided: places that are read from memory, or taken from a counter. A thread's own part of an array is
-//! left out, as far as the code computes its begin once.
+//! make on ways that are not decided: places that are read from memory, or taken from a counter. A thread's own part of an array is left
+//! out if the code computes its base once.
 //!
-//! `-W conditional` searches for launches and values with which lanes make a potential one, and those that only the value of a parameter keeps
-//! apart (`sums[lane + count]`), and reports the ones that a run shows. Places that are loaded from memory are left out of it.
+//! `-W conditional` searches for launches and values with which lanes make a potential one, and those that only the value of a parameter
+//! keeps apart (`sums[lane + count]`), and reports the ones that a run shows. Places that are loaded from memory are left out of it.
 //!
-//! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor are functions of more than 2,048
-//! instructions.
+//! Warp 0, which every block has, is analysed. Lanes of different warps are not compared, and functions of more than 2,048 instructions are
+//! not analysed.
 
 use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
 use crate::conditional::{ConditionalExchange, searchable};

@@ -86,7 +86,7 @@ fn targets(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
     let real = wheel.claims.real.iter().map(|number| (*number, true));
     let virtuals = wheel.claims.virtuals.iter().map(|number| (*number, false));
     for (number, is_real) in real.chain(virtuals) {
-        // Of LTO-IR the driver makes machine code for whatever GPU is there.
+        // From LTO-IR the driver makes machine code for any GPU.
         let is_kept = images(wheel).any(|image| match image.kind {
             ImageKind::Cubin => is_real && serves(image, number),
             ImageKind::Ptx => !is_real && is_ptx_for(image, number),

@@ -22,9 +22,9 @@
 //!
 //! ## Limits
 //!
-//! The format is PEP 825's, a draft; metadata in a version of it that is not known cannot be checked ([PTX901](PTX901.md)). Values of other
-//! namespaces than `nvidia` are held against the grammar alone. The file for all wheels of a release (`x-1.0-variants.json`) is compared
-//! with the wheels that are given with it. Labels of more than 16 characters are not reported: only early drafts forbid them.
+//! The format is PEP 825's, a draft; metadata in a version of it that is not known cannot be checked ([PTX901](PTX901.md)). Values of
+//! namespaces other than `nvidia` are checked only against the grammar. The file for all wheels of a release (`x-1.0-variants.json`) is
+//! compared with the wheels that are given with it. Labels of more than 16 characters are not reported: only early drafts forbid them.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     known.compare(report);
 }
 
-/// Adds a finding; those at one place are told apart by `subject`.
+/// Adds a finding; `subject` distinguishes those at one place.
 fn add(
     report: &mut Report<'_, ImagePlace>,
     input: usize,
@@ -245,7 +245,7 @@ impl Known<'_> {
     }
 }
 
-/// True for the same properties; the order of alternatives tells nothing.
+/// True for the same properties; the order of alternatives does not matter.
 fn same(one: &Properties, other: &Properties) -> bool {
     let sorted = |properties: &Properties| -> Vec<(String, String, Vec<String>)> {
         let features = properties.iter().flat_map(|(namespace, features)| {

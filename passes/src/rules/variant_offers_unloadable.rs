@@ -4,7 +4,7 @@
 //!
 //! ## Why is this bad?
 //!
-//! An installer takes a variant for the machine at hand by the values of `nvidia :: sm_arch` in the wheel's metadata (PEP 825). A machine
+//! An installer selects a variant for its machine by the values of `nvidia :: sm_arch` in the wheel's metadata (PEP 825). A machine
 //! whose GPU is among them gets the wheel, though another variant or the wheel without a label would have worked, and the first launch of
 //! such a kernel fails with "no kernel image is available for execution on the device".
 //!
@@ -25,8 +25,8 @@
 //!
 //! As for [PTX514](PTX514.md): nothing is said where it is not documented whether an image loads. Kernels that are there for some
 //! architectures alone (`sm_90a`) are left alone as long as others of their file load, as are those of `by-design`, for which the host
-//! code has to ask for the GPU. A wheel of which a part could not be read is left alone. Metadata are looked at in wheels, not in
-//! folders that wheels were unpacked to.
+//! code has to ask for the GPU. A wheel of which a part could not be read is left alone. Metadata are checked in wheels, not in folders
+//! that wheels were unpacked to.
 
 use std::collections::BTreeMap;
 

@@ -7,8 +7,7 @@
 //!
 //! A copy that is not tracked by a barrier in memory is waited for in two steps. `commit_group` makes a group of all copies that the thread
 //! has started since the last one, and `wait_group n` waits until at most `n` of the thread's groups are under way. Copies that are in no
-//! group are not waited for, whatever `n` is (PTX ISA, cp.async.wait_group); and there are two kinds of groups that know nothing of each
-//! other:
+//! group are not waited for, with any `n` (PTX ISA, cp.async.wait_group); and there are two independent kinds of groups:
 //!
 //! | copies | groups by | waits by |
 //! | --- | --- | --- |
@@ -38,10 +37,11 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: a copy is started on every way to the wait, and no group of its kind is made on any way to the wait, or behind it
-//! and before another wait. A function that may be called again waits for groups that it made in the call before.
-//! Where the copy is started on some ways only, in a loop of unknown rounds for example, it is potential. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where functions are called in between that are not
-//! known, and where no copy is before the wait at all, it is silent: waits for empty groups are usual and right.
+//! A finding is definite: a copy is started on every path to the wait, and no group of its kind is made on any path to the wait, or between
+//! it and a later wait. A function that may be called again waits for groups that it made in the call before. If the copy is started on
+//! some paths only, for example in a loop with an unknown number of rounds, it is potential. Where copies may be tracked by an mbarrier
+//! (`cp.async.mbarrier.arrive`), where functions are called in between that are not known, and where no copy is before the wait at all, it
+//! is silent: waits for empty groups are usual and right.
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::AsyncGroup;

@@ -7,7 +7,7 @@
 //! ## Why is this bad?
 //!
 //! The address is a number in one window and is used in another: the access reads or writes unrelated memory, or faults.
-//! ptxas looks at the operand alone. As soon as the address goes through a register, it says nothing.
+//! ptxas checks the operand alone. As soon as the address goes through a register, it says nothing.
 //!
 //! ## Example
 //!

@@ -6,8 +6,8 @@
 //!
 //! ## Why is this bad?
 //!
-//! A cast from one specific space to another has no meaning, whatever stands between: the result is some number in the
-//! window of the wrong space. No tool reports it. LLVM removes such a cast and leaves a register that nothing writes.
+//! A cast from one specific space to another has no meaning, even through a generic address: the result is some number in the window of the
+//! wrong space. No tool reports it. LLVM removes such a cast and leaves a register that nothing writes.
 //!
 //! ## Example
 //!
@@ -20,7 +20,8 @@
 //!
 //! ## Use instead
 //!
-//! `__cvta_generic_to_shared` for pointers to `__shared__` variables only, behind `__isShared(p)` where both can come.
+//! `__cvta_generic_to_shared` for pointers to `__shared__` variables only, after a test with `__isShared(p)` if the pointer may be of
+//! either kind.
 //!
 //! A parameter that a function (not a kernel) is passed by value has no generic address at all: `cvta.param` is for parameters of
 //! kernels (PTX ISA, cvta). Copy it to local memory first.
@@ -28,10 +29,10 @@
 //! ## Limits
 //!
 //! A kernel's pointer parameter can't point to shared or local memory, so casting it there is a definite finding. Whether
-//! it points to global or constant memory only the host knows. Pointers that are loaded from memory are not known. Code
-//! behind a test of the space is judged by what the test leaves. What a function does with a pointer that it is passed is
-//! definite where the call certainly executes it: whatever else is passed, or since what is passed leads there. It is
-//! potential where memory decides, and silent where another argument may.
+//! it points to global or constant memory only the host knows. Pointers that are loaded from memory are not known. After a test of the
+//! space, only the spaces that the test leaves are considered. A use of a pointer that a function is passed is definite if the call
+//! certainly executes it: with any other arguments, or because the passed arguments lead there. It is potential if memory decides, and
+//! silent if another argument may.
 //!
 //! A cast alone does no harm: of a pointer outside the window, the result is undefined (PTX ISA, cvta). So it is definite
 //! where the result is used on every path from the cast: by an access, by an operation that is not interpreted, or by a function

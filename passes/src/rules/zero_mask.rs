@@ -105,7 +105,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     });
 }
 
-/// The lanes that may come to each collective with the mask 0; `None` where other kernels bring others.
+/// The lanes that may reach each collective with the mask 0; `None` if other lanes reach it in other kernels or warps.
 fn arriving(module: &ModuleContext<'_>) -> FxHashMap<(FunctionId, InstructionId), Option<Lanes>> {
     let mut arriving = FxHashMap::default();
     lanes::each(module, Problem::ZeroMask, |_, found| {

@@ -22,7 +22,7 @@ pub(super) enum Operand {
 pub(super) enum Direct {
     /// The text only reads it.
     Read(usize),
-    /// The text writes it exactly once on every path.
+    /// The text writes it once, and always.
     Written(usize),
 }
 
