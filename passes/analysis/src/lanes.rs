@@ -1,14 +1,16 @@
 //! Control flow of the 32 lanes of each warp, and defects of the collectives and barriers that they execute.
 //! `LANES.md`, beside the crate's manifest, explains the analysis.
 //!
-//! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out
-//! a kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are fixed for a
-//! solution, of which `queries` asks; `explore` are the launches of a kernel and the rounds of its loops, `kernel` analyses them and `launch` knows their
-//! warps; `live` finds the cells that are read again; `value`, with the `meaning` of values, and `transfer`
-//! are the lattice and its transfer functions, `objects` are what functions access in the frames of their callers, `rounding` one of two operations together, and `lasting` says which memory nobody writes; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
-//! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
-//! definite finding. `counted` finds loops that lanes leave after a number of rounds of their own, `peeled` puts their rounds
-//! (`copies`) apart, `open` knows the places where that may tell more, and `rounds` has them looked at so.
+//! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out a
+//! kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are
+//! fixed for a solution, of which `queries` asks; `explore` enumerates the launches of a kernel and the rounds of its loops,
+//! `kernel` analyses them and `launch` describes their warps; `live` finds the cells that are read again; `value`, with the
+//! `meaning` of values, and `transfer` are the lattice and its transfer functions, `objects` finds the objects that
+//! functions access in the frames of their callers, `rounding` treats two operations as one, and `lasting` finds memory that
+//! the kernel does not write; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane
+//! is read, `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
+//! definite finding. `counted` finds loops that each lane leaves after its own number of rounds, `peeled` copies their first
+//! rounds (`copies`), `open` finds the places where that may give more precise results, and `rounds` analyses the copies.
 
 mod collective_call;
 mod copies;
@@ -74,8 +76,7 @@ pub use verdict::{Issue, Problem, Site};
 /// The roots of a module that have collectives or barriers, in the order of the input: all of them, or those that may
 /// have a finding of the certainty asked for.
 ///
-/// Kernels that the screen leaves out have no definite finding, even where they are solved for their potential
-/// findings.
+/// Kernels that the screen leaves out have no definite finding, even if they are solved for their potential findings.
 #[must_use]
 pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
@@ -87,7 +88,7 @@ pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     analyse_suspects(module, &calls, roots, suspects, least)
 }
 
-/// The same where the roots that may have a definite finding are known.
+/// The same, given the roots that may have a definite finding.
 fn analyse_suspects(
     module: &Shared<'_>,
     calls: &Calls,
@@ -105,7 +106,7 @@ fn analyse_suspects(
         novel: MAX_LIBRARY_BLOCKS,
         repeated: MAX_REPEATED_BLOCKS,
     };
-    // Those that may have a definite finding first: they are looked at, whatever is asked for.
+    // Roots that may have a definite finding come first: they are analysed in every case.
     let is_suspect = |root: &FunctionId| suspects.contains(root);
     let (mut in_order, others): (Vec<FunctionId>, Vec<FunctionId>) =
         roots.iter().copied().partition(is_suspect);
@@ -122,7 +123,7 @@ fn analyse_suspects(
             return nothing();
         }
         let root = rounds::analyse(module, &slices, function, least);
-        // A solution that the deadline cut short proves nothing.
+        // A solution that the deadline interrupted proves nothing.
         if module.deadline.is_over() {
             nothing()
         } else {
@@ -154,13 +155,13 @@ fn analyse_suspects(
 /// Potential findings of one kind at one instruction, over all roots and calls that lead there.
 #[derive(Default)]
 struct Shown {
-    /// By instruction and problem: the number of potential findings, and the last one that is kept (its root, and its
+    /// By instruction and problem: the number of potential findings, and the last finding that is kept (its root, and its
     /// index among the findings of that root).
     of: FxHashMap<(FunctionId, InstructionId, Problem), (usize, [usize; 2])>,
 }
 
 impl Shown {
-    /// Keeps of the findings of the root with this number what there is room for.
+    /// Keeps as many findings of the root with this index as the limit allows.
     fn keep(&mut self, root: &mut Root, number: usize) {
         let mut kept = 0;
         root.findings.retain(|found| {
@@ -179,7 +180,7 @@ impl Shown {
         });
     }
 
-    /// Has the last one that is kept of each kind say how many more there are.
+    /// Adds to the last finding that is kept of each kind the number of those left out.
     fn count(self, roots: &mut [Root]) {
         for (count, [root, place]) in self.of.into_values() {
             if let Some(found) = roots[root].findings.get_mut(place) {

@@ -8,15 +8,15 @@ use crate::dominators::Tree;
 pub(super) struct Order {
     /// The nodes that the entry reaches, in reverse postorder.
     pub nodes: Vec<u32>,
-    /// Each one's place in it, or [`NONE`].
+    /// The rank of each node in it, or [`NONE`].
     pub rank: Vec<u32>,
     dominators: Tree,
     /// The loops, outer ones after the inner ones.
     pub loops: Vec<Loop>,
     /// The innermost loop of each node, or [`NONE`].
     pub loop_of: Vec<u32>,
-    /// By node, where it leads: what comes to it alone comes to nothing else up to there, in the same loops. Itself, where
-    /// several ways come to it or go on from it.
+    /// By node: the end of the straight code that starts there. A path through the node reaches nothing else up to that end,
+    /// in the same loops. The node itself if it has several predecessors or successors.
     pub leads_to: Vec<u32>,
     /// By node: an irreducible loop contains it or leads to it. Empty where there is no such loop.
     tangled: Vec<bool>,
@@ -63,7 +63,7 @@ impl Order {
         self.dominators.dominates(a, b)
     }
 
-    /// True if an irreducible loop contains a node or leads to it: the rounds that lanes are in are not known there.
+    /// True if an irreducible loop contains a node or leads to it: the round of a lane is not known there.
     #[must_use]
     pub(super) fn is_tangled(&self, node: u32) -> bool {
         self.tangled.get(node as usize).copied().unwrap_or(false)
@@ -100,8 +100,8 @@ impl Order {
         self.rank[source as usize] >= self.rank[target as usize]
     }
 
-    /// True if an edge goes back to the header of a natural loop around `node`: lanes that take it are in another
-    /// round than lanes that come to `node` now.
+    /// True if an edge goes back to the header of a natural loop around `node`: lanes that take it are in a later round than
+    /// lanes that reach `node` now.
     #[must_use]
     pub(super) fn ends_round(&self, source: u32, target: u32, node: u32) -> bool {
         let own = self.loop_of[target as usize];

@@ -1,13 +1,13 @@
-//! A graph in which the first rounds of one loop are apart.
+//! A graph with the first rounds of one loop peeled.
 //!
 //! ```text
 //! loop h, …          becomes     h₀, … → h₁, … → … → hₙ₋₁, … → h, …
 //! ```
 //!
-//! Edges that enter the loop lead to round 0, those that go back to its header lead from round k to round k + 1, and from the last
-//! round to the loop as it was. So what holds for the graph holds for the code, whatever lanes do; and where lanes know by
-//! their numbers when they leave, they are each in the round that they are in. Each round has contexts of its own, with the
-//! same cells: all of these are in the states then.
+//! Edges that enter the loop lead to round 0. Edges back to its header lead from round k to round k + 1, and from the last
+//! round to the original loop. So the facts that hold for the graph hold for the code, on every path; and where thread
+//! numbers decide when lanes leave, each lane is in its own round. Each round has its own contexts, with the same cells: all
+//! of these cells are then in the states.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::InstructionId;
 
 impl<'a> Graph<'a> {
-    /// The same graph with `rounds` rounds of the natural loop with the nodes `inside`, in order, and this header apart. All cells are
-    /// in the states.
+    /// The same graph with `rounds` peeled rounds of the natural loop with this header and the nodes `inside`, in order. All
+    /// cells are in the states.
     #[must_use]
     pub(super) fn peeled(&self, inside: &[u32], header: u32, rounds: u32) -> Self {
         let (size, copies) = (inside.len() as u32, self.nodes.len() as u32);
         let place = |node: u32| inside.binary_search(&node).ok().map(|place| place as u32);
         let copy = |round: u32, place: u32| copies + round * size + place;
         let first = copy(0, place(header).unwrap_or(0));
-        // From where an edge of the loop, or one that enters it, leads to.
+        // The target of an edge of the loop, or of an edge that enters it, from this source.
         let redirected = |round: Option<u32>, target: u32| match (round, place(target)) {
             (_, None) => target,
             (None, Some(at)) => copy(0, at),
@@ -94,7 +94,7 @@ impl<'a> Graph<'a> {
         peeled
     }
 
-    /// Sets the edges: by node, those that it leads to.
+    /// Sets the edges. `all`: by node, the targets of its edges.
     fn connect(&mut self, all: &[Vec<u32>]) {
         (self.targets, self.sources) = (Vec::new(), Vec::new());
         for (number, targets) in all.iter().enumerate() {
@@ -109,14 +109,14 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Adds copies of contexts, given by number and in order; the copies by the number of what they are copies of.
+/// Adds copies of contexts, given by index and in order; returns the copies by the index of their originals.
 fn copied_contexts(
     contexts: &mut Vec<Context<'_>>,
     entered: &mut FxHashMap<(u32, InstructionId), u32>,
     numbers: &[u32],
 ) -> FxHashMap<u32, u32> {
     let mut copies: FxHashMap<u32, u32> = FxHashMap::default();
-    // Callers come before those that they call.
+    // Callers come before their callees.
     for &number in numbers {
         let context = contexts[number as usize];
         let copied = |(caller, call)| (copies.get(&caller).copied().unwrap_or(caller), call);

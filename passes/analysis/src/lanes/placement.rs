@@ -1,12 +1,13 @@
-//! Arrival of lanes: those that are surely at a point when some lane of their warp is, and those that have left before.
+//! Arrival of lanes: the lanes guaranteed to be at a point whenever any lane of their warp is, and the lanes that have left
+//! before.
 //!
 //! ```text
 //! act(n)       lanes that may have a visible effect from n on: a store, an atomic, a call, a collective, a barrier
-//! silent(n)    lanes that may get from n to their end without one, after the last collective that may be where others wait
-//!              for them: effects before it come before whatever those do next
+//! silent(n)    lanes that may get from n to their end without one, after the last collective that may be the one where others wait
+//!              for them: effects before it precede all further effects of the waiting lanes
 //! exits(B)     edges that leave B, the nodes between a dominator d and n: a lane that takes one is not at n
 //! must(n)      lanes of must(d) that no such edge may take, except edges that are *shared*: all of may(n) are in must(b)
-//!              at the branch b that the edge leaves, and all agree there, so that nobody is at n if one has taken it
+//!              at the branch b that the edge leaves, and all agree there, so that no lane is at n if one has taken it
 //! must(h)      of a loop header: the greatest set for which the same holds from one round of the loop to the next
 //! ```
 //!
@@ -39,29 +40,30 @@ pub(super) struct Placement<'f, 'a> {
     deadline: &'f Deadline,
     mark: Vec<u32>,
     epoch: u32,
-    /// For each loop: the lanes that leave it, or one around it, and may end silently; and those that may have a visible effect.
+    /// For each loop: the lanes that leave it, or a loop around it, and may end silently; and those that may have a visible
+    /// effect.
     exits: Vec<(Lanes, Lanes)>,
-    /// By node, the first of the straight code that it is in.
+    /// By node: the first node of the straight code that contains it.
     first: Vec<u32>,
     departures: FxHashMap<u32, Rc<Departures>>,
 }
 
-/// The edges by which lanes leave the way to a node.
+/// The edges by which lanes leave the paths to a node.
 #[derive(Default)]
 pub(super) struct Departures {
     /// The edges.
     pub all: Vec<Departure>,
     /// The lanes that may take one.
     pub leaving: Lanes,
-    /// Those of them that may do something visible after.
+    /// The leaving lanes that may have a visible effect afterwards.
     pub may_act: Lanes,
-    /// Those of them that may end without doing so.
+    /// The leaving lanes that may end without a visible effect.
     pub may_end_silently: Lanes,
-    /// Loud ones leave where the index of the warp decides.
+    /// Lanes with a visible effect leave at a branch that the index of the warp decides.
     pub by_warp: bool,
 }
 
-/// Exits that count as leaving the way to a node.
+/// Which exits count as leaving the paths to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exits {
     /// All of them: `must` is "surely here".
@@ -70,10 +72,10 @@ pub(super) enum Exits {
     NotSilent,
 }
 
-/// An edge by which lanes leave the way to a node.
+/// An edge by which lanes leave the paths to a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Departure {
-    /// The node it starts at.
+    /// Its source node.
     pub source: u32,
     /// The edge.
     pub edge: u32,
@@ -82,8 +84,8 @@ pub(super) struct Departure {
 }
 
 impl<'f, 'a> Placement<'f, 'a> {
-    /// For a solution; `entry` are the lanes that surely begin together, `signs` the collectives that surely count as
-    /// something visible.
+    /// Placement in a solution. `entry`: the lanes that surely begin together. `signs`: the collectives that surely count as
+    /// a visible effect.
     #[must_use]
     pub(super) fn new(flow: &'f Flow<'a>, entry: Lanes, signs: &rustc_hash::FxHashSet<u32>) -> Self {
         let graph = flow.graph;
@@ -114,25 +116,25 @@ impl<'f, 'a> Placement<'f, 'a> {
         }
     }
 
-    /// The lanes that certainly do nothing visible from a node on.
+    /// The lanes that certainly have no visible effect from a node on.
     #[must_use]
     pub(super) fn surely_silent(&self, node: u32) -> Lanes {
         !self.may_act[node as usize]
     }
 
-    /// The lanes that certainly do something visible from a node on, or never end.
+    /// The lanes that certainly have a visible effect from a node on, or never end.
     #[must_use]
     pub(super) fn surely_acting(&self, node: u32) -> Lanes {
         !self.may_end_silently[node as usize]
     }
 
-    /// The lanes that are surely at a node when some lane of their warp is.
+    /// The lanes that are surely at a node whenever some lane of their warp is.
     pub(super) fn must(&mut self, node: u32, exits: Exits) -> Lanes {
         if self.flow.order.is_tangled(node) {
             return 0;
         }
         let memo = exits as usize;
-        // Dominators first, so that chains as long as the code do not nest.
+        // Dominators first: a recursion as deep as the code is long is avoided.
         let mut chain = vec![node];
         while let Some(&last) = chain.last() {
             match self.root(last) {
@@ -149,7 +151,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         self.memo[memo][&node]
     }
 
-    /// The nearest dominator that is in no loop without the node.
+    /// The nearest dominator that is in no loop that does not contain the node.
     fn root(&self, node: u32) -> Option<u32> {
         let order = self.flow.order;
         if node == 0 {
@@ -196,13 +198,12 @@ impl<'f, 'a> Placement<'f, 'a> {
                 return found;
             }
             guess = found;
-            // Results inside the loop rest on the guess before.
+            // Results inside the loop depend on the previous guess.
             self.memo[memo].retain(|&inside, _| !order.is_in(inside, own) || inside == node);
         }
     }
 
-    /// Result for another node, needed for the one that is being computed; no lanes where such requests nest too
-    /// deep.
+    /// Result for another node that the current computation needs; no lanes if such requests nest too deep.
     fn nested(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
         if let Some(&known) = self.memo[exits as usize].get(&node) {
             return known;
@@ -233,8 +234,9 @@ impl<'f, 'a> Placement<'f, 'a> {
         before & !leaving
     }
 
-    /// The lanes of `before` that take the edge of a departure together with those that come to `node`, or not at all, so that
-    /// none of them is at `node` if one has taken it: the latter are at its branch when the former are, and agree there.
+    /// The lanes of `before` that take the edge of a departure together with the lanes that reach `node`, or not at all.
+    /// Then no lane is at `node` if one of `before` has taken the edge: the lanes of `node` are at its branch whenever the
+    /// others are, and agree there.
     fn shared(
         &mut self,
         departure: &Departure,
@@ -255,14 +257,14 @@ impl<'f, 'a> Placement<'f, 'a> {
         if here & !at_test == 0 { agree } else { 0 }
     }
 
-    /// Counts steps; `None` if there are no more of them, or no more time.
+    /// Counts steps; `None` if the budget or the time is spent.
     fn steps(&mut self, steps: usize) -> Option<()> {
         let left = self.steps_left.checked_sub(steps).filter(|&left| left > 0);
         self.steps_left = left.filter(|_| !self.deadline.is_over_after(steps)).unwrap_or(0);
         left.map(|_| ())
     }
 
-    /// The nodes on ways from `root` to `node`, both included; `None` if the budget is spent.
+    /// The nodes on paths from `root` to `node`, both included; `None` if the budget is spent.
     fn between(&mut self, root: u32, node: u32) -> Option<Vec<u32>> {
         let (graph, rank) = (self.flow.graph, &self.flow.order.rank);
         self.epoch += 1;
@@ -289,7 +291,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
-    /// The edges by which lanes leave a set of nodes that [`Self::between`] has just marked.
+    /// The edges by which lanes leave a set of nodes. [`Self::between`] must just have marked that set.
     fn departures_of(&mut self, between: &[u32], node: u32, exits: Exits) -> Option<Vec<Departure>> {
         let graph = self.flow.graph;
         let mut found = Vec::new();
@@ -318,7 +320,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
-    /// True if the lanes that are at `from` together come to `node` together, except those that end silently.
+    /// True if the lanes that are at `from` together reach `node` together, except those that end silently.
     pub(super) fn stay_together(&mut self, from: u32, node: u32) -> bool {
         let order = self.flow.order;
         if order.is_tangled(node)
@@ -342,7 +344,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         if self.first[one as usize] == self.first[other as usize] {
             return true;
         }
-        // A budget of its own: this search must not use up that of the others.
+        // A budget of its own: this search must not use up the budget of the others.
         let left = std::mem::replace(&mut self.steps_left, self.sibling_steps_left);
         let leads = self.leads_to(one, other) || self.leads_to(other, one);
         self.sibling_steps_left = std::mem::replace(&mut self.steps_left, left);
@@ -355,7 +357,7 @@ impl<'f, 'a> Placement<'f, 'a> {
             .is_none_or(|_| self.mark[from as usize] == self.epoch)
     }
 
-    /// The nodes on ways to `node`, in the round of its loops that it is in; marks them.
+    /// The nodes on paths to `node`, within the current round of its loops; marks them.
     fn way(&mut self, node: u32) -> Option<Vec<u32>> {
         let (graph, order) = (self.flow.graph, self.flow.order);
         self.epoch += 1;
@@ -380,15 +382,15 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(way)
     }
 
-    /// The nodes from which ways lead to `node`, in the round of its loops that it is in; `None` if the budget is spent.
+    /// The nodes with a path to `node`, within the current round of its loops; `None` if the budget is spent.
     pub(super) fn nodes_before(&mut self, node: u32) -> Option<rustc_hash::FxHashSet<u32>> {
         Some(self.way(node)?.into_iter().collect())
     }
 
-    /// The edges by which lanes leave the way to `node`, in the round of its loops that it is in; `None` if the
-    /// budget is spent.
+    /// The edges by which lanes leave the paths to `node`, within the current round of its loops; `None` if the budget is
+    /// spent.
     pub(super) fn departures(&mut self, node: u32) -> Option<Rc<Departures>> {
-        // Straight code shares them.
+        // Nodes of straight code have the same departures.
         let node = self.first[node as usize];
         if let Some(known) = self.departures.get(&node) {
             return Some(Rc::clone(known));
@@ -404,7 +406,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         let mut found = Departures::default();
         for &source in way.iter().filter(|&&source| source != node) {
             let edges = graph.nodes[source as usize].edges.clone();
-            // A jump through a table has very many.
+            // A jump through a table has very many edges.
             self.steps(edges.len())?;
             for edge in edges {
                 let target = graph.targets[edge as usize];
@@ -430,8 +432,8 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
-    /// The lanes that certainly arrive at a node, whatever other lanes do: those that may take no departure of it. `None` if the
-    /// budget is spent.
+    /// The lanes that certainly arrive at a node, regardless of other lanes: those that may take no departure from its
+    /// paths. `None` if the budget is spent.
     pub(super) fn certain(&mut self, node: u32) -> Option<Lanes> {
         let departures = self.departures(node)?;
         Some(self.flow.may[node as usize] & self.flow.launch.lanes() & !departures.leaving)
@@ -443,13 +445,12 @@ impl<'f, 'a> Placement<'f, 'a> {
         self.steps_left == 0
     }
 
-    /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there
-    /// is no loop.
+    /// The lanes that leave the loops around `node` without a certain visible effect afterwards. Empty if there is no loop.
     pub(super) fn silent_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).0
     }
 
-    /// The lanes that leave the loops around `node` and may do something visible after.
+    /// The lanes that leave the loops around `node` and may have a visible effect afterwards.
     pub(super) fn acting_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).1
     }
@@ -460,7 +461,8 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 }
 
-/// For each loop, the lanes that leave it or one around it, and then may end silently, or may have a visible effect.
+/// For each loop: the lanes that leave it or a loop around it, and then may end silently; and those that may have a visible
+/// effect.
 fn loop_exits(flow: &Flow<'_>, may_act: &[Lanes], may_end_silently: &[Lanes]) -> Vec<(Lanes, Lanes)> {
     let (graph, order) = (flow.graph, flow.order);
     let mut exits = vec![(0, 0); order.loops.len()];
@@ -486,7 +488,7 @@ fn loop_exits(flow: &Flow<'_>, may_act: &[Lanes], may_end_silently: &[Lanes]) ->
     exits
 }
 
-/// By node, the first of the straight code that it is in.
+/// By node: the first node of the straight code that contains it.
 fn straight_code(flow: &Flow<'_>) -> Vec<u32> {
     let (graph, order) = (flow.graph, flow.order);
     let mut first: Vec<u32> = (0..graph.nodes.len() as u32).collect();
@@ -504,10 +506,10 @@ fn straight_code(flow: &Flow<'_>) -> Vec<u32> {
     first
 }
 
-/// Deepest nesting of questions about other nodes while one is answered.
+/// Limit on the nesting of results for other nodes while one is computed.
 const MAX_DEPTH: usize = 64;
 
-/// By node: the lanes that may do something visible from it on, and those that may not.
+/// By node: the lanes that may have a visible effect from it on, and those that may have none.
 fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
     let graph = flow.graph;
     let mut may_act = vec![0; graph.nodes.len()];

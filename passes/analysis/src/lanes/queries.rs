@@ -14,7 +14,7 @@ use crate::launches::Shape;
 use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, Value};
 
-/// The kernels of a module, and the functions that no kernel reaches, as the lane analysis looks at them.
+/// The kernels of a module, and the functions that no kernel reaches, in the form that the lane analysis uses.
 pub struct LaneLayouts<'a> {
     module: &'a Shared<'a>,
     roots: Vec<FunctionId>,
@@ -22,7 +22,7 @@ pub struct LaneLayouts<'a> {
 }
 
 impl<'a> LaneLayouts<'a> {
-    /// Those of a module. Time and memory are linear in the code.
+    /// The layouts of a module. Time and memory are linear in the code.
     #[must_use]
     pub fn new(module: &'a Shared<'a>) -> Self {
         let calls = Calls::new(module);
@@ -30,7 +30,7 @@ impl<'a> LaneLayouts<'a> {
         Self::with_roots(module, &calls, roots)
     }
 
-    /// Those of some kernels alone, whether they have collectives or not.
+    /// The layouts of some kernels alone, with or without collectives.
     #[must_use]
     pub fn of_kernels(module: &'a Shared<'a>, kernels: Vec<FunctionId>) -> Self {
         Self::with_roots(module, &Calls::new(module), kernels)
@@ -52,7 +52,7 @@ impl<'a> LaneLayouts<'a> {
         &self.roots
     }
 
-    /// The layout of one of [`Self::roots`]; `None` if its code is not whole, or too large.
+    /// The layout of one of [`Self::roots`]; `None` if its code is incomplete, or too large.
     #[must_use]
     pub fn of(&self, root: FunctionId) -> Option<LaneLayout<'_>> {
         LaneLayout::new(self.module, &self.slices, root)
@@ -60,7 +60,7 @@ impl<'a> LaneLayouts<'a> {
 }
 
 impl LaneLayout<'_> {
-    /// The launch under a scenario, as far as it says; `None` if the scenario is one that the kernel excludes.
+    /// The launch under a scenario, with the facts that the scenario fixes; `None` if the kernel excludes the scenario.
     fn launch(&self, scenario: &Scenario) -> Option<Launch> {
         let reads_other = self.module.reads_other_dimensions(self.function);
         let bounds = &self.module.module.function(self.function).launch;
@@ -71,14 +71,15 @@ impl LaneLayout<'_> {
         scenario.launch(bounds, assumed)
     }
 
-    /// The blocks that the kernel is launched with, as it says itself, the user states, or host code at hand does; none if nobody says it.
+    /// The block shapes that the kernel is launched with, as stated by its directives, the user or available host code; none
+    /// if they are not stated.
     #[must_use]
     pub fn blocks(&self) -> Vec<Shape> {
         let launches = self.launches();
         launches.iter().filter_map(|launch| launch.shape).collect()
     }
 
-    /// The collectives and barriers that something can be wrong with, in the order of the code.
+    /// The collectives and barriers that can have a defect, in the order of the code.
     pub fn judged(&self) -> impl Iterator<Item = Site> + '_ {
         let nodes = self.order.nodes.iter().copied();
         let judged = nodes.filter(|&node| verdict::is_judged(&self.graph, node));
@@ -91,8 +92,8 @@ impl LaneLayout<'_> {
         self.launch(scenario).is_some()
     }
 
-    /// The findings under a scenario. Definite is what goes wrong in each run that has its values and reaches the place; `None`
-    /// if the kernel excludes the scenario, or if it is too much work.
+    /// The findings under a scenario. Definite means wrong in each run that has its values and reaches the place; `None` if
+    /// the kernel excludes the scenario, or if the budget is spent.
     #[must_use]
     pub fn lanes_under(&self, scenario: &Scenario) -> Option<Root> {
         let launch = self.launch(scenario)?;
@@ -101,7 +102,7 @@ impl LaneLayout<'_> {
     }
 
     /// Calls `ask` with the lanes and values of a warp under a scenario; `None` if the scenario names no warp, if the kernel
-    /// excludes it, or if it is too much work.
+    /// excludes it, or if the budget is spent.
     pub fn with_solution<T>(
         &self,
         scenario: &Scenario,
@@ -127,14 +128,14 @@ pub struct LaneSolution<'s> {
 }
 
 impl LaneSolution<'_> {
-    /// The lanes that may come to an instruction, as far as its guard is not concerned: none if there is no such one.
+    /// The lanes that may reach an instruction, regardless of its guard: none if the instruction does not exist.
     #[must_use]
     pub fn lanes_at(&self, site: &Site) -> Lanes {
         self.node(site).map_or(0, |node| self.flow.may[node as usize])
     }
 
-    /// The value of an operand before an instruction, in each lane that may come there; `None` where it is not known. Registers
-    /// that no collective, barrier or branch depends on are not followed, and so not known.
+    /// The value of an operand before an instruction, in each lane that may reach it; `None` where it is not known.
+    /// Registers that no collective, barrier or branch depends on are not followed, and so not known.
     pub fn value_at(&mut self, site: &Site, value: Value) -> [Option<u64>; WARP] {
         let Some(node) = self.node(site) else {
             return [None; WARP];

@@ -9,9 +9,9 @@ use ptxcheck_ir::{Body, Callee, FunctionId, Rare};
 pub(super) struct Calls {
     /// Has a collective or a barrier itself.
     pub holds: Vec<bool>,
-    /// A collective or a barrier, itself or in a callee.
+    /// It has a collective or a barrier, itself or in a callee.
     pub meets: Vec<bool>,
-    /// One, or code of which nothing is known.
+    /// It has one of these, or calls unknown code.
     matters: Vec<bool>,
 }
 
@@ -43,7 +43,7 @@ impl Calls {
         }
     }
 
-    /// Kernels, and functions that no kernel reaches and nobody calls.
+    /// Kernels, and functions that no kernel reaches and that are never called.
     #[must_use]
     pub(super) fn roots(&self, module: &Shared<'_>) -> Vec<FunctionId> {
         let graph = module.call_graph();
@@ -59,7 +59,8 @@ impl Calls {
             .collect()
     }
 
-    /// The functions whose code is followed: what matters, and small helpers for their results.
+    /// The functions whose code is followed: those with collectives, barriers or unknown calls, and small helpers for their
+    /// results.
     #[must_use]
     pub(super) fn visited(&self, module: &Shared<'_>, roots: &[FunctionId]) -> Vec<bool> {
         let mut visited = vec![false; module.module.functions.len()];
@@ -76,7 +77,7 @@ impl Calls {
     }
 }
 
-/// Number of blocks of functions that no kernel reaches, callees included, that may still be analysed.
+/// Number of blocks that may still be analysed in functions that no kernel reaches, callees included.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
     /// For functions through which a function with collectives is analysed for the first time.
@@ -86,8 +87,8 @@ pub(super) struct Budget {
 }
 
 impl Calls {
-    /// By function, whether there is room for a look at it as a root: for all kernels, and for others as they come, first
-    /// those through which some function with collectives or barriers is looked at for the first time.
+    /// By function: whether the budget allows an analysis as a root. It does for all kernels. Other functions are taken in
+    /// order; first those through which some function with collectives or barriers is analysed for the first time.
     #[must_use]
     pub(super) fn affordable(
         &self,
@@ -141,7 +142,7 @@ impl Calls {
     }
 }
 
-/// The functions that a function calls and is looked at with.
+/// The functions that a function calls and that are analysed with it.
 fn callees<'a>(
     module: &'a Shared<'_>,
     visited: &'a [bool],
@@ -153,11 +154,11 @@ fn callees<'a>(
         .filter(|callee| visited[callee.index()])
 }
 
-/// Blocks of functions, with all that they call wherever they call it.
+/// Blocks of functions, with all their callees once for each call.
 struct Costs<'a> {
     module: &'a Shared<'a>,
     visited: &'a [bool],
-    /// Once they are known. One that calls itself takes nothing for that.
+    /// Cached results. A recursive call adds nothing.
     known: Vec<Option<usize>>,
 }
 
@@ -188,7 +189,7 @@ mod tests {
     use super::{Budget, Calls};
     use crate::testing::with_ptx;
 
-    /// The roots that there is room for.
+    /// The roots that the budget allows.
     fn looked_at(text: &str, novel: usize, repeated: usize) -> Vec<String> {
         with_ptx(text, |module| {
             let calls = Calls::new(module);
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_brings_something_new_is_looked_at_first() {
-        // Two functions are the same but for what they pass on.
+        // Two functions are the same except for their callees.
         let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
             .visible .func a() { bar.sync 0; ret; }\n\
             .visible .func b() { call.uni a, (); ret; }\n\

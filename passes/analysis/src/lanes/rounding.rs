@@ -3,8 +3,8 @@
 use crate::definitions::Definitions;
 use ptxcheck_ir::{BinaryOp, Body, InstructionId, Op, Value};
 
-/// The number and the divisor, neither of them known, if an instruction subtracts from a number what is left when it is divided. Both
-/// stand in one block, and the number is not written in between.
+/// The number and the divisor, both unknown, if an instruction subtracts from a number the remainder of its division. Both
+/// instructions are in one block, and the number is not written in between.
 pub(super) fn rounded_down(
     body: &Body<'_>,
     definitions: &Definitions,

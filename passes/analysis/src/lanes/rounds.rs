@@ -1,7 +1,7 @@
-//! Loops that lanes leave after a number of rounds of their own, looked at round by round.
+//! Loops that each lane leaves after its own number of rounds, analysed round by round.
 //!
-//! Each such loop ([`Exits`]) is looked at in a graph of its own with its first rounds apart. What is definite there is so in the
-//! code, and is added to the findings about the kernel.
+//! Each such loop ([`Exits`]) is analysed in a graph of its own with peeled first rounds. A definite finding there is
+//! definite in the code, and is added to the findings about the kernel.
 
 use rustc_hash::FxHashSet;
 
@@ -22,7 +22,7 @@ use crate::limits::{FEW_ROUNDS, MAX_ROUND_NODES, MAX_ROUNDS};
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
 
-/// Looks at a kernel, or at a function that no kernel reaches.
+/// Analyses a kernel, or a function that no kernel reaches.
 pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
     let Some(layout) = LaneLayout::new(module, slices, function) else {
         let bounds = &module.module.function(function).launch;
@@ -53,7 +53,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
     root
 }
 
-/// The loops of a kernel that lanes may leave after a number of rounds of their own.
+/// The loops of a kernel that each lane may leave after its own number of rounds.
 fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
     let (graph, order) = (&layout.graph, &layout.order);
     let count = order.loops.len();
@@ -105,7 +105,8 @@ fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
         .collect()
 }
 
-/// The layout with the rounds of a loop apart: as many as lanes go, if that is known. The second result says that these are all.
+/// The layout with peeled rounds of a loop: as many rounds as lanes execute, if that number is known. The second result says
+/// that these are all.
 fn peeled<'k>(layout: &LaneLayout<'k>, in_states: &InStates<'k>, of: u32) -> Option<(LaneLayout<'k>, bool)> {
     let size = layout
         .order
@@ -126,7 +127,7 @@ fn peeled<'k>(layout: &LaneLayout<'k>, in_states: &InStates<'k>, of: u32) -> Opt
     Some((few, !is_exceeded))
 }
 
-/// True if lanes of warp 0 may go more rounds of a loop than are apart.
+/// True if lanes of warp 0 may execute more rounds of a loop than are peeled.
 fn is_exceeded(peeled: &LaneLayout<'_>) -> Option<bool> {
     let mut launch = *peeled.launches().first()?;
     launch.warp = Some(0);
@@ -138,7 +139,7 @@ fn is_exceeded(peeled: &LaneLayout<'_>) -> Option<bool> {
     Some(is_exceeded)
 }
 
-/// Adds what is definite in single rounds, once for each instruction and problem.
+/// Adds the definite findings of single rounds, once for each instruction and problem.
 fn add(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
     let Some(rounds) = &peeled.graph.rounds else {
         return;
@@ -148,7 +149,7 @@ fn add(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
     }
     let is_definite = |certainty| certainty == Certainty::Definite;
     if are_all && !found.is_limited {
-        // Where nothing may be wrong in any round, nothing is.
+        // If nothing may be wrong in any round, nothing is wrong in the loop.
         let open: FxHashSet<_> = found
             .findings
             .iter()

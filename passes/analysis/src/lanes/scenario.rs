@@ -1,6 +1,7 @@
 //! Scenario: the values of a launch and of its input that are fixed while a kernel is analysed.
 //!
-//! All that it does not fix is analysed as ever. A finding that is definite under a scenario is so in each run that has its values.
+//! Values that the scenario does not fix are analysed as usual. A finding that is definite under a scenario holds in each
+//! run that has its values.
 
 use std::borrow::Cow;
 
@@ -23,11 +24,11 @@ pub struct Scenario {
     pub grid: Option<[u32; 3]>,
     /// The index of the block in the grid (`%ctaid`).
     pub block_index: Option<[u32; 3]>,
-    /// The warp that is looked at, by its number in the block; all of them if `None`.
+    /// The analysed warp, by its index in the block; all of them if `None`.
     pub warp: Option<u32>,
     /// Pieces of the kernel's parameters.
     pub params: Vec<FixedParam>,
-    /// Values that instructions load, in each execution of them.
+    /// Values that loads give, in each execution.
     pub loads: Vec<FixedLoad>,
 }
 
@@ -54,7 +55,7 @@ pub struct FixedLoad {
 }
 
 impl Scenario {
-    /// The content of a piece of a parameter: of so many bytes, 1 to 8, from `offset` on; `None` if some of it is not fixed.
+    /// The content of a piece of a parameter: `bytes` bytes, 1 to 8, from `offset` on; `None` if some of it is not fixed.
     #[must_use]
     pub fn param(&self, number: u16, offset: u32, bytes: u8) -> Option<u64> {
         let byte = |at: u32| {
@@ -69,8 +70,8 @@ impl Scenario {
         })
     }
 
-    /// The launch of a kernel with these bounds; `None` if the block is one that the kernel excludes (`.reqntid`, `.maxntid`), or
-    /// if there is no such warp. `assumed`: the launch without a block that is fixed.
+    /// The launch of a kernel with these bounds; `None` if the kernel excludes the block (`.reqntid`, `.maxntid`), or if
+    /// there is no such warp. `assumed`: the launch without the fixed block.
     pub(super) fn launch(&self, bounds: &LaunchBounds, assumed: Launch) -> Option<Launch> {
         let launch = match self.block {
             None => assumed,
@@ -86,12 +87,12 @@ impl Scenario {
 #[derive(Default)]
 pub(super) struct Fixed<'s> {
     scenario: Cow<'s, Scenario>,
-    /// By the number of the context and the load.
+    /// By the index of the context and the load.
     loads: FxHashMap<(u32, InstructionId), [u64; WARP]>,
 }
 
 impl<'s> Fixed<'s> {
-    /// The values of a scenario in a graph. Loads that are not in it are left out.
+    /// The values of a scenario in a graph. Loads that are not in the graph are left out.
     pub(super) fn new(graph: &Graph<'_>, scenario: &'s Scenario) -> Self {
         let mut loads = FxHashMap::default();
         if !scenario.loads.is_empty() {

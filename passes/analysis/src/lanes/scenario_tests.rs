@@ -47,7 +47,7 @@ fn missing(module: &ModuleAnalyses<'_>, scenario: &Scenario) -> Option<Vec<(Lane
     )
 }
 
-/// The instructions of the kernel that are such.
+/// The instructions of the kernel with such an operation.
 fn sites(module: &ModuleAnalyses<'_>, is: impl Fn(Op) -> bool) -> Vec<Site> {
     let function = FunctionId::new(0);
     let body = module
@@ -83,7 +83,7 @@ fn a_tail_is_wrong_for_a_size_that_splits_a_warp() {
             ..hundred()
         };
         assert_eq!(missing(module, &whole), Some(vec![]));
-        // Without a scenario, nobody knows.
+        // Without a scenario, it is not known.
         let found = missing(module, &Scenario::default()).expect("it is small");
         assert!(found.iter().all(|(.., is_definite)| !is_definite) && !found.is_empty());
     });

@@ -1,11 +1,11 @@
-//! Screen: the kernels that may have a definite finding at all. The others need no lane by lane analysis unless potential
-//! findings are asked for.
+//! Screen: the kernels that may have a definite finding. The others need no analysis lane by lane unless potential findings
+//! are requested.
 //!
 //! Nothing is definite about a collective if the lanes that it misses may execute another one of its kind and mask, or if
-//! lanes come to it as whole warps. `witness` searches for that in a kernel and its callees; `optimistic_reach` finds the code
-//! that all lanes may come to, `knowable` bounds the knowledge of the values that decide it, `calls` bounds arguments and
-//! results, and `facts` holds for the module as a whole. Any intermediate result is sound, so limits may end the search
-//! anywhere; kernels that it leaves open are solved lane by lane.
+//! lanes reach it as whole warps. `witness` searches for that in a kernel and its callees; `optimistic_reach` finds the code
+//! that all lanes may reach, `knowable` is an upper bound of what the lane analysis can know of the values that decide it,
+//! `calls` bounds arguments and results, and `facts` holds for the module as a whole. Any intermediate result is sound, so
+//! limits may end the search anywhere; kernels that it leaves open are solved lane by lane.
 
 mod calls;
 mod collective_kinds;
@@ -46,7 +46,7 @@ pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls)
     let counted = Counted::new(module, &calls.meets, has_shape);
     let mut search = WitnessSearch::new(&facts, &calls.holds);
     let known = open_alone(&facts, &search, roots);
-    // A witness does not come in all rounds of a loop that lanes leave one after the other.
+    // If lanes leave a loop one after the other, a witness in it is not reached by all lanes in all rounds.
     let is_known_open = |root: &FunctionId| {
         let known = known.get(root).copied();
         counted.is_in(*root)
@@ -56,19 +56,19 @@ pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls)
     roots.iter().copied().filter(is_known_open).collect()
 }
 
-/// True if a kernel tests the number of a thread in a way that parts a warp which only larger blocks have: warps are told apart by it, and
-/// what is definite there has a threshold.
+/// True if a kernel tests a thread number in a way that splits a warp which only larger blocks have: the test distinguishes
+/// warps, and a definite finding in that warp has a threshold.
 fn parts_beyond_a_warp(module: &Shared<'_>, root: FunctionId) -> bool {
     let is_beyond = |test: &u32| *test > WARP as u32;
     module.module.function(root).is_kernel() && block_size::tests(module, root).iter().any(is_beyond)
 }
 
-/// True if a root may have a definite finding. When the time is over, nobody is looked at any more.
+/// True if a root may have a definite finding. After the deadline, no root is analysed any more.
 fn is_open(module: &Shared<'_>, search: &mut WitnessSearch<'_, '_>, root: FunctionId) -> bool {
     module.deadline.is_over_at_step() || !has_whole_rows(module, root) || !search.has_witnesses(root)
 }
 
-/// The same of the roots that share nothing with others, searched at the same time in a large module.
+/// The same for roots that share nothing with others; they are searched in parallel in a large module.
 fn open_alone<'m>(
     facts: &ModuleFacts<'_, 'm>,
     search: &WitnessSearch<'_, 'm>,

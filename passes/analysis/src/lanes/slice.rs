@@ -1,9 +1,8 @@
-//! Slice: the registers, slots, parameters and results that the lane analysis has to know.
+//! Slice: the registers, slots, parameters and results that the lane analysis follows.
 //!
-//! Computed backwards, across calls, from the guards of branches, calls and collectives, and from the operands of
-//! collectives that verdicts need. Each variable of the slice is a *cell*; all other variables cost nothing. A cell
-//! with one unguarded definition holds one value wherever it is read; only the others are part of the states that
-//! flow along edges.
+//! It is computed backwards, across calls, from the guards of branches, calls and collectives, and from the operands of
+//! collectives that verdicts need. Each variable of the slice is a *cell*; all other variables cost nothing. A cell with one
+//! unguarded definition holds one value wherever it is read; only the others are part of the states that flow along edges.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,9 +20,9 @@ use ptxcheck_ir::{
 /// Storage of one variable of the slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
-    /// Outside of the states: it has one definition. Its number within the function.
+    /// Outside of the states: the variable has one definition. Index within the function.
     Single(u32),
-    /// In the states. Its number within the function.
+    /// In the states. Index within the function.
     Flowing(u32),
 }
 
@@ -98,21 +97,22 @@ impl Slice {
     }
 }
 
-/// The slices of the functions that a module's analysis visits, and which calls it follows.
+/// The slices of the functions that the analysis of a module visits. They decide which calls it follows.
 pub(super) struct Slices {
     of: Vec<Option<Slice>>,
-    /// They hold the addresses of loads and stores in memory that threads share, and what is stored there.
+    /// The slices include the addresses of loads and stores in memory that threads share, and the stored values.
     pub has_addresses: bool,
 }
 
 impl Slices {
-    /// Slices of all functions that `visited` names; only calls among these are followed.
+    /// Slices of all functions in `visited`; only calls among these are followed.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, visited: &[bool]) -> Self {
         Self::made(module, visited, false)
     }
 
-    /// The same with the addresses of loads and stores that may be in memory that threads share, and with what is stored there.
+    /// The same, including the addresses of loads and stores that may be in memory that threads share, and the stored
+    /// values.
     #[must_use]
     pub(super) fn with_addresses(module: &Shared<'_>, visited: &[bool]) -> Self {
         Self::made(module, visited, true)
@@ -188,20 +188,21 @@ struct Search<'a, 'm> {
     visited: &'a [bool],
     of: Vec<Option<Slice>>,
     queue: Vec<(FunctionId, FrameVariable)>,
-    /// Bytes behind parameters that have been asked for.
+    /// Bytes behind pointer parameters that have been requested.
     behind: FxHashSet<Behind>,
     open: Vec<Behind>,
     left: usize,
 }
 
-/// Bytes behind a parameter of a function.
+/// Bytes that a pointer parameter of a function points to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Behind {
     function: FunctionId,
     param: ParamPiece,
     offset: i64,
     count: u32,
-    /// They are asked for because somebody reads what the function may write there, and not because it reads them.
+    /// Requested because the caller's value is read after the function may have written it, not because the function reads
+    /// it.
     is_written: bool,
 }
 
@@ -348,7 +349,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Asks for what a callee may write to so many bytes at an offset from the base of an address that it is passed.
+    /// Requests the values that a callee may write to `count` bytes at an offset from the base of an address that it is
+    /// passed.
     fn ask(&mut self, passed: &PassedAddress, offset: i64, count: u32) {
         if let Some(offset) = offset.checked_sub(passed.offset) {
             self.add_behind(Behind {
@@ -361,7 +363,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Bytes that a function reads behind a parameter are in slots of its callers; those that it may write there, it stores, or its callees do.
+    /// Bytes that a function reads through a parameter are in slots of its callers; bytes that it may write there are stored
+    /// by it or by its callees.
     fn follow_object(&mut self, behind: Behind) {
         let module = self.module;
         if behind.is_written {
@@ -469,7 +472,7 @@ impl Search<'_, '_> {
                     uses.iter().take(1).for_each(|&value| self.value(function, value));
                 }
             }
-            // Values that lanes hand each other.
+            // Values that lanes exchange.
             Op::Collective(Collective::Shuffle(_) | Collective::Match(..) | Collective::Vote(_), _) => {
                 uses.iter()
                     .skip(1)

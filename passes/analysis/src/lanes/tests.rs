@@ -12,7 +12,7 @@ use ptxcheck_frontend_ptx::{PtxOrigin, lower};
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
-/// A kernel of so many collectives that name no caller.
+/// A kernel with `count` collectives that do not name the calling lane.
 fn wrong(count: usize) -> String {
     let code = "bar.warp.sync 0;\n".repeat(count);
     format!("{HEAD}.visible .entry k()\n{{\n{code}ret;\n}}\n")
@@ -73,7 +73,7 @@ fn when_the_time_is_over_nothing_is_said() {
     assert!(deadline.has_cut());
 }
 
-/// A kernel with more cells than are followed: nodes times registers with several definitions that a mask hangs off.
+/// A kernel with more cells than the limit: nodes times registers with several definitions that a mask depends on.
 fn vast(first: &str) -> String {
     let mut text = format!(
         "{HEAD}.visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<2>;\n.reg .b32 %r<5000>;\nld.param.u32 %r0, [n];\n\
@@ -102,7 +102,7 @@ fn a_constant_mask_is_judged_in_what_is_too_much_work() {
     };
     assert_eq!(found("bar.warp.sync 255;"), [0xffff_ff00]);
     assert!(found("bar.warp.sync -1;").is_empty());
-    // Some lanes may not come there, and nobody knows which.
+    // Some lanes may not arrive, but it is not known which.
     assert!(found("@%p1 bar.warp.sync 255;").is_empty());
 }
 

@@ -1,12 +1,13 @@
-//! Findings that hold in every block of more than so many threads, and in none of up to so many.
+//! Findings that hold in every block of more than n threads, and in no block of at most n threads.
 //!
-//! Nobody states the block of most kernels, and a multiple of 32 threads is assumed. A kernel that is launched with 16 threads is right
-//! with masks of 16 lanes; one that tests `threadIdx.x < 100` around a barrier is wrong in blocks of more than 100 threads alone:
+//! The block size of most kernels is not stated, and a multiple of 32 threads is assumed. A kernel that is launched with 16
+//! threads is right with masks of 16 lanes; a kernel that tests `threadIdx.x < 100` around a barrier is wrong only in blocks
+//! of more than 100 threads:
 //!
 //! ```text
 //! n < 32     a definite finding of the assumed launch that is none in a block of n threads, in which nothing definite is found at all;
-//!            n is the number of lanes of a low mask, or of a test of the thread's number (`block_size`)
-//! n > 32     n is such a test: the warp that it parts has a definite finding that is none in a block of n threads
+//!            n is the number of lanes of a low mask, or of a test of the thread number (`block_size`)
+//! n > 32     n is such a test: the warp that it splits has a definite finding that is none in a block of n threads
 //! ```
 //!
 //! Both are checked with blocks of n and of n + 1 threads.
@@ -116,7 +117,7 @@ impl Kernel<'_> {
         root.findings.sort_by(|a, b| key(a).cmp(&key(b)));
     }
 
-    /// What is definite in some warp of a block of so many threads: nodes and problems. `None` if it is too much work.
+    /// The definite findings in some warp of a block of so many threads: nodes and problems. `None` if the budget is spent.
     fn definite_in(&self, launch: Launch, threads: u32) -> Option<FxHashSet<(u32, Problem)>> {
         let launch = Launch {
             shape: Some([threads, 1, 1]),
@@ -141,7 +142,7 @@ fn definite_of(root: &Root) -> impl Iterator<Item = (u32, Problem)> + '_ {
     findings.map(|found| (found.issue.node, found.issue.problem))
 }
 
-/// The number of lanes of a mask that names the lowest ones, fewer than a warp has, in a finding about lanes that it does not name.
+/// The number of lanes of a mask that names only the lowest lanes of a warp, in a finding about lanes that it does not name.
 fn low_mask(found: &LaneFinding) -> Option<u32> {
     let mask: Lanes = found
         .issue

@@ -61,7 +61,7 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
 }
 
 fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
-    // Where nothing tells the lanes apart, one stands for all.
+    // If the operands do not distinguish lanes, the result of one lane holds for all.
     let result = if site.here != 0 && uses.iter().all(|&id| pool.is_flat(id)) {
         let lane = site.here.trailing_zeros();
         let one = Application {
@@ -99,7 +99,7 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
     if !has_form(pool, op, uses, site, (left, number), &mut result) {
         let open = left & !result.exact;
         if is_uniform(pool, uses, open) {
-            // Other bits than those above the known ones may count here.
+            // Bits outside of the known ones may matter here.
             result.rest = Rest::Uniform(number_of(pool, None, uses, open, site.key));
             let mut low = lanes(open).map(|lane| result.bits[lane] & ones(result.low));
             let first = low.next();
@@ -123,8 +123,8 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
     result
 }
 
-/// The number of the unknown value that a result is, or counts from, in the lanes `open`. `op`: the operation, if [`has_form`] makes the
-/// result.
+/// The number of the unknown value that a result is, or counts from, in the lanes `open`. `op`: the operation, if
+/// [`has_form`] computes the result.
 fn number_of(pool: &mut Pool, op: Option<Op>, uses: &[ValueId], open: Lanes, key: (u64, u64)) -> u32 {
     if !pool.follows_addresses || !uses.iter().all(|&id| pool.is_of_block(id, open)) {
         return pool.number(key);
@@ -138,7 +138,7 @@ fn number_of(pool: &mut Pool, op: Option<Op>, uses: &[ValueId], open: Lanes, key
     number
 }
 
-/// A key for the unknown value of a result that is the same wherever it is computed from equal ones.
+/// A key for the unknown value of a result that is the same wherever it is computed from equal operands.
 fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64> {
     use BinaryOp as B;
     let distributes = matches!(op, Op::Binary(B::Add | B::Sub | B::MulLow | B::Shl, _));
@@ -157,7 +157,7 @@ fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64>
         match (constant(vector, open), vector.rest) {
             (Some(known), _) => known.hash(&mut hasher),
             (None, Rest::Uniform(number)) if open & vector.exact == 0 => {
-                // Known bits above those that are added to the unknown part count as a part of it, but where the operation keeps both apart.
+                // Known bits above the offset count as part of the unknown part, unless the operation keeps both apart.
                 let above = vector.bits[first] & !ones(vector.low);
                 let past = if distributes { (0, 0) } else { (vector.low, above) };
                 (number, past).hash(&mut hasher);
@@ -171,7 +171,7 @@ fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64>
 /// Adds the bits of a result that are known in the lanes `open`, in which it is not exact so far.
 fn know(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector) {
     let vectors = uses.iter().map(|&id| pool.get(id));
-    // A bound says of the bits above it that they are 0, which most operations hand on to the bound of their result.
+    // A bound means that the bits above it are 0; most operations pass that on in the bound of their result.
     let moves = matches!(
         op,
         Op::Unary(..) | Op::InsertBits(_) | Op::FunnelShift { .. } | Op::Pack(_)
@@ -202,7 +202,7 @@ fn know(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector)
     result.know(open & !exact, |lane| all[lane]);
 }
 
-/// The vector of a result that is exact in the lanes of `here`: lanes that are not here hold anything.
+/// The vector of a result that is exact in the lanes of `here`: the values of other lanes are arbitrary.
 fn known_everywhere(result: &Vector, here: Lanes) -> Vector {
     let mut bits = result.bits;
     let some = lanes(here).next().map_or(0, |lane| bits[lane]);
@@ -295,7 +295,7 @@ const PRODUCT: u64 = 1 << 40;
 /// Marks the key of a value that is the same for all threads of a block.
 const OF_BLOCK: u64 = 1 << 42;
 
-/// The first part of the key of such a value that has the same one wherever it is computed ([`common_key`]).
+/// The first part of the key of such a value, which is equal wherever the value is computed ([`common_key`]).
 const COMPUTED: u64 = u64::MAX;
 
 /// True if each operand holds the same value in all lanes of `among`.
@@ -453,7 +453,7 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
     if open == 0 {
         return true;
     }
-    // Picked by lane from one source, or by all lanes alike from two that differ by the same distance in each lane.
+    // Selected by lane from one source, or by all lanes alike from two that differ by the same distance in each lane.
     let is_picked = open & unpicked == 0;
     let from = |vector: &Vector| matches!(vector.rest, Rest::Uniform(_)) || open & !vector.exact == 0;
     if is_picked {

@@ -1,19 +1,19 @@
-//! Uniform branches: those that all lanes of a warp take alike, round for round of the loops around them.
+//! Uniform branches: those that all lanes of a warp take alike, in every round of the loops around them.
 //!
 //! ```text
-//! varying(x)    a cell with a value from memory or from a thread's number, made of another varying cell, or written at a divided
+//! varying(x)    a cell with a value from memory or from a thread number, computed from another varying cell, or written at a divided
 //!               node or under a varying guard
-//! divided(n)    a node between a branch that tests a varying cell and the node at which all ways from it have met again
+//! divided(n)    a node between a branch that tests a varying cell and the node at which all paths from it have met again
 //! uniform(b)    a branch that is not divided and tests no varying cell
 //! ```
 //!
-//! A cell that does not vary holds a function of the launch, of the kernel's parameters, and of the uniform branches that were
-//! taken before. So the uniform branches and the undivided barriers and collectives that a lane passes, each with what it
-//! decides, are the same sequence for all lanes of a warp, up to where a lane ends. Ways that lead to the end of the thread without a
-//! barrier or collective do not divide: a lane that takes one passes none of these any more.
+//! A cell that does not vary holds a function of the launch, of the kernel's parameters, and of the uniform branches that
+//! were taken before. So the uniform branches and the undivided barriers and collectives that a lane passes, each with its
+//! outcome, are the same sequence for all lanes of a warp, up to the point where a lane ends. Paths that lead to the end of
+//! the thread without a barrier or collective do not divide: a lane that takes one passes none of these any more.
 //!
-//! `Rest::Uniform` says less: there, a load by all lanes of one address gives one value, which holds for lanes that are together, but
-//! not for what a lane finds there later.
+//! `Rest::Uniform` is weaker: for it, a load by all lanes from one address gives one value, which holds for lanes that are
+//! together, but not for a value that a lane loads there later.
 
 use std::collections::BTreeSet;
 
@@ -35,10 +35,10 @@ pub(super) struct Uniform {
     is_uniform: Vec<bool>,
 }
 
-/// The ways from a branch that have not met again.
+/// The paths from a branch that have not met again.
 #[derive(Default)]
 struct Ways {
-    /// The nodes that they have come to, by rank.
+    /// The nodes that they have reached, by rank.
     inside: BTreeSet<u32>,
     seen: FxHashSet<u32>,
     /// Edges that leave the loop, one to each target.
@@ -56,14 +56,14 @@ impl Ways {
 /// Reasons for which a value differs from lane to lane.
 type Reasons = u8;
 
-/// Thread numbers are in it: the solution may say that it is one value nonetheless.
+/// Thread numbers are in it: the solution may still show that it is one value.
 const THREAD: Reasons = 1;
 
 /// Anything else.
 const OTHER: Reasons = 2;
 
 impl Uniform {
-    /// Those of a solution; `None` if it is too much work to say.
+    /// The uniform branches of a solution; `None` if the budget is spent.
     #[must_use]
     pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
         let mut search = Search::new(flow);
@@ -87,7 +87,7 @@ impl Uniform {
         self.is_uniform[node as usize]
     }
 
-    /// True if uniform branches alone decide whether and how often lanes come to a node.
+    /// True if uniform branches alone decide whether and how often lanes reach a node.
     #[must_use]
     pub(super) fn is_undivided(&self, node: u32) -> bool {
         !self.is_divided[node as usize]
@@ -99,7 +99,7 @@ struct Search<'f, 'a> {
     /// By cell, those outside of the states first.
     varying: Vec<Reasons>,
     is_divided: Vec<bool>,
-    /// By node: its branch is not uniform, and what it divides is marked.
+    /// By node: its branch is not uniform, and the nodes that it divides are marked.
     is_split: Vec<bool>,
     /// By node: no barrier or collective comes after it.
     is_ending: Vec<bool>,
@@ -123,7 +123,7 @@ impl<'f, 'a> Search<'f, 'a> {
         }
     }
 
-    /// Looks at all nodes once; true if more varies than before. `None` if the budget is spent.
+    /// Visits all nodes once; true if more varies than before. `None` if the budget is spent.
     fn pass(&mut self) -> Option<bool> {
         let graph = self.flow.graph;
         let mut has_changed = false;
@@ -138,7 +138,7 @@ impl<'f, 'a> Search<'f, 'a> {
                 has_changed |= self.step(node, context, step);
             }
             if !self.is_split[node as usize] && self.is_test_varying(node, current.test) {
-                // The rounds of such a loop cannot be told apart.
+                // The rounds of such a loop cannot be distinguished.
                 if self.flow.order.is_tangled(node) {
                     return None;
                 }
@@ -168,7 +168,7 @@ impl<'f, 'a> Search<'f, 'a> {
         reasons != 0
     }
 
-    /// Marks the nodes between a branch and the node at which all ways from it have met again.
+    /// Marks the nodes between a branch and the node at which all paths from it have met again.
     fn divide(&mut self, branch: u32) -> Option<()> {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let mut scope = order.loop_of[branch as usize];
@@ -193,7 +193,7 @@ impl<'f, 'a> Search<'f, 'a> {
             }
             edges = ways.leaving;
             if ways.goes_round {
-                // Lanes leave the loop in different rounds, wherever it is left.
+                // Lanes leave the loop in different rounds, at any of its exits.
                 self.pay(order.nodes.len())?;
                 edges = Vec::new();
                 for &node in order.nodes.iter().filter(|&&node| order.is_in(node, scope)) {
@@ -206,7 +206,7 @@ impl<'f, 'a> Search<'f, 'a> {
         }
     }
 
-    /// Adds an edge to the ways from a branch. `scope`: the loop that they are followed in, [`NONE`] for none.
+    /// Adds an edge to the paths from a branch. `scope`: the loop in which they are followed, [`NONE`] for none.
     fn arrive(&self, ways: &mut Ways, scope: u32, source: u32, target: u32) {
         let order = self.flow.order;
         if self.is_ending[target as usize] {
@@ -246,7 +246,7 @@ impl<'f, 'a> Search<'f, 'a> {
         let (body, slice) = (context.body, context.slice);
         let instruction = body.instruction(step);
         let slots = self.flow.module.function(context.function).slots();
-        // Lanes that do not write keep what they have.
+        // Lanes that do not write keep their value.
         let is_kept = instruction
             .guard
             .is_some_and(|guard| self.value(context, Value::Register(guard.register)) != 0);

@@ -1,21 +1,22 @@
-//! Uses of one value: whether what an instruction has read matters to anybody.
+//! Uses of one value: whether the value that an instruction has read is used.
 //!
-//! A value that a shuffle reads from a lane that does not take part is undefined; the behaviour is defined as long as nobody uses the
-//! value (PTX ISA, `shfl.sync`). A load that lanes make too early is no defect where none of them uses what it read: compilers load before
-//! they branch, and drop the value with a select. A use is: an address, a mask, a source lane, a branch, what is stored to memory that
-//! others see, what a function outside of the module is passed.
+//! A value that a shuffle reads from a lane that does not take part is undefined; the behaviour is defined as long as the
+//! value is not used (PTX ISA, `shfl.sync`). A load that lanes execute too early is no defect if none of them uses the
+//! loaded value: compilers load before they branch, and drop the value with a select. A use is: an address, a mask, a source
+//! lane, a branch, a value stored to memory that other threads see, an argument of a function outside of the module.
 //!
 //! ```text
 //! on(n)       lanes that may be at n, having passed the origin and used nothing since
-//! held(n, x)  of these, the lanes in which x certainly holds something that was computed from what was read
+//! held(n, x)  of these, the lanes in which x certainly holds a value that was computed from the value that was read
 //! used(n)     of these, the lanes that use some x at n in which they hold it
-//! on(s)     ∪= edge ∩ on(n) ∖ used(n)          held(s, x) ∩= held(n, x), for the lanes that come along
+//! on(s)     ∪= edge ∩ on(n) ∖ used(n)          held(s, x) ∩= held(n, x), for the lanes that arrive along the edge
 //! ```
 //!
-//! Lanes for which `on` reaches the end need not use it. A further shuffle hands the value on: lane l holds its result if the
-//! lane s that l reads holds the operand, s is at that shuffle whenever l is, and all paths there lead through the origin.
+//! Lanes for which `on` reaches the end need not use it. A further shuffle passes the value on: lane l holds its result if
+//! the lane s that l reads holds the operand, s is at that shuffle whenever l is, and all paths there lead through the
+//! origin.
 //!
-//! [`Need::Possible`] asks the opposite question with the same walk: `held` is a union, and any use counts.
+//! [`Need::Possible`] is the dual question with the same walk: `held` is a union, and any use counts.
 
 mod carries;
 mod format;
@@ -38,17 +39,17 @@ use super::value::{Lanes, lanes};
 use crate::variable::FrameVariable;
 use ptxcheck_ir::{Collective, InstructionId, Value};
 
-/// Further shuffles, which hand values on.
+/// Further shuffles, which pass values on.
 pub(super) struct Shuffles<'s, 'f, 'p> {
-    /// They, in order; other collectives among them count for nothing.
+    /// The shuffles, in order; other collectives among them are ignored.
     pub calls: &'s [Call],
     /// The lanes that are there.
     pub placement: &'s mut Placement<'f, 'p>,
 }
 
-/// The lanes that certainly use an undefined value, among those that pass a shuffle, each time or a later time that they pass it: lanes of
-/// `readers`, which read something undefined there, and lanes that further shuffles hand it to. `None` if `steps`, which instructions and
-/// cells are counted against, are used up.
+/// The lanes that certainly use an undefined value, among those that pass a shuffle, each time or a later time that they
+/// pass it: lanes of `readers`, which read an undefined value there, and lanes to which further shuffles pass it. `None` if
+/// `steps`, which count instructions and cells, are used up.
 pub(super) fn users_of_undefined(
     flow: &Flow<'_>,
     shuffles: Shuffles<'_, '_, '_>,
@@ -61,16 +62,16 @@ pub(super) fn users_of_undefined(
     Some(walk.used & flow.may[shuffle as usize] & !walk.lost)
 }
 
-/// The lanes that use what a load reads.
+/// The lanes that use the value of a load.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LoadUsers {
-    /// The lanes that read, whose value is used by themselves or by those that shuffles hand it to.
+    /// The reading lanes whose value is used by themselves or by lanes to which shuffles pass it.
     pub lanes: Lanes,
-    /// Those of them that may only end a loop around the load with it.
+    /// Those of them that may only use it to leave a loop around the load.
     pub ending: Lanes,
 }
 
-/// Of the lanes `readers`, those whose value a load reads for a use that is certain. `None` if that is too much work.
+/// Of the lanes `readers`, those whose loaded value is certainly used. `None` if the budget is spent.
 pub(super) fn certain_users_of_load(
     flow: &Flow<'_>,
     placement: &mut Placement<'_, '_>,
@@ -99,7 +100,7 @@ pub(super) fn certain_users_of_load(
         return Some(all);
     }
     for lane in lanes(left) {
-        // Who uses it then is another lane.
+        // Then it is used by another lane.
         if users(1 << lane, calls)?.lanes != 0 {
             all.lanes |= 1 << lane;
         }
@@ -107,7 +108,7 @@ pub(super) fn certain_users_of_load(
     Some(all)
 }
 
-/// The lanes that may use what a load reads in the lanes `readers`; all of them if that is too much work.
+/// The lanes that may use the value that a load reads in the lanes `readers`; all of them if the budget is spent.
 pub(super) fn possible_users_of_load(
     flow: &Flow<'_>,
     (node, at, readers): (u32, InstructionId, Lanes),
@@ -190,7 +191,7 @@ impl Walk<'_, '_, '_, '_> {
         self.instructions(node, held, all)
     }
 
-    /// Goes on after the load that is the origin, with what it has read.
+    /// Continues after the load that is the origin, with the loaded value.
     fn after_load(
         &mut self,
         (node, at, readers): (u32, InstructionId, Lanes),
@@ -208,7 +209,7 @@ impl Walk<'_, '_, '_, '_> {
         self.instructions(node, held, at.index() as u32 + 1..end)
     }
 
-    /// Passes instructions of a node, and hands what lanes hold at its end to its successors.
+    /// Passes instructions of a node, and propagates the values that lanes hold at its end to its successors.
     fn instructions(&mut self, node: u32, held: HeldValues, range: std::ops::Range<u32>) -> Option<()> {
         let flow = self.flow;
         let graph = flow.graph;
@@ -276,7 +277,7 @@ impl Walk<'_, '_, '_, '_> {
         })
     }
 
-    /// Lanes that read through a further shuffle, if the node is one.
+    /// By lane, the lane that it reads through a further shuffle, if the node is one.
     fn handed(&mut self, node: u32) -> Option<Handed> {
         let order = self.flow.order;
         let rank = |node: u32| order.rank[node as usize];

@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! a lane is exact      its value is bits[l]
-//! else, by what the rest share
+//! else, by the common part of the remaining lanes
 //!   Uniform(u)         its value is U + bits[l]; U is one value for all such lanes, unknown, a multiple of 2^low
 //!   Active(i)          the result of the `activemask` with this number; nothing else is known
 //!   Varying            its value is bits[l] modulo 2^low
-//! and, whatever that is, a lane that is not exact has the bits of `known`, and lies between `least` and `limit`
+//! and, in all three cases, a lane that is not exact has the bits of `known`, and lies between `least` and `limit`
 //!
 //! order   exact < Uniform < Varying per lane, low falling; ⊤ is Varying with low = 0
-//! join    of what comes along two edges, lane by lane: see [`Pool::join`]
+//! join    of the states along two edges, lane by lane: see [`Pool::join`]
 //! ```
 //!
-//! `Uniform` compares lanes of one warp that are at a point together. What is known of a single lane (exact values,
-//! bits, limits) never depends on it: the definite findings rest on the former alone.
+//! `Uniform` relates lanes of one warp that are at a point together. Facts about a single lane (exact values, bits, limits)
+//! never depend on it: definite findings are based only on facts about single lanes.
 //!
 //! Vectors are interned: equal vectors have equal ids, and a state of a thousand registers is a thousand words.
 
@@ -110,7 +110,7 @@ pub(crate) struct Vector {
     pub name: Name,
     /// The other lanes hold no more than this, as unsigned numbers.
     pub limit: u64,
-    /// Bits of the other lanes that are known, and that neither `low` nor `limit` tell.
+    /// Known bits of the other lanes that neither `low` nor `limit` imply.
     pub known: Known,
     /// The other lanes hold no less than this, as unsigned numbers.
     pub least: u64,
@@ -118,7 +118,7 @@ pub(crate) struct Vector {
     pub bits: [u64; WARP],
 }
 
-/// Four of the lanes tell most vectors apart.
+/// Four of the lanes distinguish most vectors.
 impl std::hash::Hash for Vector {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         (
@@ -158,7 +158,7 @@ impl Vector {
         }
     }
 
-    /// One unknown value for all lanes, a multiple of 2^`low`, plus what `bits` says.
+    /// One unknown value for all lanes, a multiple of 2^`low`, plus the offsets `bits`.
     #[must_use]
     pub(crate) fn uniform(number: u32, low: u8, bits: [u64; WARP]) -> Self {
         Self {
@@ -194,7 +194,7 @@ impl Vector {
         told.with(self.known.at(lane))
     }
 
-    /// Takes the bits that are known of these lanes, which are not exact, once the low ones and the limit are settled.
+    /// Stores the known bits of these lanes, which are not exact, after the low bits and the limit are final.
     pub(super) fn know(&mut self, open: Lanes, bits: impl Fn(usize) -> Bits) {
         let told = (ones(self.low), ones(width(self.limit)));
         let new = |lane: usize| {
@@ -215,7 +215,7 @@ impl Vector {
         };
     }
 
-    /// The lanes that a set may have, in the lanes of `here`.
+    /// The lanes that a set may contain, in the lanes of `here`.
     #[must_use]
     pub(crate) fn names_at_most(&self, here: Lanes) -> Lanes {
         self.may_have(here) as Lanes
@@ -268,8 +268,8 @@ impl Vector {
         }
     }
 
-    /// Brings offsets below 2^low by moving what lies above into the unknown part, which then is `number`. False if
-    /// that part is not the same in all inexact lanes of `among`.
+    /// Reduces offsets below 2^low by moving the bits above into the unknown part, which then is `number`. False if that
+    /// part is not the same in all inexact lanes of `among`.
     fn is_normal(&self, among: Lanes) -> bool {
         lanes(among & !self.exact).all(|lane| self.bits[lane] <= ones(self.low))
     }
@@ -296,7 +296,7 @@ impl Vector {
         Some(normal)
     }
 
-    /// True if nothing tells its lanes apart: all are exact or none is, and the same is known of each.
+    /// True if its lanes are indistinguishable: all are exact or none is, and the same is known of each.
     #[must_use]
     fn is_flat(&self) -> bool {
         matches!(self.exact, 0 | ALL)
@@ -304,7 +304,7 @@ impl Vector {
             && self.bits.iter().all(|&bits| bits == self.bits[0])
     }
 
-    /// Brings the lanes of `here` to what is known of `lane`, and those outside of it to 0 if that is not exact.
+    /// Sets the lanes of `here` to the known facts of `lane`, and the others to 0 if that lane is not exact.
     pub(super) fn broadcast(&mut self, lane: usize, here: Lanes) {
         let bits = self.bits[lane];
         if self.exact >> lane & 1 == 1 {
@@ -344,7 +344,7 @@ impl ValueId {
 /// The vectors of one analysis.
 pub(crate) struct Pool {
     vectors: Vec<Vector>,
-    /// By vector: nothing tells its lanes apart (see [`Vector::is_flat`]).
+    /// By vector: its lanes are indistinguishable (see [`Vector::is_flat`]).
     flat: Vec<bool>,
     /// By the hash of a vector, the last one with that hash, and by vector the one before.
     ids: FxHashMap<u64, ValueId>,
@@ -357,18 +357,19 @@ pub(crate) struct Pool {
     pub(super) applied: FxHashMap<Applied, ValueId>,
     /// The meanings of values, where they are followed.
     pub(super) meanings: Option<Meanings>,
-    /// Addresses count from the begin of their variable: sums and conversions between spaces keep which one it is.
+    /// Addresses are relative to the base address of their variable: sums and conversions between spaces keep track of the
+    /// variable.
     pub(super) follows_addresses: bool,
-    /// The numbers of the unknown values that begins of variables are, where addresses are followed.
+    /// Value numbers of variable base addresses, where addresses are followed.
     pub(super) begins: FxHashSet<u32>,
-    /// The numbers of the unknown values that are the same for all threads of a block, whenever they are computed, where addresses are
-    /// followed: begins of variables that threads share, parameters of the kernel, the number of the block, and what is computed from
-    /// these and values that are known.
+    /// Numbers of the unknown values that are the same for all threads of a block, whenever they are computed, where
+    /// addresses are followed: base addresses of variables that threads share, parameters of the kernel, the block index,
+    /// and values computed from these and known values.
     pub(super) of_block: FxHashSet<u32>,
 }
 
-/// Three uses or fewer of an operation, the lanes that execute it, and what names its unknown value, which is another for each
-/// operation of a kernel.
+/// At most three uses of an operation, the lanes that execute it, and the key of its unknown value, which differs between
+/// the operations of a kernel.
 pub(super) type Applied = ([ValueId; 3], Lanes, (u64, u64));
 
 impl Default for Pool {
@@ -439,7 +440,7 @@ impl Pool {
         self.add(named)
     }
 
-    /// True if nothing tells the lanes of a vector apart.
+    /// True if the lanes of a vector are indistinguishable.
     #[must_use]
     pub(crate) fn is_flat(&self, id: ValueId) -> bool {
         self.flat[id.0 as usize]
@@ -470,7 +471,7 @@ impl Pool {
         }
     }
 
-    /// True if the lanes of `among` hold what is known, or what is the same for all threads of a block.
+    /// True if the lanes of `among` hold known values, or values that are the same for all threads of a block.
     pub(super) fn is_of_block(&self, id: ValueId, among: Lanes) -> bool {
         let vector = self.get(id);
         among & !vector.exact == 0
@@ -483,8 +484,8 @@ impl Pool {
         self.add(Vector::uniform(number, low, [0; WARP]))
     }
 
-    /// The join of `a`, which comes with the lanes `from_a`, and `b` with `from_b`; `key` names the unknown value that results
-    /// where lanes come together.
+    /// The join of `a`, which arrives with the lanes `from_a`, and `b` with `from_b`; `key` names the unknown value that
+    /// results where lanes meet.
     pub(crate) fn join(
         &mut self,
         (a, from_a): (ValueId, Lanes),
@@ -511,7 +512,7 @@ impl Pool {
         self.add(joined)
     }
 
-    /// The join of two vectors, neither of which comes with no lanes. `number` names the unknown value that may result.
+    /// The join of two vectors, each with at least one lane. `number` names the unknown value that may result.
     fn joined(
         &self,
         (a, from_a): (ValueId, Lanes),
@@ -563,7 +564,7 @@ impl Pool {
         }
         let inexact = (from_a | from_b) & !joined.exact;
         if inexact == 0 {
-            // Lanes that never come here hold anything, the values that are there included.
+            // The values of lanes that never arrive are arbitrary, so they may equal those that are there.
             let some = lanes(joined.exact).next().map_or(0, |lane| joined.bits[lane]);
             for lane in lanes(!joined.exact) {
                 joined.bits[lane] = some;
@@ -577,7 +578,7 @@ impl Pool {
             true if most <= a.limit => a.limit,
             true => u64::MAX,
         };
-        // Halved round after round, a least would take as many rounds to settle.
+        // A lower bound that is halved round after round would take as many rounds as it has bits to settle.
         let least = (a.at_least(from_a), b.at_least(from_b));
         joined.least = if least.0 == least.1 { least.0 } else { 0 };
         match same {
@@ -604,7 +605,7 @@ impl Pool {
             let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
             match (in_a, in_b) {
                 (true, true) if !way.is_round => of_a[lane].shared(of_b[lane]),
-                // Bits that are lost one by one, round after round, would take as many rounds to settle.
+                // If bits are lost one by one, round after round, the value takes as many rounds to settle.
                 (true, true) if of_b[lane].includes(of_a[lane]) => of_a[lane],
                 (true, true) => Bits::UNKNOWN,
                 (true, false) => of_a[lane],
@@ -614,10 +615,10 @@ impl Pool {
     }
 }
 
-/// The way in which values meet.
+/// How two values are joined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    /// The lanes of a warp come all along one edge or all along the other.
+    /// The lanes of a warp arrive all along one edge or all along the other.
     pub together: bool,
     /// The second value is of another round of a loop.
     pub is_round: bool,

@@ -5,17 +5,18 @@
 //! ```text
 //! j comes along            j ∈ must(c) with the same mask, or j has ended silently
 //! j is missing, surely     j executes no collective of the same kind with mask m in the same phase (see `phases.rs`; where
-//!                          there are none, anywhere), nor code of which nothing is known; wherever it leaves the way to c
-//!                          it certainly does something visible after; and, if c is in a loop, j does not end while the
-//!                          others go on
+//!                          there are none, anywhere), nor unknown code; after every exit from the paths to c
+//!                          it certainly has a visible effect afterwards; and, if c is in a loop, j does not end while the
+//!                          others continue
 //! j is missing, perhaps    else
 //! ```
 //!
-//! "Surely" rests on what is known of single lanes; what is said of lanes that stay together only decides between
-//! "comes along" and "perhaps".
+//! "Surely" is based on facts about single lanes; facts about lanes that stay together only decide between "comes along" and
+//! "perhaps".
 //!
-//! `meet.rs` says which collectives lanes may meet at, `phases.rs` and `in_step.rs` between which barriers, `absent.rs` which lanes do not
-//! come, `relations.rs` which ones an unknown mask names, `sources.rs` which are read, `barrier.rs` judges barriers.
+//! `meet.rs` finds the collectives at which lanes may meet, `phases.rs` and `in_step.rs` the barriers between which they do,
+//! `absent.rs` the lanes that do not arrive, `relations.rs` the lanes that an unknown mask names, `sources.rs` the lanes
+//! that are read; `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;
@@ -48,7 +49,7 @@ use ptxcheck_ir::{Collective, MemberMask, Op};
 /// Kind of a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Problem {
-    /// PTX401, PTX402: lanes that the mask names do not come.
+    /// PTX401, PTX402: lanes that the mask names do not arrive.
     Missing,
     /// PTX403: lanes call that the mask does not name.
     NotNamed,
@@ -68,7 +69,7 @@ pub enum Problem {
     BeyondBlock,
 }
 
-/// One thing that is wrong.
+/// One defect.
 #[derive(Clone, Debug)]
 pub struct Issue {
     /// Kind of the defect.
@@ -77,7 +78,7 @@ pub struct Issue {
     pub certainty: Certainty,
     /// Instruction that is wrong, with the calls that lead to it.
     pub site: Site,
-    /// The lanes that it is wrong with.
+    /// The lanes concerned.
     pub lanes: Lanes,
     /// The mask, where it is known.
     pub mask: Option<Lanes>,
@@ -87,14 +88,14 @@ pub struct Issue {
     pub here: Lanes,
     /// Branch at which the lanes in question went another way.
     pub split: Option<(Site, Lanes)>,
-    /// The other instruction that the matter is about.
+    /// The other instruction that is involved.
     pub other: Option<(Site, Lanes)>,
     /// The node, within its graph.
     pub(crate) node: u32,
 }
 
 impl Issue {
-    /// An issue of which no more is known than this.
+    /// An issue with no further details.
     #[must_use]
     pub const fn new(problem: Problem, certainty: Certainty, site: Site, lanes: Lanes) -> Self {
         Self {
@@ -121,9 +122,9 @@ pub(super) struct Reach {
     pub surely: bool,
     /// Some operand that matters is not known.
     pub is_unknown: bool,
-    /// The mask would be if the warp were.
+    /// The mask would be known if the index of the warp were.
     pub by_warp: bool,
-    /// Lanes may read others that their masks, of which no more is known, certainly do not name.
+    /// Lanes may read others that their masks, which are otherwise unknown, certainly do not name.
     pub reads_beyond: bool,
 }
 
@@ -134,14 +135,15 @@ pub(super) struct Verdict {
     pub issues: Vec<Issue>,
     /// Each collective and barrier node.
     pub reach: Vec<(u32, Reach)>,
-    /// Lanes ask which others are there or agree: what is definite in all warps at once may not be in each.
+    /// Lanes query which others are there or agree: a finding that is definite for all warps at once may not be definite in
+    /// each warp.
     pub has_asked: bool,
-    /// It was too much work to say where all lanes are.
+    /// The budget was spent before the positions of all lanes were known.
     pub is_limited: bool,
 }
 
-/// Judges a solution. `entry`: the lanes that surely begin together; `converges`: the target lets collectives meet
-/// across instructions (sm_70 and newer); `least`: what is less certain may be left out.
+/// Judges a solution. `entry`: the lanes that surely begin together; `converges`: the target lets collectives meet across
+/// instructions (sm_70 and newer); `least`: findings that are less certain may be left out.
 #[must_use]
 pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certainty) -> Verdict {
     let graph = flow.graph;
@@ -159,7 +161,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
     }
     let calls: Vec<Call> = calls.into_iter().filter_map(|node| call(flow, node)).collect();
     let passers = passers(flow, &calls);
-    // To meet others is a sign only where it cannot be those that wait later on.
+    // Meeting others is a visible effect only if they cannot be the lanes that wait later on.
     let is_sign = |call: &&Call| {
         let here = flow.may[call.node as usize];
         here & !call.mask.exact == 0
@@ -235,25 +237,25 @@ struct Judge<'f, 'a> {
     flow: &'f Flow<'a>,
     placement: Placement<'f, 'a>,
     calls: &'f [Call],
-    /// Membership queries, computed once a finding needs them.
+    /// Membership queries, computed on first use.
     membership: Option<MembershipQueries<'f, 'a>>,
-    /// The lanes that may come to barriers.
+    /// The lanes that may reach barriers.
     waiting: Passers,
-    /// Lanes that may run code of which nothing is known.
+    /// Lanes that may run unknown code.
     unknown: Lanes,
-    /// Some barrier is not for all lanes: those that come to it may wait until others have done what they do.
+    /// Some barrier is not for all lanes: the lanes that reach it may wait for effects of others.
     parts_at_barrier: bool,
     /// There are barriers.
     has_barriers: bool,
-    /// Between which barriers lanes are, where that can be said.
+    /// The barriers between which lanes are, where that is known.
     phases: Option<Phases>,
-    /// The phases of lanes in step, computed once a finding needs them.
+    /// The phases of lanes in step, computed on first use.
     in_step: Option<Option<InStep>>,
-    /// By node: it certainly has a visible effect. Computed with these.
+    /// By node: it certainly has a visible effect. Computed with `in_step`.
     visible: Option<Vec<bool>>,
-    /// The collectives that certainly count as something visible.
+    /// The collectives that certainly count as a visible effect.
     signs: FxHashSet<u32>,
-    /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
+    /// By kind of collective and mask, or an unknown mask: the lanes that may pass it.
     passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,
     /// Findings of a lower certainty may be left out.
@@ -264,7 +266,7 @@ struct Judge<'f, 'a> {
 }
 
 impl Judge<'_, '_> {
-    /// True if no finding of the certainty asked for is possible with at most these lanes missing.
+    /// True if no finding of the requested certainty is possible if at most these lanes are missing.
     fn need_not_look(&self, missing: Lanes) -> bool {
         self.least == Certainty::Definite && missing & !self.unknown == 0
     }
@@ -273,7 +275,7 @@ impl Judge<'_, '_> {
         site(self.flow.graph, node)
     }
 
-    /// Judges the collective with this number.
+    /// Judges the collective with this index.
     fn collective(&mut self, number: usize, call: &Call) {
         let here = self.flow.may[call.node as usize];
         let existing = self.flow.launch.lanes();
@@ -303,7 +305,7 @@ impl Judge<'_, '_> {
         let relation = self.relation_of(call, here & !known);
         self.not_named(call, &groups, here, must, relation);
         let mut missing: Vec<(Passed, Absent)> = Vec::new();
-        // The lanes that pass a mask with lanes that do not exist.
+        // The lanes that pass a mask that names lanes that do not exist.
         let beyond_callers = groups
             .iter()
             .filter(|(mask, _)| mask & !existing != 0)
@@ -355,8 +357,8 @@ impl Judge<'_, '_> {
         self.verdict.reach.push((call.node, reach));
     }
 
-    /// Of a loop with rounds apart: what is definite in one of them is so in the code if some lane comes to that round
-    /// whenever one comes to any.
+    /// For a loop with peeled rounds: a definite finding in one of them is definite in the code if some lane reaches that
+    /// round whenever one reaches any.
     fn over_rounds(&mut self, rounds: &Rounds) {
         for issue in &mut self.verdict.issues {
             if issue.certainty == Certainty::Definite
@@ -390,7 +392,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// The relation of the mask with the lanes that pass it, if none of them knows it.
+    /// The relation between the mask and the lanes that pass it, if the mask is not known in any of them.
     fn relation_of(&self, call: &Call, unknown: Lanes) -> Relation {
         if unknown == self.flow.may[call.node as usize] {
             relations::of(self.flow, call.node, call.mask.name)
@@ -399,7 +401,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Lanes that a ballot may name, and that may have left the way to where it is passed.
+    /// Lanes that a ballot may name, and that may have left the paths to the collective where it is passed.
     fn others_named(&mut self, number: usize, call: &Call, here: Lanes) {
         if self.least == Certainty::Definite {
             return;
@@ -435,7 +437,8 @@ impl Judge<'_, '_> {
                 outside |= callers & !mask;
             }
         }
-        // Code may ask an unknown mask for the bit before it calls: who comes perhaps is no reason to say anything.
+        // Code may test the lane's bit of an unknown mask before the collective, so lanes that only may arrive are not
+        // reported.
         let without = call.mask.without_own_bit(here);
         outside |= if without == here || relation.names == Some(false) {
             here
@@ -477,8 +480,8 @@ impl Judge<'_, '_> {
     }
 }
 
-/// The masks that lanes pass to a collective: those that are known, with the lanes that pass them, and those of the lanes
-/// `partly` of which it is known that they name some lanes.
+/// The masks that lanes pass to a collective: the known masks, with the lanes that pass them, and the masks of the lanes
+/// `partly`, which are known to name some lanes.
 fn passed(call: &Call, known: &[(Lanes, Lanes)], partly: Lanes) -> Vec<Passed> {
     let known = known.iter().filter(|(mask, _)| *mask != 0);
     let mut all: Vec<Passed> = known
@@ -512,7 +515,7 @@ const fn certainty(is_definite: bool) -> Certainty {
     }
 }
 
-/// The place of the instruction that a node is.
+/// The site of the instruction of a node.
 #[must_use]
 pub(super) fn site(graph: &Graph<'_>, node: u32) -> Site {
     Site {

@@ -1,8 +1,8 @@
-//! Visible effects of the instructions of a node: those that other threads see.
+//! Visible effects of the instructions of a node: effects that other threads can see.
 //!
-//! *Surely*: stores to memory that is not the thread's own, atomics, collectives, barriers. *Maybe*: those under a
-//! guard, calls that are not followed, prefetches and copies, and what is not interpreted and has no result. The end
-//! of the grid (`trap`, a failed assertion) is no sign: nobody waits any more.
+//! *Surely*: stores to memory that is not the thread's own, atomics, collectives, barriers. *Maybe*: those under a guard,
+//! calls that are not followed, prefetches and copies, and uninterpreted instructions without a result. The end of the grid
+//! (`trap`, a failed assertion) is no visible effect: no thread waits any more.
 
 use super::flow::Flow;
 use super::graph::NodeKind;
@@ -13,9 +13,9 @@ use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Space, Value}
 /// Visible effects of a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Visible {
-    /// Something is, whenever a lane passes the node.
+    /// There is an effect whenever a lane passes the node.
     pub surely: bool,
-    /// Something may be.
+    /// There may be an effect.
     pub maybe: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn of(flow: &Flow<'_>, node: u32) -> Visible {
     found
 }
 
-/// Visible effects of an instruction that is no collective, no barrier and no call.
+/// Visible effects of an instruction that is neither a collective, a barrier nor a call.
 #[must_use]
 pub(super) fn of_instruction(
     module: &Shared<'_>,

@@ -1,4 +1,4 @@
-//! Arrival of lanes in small kernels. Their collectives are the points that are asked for, in the order of the text.
+//! Arrival of lanes in small kernels. Their collectives, in the order of the text, are the tested points.
 
 use rustc_hash::FxHashSet;
 
@@ -14,7 +14,7 @@ use super::{Exits, Placement};
 use crate::testing::with_ptx;
 use ptxcheck_ir::LaunchBounds;
 
-/// Begins with the lane in `%r1`, the parameter `n` in `%r2` and something that differs by lane in `%r3`.
+/// Starts with the lane in `%r1`, the parameter `n` in `%r2` and a value that differs by lane in `%r3`.
 const PROLOGUE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
     .visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n\
     ld.param.u64 %rd1, [out];\nmov.u32 %r1, %laneid;\nld.param.u32 %r2, [n];\nmad.wide.u32 %rd2, %r1, 4, %rd1;\n\
@@ -66,7 +66,7 @@ fn all_lanes_are_in_straight_code() {
 fn a_known_condition_splits_the_warp() {
     let arm = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
     assert_eq!(must(&arm), (0xffff, 0xffff));
-    // Where the arms are one again, so are the lanes.
+    // All lanes meet where the arms join.
     let behind = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{STORE}SKIP:\n{SYNC}ret;");
     assert_eq!(must(&behind), (ALL, ALL));
 }
@@ -112,11 +112,12 @@ fn endings_are_quiet_noisy_or_neither() {
     with(&code, |placement, points| {
         let graph = placement.flow.graph;
         let after = |node: u32| graph.successors(node).next().expect("it goes on");
-        // Behind the second, lanes 0 to 15 end, and the others store.
+        // After the second collective, lanes 0 to 15 end, and the others store.
         let second = after(points[1]);
         assert_eq!(placement.surely_silent(second), 0xffff);
         assert_eq!(placement.surely_acting(second), 0xffff_0000);
-        // Behind the first, all may come to a collective: no sign for sure, as long as nobody says so.
+        // After the first one, all lanes may reach a collective: this is no certain visible effect unless it is declared as
+        // one.
         let first = after(points[0]);
         assert_eq!(placement.surely_silent(first), 0);
         assert_eq!(placement.surely_silent(after(points[2])), ALL);
@@ -145,7 +146,7 @@ fn ways_lead_on_and_within_a_round() {
         };
         assert!(placement.leads_to(first, left) && placement.leads_to(right, round));
         assert!(!placement.leads_to(left, right) && !placement.leads_to(round, first));
-        // No lane leaves between, but the arms part them.
+        // No lane leaves in between, but the arms separate them.
         assert!(!placement.stay_together(first, left) && !placement.stay_together(left, right));
     });
     let straight =

@@ -13,7 +13,7 @@ use ptxcheck_ir::{Argument, Body, FunctionId, InstructionId, Op, Value};
 /// Cache of arguments and results.
 pub(super) struct Calls {
     known: RefCell<FxHashMap<(FunctionId, Piece), Knowable>>,
-    /// Instructions of functions that may still be looked at.
+    /// Instructions of functions that may still be examined.
     left: Cell<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Default for Calls {
     }
 }
 
-/// Value that goes into a function, or out of it.
+/// A value that enters or leaves a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Piece {
     /// A parameter, by number and byte offset.
@@ -76,7 +76,7 @@ impl<'m> ModuleFacts<'_, 'm> {
         })
     }
 
-    /// Looks something up once. Round a cycle of calls, anything may be known.
+    /// Computes a result once. In a cycle of calls, anything may be known.
     fn asked(&self, function: FunctionId, piece: Piece, find: impl FnOnce() -> Knowable) -> Knowable {
         let key = (function, piece);
         if let Some(&known) = self.calls.known.borrow().get(&key) {
@@ -93,8 +93,8 @@ impl<'m> ModuleFacts<'_, 'm> {
         found
     }
 
-    /// Bound of a value before an instruction of a function, for all of its callers. `reach`: the search of the
-    /// previous call, reused within one function.
+    /// Bound of a value before an instruction of a function, over all its callers. `reach`: the search of the previous call,
+    /// reused within one function.
     fn value<'b>(
         &'b self,
         value: Value,

@@ -14,7 +14,7 @@ impl CollectiveKinds {
     pub(super) const ALL: Self = Self(u32::MAX);
     pub(super) const BARRIER: Self = Self(1);
 
-    /// Kind of an instruction, taken as one that waits for all lanes.
+    /// Kind of an instruction that is treated as waiting for all lanes.
     pub(super) const fn of(op: Op) -> Self {
         let number = match op {
             Op::Barrier(_) => return Self::BARRIER,
@@ -81,17 +81,17 @@ impl CollectiveKinds {
     }
 }
 
-/// Kinds and places without a witness so far.
+/// Kinds and places that still need a witness.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
-    /// Kinds of which one is wanted, wherever it is.
+    /// Kinds for which one witness anywhere is wanted.
     pub kinds: CollectiveKinds,
-    /// Those that are wanted themselves.
+    /// Instructions that are themselves wanted.
     pub places: FxHashSet<InstructionId>,
 }
 
 impl Wanted {
-    /// One of each kind.
+    /// One witness of each kind.
     pub(super) fn all(kinds: CollectiveKinds) -> Self {
         Self {
             kinds,

@@ -35,8 +35,8 @@ fn definite(roots: &[Root]) -> Vec<String> {
     definite.map(|found| format!("{:?}", found.issue)).collect()
 }
 
-/// Certainty hangs on no screen and on no level: with the screen, without it, and where potential findings are asked for, the same is
-/// definite.
+/// Certainty depends on no screen and on no level: the definite findings are the same with the screen, without it, and when
+/// potential findings are requested.
 #[test]
 fn the_screen_hides_nothing_definite() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");

@@ -18,9 +18,9 @@ pub(super) struct ModuleFacts<'a, 'm> {
     pub(super) ends: Arc<[bool]>,
     /// The shape of some CTA is known.
     pub(super) has_shape: bool,
-    /// Some kernel may be looked at with names of its values: some mask is computed, or coordinates are read.
+    /// Some kernel may be analysed with names of its values: some mask is computed, or coordinates are read.
     names_values: OnceCell<bool>,
-    /// Operations that may give 0 since their operands are one value, as far as that was asked for.
+    /// Operations that may give 0 because their operands are one value; filled on demand.
     cancels: RefCell<FxHashMap<(FunctionId, InstructionId), bool>>,
     pub(super) calls: Calls,
 }
@@ -49,12 +49,12 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
         }
     }
 
-    /// True if some kernel may be looked at with names of its values.
+    /// True if some kernel may be analysed with names of its values.
     pub(super) fn names_values(&self) -> bool {
         *self.names_values.get_or_init(|| names_values(self.module))
     }
 
-    /// An answer about an operation, found once.
+    /// The cached answer to a question about an operation.
     pub(super) fn may_cancel(
         &self,
         operation: (FunctionId, InstructionId),
@@ -63,7 +63,8 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
         *self.cancels.borrow_mut().entry(operation).or_insert_with(find)
     }
 
-    /// True for a function that calls none with a body, and that no function calls: nothing that is found about others is asked for.
+    /// True for a function that calls no function with a body, and that no function calls: the search needs no results about
+    /// other functions.
     pub(super) fn is_alone(&self, function: FunctionId) -> bool {
         let graph = self.module.call_graph();
         let has_body = |callee: FunctionId| {
@@ -82,7 +83,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
         self.module.module.called(symbol)
     }
 
-    /// True for a call of a failed assertion, and of a function that is known to do no more than return.
+    /// True for a call of a failed assertion, and for a call of a function that is known to only return.
     pub(super) fn is_quiet_call(&self, body: &Body<'_>, call: &Instruction) -> bool {
         let module = self.module.module;
         self.callee(body, call).is_some_and(|callee| {

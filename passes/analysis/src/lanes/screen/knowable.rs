@@ -1,4 +1,4 @@
-//! Upper bound of the knowledge that the lane analysis can have of a value, as far as that can tell lanes apart.
+//! Upper bound of the knowledge that the lane analysis can have of a value, as far as that can distinguish lanes.
 //!
 //! ```text
 //! low      number of low bits that may be known: 0 if none, 64 if the value may be exact
@@ -7,12 +7,12 @@
 //! zeros    number of low bits that are certainly 0, and known to be
 //! pattern  a pattern that the value certainly follows
 //! is_set   it may be made from a set of lanes among others: the answer of an `activemask`, a ballot or a match
-//! parts    some of its bits may be known that neither low nor bits tell
+//! parts    some of its bits may be known that neither low nor bits describe
 //! floor    it may be known to be no less than a number of so many bits; 0: no such bound
 //! ```
 //!
-//! The result of each operation covers everything that [`super::super::transfer`] can make of operands within these bounds.
-//! Nothing there is decided by two unknown values being the same one, so unknown values have no identity here.
+//! The result of each operation covers everything that [`super::super::transfer`] can compute from operands within these
+//! bounds. No transfer function depends on two unknown values being the same, so unknown values have no identity here.
 
 mod arithmetic;
 mod compare;
@@ -30,16 +30,16 @@ use crate::value::keeps_bits;
 /// Pattern that a value certainly follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// Nothing of the following.
+    /// None of the following.
     #[default]
     Any,
-    /// Where it is exact, this number.
+    /// If the value is exact, it is this number.
     Exactly(i64),
-    /// Where it is exact, all of the low 32 bits are set.
+    /// If the value is exact, all of the low 32 bits are set.
     Full,
     /// tid.x, where the rows of CTAs are whole warps.
     Thread,
-    /// The number of the lane, and above its five bits what is the same in all lanes of a warp.
+    /// The lane index in the low five bits, and above them a value that is the same in all lanes of a warp.
     Row,
     /// The low bits that are known are 0.
     Aligned,
@@ -54,7 +54,7 @@ impl Pattern {
 /// Upper bound of the knowledge of one value: see the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Knowable {
-    /// Some definition has been looked at.
+    /// Some definition has been examined.
     pub is_defined: bool,
     pub lane: bool,
     pub low: u8,
@@ -141,13 +141,13 @@ impl Knowable {
         }
     }
 
-    /// Bound of a value that is this number where it is exact.
+    /// Bound of a value that is this number if it is exact.
     const fn exactly(value: i64) -> Self {
         let bits = 64 - (value as u64).leading_zeros() as u8;
         Self::of(EXACT, bits, Pattern::Exactly(value))
     }
 
-    /// True if all of the low 32 bits are set where it is exact.
+    /// True if all of the low 32 bits are set if the value is exact.
     pub(super) const fn is_full(self) -> bool {
         match self.pattern {
             Pattern::Full => true,
@@ -156,7 +156,7 @@ impl Knowable {
         }
     }
 
-    /// True if, as a mask, it is known to name all lanes where anything is known of it.
+    /// True if, as a mask, it names all lanes whenever any of it is known.
     pub(super) const fn is_full_or_unknown(self) -> bool {
         self.is_full() && self.bits >= WARP as u8 && self.zeros == 0 && !self.parts
     }
@@ -175,7 +175,7 @@ impl Knowable {
         matches!(self.pattern, Pattern::Aligned | Pattern::Exactly(0))
     }
 
-    /// One number, if it is exact.
+    /// It is one certain number, if it is exact.
     pub(super) const fn is_literal(self) -> bool {
         matches!(self.pattern, Pattern::Exactly(_))
     }
@@ -193,7 +193,7 @@ impl Knowable {
         }
     }
 
-    /// The floor, of literals, too.
+    /// The floor; literals have one, too.
     const fn least_bits(self) -> u8 {
         match self.pattern {
             Pattern::Exactly(value) if self.floor == 0 => 64 - (value as u64).leading_zeros() as u8,
@@ -201,7 +201,7 @@ impl Knowable {
         }
     }
 
-    /// The floor of what is one or the other.
+    /// The floor of a value that is one or the other.
     const fn common_floor(self, other: Self) -> u8 {
         if self.least_bits() == other.least_bits() {
             self.least_bits()
@@ -210,7 +210,7 @@ impl Knowable {
         }
     }
 
-    /// Low bits that are not set as far as they are known.
+    /// The number of low bits that are 0 if they are known.
     const fn clear(self) -> u8 {
         match self.pattern {
             Pattern::Exactly(value) => value.trailing_zeros() as u8,
@@ -219,7 +219,7 @@ impl Knowable {
         }
     }
 
-    /// The operand as a literal, if that is what it is.
+    /// The operand as a literal, if it is one.
     const fn literal(self, value: Value) -> Value {
         match self.pattern {
             Pattern::Exactly(known) => Value::Integer(known),
@@ -227,7 +227,7 @@ impl Knowable {
         }
     }
 
-    /// The least kind that covers both: it is one or the other.
+    /// The least bound that covers both: the value is one or the other.
     #[must_use]
     pub(super) fn join(self, other: Self) -> Self {
         if !self.is_defined {
@@ -251,7 +251,7 @@ impl Knowable {
             pattern,
             ..self.either_range(other)
         };
-        // As a mask, one of the two may tell more than both have in common.
+        // As a mask, one of the two may contain more knowledge than both have in common.
         let tells = joined.bits <= WARP as u8 && (self.may_tell_lanes() || other.may_tell_lanes());
         Self {
             parts: joined.parts || tells && !joined.may_tell_lanes(),
@@ -259,7 +259,7 @@ impl Knowable {
         }
     }
 
-    /// Bound of a value that is one or the other, as far as its range goes: low bits and pattern are those of `self`.
+    /// Bound of the range of a value that is one or the other: low bits and pattern are those of `self`.
     const fn either_range(self, other: Self) -> Self {
         Self {
             bits: max(self.bits, other.bits),
@@ -271,7 +271,7 @@ impl Knowable {
         }
     }
 
-    /// Bound of a value that is one or the other, nobody knows which: the knowledge that both share.
+    /// Bound of a value that is one or the other, where it is not known which: the knowledge that both share.
     #[must_use]
     pub(super) fn agree(self, other: Self) -> Self {
         if !self.is_defined {
@@ -288,7 +288,7 @@ impl Knowable {
                 parts = !(x ^ y) as u64 & ones(max(self.bits, other.bits)) & !ones(low) != 0;
                 (low, Pattern::aligned_if(zeros(x) >= low))
             }
-            // A value that is exact by lane may be that number in one of them.
+            // A value that is exact by lane may be that number in one lane.
             (Pattern::Exactly(x), Pattern::Aligned) if !other.may_be_exact() => {
                 (min(zeros(x), other.low), Pattern::Aligned)
             }
@@ -410,10 +410,10 @@ pub(super) fn result(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
     }
 }
 
-/// True if bits of the result of an operation may be known that neither its low ones nor its length tell.
+/// True if the result of an operation may have known bits that neither its low bits nor its length describe.
 fn has_parts(op: Op, kinds: &[Knowable]) -> bool {
     use BinaryOp as B;
-    // A mask of the low bits, or of all but those, leaves what low and bits tell.
+    // A mask of the low bits, or of all but those: the result is described by low and bits.
     let is_cut = |kind: &Knowable| match kind.pattern {
         Pattern::Exactly(mask) => mask & mask.wrapping_add(1) == 0 || !mask & (!mask).wrapping_add(1) == 0,
         _ => false,
@@ -435,7 +435,7 @@ fn has_parts(op: Op, kinds: &[Knowable]) -> bool {
     }
 }
 
-/// The floor of a result. Literals have none here: what is made of them alone is one.
+/// The floor of a result. Literals have none here: a value computed from literals alone is a literal itself.
 fn floor(op: Op, kinds: &[Knowable]) -> u8 {
     if kinds.iter().all(|kind| kind.floor == 0) {
         return 0;
@@ -540,7 +540,7 @@ fn folded(op: Op, kinds: &[Knowable]) -> Option<Knowable> {
     })
 }
 
-/// Exact where all operands are; else nothing is known.
+/// Exact if all operands are; otherwise unknown.
 fn exact(kinds: &[Knowable]) -> Knowable {
     if kinds.iter().all(|kind| kind.may_be_exact()) {
         Knowable {
@@ -552,7 +552,7 @@ fn exact(kinds: &[Knowable]) -> Knowable {
     }
 }
 
-/// A predicate made of two, where one may decide alone.
+/// A predicate computed from two predicates, one of which may decide it alone.
 fn either(logic: Logic, a: Knowable, b: Knowable) -> Knowable {
     let is =
         |kind: Knowable, value: i64| matches!(kind.pattern, Pattern::Exactly(known) if known & 1 == value);
@@ -565,7 +565,7 @@ fn either(logic: Logic, a: Knowable, b: Knowable) -> Knowable {
         Logic::And | Logic::Or if is(a, neutral) => return lane(b),
         Logic::And | Logic::Or if is(b, neutral) => return lane(a),
         Logic::Xor => (min(a.low, b.low), Pattern::Any),
-        // One alone decides, whatever the other is.
+        // One alone decides, for any value of the other.
         _ if is(a, 1 - neutral) || is(b, 1 - neutral) => (max(a.low, b.low), Pattern::Exactly(1 - neutral)),
         _ => (max(a.low, b.low), Pattern::Any),
     };

@@ -1,17 +1,17 @@
-//! Optimistic reachability in one function: the blocks that all lanes may come to, whatever is known.
+//! Optimistic reachability in one function: the blocks that all lanes may reach, based on an upper bound of what is known.
 //!
 //! ```text
-//! all lanes may come to    the entry; the successors of such a block, if its branch is open; else its immediate
-//!                          post-dominator, if every lane comes through it in the end
-//! a branch is open         if nothing is known of its condition in any lane: lanes may go either way. If it is known to
+//! all lanes may reach      the entry; the successors of such a block, if its branch is open; else its immediate
+//!                          post-dominator, if every lane reaches it in the end
+//! a branch is open         if nothing is known of its condition in any lane: lanes may take either edge. If it is known to
 //!                          hold or unknown, all may take the successor for a condition that holds
-//! bound of a variable      the knowledge that its definitions share which reach the place by open branches, and from
-//!                          above a post-dominator that all lanes come through if none lies between; if no definition
+//! bound of a variable      the knowledge that is common to its definitions which reach the place by open branches, and from
+//!                          above a post-dominator that all lanes reach if none lies between; if no definition
 //!                          reaches it so, the join over those that reach it at all
 //! ```
 //!
-//! The more branches are open, the less is known, and the other way round. Any intermediate result is sound, so the search
-//! ends with the first answer that will do.
+//! The more branches are open, the less is known, and vice versa. Any intermediate result is sound, so the search ends with
+//! the first sufficient answer.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ use ptxcheck_ir::{
     BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Value,
 };
 
-/// Most copies between an `activemask` and its comparison.
+/// Limit on the copies between an `activemask` and its comparison.
 const MAX_COPIES: usize = 4;
 
 /// Optimistic search of one function: the blocks that all lanes may reach, and bounds of the values that decide it.
@@ -47,27 +47,27 @@ pub(super) struct OptimisticReach<'a, 'm> {
     is_root: bool,
     /// The warp that is searched, in a CTA of one dimension; `None` for all warps.
     warp: Option<u32>,
-    /// Its threads, once they are asked for.
+    /// Its threads, computed on first use.
     threads: OnceCell<Threads<'a, 'm>>,
     /// The instruction before which registers are read.
     here: InstructionId,
     cache: KnowableCache,
     /// Steps that may still be taken.
     pub steps_left: usize,
-    /// All lanes come to the entry, and its chain of post-dominators has not been followed yet.
+    /// All lanes reach the entry, and its chain of post-dominators has not been followed yet.
     begins: bool,
-    /// For each block: all lanes may come to it; and the successors that they may take.
+    /// For each block: all lanes may reach it; and the successors that they may take.
     is_reached: Vec<bool>,
     ways: Vec<Ways>,
-    /// For each block: a block before it that all lanes come from, whatever path they take.
+    /// For each block: a block before it from which all lanes arrive, on every path.
     through: Vec<Option<BlockId>>,
-    /// Blocks that are reached and not visited yet; those whose branches have not been tested.
+    /// Blocks that are reached and not visited yet; and blocks whose branches have not been tested.
     work: VecDeque<BlockId>,
     left: VecDeque<BlockId>,
-    /// Reached blocks whose branch is not open so far; and those where that is final.
+    /// Reached blocks whose branch is not open so far; and those for which that is final.
     closed: Vec<BlockId>,
     settled: Vec<BlockId>,
-    /// For each block: the last walk that came by. And the number of walks.
+    /// For each block: the last walk that visited it. And the number of walks.
     marks: Vec<u32>,
     mark: u32,
 }
@@ -81,7 +81,7 @@ enum Ways {
 }
 
 impl<'a, 'm> OptimisticReach<'a, 'm> {
-    /// At a function, nothing of which is reached yet.
+    /// At a function in which nothing is reached yet.
     pub(super) fn new(facts: &'a ModuleFacts<'a, 'm>, function: FunctionId, body: &'a Body<'m>) -> Self {
         Self {
             function,
@@ -119,7 +119,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         Self { warp, ..self }
     }
 
-    /// The blocks that lanes of the warp may come to at most: the numbers of its threads keep it from the others.
+    /// Upper bound of the blocks that lanes of the warp may reach: its thread numbers exclude the others.
     pub(super) fn at_most(&self) -> Vec<BlockId> {
         let body = self.body;
         let mut is_seen = vec![false; body.blocks.len()];
@@ -141,20 +141,20 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         found
     }
 
-    /// Counts steps; false if there are no more of them.
+    /// Counts steps; false if the budget is spent.
     pub(super) fn pay(&mut self, steps: usize) -> bool {
         let left = self.steps_left.checked_sub(steps);
         self.steps_left = left.unwrap_or(0);
         left.is_some() && !self.analyses.deadline().is_over_after(steps)
     }
 
-    /// Reads registers as they are before an instruction from now on.
+    /// From now on, reads registers as they are before an instruction.
     pub(super) fn before(&mut self, id: InstructionId) -> &mut Self {
         self.here = id;
         self
     }
 
-    /// A block that all lanes may come to and that has not been asked for yet.
+    /// A block that all lanes may reach and that has not been returned yet.
     pub(super) fn next_block(&mut self) -> Option<BlockId> {
         loop {
             if let Some(block) = self.work.pop_front() {
@@ -168,19 +168,19 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         }
     }
 
-    /// All lanes may come to the end of a block.
+    /// All lanes may reach the end of a block.
     pub(super) fn go_on(&mut self, block: BlockId) {
         self.left.push_back(block);
     }
 
-    /// All lanes come to the entry.
+    /// All lanes reach the entry.
     pub(super) fn begin(&mut self) {
         self.begins = true;
         self.enter(BlockId::new(0));
     }
 
-    /// Follows the chain of post-dominators that all lanes come through, whatever branches decide. False if that
-    /// leads nowhere new.
+    /// Follows the chain of post-dominators that all lanes reach, for any outcome of branches. False if no new block is
+    /// reached.
     fn go_through(&mut self) -> bool {
         let post = self.analyses.post_dominators();
         let mut block = BlockId::new(0);
@@ -194,7 +194,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         !self.work.is_empty()
     }
 
-    /// Looks at branches anew: more is open by now, so less is known. False if that leads nowhere new.
+    /// Tests branches again: more blocks are open by now, so less is known. False if no new block is reached.
     fn look_again(&mut self) -> bool {
         if !self.pay(1) {
             return false;
@@ -211,7 +211,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     fn leave(&mut self, block: BlockId) {
-        // In one warp, each of its threads is looked at.
+        // In one warp, each of its threads is examined.
         let cost = self.warp.map_or(1, |_| WARP);
         if !self.pay(cost) {
             return;
@@ -235,7 +235,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         }
     }
 
-    /// The successor that all lanes take, if that is known.
+    /// The successor that all lanes take, if it is known.
     fn only_way(&mut self, block: BlockId) -> Option<BlockId> {
         let guard = self.body.terminator(block)?.guard?;
         let [None, Some(test)] = self.decisive(block) else {
@@ -247,7 +247,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         }
     }
 
-    /// The successor that all lanes of the warp take because of the numbers of its threads.
+    /// The successor that all lanes of the warp take because of their thread numbers.
     fn known_way(&self, block: BlockId, guard: Guard) -> Option<BlockId> {
         let known = self.same_in_warp(Value::Register(guard.register))?;
         self.way(block, guard, known & 1 == 1)
@@ -264,7 +264,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             .filter(|_| is_branch)
     }
 
-    /// A value that the numbers of the threads of the warp make the same.
+    /// A value that the thread numbers of the warp make the same in all lanes.
     fn same_in_warp(&self, value: Value) -> Option<u64> {
         let warp = self.warp?;
         let definitions = self.analyses.definitions();
@@ -274,14 +274,14 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         threads.same(value)
     }
 
-    /// All lanes may come to a block.
+    /// All lanes may reach a block.
     pub(super) fn enter(&mut self, block: BlockId) {
         if !std::mem::replace(&mut self.is_reached[block.index()], true) {
             self.work.push_back(block);
         }
     }
 
-    /// All lanes may come to a block through another that it post-dominates.
+    /// All lanes may reach a block through another that it post-dominates.
     fn come_through(&mut self, from: BlockId, block: BlockId) {
         if !self.is_reached(block) {
             self.through[block.index()] = Some(from);
@@ -289,17 +289,17 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         }
     }
 
-    /// True if all lanes may come to a block, as far as has been found.
+    /// True if all lanes may reach a block, as far as the search has found.
     pub(super) fn is_reached(&self, block: BlockId) -> bool {
         self.is_reached[block.index()]
     }
 
-    /// The blocks that lanes come to with all others of their warp, or not at all.
+    /// The blocks that lanes reach with all others of their warp, or not at all.
     ///
     /// ```text
-    /// whole(b)    all lanes may come to b; or b is an immediate post-dominator, where all come through, of its own
-    ///             immediate dominator, which is whole; or all that leads to b is whole, and what is known of the
-    ///             branches there is the same in all lanes; or only those come to b who have seen that all are there
+    /// whole(b)    all lanes may reach b; or b is an immediate post-dominator that all lanes reach, of its own
+    ///             immediate dominator, which is whole; or all predecessors of b are whole, and the known part of the
+    ///             branch conditions there is the same in all lanes; or only lanes reach b that have seen that all are there
     /// ```
     pub(super) fn wholes(&mut self) -> Vec<bool> {
         let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
@@ -342,7 +342,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         is_whole
     }
 
-    /// Successor that only lanes take which have seen a full `activemask`, so that all lanes are there.
+    /// The successor that only lanes take that have seen a full `activemask`, so that all lanes are there.
     fn where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
         let (id, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;
@@ -355,8 +355,8 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         })
     }
 
-    /// The `activemask` that was full where a predicate is this, if what else has to be true there is so for all lanes or for
-    /// none, as far as is known. `at`: where the predicate is read.
+    /// The `activemask` that was full if a predicate has this value, provided that the other conditions for that value hold
+    /// for all lanes or for none, as far as is known. `at`: where the predicate is read.
     fn asked_who_is_there(
         &mut self,
         at: InstructionId,
@@ -379,7 +379,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         (!others.any(|(reader, register)| self.before(reader).register(register).lane)).then_some(asked)
     }
 
-    /// The `activemask` that a test finds full.
+    /// The `activemask` that a test compares with the full mask.
     fn sees_all(&self, test: Test) -> Option<InstructionId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
         let defined = |value: Value| definitions.only(body, value.register()?);
@@ -400,8 +400,8 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         (body.instruction(asked).op == Op::ActiveMask).then_some(asked)
     }
 
-    /// Successor that exactly the lanes take that executed a block where all lanes are (`is_sure`): the branch tests
-    /// a predicate that only this block sets, to a value that is the same in all lanes as far as is known.
+    /// The successor that exactly those lanes take that executed a block where all lanes are (`is_sure`): the branch tests a
+    /// predicate that only this block sets, to a value that is the same in all lanes as far as is known.
     fn where_all_were(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
         let guard = body.terminator(block)?.guard?;
@@ -435,7 +435,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         if self.before(id).kind(value).lane || above != block && !self.comes_from(above, block) {
             return None;
         }
-        // On the way, nobody loses it.
+        // No lane loses the value on the way.
         let is_kept = |other: &InstructionId| {
             let other = body.block_of(*other);
             other != above && (above == block || self.marks[other.index()] != self.mark)
@@ -450,8 +450,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         (self.analyses.cfg().predecessors(next) == [block]).then_some(next)
     }
 
-    /// True if lanes that are together in one block come together to another one that it dominates, as far as is
-    /// known.
+    /// True if lanes that are together in one block reach another block that it dominates together, as far as is known.
     fn stays_together(&mut self, above: BlockId, block: BlockId) -> bool {
         self.comes_from(above, block)
             || self
@@ -459,7 +458,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 .is_some_and(|between| !between.into_iter().any(|block| self.splits_lanes(block)))
     }
 
-    /// The blocks on ways to one from another that dominates it, with that; `None` if there are too many.
+    /// The blocks on paths to one block from another that dominates it, with the latter; `None` if there are too many.
     fn between(&mut self, above: BlockId, block: BlockId) -> Option<FxHashSet<BlockId>> {
         let cfg = self.analyses.cfg();
         let mut between = FxHashSet::default();
@@ -477,26 +476,25 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         Some(between)
     }
 
-    /// True if all lanes that are together in one block come from its end to another one, together as far as is
-    /// known.
+    /// True if all lanes that are together in one block get from its end to another one together, as far as is known.
     fn comes_from(&mut self, above: BlockId, block: BlockId) -> bool {
         self.analyses.post_dominators().dominates(block, above)
             && !self.may_end_in(above)
             && self.all_come_through(above, block)
     }
 
-    /// True if some lanes may leave a block another way than others do.
+    /// True if lanes may leave a block by different edges.
     fn splits_lanes(&mut self, block: BlockId) -> bool {
         self.may_end_in(block) || self.parts_lanes(block)
     }
 
-    /// True if lanes may be known to go different ways at the end of a block.
+    /// True if it may be known that lanes diverge at the end of a block.
     fn parts_lanes(&mut self, block: BlockId) -> bool {
         let decisive = self.decisive(block);
         decisive.into_iter().flatten().any(|value| self.kind(value).lane)
     }
 
-    /// Goes on behind branches of which something may be known. False if that leads nowhere new.
+    /// Continues after branches whose conditions may be partly known. False if no new block is reached.
     fn skip(&mut self) -> bool {
         let post = self.analyses.post_dominators();
         if !self.pay(self.settled.len() + self.closed.len()) {
@@ -522,7 +520,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             .all(|value| self.kind(value).low == 0)
     }
 
-    /// Values that decide where lanes go from the end of a block. Later reads are from before that branch.
+    /// Values that decide the successors of the end of a block. Later reads are from before that branch.
     fn decisive(&mut self, block: BlockId) -> [Option<Value>; 2] {
         let Some((id, last)) = self.body.block(block).next_back() else {
             return [None; 2];
@@ -538,9 +536,8 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         [index, last.guard.map(|guard| Value::Register(guard.register))]
     }
 
-    /// True if all lanes that leave `from` come to its post-dominator `to`: no loop on the way is endless, and
-    /// branches around code that ends lanes are open. Lanes that end the grid on the way without a visible effect are
-    /// missed by nobody.
+    /// True if all lanes that leave `from` reach its post-dominator `to`: no loop on the paths is endless, and branches
+    /// around code that ends lanes are open. No lane misses lanes that end the grid on the way without a visible effect.
     fn all_come_through(&mut self, from: BlockId, to: BlockId) -> bool {
         if self.is_left_by_end(from) && !self.branch_is_open(from) {
             return false;
@@ -564,7 +561,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 work.push(next);
             }
         }
-        // Blocks that lead to those alone.
+        // Blocks that lead only to those.
         work.extend(&is_dead);
         while let Some(block) = work.pop() {
             for &before in cfg.predecessors(block) {
@@ -585,7 +582,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         !is_dead.contains(&from) && leading.all(is_avoidable)
     }
 
-    /// True if a guarded instruction at the end of a block ends lanes, which its successors do not show.
+    /// True if a guarded instruction at the end of a block ends lanes; the successors of the block do not show that.
     fn is_left_by_end(&self, block: BlockId) -> bool {
         self.body
             .terminator(block)
@@ -610,8 +607,8 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             .map(|call| body.instruction(call.instruction))
     }
 
-    /// True if lanes end in a block, or in the code behind it, by a failed assertion at most, and surely have no
-    /// visible effect in it.
+    /// True if lanes end in a block, or in the code after it, only by a failed assertion, and surely have no visible effect
+    /// in it.
     fn ends_grid_quietly(&self, block: BlockId) -> bool {
         let (facts, body) = (self.facts, self.body);
         !self.is_left_by_end(block)

@@ -4,11 +4,11 @@
 //! way:
 //!
 //! ```text
-//! origins(v)    v, or what it is moved, converted or masked from, through copies and slots of the stack; with a number added to it
+//! origins(v)    v, or the value that it is moved, converted or masked from, through copies and slots of the stack; with an added number
 //! same(a, b)    some origin of a is one of b; or both are results of one operation, on operands that are the same
 //! ```
 //!
-//! Whatever comes from another function, or is too much work, may be the same.
+//! A value that comes from another function, or that costs too much work, may be the same.
 
 use crate::function::Analyses;
 use crate::limits::{MAX_SAME_DEPTH, MAX_SAME_STEPS};
@@ -25,8 +25,8 @@ pub(super) fn has_two_values((op, uses): (Op, &[Value])) -> bool {
         if !is_number(a) && !is_number(b))
 }
 
-/// True if the result of an operation that [`has_two_values`] may be known to be 0 since these are one, or complements. `is_kernel`: the host
-/// passes parameters, and not code that may pass one value for two.
+/// True if the result of an operation that [`has_two_values`] may be known to be 0 because the values are equal, or
+/// complements. `is_kernel`: the host passes parameters, and not code that may pass one value for two parameters.
 pub(super) fn may_cancel(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
@@ -59,7 +59,7 @@ pub(super) fn may_cancel(
     answer.unwrap_or(true)
 }
 
-/// The operation that gives a value, if that is no move of another value: most operands are told apart by it.
+/// The operation that gives a value, if it is not a move of another value: it suffices to distinguish most operands.
 fn plain(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<Op> {
     let &[one] = analyses.definitions().of(value.register()?) else {
         return None;
@@ -84,7 +84,7 @@ fn plain(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<Op> {
     }
 }
 
-/// The value that another one is, with a number that is added.
+/// value = origin + constant
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Origin {
     value: Value,
@@ -95,13 +95,13 @@ struct Same<'s, 'm> {
     body: &'s Body<'m>,
     analyses: &'s Analyses<'m>,
     is_kernel: bool,
-    /// The accesses to objects that callers pass the addresses of.
+    /// The accesses to objects whose addresses callers pass.
     objects: Option<&'s ParamUse>,
     steps_left: usize,
 }
 
 impl Same<'_, '_> {
-    /// True if two values may have one name; `None` if that is too much work, or if one comes from another function.
+    /// True if two values may have the same name; `None` if that costs too much work, or if one comes from another function.
     fn may_be(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
         if let (Value::Integer(a), Value::Integer(b)) = (a, b) {
             return Some(a == b);
@@ -139,7 +139,8 @@ impl Same<'_, '_> {
         Some(false)
     }
 
-    /// The values that a register may be the complement of; of a comparison, itself, since another may say the opposite.
+    /// The values that a register may be the complement of. For a comparison, itself, because another comparison may be its
+    /// negation.
     fn complemented(&self, register: Register) -> Vec<Value> {
         let of = |&id: &InstructionId| {
             let instruction = self.body.instruction(id);
@@ -173,11 +174,11 @@ impl Same<'_, '_> {
         Some(false)
     }
 
-    /// True if two instructions may give one value.
+    /// True if two instructions may give the same value.
     fn are_alike(&mut self, a: InstructionId, b: InstructionId, depth: usize) -> Option<bool> {
         let (a, b) = (self.body.instruction(a), self.body.instruction(b));
         let is_alike = match (a.op, b.op) {
-            // Conditions can be turned around.
+            // Conditions can be swapped with their operands.
             (Op::Compare(..), Op::Compare(..)) => true,
             (a, b) => a == b,
         };

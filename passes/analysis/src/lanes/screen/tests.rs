@@ -21,7 +21,7 @@ fn suspects(code: &str) -> usize {
     })
 }
 
-/// Checks the number of suspects where lanes for which `%p1` holds skip a collective, after each of `starts`.
+/// Checks the number of suspects if lanes for which `%p1` holds skip a collective, after each of `starts`.
 fn each(starts: &[&str], expected: usize) {
     for start in starts {
         assert_eq!(
@@ -34,7 +34,7 @@ fn each(starts: &[&str], expected: usize) {
 
 const MEET: &str = "shfl.sync.down.b32 %r8, %r8, 1, 31, -1;";
 
-/// A mask that is 0 since it is computed of a value and itself, which comes from memory or from a slot of the stack.
+/// A mask that is 0 because it is computed from a value and itself; the value comes from memory or from a slot of the stack.
 #[test]
 fn masks_that_cancel_are_looked_at() {
     for (keep, again) in [
@@ -53,7 +53,7 @@ fn masks_that_cancel_are_looked_at() {
         );
         assert_eq!(suspects(&code), 1, "{code}");
     }
-    // Two values of which nothing says that they are one.
+    // Two values that are not known to be equal.
     let code =
         "ld.global.u32 %r3, [%a0]; ld.global.u32 %r4, [%a0+4]; xor.b32 %r5, %r3, %r4; bar.warp.sync %r5;";
     assert_eq!(suspects(code), 0);
@@ -62,7 +62,7 @@ fn masks_that_cancel_are_looked_at() {
 #[test]
 fn converged_code_is_passed_over() {
     assert_eq!(suspects(MEET), 0);
-    // A bound that nothing is known of, whole warps, and what a lane does beside the way to the collective.
+    // An unknown bound, whole warps, and effects of a lane beside the path to the collective.
     each(
         &[
             "mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r1; setp.ge.u32 %p1, %r5, %r0;",
@@ -102,7 +102,7 @@ fn masks_that_are_not_full_are_not() {
         "shl.b32 %r7, 1, %r2;",
         "setp.lt.u32 %p2, %r2, 8; vote.sync.ballot.b32 %r7, %p2, -1;",
         "rem.u32 %r7, %r0, 1;",
-        // Branches may say of the lanes that come whether it names them.
+        // Branches may decide whether the mask names the arriving lanes.
         "setp.lt.u32 %p2, %r2, %r0; vote.sync.ballot.b32 %r7, %p2, -1;",
         "and.b32 %r7, %r0, 0xffffff0f;",
         "or.b32 %r7, %r0, 256;",
@@ -116,7 +116,7 @@ fn masks_that_are_not_full_are_not() {
     ] {
         assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 0, "{mask}");
     }
-    // Nothing is definite about lanes that a mask names of which nothing is known, whoever comes to it.
+    // Nothing is definite about the lanes that an unknown mask names, regardless of the lanes that arrive.
     let branch = "setp.ge.u32 %p1, %r2, 16;";
     for (mask, expected) in [
         ("activemask.b32 %r7;", 0),
@@ -133,11 +133,12 @@ fn who_has_seen_that_all_are_there_comes_with_all() {
     const AMONG: &str = "setp.ne.u32 %p5, %r2, 0; @%p5 bra END;";
     const ALL: &str = "activemask.b32 %r3; setp.eq.u32 %p6, %r3, -1;";
     const CALL: &str = "match.all.sync.b32 %r4|%p1, %r0, -1; st.global.u32 [%a0], %r4;";
-    // Lane 0 alone never sees all; nothing is definite behind the test. It may come late, or be kept in a predicate.
+    // Lane 0 alone never sees a full mask; nothing is definite after the test. The test may come late, or be kept in a
+    // predicate.
     for (test, expected) in [
         (format!("{ALL} @!%p6 bra END; {CALL}"), 0),
         (format!("{ALL} not.pred %p7, %p6; @%p7 bra END; {CALL}"), 0),
-        // And something else that is the same for all lanes, or not.
+        // Another value that is the same for all lanes, or not.
         (
             format!("{ALL} setp.eq.u32 %p7, %r0, 3; and.pred %p8, %p6, %p7; @!%p8 bra END; {CALL}"),
             0,
@@ -193,7 +194,7 @@ fn who_has_seen_that_all_are_there_comes_with_all() {
             ),
             0,
         ),
-        // Half of the lanes lose it on the way.
+        // Half of the lanes lose the value on the way.
         (
             format!(
                 "{ALL} @%p6 bra M; mov.pred %p7, 0; bra N; M: {CALL} mov.pred %p7, %p1; N:\n\
@@ -201,7 +202,7 @@ fn who_has_seen_that_all_are_there_comes_with_all() {
             ),
             1,
         ),
-        // It is taken for all by lanes that have not been there.
+        // Lanes that have not been there take it for a full mask.
         (
             format!(
                 "{ALL} @%p6 bra M; mov.pred %p7, 1; bra N; M: {CALL} mov.pred %p7, %p1; N:\n\
@@ -217,7 +218,7 @@ fn who_has_seen_that_all_are_there_comes_with_all() {
 
 #[test]
 fn what_all_lanes_pick_alike_tells_none_apart() {
-    // The way that lanes take is known for all of them, or for none.
+    // The path that lanes take is known for all of them, or for none.
     let pick = |test: &str| {
         format!(
             "{test} @%p6 bra M; mov.u32 %r4, 0; bra N; M: ld.global.u32 %r4, [%a0]; N: setp.ne.u32 %p1, %r4, 0;"
@@ -231,9 +232,9 @@ fn what_all_lanes_pick_alike_tells_none_apart() {
 fn what_a_lane_holds_is_what_has_led_there() {
     let test = "setp.ne.u32 %p1, %r4, 0;";
     for roles in [
-        // Nobody knows which threads have a role, so nobody knows who has which.
+        // It is not known which threads have a role.
         "mov.u32 %r3, 4; setp.lt.u32 %p2, %r1, %r0; @%p2 bra M; mov.u32 %r3, 8; M: and.b32 %r4, %r3, 4;",
-        // Once around a loop or twice: nobody knows.
+        // Once around a loop or twice: it is not known.
         "mov.u32 %r5, 0; setp.eq.u32 %p3, %r0, 7; N: mov.u32 %r6, %r5; mov.u32 %r5, 1; not.pred %p2, %p3; \
          mov.pred %p3, -1; @%p2 bra N; setp.lt.u32 %p4, %r1, %r6; selp.u32 %r4, 1, 0, %p4;",
         // A flag that all lanes load is no role, even if thread 0 stores beside.
@@ -259,7 +260,7 @@ fn what_a_lane_holds_is_what_has_led_there() {
 fn whole_warps_stay_together() {
     each(
         &[
-            // A number of warps that nobody knows, with and without a first thread.
+            // An unknown number of warps, with and without a first thread.
             "and.b32 %r3, %r0, 8160; setp.ge.u32 %p1, %r1, %r3;",
             "shl.b32 %r3, %r0, 5; setp.le.s32 %p1, %r3, %r1;",
             "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.lt.u32 %p1, %r4, 64;",
@@ -298,7 +299,7 @@ fn results_and_arguments_are_followed() {
     assert_eq!(call("shfl.sync.down.b32 %r2, %r1, 1, 31, -1;", "%tid.x"), 0);
 }
 
-/// The same as [`suspects`], where the analysis of all lanes has nothing definite to say or something, as expected.
+/// The same as [`suspects`]; also checks that the analysis of all lanes has a definite finding or none, as expected.
 fn agrees(code: &str) -> usize {
     // A lane that has nothing more to do is not missed.
     let code = &format!("{code} st.global.u32 [%a0], %r1;");
@@ -317,7 +318,7 @@ const UPPER: &str = "setp.ge.u32 %p1, %r2, 16;";
 #[test]
 fn one_collective_speaks_for_others_of_its_kind() {
     assert_eq!(agrees(&format!("{UPPER} @%p1 bra L; {MEET} L: {MEET}")), 0);
-    // Where nothing is known of a branch, all lanes may come by.
+    // If nothing is known of a branch, all lanes may pass.
     let perhaps = "setp.lt.u32 %p2, %r0, 5;";
     assert_eq!(
         agrees(&format!(
@@ -325,7 +326,7 @@ fn one_collective_speaks_for_others_of_its_kind() {
         )),
         0
     );
-    // Another kind, another mask, and what only the same lanes come to.
+    // Another kind, another mask, and a collective that only the same lanes reach.
     for other in [
         "bar.warp.sync -1;",
         "shfl.sync.up.b32 %r8, %r8, 1, 31, -1;",
@@ -342,7 +343,7 @@ fn one_collective_speaks_for_others_of_its_kind() {
 
 #[test]
 fn warps_that_go_another_way_do_not_matter() {
-    // A witness on the same side of a branch that takes whole warps, and one on the other.
+    // A witness on the same side of a branch that whole warps take together, and one on the other.
     let sides = |one: &str, other: &str| {
         agrees(&format!(
             "setp.gt.u32 %p2, %r1, 63; {UPPER} @%p2 bra M; {one} bra E; M: @%p1 bra L; {MEET} L: {other} E:"
@@ -350,7 +351,7 @@ fn warps_that_go_another_way_do_not_matter() {
     };
     assert_eq!(sides("", MEET), 0);
     assert_eq!(sides(MEET, ""), 1);
-    // A thread of a warp that need not exist is no matter, one of the first warp is.
+    // A thread of a warp that need not exist does not count, one of the first warp does.
     let but = |thread: u32| agrees(&format!("setp.eq.u32 %p1, %r1, {thread}; @%p1 bra L; {MEET} L:"));
     assert_eq!((but(639), but(7)), (0, 1));
 }
@@ -363,10 +364,10 @@ fn what_is_known_round_a_loop_is_what_its_rounds_have_in_common() {
              add.u32 %r5, %r5, {back}; {exit} @%p2 bra H;"
         ))
     };
-    // All lanes come in the first round; and in all of them if the counter is never anything else.
+    // All lanes arrive in the first round; and in all rounds if the counter never has another value.
     assert_eq!(round("setp.lt.u32 %p2, %r5, %r0;", "1"), 0);
     assert_eq!(round("setp.lt.u32 %p2, %r5, %r0;", "0"), 0);
-    // A round that no lane begins with.
+    // A round with which no lane begins.
     let later = format!(
         "mov.u32 %r5, 1; H: setp.eq.u32 %p3, %r5, 0; @!%p3 bra B; {MEET} B: {UPPER} @%p1 bra L; {MEET} L: \
          setp.lt.u32 %p2, %r5, %r0; @%p2 bra H;"
@@ -436,7 +437,7 @@ fn variables_on_the_stack_are_known_where_they_are_read() {
     };
     assert_eq!(rounds("0"), 0);
     assert_eq!(rounds("%r2"), 1);
-    // The last store decides what is read, whatever was there before.
+    // The last store decides the value that is read, regardless of earlier ones.
     let last = |value: &str| {
         code(&format!(
             "st.local.u32 [%s], %r2; ld.global.u32 %r3, [%a0]; bra K; K: st.local.u32 [%s], {value}; bra M; \
@@ -499,9 +500,9 @@ fn what_whole_warps_call_is_looked_at_like_a_kernel() {
     assert_eq!(called(warps, &branch("setp.eq.u32 %p1, %r3, 7;")), 0);
     assert_eq!(called(warps, &branch(lanes)), 1);
     assert_eq!(called(lanes, ""), 1);
-    // Lanes that do not call it may come to another one like it.
+    // Lanes that do not call it may reach another collective like it.
     assert_eq!(called(&format!("{MEET}\n{lanes}"), ""), 0);
-    // A witness for the lanes that call does not speak for the others.
+    // A witness for the lanes that call is no witness for the others.
     assert_eq!(called(lanes, &format!("{MEET}\n{}", branch(lanes))), 1);
 }
 
@@ -527,7 +528,7 @@ fn chains_of_calls_may_be_long() {
 
 #[test]
 fn who_is_there_decides_between_ways() {
-    // Some lanes ask; the number of those that are there is at most the number of those that come.
+    // Some lanes ask; the number of lanes that are there is at most the number of those that arrive.
     let few = "setp.ge.u32 %p1, %r2, 8; @%p1 bra L; activemask.b32 %r3;";
     for answer in [
         "setp.eq.s32 %p2, %r3, -1;",

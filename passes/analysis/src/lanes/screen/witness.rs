@@ -1,16 +1,16 @@
-//! Search for witnesses: roots that have one for every collective need no lane by lane analysis.
+//! Search for witnesses: roots with a witness for every collective need no analysis lane by lane.
 //!
 //! No lane is surely missing at a collective if it may execute another one of the same kind and mask. So a collective that
-//! all lanes may come to is a *witness* for its kind: nothing is definite about any collective of that kind.
-//! [`OptimisticReach`] finds the code that all lanes may come to from a few branches of a kernel.
+//! all lanes may reach is a *witness* for its kind: nothing is definite about any collective of that kind.
+//! [`OptimisticReach`] finds the code that all lanes may reach from a few branches of a kernel.
 //!
-//! Branches that whole warps take one way or the other hide witnesses, so the remaining collectives are searched one by one.
-//! Nothing is definite where lanes come with all others of their warp, or not at all; and a witness that all lanes may come
-//! to from such a place speaks for the collectives behind it. A call counts like the collectives of its callee, and a callee
-//! that whole warps call is searched like a root.
+//! Branches that whole warps take together hide witnesses, so the remaining collectives are searched one by one. Nothing is
+//! definite where lanes arrive with all others of their warp, or not at all; and a witness that all lanes may reach from
+//! such a place counts for the collectives after it. A call counts like the collectives of its callee, and a callee that
+//! whole warps call is searched like a root.
 //!
-//! Last, single warps. Where the shape of CTAs is not known, only warp 0 is in all launches: a finding that is not definite
-//! there and in one more warp that comes by is not definite at all.
+//! Last, single warps. If the shape of CTAs is not known, only warp 0 is in all launches: a finding that is not definite
+//! there and in one more warp that reaches the place is not definite at all.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) struct Tables {
 pub(super) struct WitnessSearch<'a, 'm> {
     facts: &'a ModuleFacts<'a, 'm>,
     tables: Arc<Tables>,
-    /// For each function: the kinds of collectives that all lanes that call it may come to.
+    /// For each function: the kinds of collectives that all lanes that call it may reach.
     offered: FxHashMap<FunctionId, CollectiveKinds>,
     /// For each function that whole warps call: its collectives without a witness.
     rests: FxHashMap<FunctionId, Unwitnessed>,
@@ -49,25 +49,25 @@ pub(super) struct WitnessSearch<'a, 'm> {
     left: usize,
 }
 
-/// Collectives without a witness in a function that all lanes come to together.
+/// Collectives without a witness in a function that all lanes reach together.
 #[derive(Default)]
 struct Unwitnessed {
     /// Kinds that lanes may miss.
     missed: CollectiveKinds,
-    /// Places where they may miss one.
+    /// Places where lanes may miss one.
     places: Vec<InstructionId>,
     /// Functions that whole warps call, and the kinds of collectives that lanes may miss there.
     called: Vec<(FunctionId, CollectiveKinds)>,
 }
 
-/// A search that begins inside a function, and the kinds that it has not found.
+/// A search that begins inside a function, and the kinds that still have no witness.
 struct InnerSearch<'a, 'm> {
     reach: OptimisticReach<'a, 'm>,
     wanted: Wanted,
 }
 
 impl<'a, 'm> WitnessSearch<'a, 'm> {
-    /// Nothing has been looked for. `holds`: the functions with collectives or barriers.
+    /// A search that has not started. `holds`: the functions with collectives or barriers.
     pub(super) fn new(facts: &'a ModuleFacts<'a, 'm>, holds: &[bool]) -> Self {
         let functions = &facts.module.module.functions;
         let mut contained = vec![CollectiveKinds::NONE; functions.len()];
@@ -88,7 +88,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         Self::with(facts, Arc::new(Tables { contained, is_open }))
     }
 
-    /// A search in which nothing has been looked for, with the tables of another in the same module.
+    /// A search that has not started, with the tables of another search in the same module.
     pub(super) fn with(facts: &'a ModuleFacts<'a, 'm>, tables: Arc<Tables>) -> Self {
         Self {
             facts,
@@ -137,8 +137,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         !rest.places.iter().any(is_call) && self.has_witnesses_by_warp(root, body, rest.places)
     }
 
-    /// True if each collective and barrier of a root that only some lanes of a warp come to may be reached by all lanes, or
-    /// has a witness between the same boundaries: lanes that wait at one cannot meet lanes that a boundary keeps from it
+    /// True if each collective and barrier of a root that only some lanes of a warp reach may be reached by all lanes, or
+    /// has a witness between the same boundaries: lanes that wait at one cannot meet lanes that a boundary separates from it
     /// (see `verdict/phases.rs`). Only those in the root itself are considered.
     fn has_witnesses_in_phases(
         &self,
@@ -206,7 +206,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         true
     }
 
-    /// True if a search has found that all lanes may come to every collective and barrier of a body.
+    /// True if a search has found that all lanes may reach every collective and barrier of a body.
     fn all_come_to_all(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) -> bool {
         let mut instructions = body.instructions.iter().enumerate();
         instructions.all(|(number, instruction)| {
@@ -217,7 +217,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         })
     }
 
-    /// True if a search has found that all lanes may come to an instruction.
+    /// True if a search has found that all lanes may reach an instruction.
     fn may_all_come(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
@@ -228,7 +228,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         reach.is_reached(block) && guard.is_none_or(|guard| reach.before(id).register(guard).low == 0)
     }
 
-    /// Goes through all that all lanes may come to in one function.
+    /// Visits all code that all lanes may reach in one function.
     fn finish(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) {
         while let Some(block) = reach.next_block() {
             let mut instructions = body.block(block);
@@ -238,8 +238,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         }
     }
 
-    /// Kinds of collectives that all lanes that are together in `from` may come to, from a boundary there or from its
-    /// begin on, before they pass another boundary.
+    /// Kinds of collectives that all lanes that are together in `from` may reach, from a boundary there or from the start of
+    /// the block on, before they pass another boundary.
     fn offered_in_phase(
         &self,
         root: FunctionId,
@@ -356,8 +356,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         true
     }
 
-    /// Collectives without a witness in a function that whole warps call. A witness inside speaks only for lanes that
-    /// come to the function.
+    /// Collectives without a witness in a function that whole warps call. A witness inside counts only for lanes that reach
+    /// the function.
     fn rest_of(&mut self, function: FunctionId) -> &Unwitnessed {
         if !self.rests.contains_key(&function) {
             let wanted = self.tables.contained[function.index()].without(self.offers(function));
@@ -375,7 +375,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         &self.rests[&function]
     }
 
-    /// Goes through what all lanes may come to in one function, until that will do.
+    /// Visits code that all lanes may reach in one function, until the result suffices.
     fn follow(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
@@ -392,8 +392,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         }
     }
 
-    /// Looks for what is offered by all that a function calls, callees first: one that calls itself offers nothing to
-    /// itself.
+    /// Finds the collectives offered by all callees of a function, deepest callees first: a recursive function offers
+    /// nothing to itself.
     fn find_offers_of_callees(&mut self, function: FunctionId) {
         let graph = self.facts.module.call_graph();
         let mut work = vec![(function, false)];
@@ -415,7 +415,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         }
     }
 
-    /// Kinds of collectives that all lanes that call a function may come to, in it or in its callees.
+    /// Kinds of collectives that all lanes that call a function may reach, in it or in its callees.
     fn find_offers(&self, function: FunctionId) -> CollectiveKinds {
         let contained = self.tables.contained[function.index()];
         let mut wanted = Wanted::all(contained);
@@ -432,9 +432,9 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         self.offered.get(&function).copied().unwrap_or_default()
     }
 
-    /// Collectives of `wanted` in a function that lanes may miss: not all lanes come to them together, and no witness
-    /// follows a dominator where they are together. Also the functions that whole warps call. `is_whole`: the blocks
-    /// that lanes of a warp come to together.
+    /// Collectives of `wanted` in a function that lanes may miss: not all lanes reach them together, and no witness follows
+    /// a dominator where they are together. Also the functions that whole warps call. `is_whole`: the blocks that lanes of a
+    /// warp reach together.
     fn rest(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
@@ -493,8 +493,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         rest
     }
 
-    /// True if lanes miss nothing at these places of a root, which lanes of one warp do not come to together, and
-    /// warp 0 has witnesses for all of their kinds.
+    /// True if lanes miss nothing at these places of a root, which lanes of one warp do not reach together, because warp 0
+    /// has witnesses for all of their kinds.
     fn has_witnesses_by_warp(
         &self,
         root: FunctionId,
@@ -509,7 +509,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let kinds = places
             .iter()
             .fold(CollectiveKinds::NONE, |all, &id| all.with(at(id)));
-        // In warp 0, what it cannot come to needs no witness.
+        // Collectives that warp 0 cannot reach need no witness.
         let first = OptimisticReach::new(self.facts, root, body).in_warp(0);
         let come_to = first.at_most().into_iter().flat_map(|block| body.block(block));
         let met = come_to.fold(CollectiveKinds::NONE, |all, (_, instruction)| {
@@ -528,7 +528,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         wanted.is_empty()
     }
 
-    /// Search from the beginning of a block where all lanes are.
+    /// Search from the start of a block where all lanes are.
     fn reach_from(
         &self,
         reach: &OptimisticReach<'a, 'm>,
@@ -551,7 +551,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         is_found(&inner.wanted)
     }
 
-    /// Takes what is found in a block that all lanes may come to. False if some may not come to its end.
+    /// Records the collectives of a block that all lanes may reach. False if some lanes may not reach its end.
     fn block(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
@@ -581,7 +581,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         true
     }
 
-    /// Kinds of collectives that all lanes that make a call may come to. Unknown code may hold any of them.
+    /// Kinds of collectives that all lanes that make a call may reach. Unknown code may hold any of them.
     fn offered_by(&self, call: &Instruction, body: &Body<'_>) -> CollectiveKinds {
         let module = self.facts.module.module;
         let is_known = |callee: &FunctionId| {
@@ -595,8 +595,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     }
 }
 
-/// Kinds of collectives that need a witness in one function; `None` if no witness would do: a mask may leave lanes
-/// out, lanes meet only at the same instruction on this target, or the code is not whole.
+/// Kinds of collectives that need a witness in one function; `None` if no witness suffices: a mask may leave lanes out,
+/// lanes meet only at the same instruction on this target, or the code is incomplete.
 fn own<'m>(
     facts: &ModuleFacts<'_, 'm>,
     id: FunctionId,
@@ -628,7 +628,7 @@ fn own<'m>(
                     at,
                 ),
             };
-            // A set of lanes that are there does not name those that have left, and a shuffle may read one of them.
+            // A set of lanes that are there does not name lanes that have left, and a shuffle may read one of them.
             let is_read = mask.is_set && matches!(instruction.op, Op::Collective(Collective::Shuffle(_), _));
             if !mask.may_tell_lanes() && !is_read {
                 continue;

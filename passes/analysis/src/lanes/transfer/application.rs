@@ -3,10 +3,10 @@
 use crate::lanes::meaning::Around;
 use crate::lanes::value::Lanes;
 
-/// Most uses of an interpreted operation.
+/// Limit on the uses of an interpreted operation.
 pub(crate) const MAX_USES: usize = 8;
 
-/// An operation to apply: the lanes that execute it, and what names the unknown value it makes.
+/// An operation to apply: the lanes that execute it, and the key of the unknown value it makes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Application {
     /// The lanes that may be here.

@@ -7,8 +7,8 @@ use super::{compare, constant};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Class, Op};
 
-/// Applies an operation of so many bits in the lanes `open`; `number` names the unknown value of the result. True if it found a
-/// form for these lanes, which `result` then has.
+/// Applies an operation of so many bits in the lanes `open`; `number` names the unknown value of the result. True if it
+/// found a form for these lanes, which `result` then has.
 pub(super) fn apply(
     pool: &Pool,
     (op, bits): (BinaryOp, u8),
@@ -34,11 +34,11 @@ struct Arithmetic<'p> {
     b: &'p Vector,
     /// The second operand at the operation's width, if it is one exact value in the open lanes.
     by: Option<u64>,
-    /// The second operand, or its width, has been replaced: `by` alone holds it.
+    /// The second operand, or its width, has been replaced: only `by` holds it.
     is_rewritten: bool,
     open: Lanes,
     number: u32,
-    /// Addresses are followed: what is added to the unknown part is told wherever it can be.
+    /// Addresses are followed: the offset from the unknown part is kept wherever possible.
     is_address: bool,
 }
 
@@ -245,7 +245,7 @@ impl<'p> Arithmetic<'p> {
             return false;
         };
         let other = |lane: usize| self.by.unwrap_or(self.b.bits[lane]);
-        // Above the offsets the other operand must be one value, or leave the unknown part alone.
+        // Above the offsets, the other operand must be one value, or leave the unknown part unchanged.
         let above = |lane: usize| other(lane) & ones(self.bits) & !ones(from.low);
         let mut all = lanes(self.open).map(above);
         let first = all.next();
@@ -273,7 +273,7 @@ impl<'p> Arithmetic<'p> {
         true
     }
 
-    /// Low bits of the result, lane by lane; their number is the fewest over the open lanes.
+    /// Low bits of the result, lane by lane; their number is the minimum over the open lanes.
     fn low_bits(&self, result: &mut Vector) {
         let bits = self.bits;
         let mut low = bits;
@@ -314,7 +314,7 @@ impl<'p> Arithmetic<'p> {
         match self.class {
             Class::Sum | Class::Difference | Class::Or | Class::Xor => low_a.min(low_b),
             Class::And => {
-                // Zeros below in one operand are zeros in the result.
+                // Trailing zeros of one operand are zeros in the result.
                 let clear = |low: u8, value: u64| zeros(value).min(low);
                 low_a.min(low_b).max(clear(low_a, x)).max(clear(low_b, y))
             }
@@ -356,7 +356,7 @@ impl<'p> Arithmetic<'p> {
         a.may_have(self.open) & !width == 0 && lanes(self.open).all(are_zero)
     }
 
-    /// The bits that the result may have, where the operation keeps bits apart and some are certainly 0.
+    /// The bits that may be set in the result, if the operation works bit by bit and some bits are certainly 0.
     fn most_of_set(&self) -> Option<u64> {
         let width = ones(self.bits);
         let may_have = |vector: &Vector| vector.may_have(self.open) & width;
@@ -381,7 +381,7 @@ impl<'p> Arithmetic<'p> {
         Some(set).filter(|set| *set != width)
     }
 
-    /// A lower bound of the result: of products and shifts that cannot overflow, of shifts to the right, and of differences of
+    /// A lower bound of the result, for products and shifts that cannot overflow, for right shifts, and for differences of
     /// bits.
     fn least(&self) -> u64 {
         let (a, b) = (self.a, self.b);

@@ -33,7 +33,7 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
         condition,
         C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned
     );
-    // Signed numbers compare like unsigned ones where neither can be negative.
+    // Signed numbers compare like unsigned ones if neither can be negative.
     let positive = ones(bits.saturating_sub(1));
     if signed && (high_a > positive || high_b > positive) {
         let exact_negative = |vector: &Vector| vector.at(lane).is_some_and(|value| value & width > positive);
@@ -57,8 +57,8 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
     }
 }
 
-/// The threshold k for which the comparison with `bound` splits numbers into those below k and the others; `None`
-/// for equality and where there is none.
+/// The threshold k for which the comparison with `bound` splits numbers into those below k and the others; `None` for
+/// equality and if there is no threshold.
 fn threshold(condition: Condition, swapped: bool, bound: u64, bits: u8) -> Option<u64> {
     use Condition as C;
     let is_strict = matches!(
@@ -73,8 +73,8 @@ fn threshold(condition: Condition, swapped: bool, bound: u64, bits: u8) -> Optio
     }
 }
 
-/// True if blocks of 2^k numbers decide the comparison: for each operand, the block is the same in all lanes, and if
-/// both operands lie in one block, the lanes agree. So `32w + lane < 32n`, with unknown w and n, is one outcome.
+/// True if blocks of 2^k numbers decide the comparison: for each operand, the block is the same in all lanes, and if both
+/// operands lie in one block, the lanes agree. So `32w + lane < 32n`, with unknown w and n, has one outcome.
 fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     let block = |vector: &Vector| match vector.rest {
         _ if undecided & !vector.exact == 0 => Some(bits.saturating_sub(1)),
@@ -100,8 +100,8 @@ fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
     is_one_block(a) && is_one_block(b) && outcomes.all(|other| Some(other) == first)
 }
 
-/// True if both operands are an unknown number of all lanes, and what each lane adds is the same in both: `i + lane < n + lane` is
-/// `i < n`. No sum is taken to leave the range of numbers, which C++ does not define for signed ones.
+/// True if both operands are the sum of an unknown number that all lanes share and an offset that is the same in both
+/// operands: `i + lane < n + lane` is `i < n`. Sums are assumed not to overflow, which C++ leaves undefined for signed ones.
 fn is_alike_by_lane(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     use Condition as C;
     let is_unknown =
@@ -120,7 +120,7 @@ fn is_alike_by_lane(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
     (is_signed || bits == 64) && is_unknown(a) && is_unknown(b) && distances.all(|other| Some(other) == first)
 }
 
-/// True if the lanes in `undecided` all have the same, unknown outcome.
+/// True if the lanes in `undecided` all have the same unknown outcome.
 fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     if a.is_splat(undecided) && b.is_splat(undecided)
         || is_within_blocks(condition, bits, a, b, undecided)
@@ -159,7 +159,7 @@ fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undeci
     }
 }
 
-/// True: it has made `result` in the lanes in `left`.
+/// Returns true if it has computed `result` in the lanes in `left`.
 #[allow(clippy::too_many_arguments)]
 pub(super) fn compare(
     pool: &Pool,
@@ -213,7 +213,8 @@ fn truth(predicate: &Vector, lane: usize) -> Option<bool> {
     predicate.at(lane).map(|value| value & 1 == 1)
 }
 
-/// The lanes in which two conditions together decide nothing, and those among them that need the one or the other.
+/// The lanes in which two conditions together are undecided, and those among them in which the outcome is that of the one or
+/// the other.
 struct Needs {
     undecided: Lanes,
     first: Lanes,

@@ -7,7 +7,7 @@ use crate::lanes::value::{Lanes, Pool, ValueId, Vector, lanes};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
 
-/// The result of an operation on a value and itself, or its complement.
+/// The known result of an operation on a value and itself, or its complement.
 pub(super) fn told(pool: &Pool, op: Op, uses: &[ValueId]) -> Option<u64> {
     let (Op::Binary(op, _), &[a, b]) = (op, uses) else {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn named(
     pool.named(result, name)
 }
 
-/// An operand, in the lanes that execute an operation.
+/// An operand, restricted to the lanes that execute an operation.
 #[derive(Clone, Copy)]
 struct Operand<'v> {
     vector: &'v Vector,
@@ -69,7 +69,7 @@ impl Operand<'_> {
         Some(self.vector.name).filter(|name| *name != Name::NONE)
     }
 
-    /// Its one number.
+    /// The one number that it is, if it is constant.
     fn number(self) -> Option<u64> {
         let mut all = lanes(self.here).map(|lane| self.vector.at(lane));
         let first = all.next()??;
@@ -80,7 +80,7 @@ impl Operand<'_> {
         self.vector.at_most(self.here) <= 1
     }
 
-    /// True if each lane holds what `of` says of it.
+    /// True if each lane holds the value that `of` gives for it.
     fn is(self, of: impl Fn(usize) -> u64) -> bool {
         self.here != 0 && lanes(self.here).all(|lane| self.vector.at(lane) == Some(of(lane)))
     }
@@ -155,7 +155,7 @@ impl Naming<'_> {
 
     fn binary(&mut self, op: BinaryOp, bits: u8, a: Operand<'_>, b: Operand<'_>) -> Option<Name> {
         use BinaryOp as B;
-        // Numbers, and values known by lane, second.
+        // Constants, and values known by lane, come second.
         let is_known = |operand: Operand<'_>| operand.here & !operand.vector.exact == 0;
         let (a, b) = match op {
             B::And | B::Or | B::Xor if is_known(a) => (b, a),

@@ -111,7 +111,7 @@ fn whole_warps_are_on_one_side_of_a_multiple_of_32() {
         let found = compared(&mut pool, condition, thread, bound);
         assert!(found.is_splat(ALL) && found.exact == 0, "{condition:?} {bound}");
     }
-    // Lanes 16 to 31 are never below 16; whether the others are is up to the warp.
+    // Lanes 16 to 31 are never below 16; whether the others are depends on the warp.
     let found = compared(&mut pool, C::LessUnsigned, thread, 16);
     assert_eq!(
         (found.exact, found.at(20), found.warp),
@@ -148,7 +148,7 @@ fn what_differs_in_an_unknown_way_stays_so() {
     assert_eq!(pool.get(found).rest, Rest::Varying);
     let predicate = compared(&mut pool, C::LessSigned, found, 3);
     assert!(!predicate.is_splat(ALL) && predicate.exact == 0);
-    // Its lowest bits may be known all the same.
+    // Its lowest bits may still be known.
     let four = two(&mut pool, B::Shl, ValueId::UNKNOWN, 2);
     let four = pool.add(four);
     let found = two(&mut pool, B::And, four, 3);
@@ -210,7 +210,7 @@ impl Random {
 /// Number of concrete worlds for each vector.
 const WORLDS: usize = 4;
 
-/// A vector, and what the lanes hold in some worlds that it describes.
+/// A vector, and values of the lanes in some worlds that it describes.
 struct Known {
     id: ValueId,
     worlds: [[u64; WARP]; WORLDS],
@@ -322,7 +322,7 @@ fn operation(random: &mut Random) -> (Op, usize) {
     }
 }
 
-/// Statement of a vector about the lanes in `here` that a world contradicts.
+/// A fact of a vector about the lanes in `here` that a world contradicts.
 fn difference(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<String> {
     for lane in lanes(here) {
         let value = world[lane];
@@ -394,6 +394,6 @@ fn vectors_hold_what_operations_compute() {
             });
         }
     }
-    // Nothing known of anything would be right, too.
+    // A vector without any knowledge would also be correct.
     assert!(exact > 2_000 && uniform > 500, "{exact} exact, {uniform} uniform");
 }

@@ -11,17 +11,17 @@ pub(super) enum Operand {
     Held,
     /// It is this number.
     Known(u64),
-    /// Nothing is known of it.
+    /// Unknown.
     Unknown,
 }
 
-/// True if the result depends on the operands that are held: certainly, where an operation is taken to depend on what it computes with
-/// unless another operand hides it, or possibly.
+/// True if the result depends on the held operands. Certain dependence: an operation is assumed to depend on its operands
+/// unless another operand hides them. Otherwise: possible dependence.
 pub(super) fn depends(op: Op, operands: &[Operand], need: Need) -> bool {
     let is_logic = match op {
         Op::Binary(BinaryOp::And | BinaryOp::Or, 1) => true,
         Op::Compare(_, _, logic) => matches!(logic, Logic::And | Logic::Or),
-        // With a predicate beside it, which may hide the comparison or be hidden.
+        // With an additional predicate, which may hide the comparison or be hidden.
         Op::CompareOther => operands.len() > 2,
         _ => false,
     };
@@ -62,8 +62,8 @@ fn is_hidden(op: Op, operands: &[Operand]) -> bool {
     }
 }
 
-/// True if an operation gives different results for different values of the operands that are held, with any values for those that are not
-/// known.
+/// True if an operation gives different results for different values of the held operands, with arbitrary values for unknown
+/// operands.
 fn varies(op: Op, operands: &[Operand]) -> bool {
     if matches!(op, Op::Copy | Op::Pack(_) | Op::Unpack(_)) {
         return true;
@@ -77,7 +77,7 @@ fn varies(op: Op, operands: &[Operand]) -> bool {
         .filter(|operand| **operand == Operand::Held)
         .count();
     let outcome = |tried: u64| {
-        // Several that are held need not be equal.
+        // Several held operands need not be equal.
         let turned = |place: usize| {
             if held > 1 {
                 tried.rotate_left(place as u32)
@@ -92,7 +92,7 @@ fn varies(op: Op, operands: &[Operand]) -> bool {
         });
         evaluate(op, &values.collect::<Vec<u64>>())
     };
-    // A comparison changes beside what it compares with.
+    // A comparison changes beside the value that it compares with.
     let beside = constants.flat_map(|value| [value, value.wrapping_add(1), value.wrapping_sub(1)]);
     let first = outcome(TRIED[0]);
     TRIED
@@ -101,7 +101,7 @@ fn varies(op: Op, operands: &[Operand]) -> bool {
         .any(|tried| outcome(tried) != first)
 }
 
-/// True if the result of an operation depends on one of its operands, whatever the other, non-constant operands hold.
+/// True if the result of an operation depends on one of its operands, for any values of the other, non-constant operands.
 pub(super) fn carries(op: Op, uses: &[Value], place: usize) -> bool {
     let is_constant = |value: &Value| matches!(value, Value::Integer(_));
     let others = || uses.iter().enumerate().filter(|(at, _)| *at != place);
@@ -139,7 +139,7 @@ pub(super) fn carries(op: Op, uses: &[Value], place: usize) -> bool {
     }
 }
 
-/// Values of which some pair shows whether a result varies.
+/// Test values, some pair of which shows whether a result varies.
 const TRIED: [u64; 6] = [
     0,
     1,

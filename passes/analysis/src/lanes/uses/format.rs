@@ -1,13 +1,13 @@
 //! Arguments that a format of `printf` prints, as they lie in the buffer that device code passes to `vprintf`.
 //!
-//! Each argument lies behind the one before, at the next multiple of its size (CUDA C++ Programming Guide, Formatted Output):
+//! Each argument follows the one before, at the next multiple of its size (CUDA C++ Programming Guide, Formatted Output):
 //!
 //! ```text
 //! %d %i %o %u %x %X %c, and a `*` for width or precision    4 bytes, 8 with l, ll, j, z or t
 //! %f %F %e %E %g %G %a %A %s %p                              8 bytes
 //! ```
 
-/// The byte offsets of the arguments that are printed, in order, up to what is no conversion that is known.
+/// The byte offsets of the printed arguments, in order, up to the first unknown conversion.
 pub(super) fn argument_places(format: &[u8]) -> Vec<i64> {
     let mut places = Vec::new();
     let mut end = 0_i64;

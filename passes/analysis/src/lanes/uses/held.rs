@@ -1,4 +1,4 @@
-//! The values that lanes hold at one point, and what they are followed for.
+//! The values that lanes hold at one point, and the question for which they are followed.
 
 use rustc_hash::FxHashMap;
 
@@ -23,12 +23,12 @@ impl Origin {
     }
 }
 
-/// What has to be known of a use.
+/// The property of a use that is required.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// It is certain, and the value used is undefined if the one that was read is.
+    /// It is certain, and the used value is undefined if the value that was read is.
     Undefined,
-    /// It is certain that the value is used, and computed from the one that was read.
+    /// It is certain that a value is used that is computed from the one that was read.
     Certain,
     /// Nothing excludes it.
     Possible,
@@ -42,7 +42,8 @@ pub(super) struct HeldValues {
 }
 
 impl HeldValues {
-    /// Takes what comes along an edge with some lanes, where the edges into a node may bring any value; true if that changes anything.
+    /// Adds the values that arrive along an edge with some lanes, where the edges into a node may bring any value; true if
+    /// that changes anything.
     pub(super) fn unite(&mut self, lanes: Lanes, from: &Self) -> bool {
         let mut changed = lanes & !self.on != 0;
         self.on |= lanes;
@@ -56,7 +57,7 @@ impl HeldValues {
         changed
     }
 
-    /// Takes what comes along an edge with some lanes; true if that changes anything.
+    /// Adds the values that arrive along an edge with some lanes; true if that changes anything.
     pub(super) fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
         let (both, new) = (lanes & self.on, lanes & !self.on);
         let mut changed = new != 0;
@@ -76,7 +77,7 @@ impl HeldValues {
         changed
     }
 
-    /// Drops cells that no lane still on the way holds.
+    /// Drops cells that no remaining lane holds.
     pub(super) fn restrict(&mut self) {
         let on = self.on;
         self.cells.retain(|_, held| {
@@ -86,5 +87,5 @@ impl HeldValues {
     }
 }
 
-/// By lane, the lane that it reads, if that is known and certainly takes part.
+/// By lane: the lane that it reads, if it is known and certainly takes part.
 pub(super) type Handed = [Option<u8>; WARP];

@@ -1,4 +1,4 @@
-//! What the instructions of one node do with a value that is followed.
+//! The effect of the instructions of one node on a followed value.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -25,13 +25,13 @@ pub(super) struct Point<'w, 'a> {
     flow: &'w Flow<'a>,
     node: u32,
     context: u32,
-    /// The threads of the warp, once they are asked for.
+    /// The threads of the warp, computed on first use.
     threads: OnceCell<Threads<'w, 'a>>,
     origin: Origin,
     need: Need,
-    /// Lanes that the node hands values to, if it is a further shuffle.
+    /// For a further shuffle: by lane, the lane from which it gets a value.
     handed: Option<Handed>,
-    /// What lanes hold here.
+    /// The values that lanes hold here.
     pub(super) held: HeldValues,
     /// The lanes that have reached a use.
     pub(super) used: Lanes,
@@ -60,7 +60,7 @@ impl<'w, 'a> Point<'w, 'a> {
 }
 
 impl Point<'_, '_> {
-    /// The lanes in which an operand holds it.
+    /// The lanes in which an operand holds the followed value.
     fn of(&self, value: Value) -> Lanes {
         match value {
             Value::Register(register) | Value::Not(register) => self.at(FrameVariable::register(register)),
@@ -72,7 +72,7 @@ impl Point<'_, '_> {
         self.held.cells.get(&(self.context, place)).copied().unwrap_or(0) & self.held.on
     }
 
-    /// An operand is used, whenever control comes here.
+    /// An operand is used whenever control reaches this point.
     pub(super) fn uses(&mut self, value: Value) {
         self.use_in(self.of(value));
     }
@@ -85,7 +85,7 @@ impl Point<'_, '_> {
         }
     }
 
-    /// What holds there may go on to where it is not followed.
+    /// The value held there may be passed on to places that are not followed.
     fn forgets(&mut self, place: FrameVariable) {
         if self.need == Need::Possible {
             self.use_in(self.at(place));
@@ -101,8 +101,8 @@ impl Point<'_, '_> {
         }
     }
 
-    /// What is known of a register before an instruction: as the solution has it, or as the number of the thread decides it, since the
-    /// solution holds only what branches, masks and addresses need.
+    /// The known facts about a register before an instruction: from the solution, or from the thread number, because the
+    /// solution contains only values that branches, masks and addresses need.
     fn known(&self, id: InstructionId, value: Value) -> Option<Cow<'_, Vector>> {
         if let Some(known) = self.flow.known_before(self.node, id, value)
             && known.exact != 0
@@ -143,7 +143,7 @@ impl Point<'_, '_> {
         if negated { (known.1, known.0) } else { known }
     }
 
-    /// The register that only the shuffle writes: whether its source was in range; and the lanes that read others.
+    /// The register, written only by the shuffle, that says whether its source was in range; and the lanes that read others.
     fn in_range(&self) -> Option<(Register, Lanes)> {
         let Origin::Shuffle(node, readers) = self.origin else {
             return None;
@@ -238,7 +238,7 @@ impl Point<'_, '_> {
         };
         let uses = body.uses(instruction);
         let mut used = match access.kind {
-            // A prefetch does nothing to the address.
+            // A prefetch is no use of the address.
             AccessKind::Other => 0,
             _ => uses.first().map_or(0, |&address| self.of(address)),
         };
@@ -279,7 +279,7 @@ impl Point<'_, '_> {
     fn collective(&mut self, kind: Collective, uses: &[Value]) {
         let decisive: &[usize] = match kind {
             Collective::Shuffle(_) => &[0, 2, 3],
-            // What all lanes answer depends on what each of them asks with.
+            // The common answer of all lanes depends on the operand of each lane.
             _ if self.need != Need::Undefined => &[0, 1],
             _ => &[0],
         };
@@ -326,7 +326,8 @@ impl Point<'_, '_> {
         }
     }
 
-    /// Values in the buffer that `printf` is passed are used if the format prints them: the first one, where the format is not known.
+    /// Values in the buffer that `printf` is passed are used if the format prints them: the first one, if the format is not
+    /// known.
     fn printed(&mut self, _body: &Body<'_>, arguments: &[Argument]) {
         let module = self.flow.module;
         let function = self.flow.graph.context(self.node).function;
@@ -374,7 +375,7 @@ impl Point<'_, '_> {
                     self.forgets(FrameVariable::slot(slot));
                 }
             }
-            // What they hold stays possible.
+            // The values that they hold remain possible.
             Effect::SpoilEscaped if self.need == Need::Possible => {}
             Effect::SpoilEscaped => {
                 let own = self.context;
@@ -387,7 +388,7 @@ impl Point<'_, '_> {
         }
     }
 
-    /// The lanes in which a result is computed from it.
+    /// The lanes in which a result is computed from the followed value.
     fn result(&self, id: InstructionId, body: &Body<'_>, instruction: &Instruction, number: usize) -> Lanes {
         let graph = self.flow.graph;
         let uses = body.uses(instruction);
@@ -461,8 +462,8 @@ impl Point<'_, '_> {
         }
     }
 
-    /// The lanes in which the result of an operation depends on it: where the other operands are known, they let it through. Of a
-    /// conjunction or disjunction of predicates, each operand may hide the other one.
+    /// The lanes in which the result of an operation depends on it: those in which the other, known operands do not hide it.
+    /// In a conjunction or disjunction of predicates, each operand may hide the other one.
     fn depending(&self, id: InstructionId, op: Op, uses: &[Value]) -> Lanes {
         let once = uses.iter().fold(0, |all, &value| all | self.of(value));
         if once == 0 {
@@ -507,14 +508,14 @@ impl Point<'_, '_> {
                 all
             }
         });
-        // Sums of two such values are no less undefined; differences may be 0.
+        // Sums of two such values are still undefined; differences may be 0.
         let is_sum =
             matches!(op, Op::Binary(BinaryOp::Add, _) | Op::Opaque) && matches!(uses, [a, b] if a != b);
         single | if is_sum { twice } else { 0 }
     }
 }
 
-/// The guard of an instruction: the lanes in which it surely holds, surely fails, and is computed from what is followed.
+/// The guard of an instruction: the lanes in which it surely holds, surely fails, and is computed from the followed value.
 #[derive(Clone, Copy)]
 struct GuardTruth {
     holds: Lanes,

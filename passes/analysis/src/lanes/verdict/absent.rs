@@ -1,4 +1,4 @@
-//! Lanes that a mask names and that do not come, and where they went instead.
+//! Lanes that a mask names and that do not arrive, and the branches where they left.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub(super) struct Passed {
     pub(super) callers: Lanes,
 }
 
-/// Lanes that a mask names and that do not come along.
+/// Lanes that a mask names and that do not arrive.
 pub(super) struct Absent {
     pub(super) surely: Lanes,
     pub(super) perhaps: Lanes,
@@ -27,13 +27,13 @@ pub(super) struct Absent {
 }
 
 impl Judge<'_, '_> {
-    /// Lanes that the mask of `passed` names and that do not come to `call`; `None` if the budget is spent.
+    /// Lanes that the mask of `passed` names and that do not reach `call`; `None` if the budget is spent.
     pub(super) fn absent(&mut self, call: &Call, passed: Passed) -> Option<Absent> {
         let Passed { mask, callers, .. } = passed;
         let here = self.flow.may[call.node as usize];
         let mut named = passed.named & self.flow.launch.lanes();
         if callers.is_power_of_two() {
-            // The one that calls is there.
+            // The calling lane is there.
             named &= !callers;
         }
         let other_mask = match mask {
@@ -65,7 +65,7 @@ impl Judge<'_, '_> {
             ..
         } = *departures;
         absent.departures = Some(departures);
-        // Ended without a sign, whichever way they left: a collective waits for no lane that has ended.
+        // Ended without a visible effect, by any exit: a collective waits for no lane that has ended.
         let gone = open & !may_act & (!here | callers) & !other_mask;
         let mut gone = gone & (leaving | !here);
         let headers: Vec<u32> = self
@@ -118,12 +118,12 @@ impl Judge<'_, '_> {
         self.stuck((call.node, callers), open, &is_apart)
     }
 
-    /// Lanes of `open`, which do not execute `call` with `mask`, that execute nothing matching while `callers` wait.
+    /// Lanes of `open`, which do not execute `call` with `mask`, that execute no matching collective while `callers` wait.
     fn never_here(&mut self, call: &Call, mask: Option<Lanes>, callers: Lanes, open: Lanes) -> Lanes {
         if open == 0 {
             return 0;
         }
-        // Without barriers, a lane that executes nothing matching at all needs no search.
+        // Without barriers, a lane that executes no matching collective at all needs no search.
         let nowhere = if self.has_barriers {
             0
         } else {
@@ -191,7 +191,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Branch at which most of `set` went another way, and those lanes.
+    /// The branch at which most of `set` left, and those lanes.
     pub(super) fn parting(&self, departures: &[Departure], set: Lanes) -> Option<(Site, Lanes)> {
         let leaving = |departure: &&Departure| departure.lanes & set;
         let most = departures
@@ -206,7 +206,7 @@ impl Judge<'_, '_> {
     fn branch(&self, node: u32) -> Option<Site> {
         let site = &self.flow.graph.nodes[node as usize];
         let context = self.flow.graph.context(node);
-        // A guard on a collective, a barrier or a call stands on that instruction itself.
+        // The guard of a collective, a barrier or a call is on that instruction itself.
         let last = if site.instructions.is_empty() || !self.ends_with_test(node) {
             site.instructions.end
         } else {

@@ -40,7 +40,7 @@ impl Judge<'_, '_> {
         stuck |= self.stuck_behind(node, here, never_here & !surely);
         surely |= stuck & !self.unknown & !along;
         let perhaps = existing & !along & (departures.may_act | self.acting_in_a_later_round(node));
-        // Warps in which nobody skips it speak against what holds in others.
+        // Also recorded for warps that do not skip the barrier: they contradict a finding that holds in others.
         self.verdict.reach.push((
             node,
             Reach {
@@ -68,7 +68,7 @@ impl Judge<'_, '_> {
         });
     }
 
-    /// Lanes of `open` that are stuck elsewhere, and come to no barrier, whenever those that are `here` wait at one.
+    /// Lanes of `open` that are stuck elsewhere, and reach no barrier, whenever the lanes `here` wait at one.
     fn stuck_behind(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
         let is_apart = |there: &Segment, here: &Segment, _: usize| {
             let is_called = there.next.contains(&node);
@@ -129,7 +129,7 @@ impl Judge<'_, '_> {
         stuck
     }
 
-    /// Lanes of `open` that surely come to no barrier any more when those that are `here` wait at one.
+    /// Lanes of `open` that surely reach no further barrier when the lanes `here` wait at one.
     fn skipping(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
         let Some(phases) = self.phases.as_mut().filter(|_| open != 0) else {
             return 0;

@@ -1,11 +1,12 @@
 //! Phases that lanes go through in step.
 //!
-//! `phases.rs` follows those that call and the lane in question apart, so that one may seem to leave a loop while the others go round it
-//! once more. Here, they are *in step* as long as the undivided boundaries that they pass are the same, from the entry on: then they take
-//! the same edges of uniform branches (`uniform.rs`) up to the next one, and each choice of these edges is looked at by itself.
+//! `phases.rs` follows the callers and the lane in question separately, so that one may seem to leave a loop while the
+//! others execute another round. Here, they are *in step* as long as the undivided boundaries that they pass are the same,
+//! from the entry on: then they take the same edges of uniform branches (`uniform.rs`) up to the next boundary, and each
+//! choice of these edges is analysed separately.
 //!
-//! A lane is *stuck* in a segment if it cannot end there, or only after something visible that it does once it has left the way to where
-//! the others wait: those wait for it then, and whatever comes after is undefined.
+//! A lane is *stuck* in a segment if it cannot end there, or only after a visible effect that follows its exit from the
+//! paths to the point where the others wait: then those wait for it, and all that follows is undefined.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -24,13 +25,13 @@ type Branches = Rc<[(u32, bool)]>;
 /// A set of nodes.
 type Nodes = FxHashSet<u32>;
 
-/// The uniform branches of a solution, and what is left of the budget for following lanes in step.
+/// The uniform branches of a solution, and the remaining budget for following lanes in step.
 pub(super) struct InStep {
     uniform: Uniform,
-    /// By barrier or collective: the nodes on the way to it, in one round of the loops around it.
+    /// By barrier or collective: the nodes on paths to it, in one round of the loops around it.
     ways: FxHashMap<u32, Rc<Nodes>>,
-    /// By node, [`ENTRY`] for the entry, and lanes: the uniform branches up to the next boundary, in order, those that are passed once before
-    /// the next undivided boundary marked.
+    /// By node, [`ENTRY`] for the entry, and lanes: the uniform branches up to the next boundary, in order. Those that are
+    /// passed once before the next undivided boundary are marked.
     branches: FxHashMap<(u32, Lanes), Branches>,
     steps_left: usize,
 }
@@ -40,7 +41,7 @@ pub(super) struct InStep {
 pub(super) struct Wait<'w> {
     /// The collective or barrier.
     pub(super) at: u32,
-    /// Those that wait there.
+    /// The waiting lanes.
     pub(super) callers: Lanes,
     /// The other lane.
     pub(super) own: Lanes,
@@ -57,19 +58,19 @@ struct Choice {
     first: Option<(u32, u32)>,
 }
 
-/// Where the callers and the other lane are.
+/// The positions of the callers and of the other lane.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Pair {
     callers: u32,
     lane: u32,
     /// They have passed the same undivided boundaries.
     is_in_step: bool,
-    /// The edges chosen behind the last one of these.
+    /// The edges chosen after the last one of these.
     choice: Choice,
 }
 
 impl InStep {
-    /// Of a solution; `None` if nothing is known of its branches.
+    /// For a solution; `None` if nothing is known about its branches.
     pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
         let uniform = Uniform::new(flow)?;
         let mut nodes = flow.order.nodes.iter();
@@ -81,8 +82,9 @@ impl InStep {
         })
     }
 
-    /// True if a lane is stuck elsewhere whenever others wait for it: `is_apart` says of a segment of those that wait and one of the lane
-    /// whether it is so there; `None`: the others do not come to wait. `None` if the budget is spent.
+    /// True if a lane is stuck elsewhere whenever others wait for it. `is_apart` says for a segment of the waiting lanes and
+    /// one of the lane whether it is stuck there; `None`: the others do not reach the point where they wait. `None` if the
+    /// budget is spent.
     pub(super) fn is_stuck(
         &mut self,
         flow: &Flow<'_>,
@@ -140,7 +142,7 @@ impl InStep {
         Some(is_met)
     }
 
-    /// Where lanes are in the next phase.
+    /// The positions of lanes in the next phase.
     fn next(
         &self,
         boundaries: &Boundaries,
@@ -158,7 +160,7 @@ impl InStep {
             let is_common = self.uniform.is_undivided(callers);
             let is_left = boundaries.get(callers) != Some(Boundary::Barrier) || here.next.is_empty();
             if others.peek().is_none() && is_left {
-                // The lane is missing there. If the others go on, it is still where it was, or has ended.
+                // The lane is missing there. If the others continue, it is still at the same position, or has ended.
                 let is_in_step = pair.is_in_step && !is_common;
                 pairs.push(Pair {
                     callers,
@@ -179,7 +181,7 @@ impl InStep {
                 choice: Choice::default(),
             }));
         }
-        // A collective that is none to the uniform branches: whether they have passed the same is not known.
+        // A collective that is not undivided: whether they have passed the same ones is not known.
         let perhaps = boundaries.perhaps(there, here).into_iter();
         pairs.extend(perhaps.map(|(callers, lane)| Pair {
             callers,
@@ -190,7 +192,7 @@ impl InStep {
         pairs
     }
 
-    /// The nodes on the way to a barrier or collective.
+    /// The nodes on paths to a barrier or collective.
     fn way(&mut self, placement: &mut Placement<'_, '_>, at: u32) -> Option<Rc<Nodes>> {
         if let Some(known) = self.ways.get(&at) {
             return Some(Rc::clone(known));
@@ -244,7 +246,7 @@ impl InStep {
             if chosen == MAX_CHOSEN_BRANCHES {
                 break;
             }
-            // One that is passed again before the next undivided boundary may be decided otherwise then.
+            // A branch that is passed again before the next undivided boundary may then be decided differently.
             if !is_once && (has_first || !may_be_first) {
                 continue;
             }
@@ -267,8 +269,8 @@ impl InStep {
         Some(choices)
     }
 
-    /// The uniform branches with two edges that lanes may come to behind a node before the next boundary; true for those that they pass once
-    /// before the next undivided one.
+    /// The uniform branches with two edges that lanes may reach after a node and before the next boundary; true for those
+    /// that they pass once before the next undivided boundary.
     fn branches(
         &mut self,
         flow: &Flow<'_>,
@@ -300,7 +302,7 @@ impl InStep {
         Some(found)
     }
 
-    /// True if lanes may come from a node to itself without passing an undivided boundary.
+    /// True if lanes may return to a node without passing an undivided boundary.
     fn comes_back(
         &mut self,
         flow: &Flow<'_>,
@@ -321,7 +323,8 @@ impl InStep {
         Some(is_met)
     }
 
-    /// All that lanes may come to behind a node before the next boundary, with these edges, and not behind nodes where `ends` says so.
+    /// All nodes that lanes may reach after a node and before the next boundary, with these edges, and not past nodes for
+    /// which `ends` holds.
     fn segment(
         &mut self,
         flow: &Flow<'_>,
@@ -350,7 +353,8 @@ impl InStep {
         Some(segment)
     }
 
-    /// Calls `visit` for each node that lanes may come to, and goes on behind those of which it says so. A node may be visited twice.
+    /// Calls `visit` for each node that lanes may reach, and continues after those for which it returns true. A node may be
+    /// visited twice.
     fn follow(
         steps_left: &mut usize,
         flow: &Flow<'_>,
@@ -386,7 +390,7 @@ impl InStep {
                     reach(graph.targets[edge as usize], &mut seen, &mut work);
                 }
             }
-            // From the branch that is passed first on, by the edge that is taken first.
+            // From the first branch on, by the edge that is taken first.
             match first.take() {
                 Some((_, edge)) if is_first_met && flow.edges[edge as usize] & of != 0 => {
                     seen.clear();

@@ -9,7 +9,7 @@ use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::limits::MAX_NEIGHBOURS;
 use ptxcheck_ir::Collective;
 
-/// Lanes that do something at one instruction at least, and at two.
+/// Lanes that do something at one or more instructions, and at two or more.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Passers {
     pub(super) once: Lanes,
@@ -32,7 +32,7 @@ pub(super) fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective,
     all
 }
 
-/// The lanes that may come to one barrier, and to two.
+/// The lanes that may reach one barrier, and two.
 pub(super) fn waiting(flow: &Flow<'_>, barriers: &[u32]) -> Passers {
     let mut all = Passers::default();
     for &node in barriers {
@@ -77,7 +77,7 @@ pub(super) fn perhaps_whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collec
     calls.map(|call| (call.node, call.kind)).collect()
 }
 
-/// The mask of a collective, if it is known, the same for all lanes that may come, and names all lanes of the warp.
+/// The mask of a collective, if it is known, the same for all lanes that may arrive, and names all lanes of the warp.
 fn whole_mask(flow: &Flow<'_>, call: &Call) -> Option<Lanes> {
     let here = flow.may[call.node as usize];
     let mask = call.mask_of(here.trailing_zeros().min(31) as usize)?;
@@ -99,7 +99,7 @@ impl Judge<'_, '_> {
         alike.fold(0, |all, other| all | self.flow.may[other.node as usize])
     }
 
-    /// The collectives around the one with this number, in the order of the graph, without itself.
+    /// The collectives around the one with this index, in the order of the graph, without itself.
     fn neighbours(&self, number: usize) -> impl Iterator<Item = &Call> {
         let start = number.saturating_sub(MAX_NEIGHBOURS);
         let end = number.saturating_add(MAX_NEIGHBOURS).min(self.calls.len());
@@ -108,7 +108,7 @@ impl Judge<'_, '_> {
             .filter(|other| other.node != own.node && other.kind == own.kind)
     }
 
-    /// The other collectives that may meet this one with `mask`, and the lanes that may execute them so.
+    /// The other collectives that may meet this one with `mask`, and the lanes that may execute them with it.
     fn matching(&self, number: usize, mask: Lanes) -> impl Iterator<Item = (&Call, Lanes)> {
         self.neighbours(number)
             .map(move |other| {

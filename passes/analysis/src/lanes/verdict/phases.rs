@@ -1,31 +1,32 @@
 //! Phases: barriers of the CTA, and collectives of whole warps, bound in time the collectives at which lanes may meet.
 //!
-//! A barrier that waits for all threads of the CTA lets nobody on before all threads that have not ended have come to one
-//! (PTX ISA, `barrier`). So the lanes of a warp that have not ended pass their k-th such barrier together, wherever in the
-//! code each of them does. A collective whose mask names all lanes of the warp does the same for these. Both are
+//! A barrier that waits for all threads of the CTA lets no thread continue before all threads that have not ended have
+//! reached one (PTX ISA, `barrier`). So the lanes of a warp that have not ended pass their k-th such barrier together, at
+//! any place in the code. A collective whose mask names all lanes of the warp does the same for these. Both are
 //! *boundaries*, and lanes are in the same *phase* k between the k-th and the next one.
 //!
 //! ```text
-//! segment(b, L)   what the lanes L may come to from the boundary b, or from the entry, without passing another one
-//! pairs           (entry, entry); and with (b, d), all (b', d') with b' next after b for the lanes that call, d' next
+//! segment(b, L)   the code that the lanes L may reach from the boundary b, or from the entry, without passing another one
+//! pairs           (entry, entry); and with (b, d), all (b', d') with b' next after b for the calling lanes, d' next
 //!                 after d for the lane in question, where b' and d' may meet: two barriers, or two collectives of the
 //!                 same kind and mask, of which one may be a collective whose mask is not known. Lanes that wait at
 //!                 boundaries that do not meet wait for each other for ever: that is undefined by itself
 //! ```
 //!
 //! Lanes that call a collective c in the segment of b are there in the same phase as a lane j in the segment of d, for some
-//! pair (b, d), or j has ended in a phase before. j is missing for sure if, for all pairs with c in the segment of b,
+//! pair (b, d), or j has ended in an earlier phase. j is missing for sure if, for all pairs with c in the segment of b,
 //!
 //! * no collective that would match is in the segment of d,
-//! * and j certainly does something visible from d on, so that it has not ended;
+//! * and j certainly has a visible effect from d on, so that it has not ended;
 //!
-//! and if j ends in no segment of a pair from which those that call go on to another phase, unless it certainly does
-//! something visible before and all that they go on to are c and collectives: those name j, which is missing there already.
+//! and if j ends in no segment of a pair from which the callers continue to another phase, unless it certainly has a visible
+//! effect before and all the boundaries to which they continue are c and collectives: those name j, which is missing there
+//! already.
 //!
-//! Segments and pairs hold too much rather than too little: what is said to be missing never may come. A lane and those that
-//! call are followed apart, so that in a loop whose end they all decide alike it seems that one may end while others go on:
-//! nothing is sure there then. Barriers with a count of threads, those that only arrive, and code that is not known could let
-//! lanes on alone: there are no phases then. `in_step.rs` follows them together, where that is not enough.
+//! Segments and pairs are over-approximations: a lane that is reported as missing can never arrive. A lane and the callers
+//! are followed separately, so that in a loop whose end they all decide alike it seems that one may end while others
+//! continue: nothing is certain there then. Barriers with a count of threads, those that only arrive, and unknown code could
+//! let lanes continue alone: there are no phases then. `in_step.rs` follows them together, where that is not enough.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -46,14 +47,14 @@ pub(super) enum Boundary {
     Collective(Collective, Lanes),
 }
 
-/// Code that lanes may come to before the next boundary.
+/// Code that lanes may reach before the next boundary.
 #[derive(Default)]
 pub(super) struct Segment {
-    /// The collectives, in order: those that are boundaries, too.
+    /// The collectives, in order, including those that are boundaries.
     pub(super) collectives: Vec<u32>,
     /// The next boundaries.
     pub(super) next: Vec<u32>,
-    /// They may end here.
+    /// The lanes may end here.
     pub(super) may_end: bool,
 }
 
@@ -75,7 +76,8 @@ impl Boundaries {
         self.of.contains_key(&node)
     }
 
-    /// Pairs of a boundary of one segment and a collective of the other that may meet it, though it is not known to be a boundary.
+    /// Pairs of a boundary of one segment and a collective of the other segment that may meet it, but is not known to be a
+    /// boundary.
     pub(super) fn perhaps(&self, there: &Segment, here: &Segment) -> Vec<(u32, u32)> {
         if self.perhaps.is_empty() {
             return Vec::new();
@@ -100,15 +102,15 @@ impl Boundaries {
 /// The phases of one solution.
 pub(super) struct Phases {
     pub(super) boundaries: Boundaries,
-    /// By the boundary that a segment begins behind, [`ENTRY`] for none, and the lanes that it is of.
+    /// By the boundary after which a segment begins, [`ENTRY`] for none, and the lanes that are followed.
     segments: FxHashMap<(u32, Lanes), Rc<Segment>>,
     steps_left: usize,
 }
 
-/// Begins the first phase.
+/// The start of the first phase.
 pub(super) const ENTRY: u32 = u32::MAX;
 
-/// The phase of a lane that has ended, after something visible, while others waited for it.
+/// The phase of a lane that has ended, after a visible effect, while others waited for it.
 pub(super) const ENDED: u32 = u32::MAX - 1;
 
 impl Phases {
@@ -142,8 +144,8 @@ impl Phases {
         })
     }
 
-    /// True if `lane` surely misses the others where `callers` execute the collective `call`, which waits for it: it
-    /// comes to no collective that `may_match` in the same phase. `None` if the budget is spent.
+    /// True if `lane` surely misses the others where `callers` execute the collective `call`, which waits for it: it reaches
+    /// no collective that `may_match` in the same phase. `None` if the budget is spent.
     pub(super) fn misses(
         &mut self,
         flow: &Flow<'_>,
@@ -161,8 +163,8 @@ impl Phases {
         self.is_alone(flow, placement, (call, callers, own), &is_met)
     }
 
-    /// True if `lane` surely comes to no barrier any more when `callers` wait at the barrier `barrier`, and does something
-    /// visible instead. `None` if the budget is spent.
+    /// True if `lane` surely reaches no further barrier when `callers` wait at the barrier `barrier`, and has a visible
+    /// effect instead. `None` if the budget is spent.
     pub(super) fn skips(
         &mut self,
         flow: &Flow<'_>,
@@ -178,9 +180,9 @@ impl Phases {
         self.is_alone(flow, placement, (barrier, callers, own), &is_met)
     }
 
-    /// True if `is_alone` says so for some pairs of segments, the first of them of the lanes that call, and says no for
-    /// none, and no lane may have ended before. It is told whether the other lane certainly does something visible from
-    /// the second segment on.
+    /// True if `is_alone` is true for some pairs of segments (the first one belongs to the callers) and false for none, and
+    /// no lane may have ended before. Its argument says whether the other lane certainly has a visible effect from the
+    /// second segment on.
     fn is_alone(
         &mut self,
         flow: &Flow<'_>,
@@ -226,7 +228,7 @@ impl Phases {
                     && self.boundaries.get(next) != Some(Boundary::Barrier)
                     && seen.insert((next, of_lane))
                 {
-                    // The lane is missing there. If the others go on, it is still where it was.
+                    // The lane is missing there. If the others continue, it is still at the same position.
                     work.push((next, of_lane));
                 }
                 work.extend(

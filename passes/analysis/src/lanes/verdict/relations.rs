@@ -1,16 +1,16 @@
-//! Masks that are not known, and the branches on the way to where they are passed.
+//! Unknown masks, and the branches on the paths to the collectives that they are passed to.
 //!
 //! ```text
 //! facts(n)      the predicates of the branches of which one edge dominates n, with their outcomes
 //! in(n, v)      the numbers that a value v may be at n, as far as facts compare it with numbers
-//! names(m)      of each lane that comes, whether m names it: of a ballot, whether its predicate holds, given the facts
+//! names(m)      for each arriving lane, whether m names it: for a ballot, whether its predicate holds, given the facts
 //! ```
 //!
-//! Where that is not certain, and the predicate of a ballot compares a value with a number that facts compare with another one:
+//! If that is not certain, and the predicate of a ballot compares a value with a number that facts compare with another one:
 //!
 //! ```text
-//! in(n, v) ⊄ numbers of the ballot      lanes may come that it does not name
-//! numbers of the ballot ⊄ in(n, v)      it may name lanes that do not come
+//! in(n, v) ⊄ numbers of the ballot      lanes may arrive that it does not name
+//! numbers of the ballot ⊄ in(n, v)      it may name lanes that do not arrive
 //! ```
 
 use rustc_hash::FxHashMap;
@@ -25,15 +25,15 @@ use ptxcheck_ir::Logic;
 /// Relation of an unknown mask with the lanes that pass it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Relation {
-    /// It names each lane that comes, or none of them, if that is certain.
+    /// It names each arriving lane, or none of them, if that is certain.
     pub names: Option<bool>,
-    /// Lanes may come that it does not name.
+    /// Lanes may arrive that it does not name.
     pub may_leave_out: bool,
-    /// It may name lanes that do not come.
+    /// It may name lanes that do not arrive.
     pub may_name_others: bool,
 }
 
-/// Knowledge of the lanes that come to a place.
+/// Knowledge about the lanes that reach a place.
 #[derive(Default)]
 struct Facts {
     outcomes: FxHashMap<Name, bool>,
@@ -120,7 +120,7 @@ impl Facts {
         }
     }
 
-    /// The outcome of a predicate, if it is among these or follows from the numbers that its value may be.
+    /// The outcome of a predicate, if it is among these facts or follows from the possible numbers of its value.
     fn outcome(&self, meanings: &Meanings, name: Name) -> Option<bool> {
         if let Some(&known) = self.outcomes.get(&name) {
             return Some(known);
@@ -135,7 +135,8 @@ impl Facts {
         here.both(all).is_empty().then_some(false)
     }
 
-    /// The numbers of a value for which a mask names a lane, and those that the value may be here, if facts compare it, too.
+    /// The numbers of a value for which a mask names a lane, and the numbers that the value may be here, if facts compare
+    /// it, too.
     fn compared<'m>(&'m self, meanings: &'m Meanings, mask: Name) -> Option<(&'m Numbers, &'m Numbers)> {
         let Meaning::Ballot(predicate) = *meanings.of(mask) else {
             return None;
@@ -147,7 +148,7 @@ impl Facts {
         Some((all, here))
     }
 
-    /// True if a mask that names all lanes that come is of numbers that do not.
+    /// True if lanes may arrive whose numbers are not among those that the mask names.
     fn leaves_out(&self, meanings: &Meanings, mask: Name) -> bool {
         let compared = self.compared(meanings, mask);
         compared.is_some_and(|(own, here)| !own.is_within(here))

@@ -1,4 +1,4 @@
-//! Rounds of a loop that are apart: what is definite in one of them, and lanes come to in any.
+//! Peeled rounds of a loop: findings that are definite in one round, and that lanes reach whenever they reach any round.
 
 use crate::lanes::copies::Rounds;
 use crate::lanes::flow::Flow;
@@ -15,8 +15,8 @@ pub(super) fn elsewhere<'f>(rounds: &'f Rounds, flow: &'f Flow<'_>) -> impl Iter
         .filter(|&node| rounds.of(node).any(|other| flow.may[other as usize] != 0))
 }
 
-/// True if some lane surely comes to a node of the loop when another comes to it in any round: lanes that come to the loop know
-/// that they do.
+/// True if some lane surely reaches a node of the loop whenever any lane reaches it in any round. It suffices that a lane
+/// which is at the loop whenever any lane is, or every lane that enters the loop, surely reaches the node from round 0.
 pub(super) fn is_surely_reached(
     rounds: &Rounds,
     flow: &Flow<'_>,
@@ -29,7 +29,7 @@ pub(super) fn is_surely_reached(
     lanes(all).any(&mut comes) || entering != 0 && lanes(entering).all(comes)
 }
 
-/// True if a lane that comes to round 0 comes to a node, too.
+/// True if a lane that reaches round 0 also reaches a node.
 fn surely_comes(rounds: &Rounds, flow: &Flow<'_>, lane: Lanes, node: u32) -> bool {
     let graph = flow.graph;
     let mut seen = vec![false; graph.nodes.len()];
@@ -57,7 +57,7 @@ fn surely_comes(rounds: &Rounds, flow: &Flow<'_>, lane: Lanes, node: u32) -> boo
             }
         }
     }
-    // Each of these leads on to it.
+    // Each of these leads to it.
     let mut leads = vec![false; graph.nodes.len()];
     let mut work = vec![node];
     leads[node as usize] = true;

@@ -10,7 +10,7 @@ use crate::limits::MAX_USE_STEPS_OF_ONE;
 use ptxcheck_ir::{Shuffle, Value};
 
 impl Judge<'_, '_> {
-    /// Looks at the lanes that a shuffle reads, and notes if some of them are not known.
+    /// Examines the lanes that a shuffle reads, and notes if some of them are not known.
     pub(super) fn sources(
         &mut self,
         call: &Call,
@@ -26,7 +26,7 @@ impl Judge<'_, '_> {
         };
         let existing = self.flow.launch.lanes();
         let (mut absent, mut perhaps, mut unknown) = (0, 0, 0);
-        // Absent ones whose mask is unknown, but certainly does not name the lane that they read.
+        // Absent source lanes of lanes whose mask is unknown, but certainly does not name the lane that they read.
         let mut in_part = 0;
         // For each lane, the one that it reads.
         let mut read: [Lanes; WARP] = [0; WARP];
@@ -71,7 +71,7 @@ impl Judge<'_, '_> {
         if absent | perhaps == 0 || !self.is_result_read(call) {
             return;
         }
-        // The value is undefined, not what happens: somebody has to use it.
+        // Only the value is undefined, not the behaviour: it must be used to matter.
         let (flow, calls) = (self.flow, self.calls);
         let given = self.use_steps.min(MAX_USE_STEPS_OF_ONE);
         let mut left = given;
@@ -91,7 +91,7 @@ impl Judge<'_, '_> {
         let users = users.unwrap_or(0);
         let is_definite = users != 0 && (users == here || users & must != 0);
         let readers = match (is_definite, absent & users) {
-            // Code that reads beyond a mask of its own making mostly knows what to discard.
+            // Code that reads beyond a mask that it has computed itself usually discards such values.
             (false, _) => absent & !in_part | perhaps,
             (true, 0) => absent,
             (true, own) => own,
@@ -111,7 +111,7 @@ impl Judge<'_, '_> {
         self.verdict.issues.push(issue);
     }
 
-    /// True if anything reads the value that a shuffle returns.
+    /// True if some instruction reads the value that a shuffle returns.
     fn is_result_read(&self, call: &Call) -> bool {
         let context = self.flow.graph.context(call.node);
         let shuffle = context.body.instruction(self.flow.graph.instruction(call.node));

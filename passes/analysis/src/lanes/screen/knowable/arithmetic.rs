@@ -65,7 +65,7 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (K
     }
 }
 
-/// Result of an operation that one operand decides: a neutral one, or a literal mask.
+/// Result of an operation that one operand decides: a neutral element, or a literal mask.
 fn decided(op: BinaryOp, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Option<Knowable> {
     use BinaryOp as B;
     match (op, left, right) {
@@ -98,7 +98,7 @@ fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Know
         Class::Sum => sum(max(a.bits, b.bits).saturating_add(1)),
         Class::Difference => sum(64),
         Class::Or | Class::Xor => Bound::ByLane(least_low, 64, Pattern::Any),
-        // Zeros of one are zeros of the result, the same in all lanes.
+        // Trailing zeros of one factor are zeros of the result, the same in all lanes.
         Class::And if !is_known => {
             let low = zeros((a, left)).max(zeros((b, right)));
             Bound::Shared(Knowable::of(low, min(a.bits, b.bits), Pattern::Aligned).normal())
@@ -128,7 +128,7 @@ fn product(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Kn
         a.bits.saturating_add(b.bits)
     };
     if a.low == 0 || b.low == 0 {
-        // The other factor does not count beside a 0.
+        // If one factor is 0, the other is irrelevant.
         let low = if a.is_zero() || b.is_zero() {
             EXACT
         } else {
@@ -176,7 +176,7 @@ fn shifted_right(signed: bool, a: Knowable, b: Knowable, right: Value) -> Bound 
     Bound::ByLane(low, limit, Pattern::aligned_if(a.is_aligned()))
 }
 
-/// The bound of a result that may differ by lane. Rows of threads stay rows where whole rows are added.
+/// The bound of a result that may differ by lane. Rows of threads stay rows when whole rows are added.
 fn by_lane(
     op: BinaryOp,
     bits: u8,

@@ -6,7 +6,7 @@ use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
 use ptxcheck_ir::evaluate::evaluate;
 use ptxcheck_ir::{Condition, Logic, Op, Value};
 
-/// A comparison: what it is in lanes that its operands decide.
+/// A comparison: its outcome in lanes in which its operands decide it.
 pub(super) fn compared(
     condition: Condition,
     width: u8,
@@ -38,7 +38,7 @@ pub(super) fn compared(
         _ if has_floor => true,
         _ if is_bounded(condition, width, a, b) || is_bounded(condition, width, b, a) => true,
         (true, true) => {
-            // Low bits alone decide whether two are equal; what is more needs one that is not aligned.
+            // Low bits alone decide whether two values are equal; further comparisons need an operand that is not aligned.
             let order = !matches!(condition, Condition::Equal | Condition::NotEqual);
             let (one, other) = if a.pattern == Pattern::Aligned {
                 (b, a)
@@ -62,7 +62,7 @@ pub(super) fn compared(
         (false, true) => decides(order_of(condition, true), width, b, a) || is_edge(condition, right),
         (false, false) => false,
     };
-    // A value that is not exact may differ from another number, and is never known to be equal to it.
+    // A value that is not exact may be known to differ from a number, but never to be equal to it.
     let never = !(a.may_be_exact() && b.may_be_exact());
     if known {
         let pattern = match (condition, a.pattern, b.pattern) {
@@ -84,7 +84,8 @@ pub(super) fn compared(
     }
 }
 
-/// Comparison of an operand with a multiple of a power of two that is above it, or not; `None` if neither operand is such a one.
+/// Comparison of an operand with a multiple of a power of two that is above it, or not; `None` if neither operand is such a
+/// multiple.
 fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) -> Option<Knowable> {
     for (one, other, is_left) in [(a, b, true), (b, a, false)] {
         if !is_below(condition, is_left) || other.zeros == 0 {
@@ -92,7 +93,7 @@ fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) 
         }
         // 32m + lane < 32n: the lane does not count.
         if matches!(one.pattern, Pattern::Thread | Pattern::Row) && other.zeros >= ROW_BITS {
-            // Either way, where n may be 0 and more than m.
+            // Either outcome is possible: n may be 0, or greater than m.
             let is_open = other.low <= other.zeros && !other.may_be_exact() && other.floor == 0;
             let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
             return Some(if is_open && other.bits >= reach.saturating_add(2) {
@@ -101,8 +102,8 @@ fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) 
                 Knowable::of(EXACT, 1, Pattern::Any)
             });
         }
-        // The low bits known of `one` are below the least value of `other`: `one` must have as many open bits as the
-        // knowledge of `other` reaches.
+        // The known low bits of `one` are below the least value of `other`: `one` must have more bits than the known part of
+        // `other`.
         let reach = match other.pattern {
             Pattern::Exactly(0) => None,
             Pattern::Exactly(_) => Some(other.bits),
@@ -117,7 +118,7 @@ fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) 
     None
 }
 
-/// True if a comparison asks whether the operand on one side is below the other one, or its negation.
+/// True if a comparison asks whether the operand on one side is less than the other, or the negation.
 const fn is_below(condition: Condition, is_left: bool) -> bool {
     use Condition as C;
     if is_left {
@@ -133,8 +134,8 @@ const fn is_below(condition: Condition, is_left: bool) -> bool {
     }
 }
 
-/// True if the bound of one operand may decide against the knowledge of the other: any number made from a set of
-/// lanes, except whether the set is empty; for equality, a bound that is below the other.
+/// True if the bound of one operand may decide the comparison given the known part of the other: for any number computed
+/// from a set of lanes, except whether the set is empty; for equality, a bound that is below the other.
 fn is_bounded(condition: Condition, width: u8, one: Knowable, other: Knowable) -> bool {
     let bound = min(one.bits, width);
     let is_equality = !order_of(condition, false).is_order;
@@ -142,7 +143,7 @@ fn is_bounded(condition: Condition, width: u8, one: Knowable, other: Knowable) -
         || is_equality && other.low > 0 && bound > 0 && other.known() >= bound
 }
 
-/// The ends of the range of unsigned numbers decide against any of them.
+/// The ends of the unsigned range decide against any operand.
 fn is_edge(condition: Condition, value: Value) -> bool {
     use Condition as C;
     let is_unsigned = matches!(
@@ -152,7 +153,7 @@ fn is_edge(condition: Condition, value: Value) -> bool {
     is_unsigned && matches!(value, Value::Integer(0 | -1))
 }
 
-/// Ordering that a comparison asks for, with the operand of which something is known on the left.
+/// Ordering that a comparison tests, with the operand that is partly known on the left.
 #[derive(Clone, Copy)]
 struct Ordering {
     is_order: bool,

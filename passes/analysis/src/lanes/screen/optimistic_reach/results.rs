@@ -33,8 +33,8 @@ impl OptimisticReach<'_, '_> {
         of_result(instruction.op, kind, is_first)
     }
 
-    /// True if the lane analysis may know that an operation gives 0, since its operands are one value. It names values where masks
-    /// are computed, or the number of the thread may be.
+    /// True if the lane analysis may know that an operation gives 0, because its operands are one value. It names values
+    /// where masks are computed, or where thread numbers may be.
     fn may_cancel(&self, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let operands = (instruction.op, self.body.uses(instruction));
@@ -103,15 +103,15 @@ impl OptimisticReach<'_, '_> {
                 }
             }
             Op::Collective(Collective::Vote(Vote::Ballot), _) => match uses.get(1) {
-                // The ballot of what is known in each lane is a constant.
+                // The ballot of a predicate that is known in each lane is a constant.
                 Some(&predicate) if self.kind(predicate).may_be_exact() => Knowable::CONSTANT,
-                // It says of the lanes that come whether the predicate holds in them.
+                // The ballot contains, of the arriving lanes, those in which the predicate holds.
                 _ => Knowable {
                     parts: true,
                     ..Knowable::SET
                 },
             },
-            // Values that lanes hand each other may be known where all of them come.
+            // Values that lanes exchange may be known where all lanes arrive.
             Op::Collective(Collective::Shuffle(_), _) if uses.len() > 1 => self.kind(uses[1]).split(),
             Op::Collective(Collective::Vote(_), _) if uses.len() > 1 && self.kind(uses[1]).may_be_exact() => {
                 Knowable::CONSTANT
@@ -122,7 +122,7 @@ impl OptimisticReach<'_, '_> {
                     ..Knowable::LANE
                 }
             }
-            // Of a value that is the same in all lanes, it is all of them.
+            // For a value that is the same in all lanes, the match contains all lanes.
             Op::Collective(Collective::Match(..), _) => Knowable {
                 is_set: true,
                 ..Knowable::CONSTANT
@@ -139,7 +139,7 @@ fn is_lost(op: Op, first: Knowable) -> bool {
     use BinaryOp as B;
     match op {
         Op::Binary(B::Add | B::Sub | B::Xor, bits) => bits > 1 && first == Knowable::UNKNOWN.cut(bits),
-        // Without its sign, a number is neither less nor more; unsigned, there may be a bound.
+        // Without the sign, the order of a signed number is unknown; for an unsigned number, there may be a bound.
         Op::Compare(condition, bits, Logic::None) => {
             use Condition as C;
             let has_bound = matches!(
@@ -152,7 +152,7 @@ fn is_lost(op: Op, first: Knowable) -> bool {
     }
 }
 
-/// Bound of one result of an instruction, from that of its first one.
+/// Bound of one result of an instruction, from that of its first result.
 fn of_result(op: Op, kind: Knowable, is_first: bool) -> Knowable {
     match op {
         // The second result is the complement.

@@ -1,4 +1,4 @@
-//! Bounds of the values of registers and slots, as far as the search has come.
+//! Bounds of the values of registers and slots, for the blocks reached so far.
 
 use rustc_hash::FxHashMap;
 
@@ -16,34 +16,35 @@ enum Query {
     Single(Register),
     /// The value that one of several definitions gives a variable, or the only store to a slot.
     Definition(Variable, InstructionId),
-    /// A variable to which some of its definitions come, by their places among all.
+    /// A variable that some of its definitions reach, given by their indices.
     Common(Variable, u64),
 }
 
 /// Cache of the bounds of values.
 pub(super) struct KnowableCache {
     known: Vec<Cached>,
-    /// By register: what its only definition makes of it, in `known`.
+    /// By register: the bound of the value that its only definition gives it, as an index into `known`.
     single: Vec<u32>,
     others: FxHashMap<Query, u32>,
-    /// Definitions that reach a block, and the round of that search; by any path, if that is asked.
+    /// Definitions that reach a block, and the round of that search; by any path, if the flag is set.
     entries: FxHashMap<(Variable, BlockId, bool), (u32, u64)>,
     /// For each block: marks of the backward walks. And the number of walks.
     marks: Vec<Mark>,
     walks: u32,
     round: u32,
-    /// Definitions that are being looked up, one for the sake of another.
+    /// Depth of nested evaluations of definitions.
     pub depth: usize,
-    /// All bounds read since this was set are final, whatever is found to be open later.
+    /// All bounds read since this was set are final, regardless of branches that are opened later.
     pub is_final: bool,
 }
 
 /// Marks that backward walks leave in a block.
 #[derive(Clone, Copy, Default)]
 struct Mark {
-    /// The last walk that has come by.
+    /// The last walk that visited the block.
     seen_in: u32,
-    /// The last walk in search of one that is here, and the place of the last one here among all of its register.
+    /// The last walk that searches for a definition in this block, and the index of the last definition here among all of
+    /// the variable.
     wanted_in: u32,
     place: u8,
 }
@@ -51,7 +52,7 @@ struct Mark {
 #[derive(Clone, Copy)]
 struct Cached {
     kind: Knowable,
-    /// When it was looked up; [`FINAL`] for what will not change.
+    /// The round of its computation; [`FINAL`] if it cannot change any more.
     round: u32,
 }
 
@@ -73,7 +74,7 @@ impl KnowableCache {
         }
     }
 
-    /// Looks up anew what may have changed.
+    /// From now on, bounds that may have changed are computed again.
     pub(super) fn begin(&mut self) {
         self.round += 1;
     }
@@ -105,7 +106,7 @@ impl KnowableCache {
         }
     }
 
-    /// For the time being.
+    /// A provisional bound.
     fn set_now(&mut self, key: Query, kind: Knowable) {
         self.set(key, kind, self.round);
     }
@@ -121,7 +122,7 @@ impl<'a> OptimisticReach<'a, '_> {
             self.cache.is_final = false;
             return Knowable::LANE;
         }
-        // Round a cycle of definitions, anything may be known.
+        // In a cycle of definitions, anything may be known.
         self.cache.set_now(key, Knowable::LANE);
         let (here, was_final) = (self.here, std::mem::replace(&mut self.cache.is_final, true));
         self.cache.depth += 1;
@@ -208,8 +209,8 @@ impl<'a> OptimisticReach<'a, '_> {
         })
     }
 
-    /// The definitions that come to a block, by their places among those of the variable: those from which all lanes may
-    /// come along open branches, or those from which any may come at all.
+    /// The definitions that reach a block, as indices among those of the variable: those from which all lanes may arrive
+    /// along open branches, or those from which any lane may arrive.
     fn coming(&mut self, variable: Variable, block: BlockId, is_anywhere: bool) -> u64 {
         let (key, round) = ((variable, block, is_anywhere), self.cache.round);
         match self.cache.entries.get(&key) {
@@ -224,7 +225,7 @@ impl<'a> OptimisticReach<'a, '_> {
 
     /// Knowledge common to definitions that all reach one place.
     fn in_common(&mut self, key: Query, variable: Variable, places: u64) -> Knowable {
-        // Literals first, for they bound what is known round the loops that the others go.
+        // Literals first, because they bound the knowledge in loops that the other definitions are part of.
         let (body, definitions) = (self.body, self.definitions(variable));
         let is_literal = |id: &InstructionId| {
             let instruction = body.instruction(*id);
@@ -239,17 +240,17 @@ impl<'a> OptimisticReach<'a, '_> {
             for definition in reaching.clone().filter(|id| is_literal(id) == pass) {
                 has_literal |= pass;
                 kind = kind.agree(self.definition(variable, definition));
-                // Not all lanes need have it from here.
+                // From here, not all lanes need to have the value.
                 kind.lane = kind.low > 0;
                 self.cache.set_now(key, kind);
             }
         }
         for definition in reaching {
-            // Its value rests on more knowledge than is left now.
+            // Its value depends on more knowledge than is available now.
             self.cache.others.remove(&Query::Definition(variable, definition));
         }
         if has_literal && !kind.is_literal() {
-            // No bound is kept where a number meets what is not the same one.
+            // No bound is kept where a number meets a value that is not the same number.
             kind.bits = EXACT;
         }
         kind
@@ -301,7 +302,7 @@ impl<'a> OptimisticReach<'a, '_> {
         found
     }
 
-    /// True if a variable holds the same at the end of `from` and at `to` on every path between: none of its
+    /// True if a variable holds the same value at the end of `from` and at `to` on every path between: none of its
     /// definitions lies between them.
     fn keeps(&self, definitions: &[InstructionId], from: BlockId, to: BlockId) -> bool {
         let dominators = self.analyses.dominators();
@@ -327,8 +328,8 @@ impl<'a> OptimisticReach<'a, '_> {
         if kind.is_defined { kind } else { Knowable::UNKNOWN }
     }
 
-    /// True if all lanes bring the value of the same definition to a block, as far as is known: all definitions lie
-    /// between the block and its immediate dominator, and no branch between is known to part lanes.
+    /// True if all lanes reach a block with the value of the same definition, as far as is known: all definitions lie
+    /// between the block and its immediate dominator, and no branch between is known to make lanes diverge.
     fn is_picked_by_all(&mut self, variable: Variable, places: u64, block: BlockId) -> bool {
         let (dominators, body) = (self.analyses.dominators(), self.body);
         let definitions = self.definitions(variable);
@@ -355,13 +356,13 @@ impl<'a> OptimisticReach<'a, '_> {
     }
 }
 
-/// Definitions that are joined for a step.
+/// Number of joined definitions that cost one step.
 const DEFINITIONS_PER_STEP: usize = 8;
 
-/// All definitions of a variable, however many.
+/// All definitions of a variable, of any number.
 const ALL: u64 = u64::MAX;
 
-/// The definitions at these places.
+/// The definitions with these indices.
 fn among(definitions: &[InstructionId], places: u64) -> impl Iterator<Item = InstructionId> + Clone {
     let is_among = move |place: usize| places == ALL || places >> place & 1 == 1;
     let definitions = definitions.iter().enumerate();
@@ -410,7 +411,7 @@ impl OptimisticReach<'_, '_> {
     pub(super) fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Knowable {
         let slots = self.analyses.slots();
         if let Effect::Load(slot) = slots.effect(id, instruction) {
-            // A piece of what is stored there, or what a callee stores.
+            // A piece of the value stored there, or a value that a callee stores.
             if slots.is_written_by_callees(slot)
                 || slots
                     .overlapping(slot)
