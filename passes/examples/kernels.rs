@@ -1,4 +1,4 @@
-//! Kernels and the sizes of their parameters, of whatever holds some: `cargo run -p ptxcheck-passes --example kernels -- FILE…`
+//! Kernels and the sizes of their parameters, for any kind of input: `cargo run -p ptxcheck-passes --example kernels -- FILE…`
 #![allow(clippy::print_stdout, reason = "what this program is for")]
 
 use ptxcheck_passes::{Bytes, Input, Settings};

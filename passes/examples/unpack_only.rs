@@ -1,4 +1,4 @@
-//! The least that an audit can cost: reads files, finds their images, unpacks each once in parallel, and looks at nothing.
+//! The minimum cost of an audit: reads files, finds their images, unpacks each once in parallel, and analyses nothing.
 //!
 //! `cargo run --release -p ptxcheck-passes --example unpack_only -- [--read] FILE…`: `--read` copies files into memory
 //! instead of mapping them.

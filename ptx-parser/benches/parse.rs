@@ -180,7 +180,7 @@ fn read(path: &Path, inputs: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The most memory that this process has had, in bytes, where the system tells.
+/// The peak memory of this process, in bytes, if the system reports it.
 fn peak_resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: impl fmt::Display) -> ExitCode {
-    // Nothing is left to tell it to if this fails.
+    // If this fails, there is no place left to report the error.
     let _ = writeln!(std::io::stderr(), "{error}");
     ExitCode::FAILURE
 }

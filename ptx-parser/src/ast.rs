@@ -4,7 +4,7 @@
 //! owns text: names, numbers and opcodes are byte ranges, decoded when somebody asks. An average instruction
 //! costs 20 bytes for its statement and 12 for each operand node.
 //!
-//! The records lie behind the methods of [`Tree`], which give slices and iterators. To see everything in order, write a
+//! The records are reached through the methods of [`Tree`], which return slices and iterators. To see everything in order, write a
 //! [`Visitor`](crate::Visitor).
 //!
 //! Enumerations that a later PTX ISA version may extend are `#[non_exhaustive]`.
@@ -181,7 +181,7 @@ pub enum OperandKind {
     /// `{a, b, c}`: children.
     Vector,
     /// `[…]`. Children: the base (name, integer, expression), then an [`OperandKind::Offset`] if there is one,
-    /// then whatever follows a comma (`[tensor, {x, y}]`, `[tex, sampler, {x}]`).
+    /// then the operands after a comma (`[tensor, {x, y}]`, `[tex, sampler, {x}]`).
     Address,
     /// `sym+4` outside brackets. Children: the name, then the offset.
     Sum,
@@ -265,7 +265,7 @@ pub enum Extent {
 }
 
 /// A declared variable, register (or register range) or parameter, one for each declarator (PTX ISA, Variables).
-/// [`Variable::bytes`] and [`Variable::alignment`] tell its size, [`Tree::initializer`] what it holds.
+/// [`Variable::bytes`] and [`Variable::alignment`] give its size, [`Tree::initializer`] its initial value.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
@@ -423,7 +423,7 @@ pub struct File {
     pub number: u32,
     /// The name, without the quotes.
     pub name: Span,
-    /// The text behind the name: time stamp and size; may be empty.
+    /// The text after the name: time stamp and size; may be empty.
     pub rest: Span,
 }
 

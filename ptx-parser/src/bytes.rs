@@ -82,7 +82,7 @@ pub(crate) fn name_len(input: &[u8]) -> usize {
 #[inline(always)]
 const fn in_names(word: u64) -> u64 {
     let low = word & !HIGH;
-    // Letters of both cases, by the bit that tells the cases apart.
+    // Letters of both cases: the bit that distinguishes the cases is set.
     let letters = between(low | everywhere(b' '), b'a', b'z');
     let others = between(low, b'$', b'%')
         | between(low, b'.', b'.')

@@ -1,4 +1,4 @@
-//! Equality of trees, whatever their layout.
+//! Equality of trees, regardless of their layout.
 
 use crate::ast::{Function, Statement, StatementKind, Tree, Variable};
 use crate::printer::condensed;

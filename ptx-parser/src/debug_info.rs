@@ -75,7 +75,7 @@ impl<'s> Iterator for Items<'s> {
     }
 }
 
-/// The values behind one data directive, in source order.
+/// The values of one data directive, in source order.
 #[derive(Clone, Debug)]
 pub struct Values<'s> {
     rest: &'s [u8],
@@ -91,7 +91,7 @@ impl<'s> Iterator for Values<'s> {
     }
 }
 
-/// One label or one data directive, and the blanks behind it.
+/// One label or one data directive, and the blanks after it.
 pub(crate) fn item(input: &[u8]) -> Parsed<'_, Item<'_>> {
     // Nearly all items of nearly all sections.
     if let [b'.', b'b', b'8', b' ' | b'\t', start @ ..] = input {
@@ -137,7 +137,7 @@ pub(crate) fn item(input: &[u8]) -> Parsed<'_, Item<'_>> {
     Ok((rest, Item::Data { width, values }))
 }
 
-/// One value, and the blanks behind it.
+/// One value, and the blanks after it.
 fn value(input: &[u8]) -> Parsed<'_, Value<'_>> {
     let (is_negative, digits) = match input {
         [b'-', rest @ ..] => (true, trivia(rest)),
@@ -252,7 +252,7 @@ impl<'s> Strings<'s> {
     }
 }
 
-/// A place in a source file, as clang writes it behind an instruction.
+/// A place in a source file, as clang writes it after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'s> {
     /// The file's name as written.
@@ -323,7 +323,7 @@ fn magnitude_decimal(digits: &[u8]) -> Option<u64> {
 }
 
 impl Tree<'_> {
-    /// The comment that begins on the line on which a statement ends, right behind its end at `offset`.
+    /// The comment that begins on the line on which a statement ends, directly after its end at `offset`.
     #[must_use]
     pub fn comment_after(&self, offset: u32) -> Option<Span> {
         let next = self.comments.partition_point(|comment| comment.start < offset);

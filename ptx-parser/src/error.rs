@@ -70,7 +70,7 @@ impl SyntaxError {
 }
 
 impl std::fmt::Display for SyntaxError {
-    /// Without the source at hand: the offset in place of what was found.
+    /// Without the source: the offset in place of the token that was found.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.cause {
             Cause::Limit => formatter.write_str(self.expected),
@@ -87,7 +87,7 @@ impl std::error::Error for SyntaxError {}
 
 /// A [`SyntaxError`] with its line, column and message: what is shown to people, and outlives the source.
 ///
-/// It displays as "3:15: expected `;` after the operands, found `}`", to stand behind a file's name and a colon.
+/// It displays as "3:15: expected `;` after the operands, found `}`", to follow a file's name and a colon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocatedError {
     cause: Cause,

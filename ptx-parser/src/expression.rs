@@ -56,7 +56,7 @@ impl Word {
 /// Nesting deeper than the limit.
 pub(crate) const TOO_DEEP: &str = "the operand is nested more than 32 levels deep";
 
-/// One expression, and the blanks behind it.
+/// One expression, and the blanks after it.
 pub(crate) fn expression(input: &[u8], depth: usize) -> Parsed<'_, Value> {
     let (rest, condition) = binary(input, 0, depth)?;
     if rest.first() != Some(&b'?') {
@@ -309,8 +309,8 @@ pub(crate) fn magnitude(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// A decimal number of at most nine digits with nothing behind it that could belong to it: what nearly all numbers
-/// in directives are.
+/// A decimal number of at most nine digits, not followed by a character that could belong to it. Nearly all numbers in directives are of
+/// this form.
 #[inline]
 pub(crate) fn short_decimal(input: &[u8]) -> Option<(&[u8], u32)> {
     let digits = run(input, DIGIT);

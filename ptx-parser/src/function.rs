@@ -13,7 +13,7 @@ use crate::module::Parser;
 use crate::span::Span;
 
 impl<'s> Parser<'s> {
-    /// A kernel or function, from behind `.entry` or `.func` up to its opening brace or its semicolon.
+    /// A kernel or function, from after `.entry` or `.func` up to its opening brace or its semicolon.
     pub(crate) fn function(
         &mut self,
         input: &'s [u8],
@@ -171,7 +171,7 @@ impl<'s> Parser<'s> {
         Ok((rest, ()))
     }
 
-    /// `(…)`. Gives what is left right behind it.
+    /// `(…)`. Returns the text directly after it.
     fn parameters(&mut self, input: &'s [u8]) -> Parsed<'s, Indices> {
         let start = self.tree.variables.len() as u32;
         let mut rest = trivia(&input[1..]);
@@ -203,9 +203,9 @@ impl<'s> Parser<'s> {
         ))
     }
 
-    /// The directives between the parameters and the brace or semicolon. A semicolon behind one of them ends the
-    /// declaration unless a body or another such directive follows. (A kernel without a body is not written with
-    /// directives, so there a pragma belongs to the header; behind a function it belongs to the module.)
+    /// The directives between the parameters and the brace or semicolon. A semicolon after one of them ends the declaration unless a body
+    /// or another such directive follows. (A kernel without a body is not written with directives, so there a pragma belongs to the header;
+    /// after a function it belongs to the module.)
     fn function_directives(&mut self, mut rest: &'s [u8], kind: FunctionKind) -> &'s [u8] {
         while rest.first() == Some(&b'.') {
             let operands = self.tree.operands.len();

@@ -89,13 +89,13 @@ impl<'s> Iterator for Elements<'s> {
 
 /// An initialiser that has been read.
 pub(crate) struct Checked<'s> {
-    /// The text behind it.
+    /// The text after it.
     pub(crate) end: &'s [u8],
     /// An address of a symbol is among its elements.
     pub(crate) has_addresses: bool,
 }
 
-/// Checks the initialiser behind `=`, a scalar or nested braces. Gives where the next token begins.
+/// Checks the initialiser after `=`, a scalar or nested braces. Returns the start of the next token.
 pub(crate) fn check(input: &[u8]) -> Parsed<'_, Checked<'_>> {
     let is_address = |element: Element<'_>| matches!(element, Element::Address(_));
     if input.first() != Some(&b'{') {
@@ -219,7 +219,7 @@ fn mask(input: &[u8]) -> Option<(&[u8], u64)> {
     Some((trivia(inner), crate::expression::magnitude(text)?))
 }
 
-/// `symbol`, `generic(symbol)`, with a constant offset behind it or, for `generic`, in its parentheses.
+/// `symbol`, `generic(symbol)`, with a constant offset after it or, for `generic`, in its parentheses.
 fn address(input: &[u8]) -> Parsed<'_, Address<'_>> {
     let (rest, mut symbol) = match name(input) {
         Ok((rest, symbol)) => (trivia(rest), symbol),

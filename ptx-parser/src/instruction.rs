@@ -28,7 +28,7 @@ impl<'s> Parser<'s> {
         self.operands(Tag::Instruction, first_operand, input, input, name, next)
     }
 
-    /// An instruction behind its guard.
+    /// An instruction after its guard.
     pub(crate) fn guarded(&mut self, input: &'s [u8]) -> Parsed<'s, ()> {
         let (tag, rest) = match *trivia(&input[1..]) {
             [b'!', ref rest @ ..] => (Tag::InstructionIfNot, trivia(rest)),

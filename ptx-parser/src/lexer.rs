@@ -210,7 +210,7 @@ pub(crate) fn string(input: &[u8]) -> Parsed<'_, &[u8]> {
 pub(crate) struct Ahead {
     /// From a place on, where the next slash is.
     slash: Option<(usize, usize)>,
-    /// A quote whose string does not end on its line, and where the line ends. No quote behind it can begin a string
+    /// A quote whose string does not end on its line, and where the line ends. No quote after it can begin a string
     /// on that line either: all of them follow a backslash.
     broken: Option<(usize, usize)>,
 }
@@ -268,7 +268,7 @@ pub(crate) fn opcode(input: &[u8]) -> Parsed<'_, &[u8]> {
     Ok((rest, text))
 }
 
-/// `.word`, with `::word` behind it if there is. A dot ends it: `.reg.b32` are two.
+/// `.word`, with the `::word` after it if there is one. A dot ends it: `.reg.b32` are two.
 pub(crate) fn directive(input: &[u8]) -> Parsed<'_, &[u8]> {
     let word = |at: usize| {
         let rest = &input[at..];
@@ -384,7 +384,7 @@ pub(crate) fn token_len(input: &[u8]) -> usize {
     }
 }
 
-/// The text behind the last token between `start` and `rest`: `rest` with the blanks and comments before it.
+/// The text after the last token between `start` and `rest`: `rest` with the blanks and comments before it.
 pub(crate) fn behind_last_token<'s>(start: &'s [u8], rest: &[u8]) -> &'s [u8] {
     &start[last_token_end(&start[..start.len() - rest.len()])..]
 }

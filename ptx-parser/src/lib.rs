@@ -1,8 +1,8 @@
 //! PTX text to a borrowed, flat syntax tree, and back.
 //!
-//! [`parse`] reads a module of any PTX ISA version. It never fails on what it does not know: an instruction is a
-//! guard, a dotted opcode and operands, whatever the opcode. What is malformed becomes a [`SyntaxError`] with a
-//! place, the parser goes on after the next `;` or `}`, and the rest of the module is in the tree.
+//! [`parse`] reads a module of any PTX ISA version. It never fails on what it does not know: an instruction is a guard, a dotted opcode and
+//! operands, for any opcode. What is malformed becomes a [`SyntaxError`] with a place, the parser goes on after the next `;` or `}`, and
+//! the rest of the module is in the tree.
 //!
 //! ```
 //! let source = b".version 8.5\n.target sm_90\n.entry k() { @!%p1 ld.global.u32 %r1, [%rd1+4]; ret; }";

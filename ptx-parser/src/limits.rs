@@ -21,8 +21,8 @@ pub const MAX_OPCODE_BYTES: usize = u16::MAX as usize;
 /// Most syntax errors kept for one source. What follows is counted, not kept.
 pub const MAX_ERRORS: usize = 100;
 
-/// Braces that are looked at to cut a module in pieces, for each cut.
+/// Braces that are examined to cut a module into pieces, for each cut.
 pub const MAX_CUT_TRIES: usize = 1_024;
 
-/// Bytes behind such a brace that are looked at for what begins there: compilers put comments with names in between.
+/// Bytes after such a brace that are searched for the next directive: compilers put comments with names in between.
 pub const MAX_CUT_BYTES: usize = 4 << 10;

@@ -205,8 +205,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Skips the content of the braces opened right before `inner`: returns the content and the text behind the closing
-    /// brace. If nothing closes them, the rest of the module is read like any other, so that errors come out the same.
+    /// Skips the content of the braces opened right before `inner`: returns the content and the text after the closing brace. If nothing
+    /// closes them, the rest of the module is read like any other, so that errors come out the same.
     pub(crate) fn pass_over(&mut self, inner: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
         if self.depth == Depth::Everything {
             return None;
@@ -421,9 +421,8 @@ fn first_location(body: &[u8]) -> Option<usize> {
     memmem::find(&body[..at], b"/*").is_none().then_some(at)
 }
 
-/// The text to go on with after an error in the statement that `statement` begins with; `rest` bytes were left there. Behind
-/// the next semicolon, or before the next brace that ends or begins a scope, or before the next line that begins
-/// with a directive.
+/// The text to continue with after an error in the statement that `statement` begins with; `rest` bytes were left there. After the next
+/// semicolon, or before the next brace that ends or begins a scope, or before the next line that begins with a directive.
 fn recover<'s>(statement: &'s [u8], rest: usize, ahead: &mut Ahead) -> &'s [u8] {
     let (read, mut rest) = statement.split_at(statement.len() - rest);
     let (mut braces, brackets) = nesting(read);

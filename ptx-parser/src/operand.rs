@@ -68,7 +68,7 @@ impl<'s> Parser<'s> {
         Ok((trivia(rest), ()))
     }
 
-    /// One operand, and the blanks behind it.
+    /// One operand, and the blanks after it.
     #[inline(always)]
     pub(crate) fn operand(&mut self, input: &'s [u8], depth: usize) -> Parsed<'s, ()> {
         let classes = first_class(input);
@@ -231,8 +231,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A name that ends at `end`, with what may stand in brackets behind it. Gives where it ends, and where the
-    /// next token begins.
+    /// A name that ends at `end`, with an optional index in brackets. Returns the end of the name with its index, and the start of the next
+    /// token.
     fn indexed_name(
         &mut self,
         input: &'s [u8],

@@ -1,8 +1,8 @@
 //! Reading a large module in pieces that begin and end between functions, so that several threads may read them.
 //!
-//! A cut lies behind a brace that seems to close a function, and in front of a line that seems to begin something at module level. A
-//! piece shows whether it does: where its last function ends with it and nothing is wrong in it, what stands behind it is read as if
-//! nothing stood before. Otherwise the module is read from beginning to end.
+//! A cut lies after a brace that seems to close a function, and before a line that seems to begin an item at module level. The piece shows
+//! whether it does: if its last function ends at the end of the piece and the piece has no errors, the text after it is parsed as if
+//! nothing came before. Otherwise the module is parsed from beginning to end.
 
 use memchr::memmem;
 
@@ -24,7 +24,7 @@ impl<'s> Piece<'s> {
         self.parser.module(self.text);
     }
 
-    /// True if the text behind it is read as if nothing stood before.
+    /// True if the text after it is parsed as if nothing came before.
     fn is_closed(&self) -> bool {
         let tree = &self.parser.tree;
         let end = self.parser.offset(&[]);
@@ -93,7 +93,8 @@ fn cut<'s>(source: &'s [u8], text: &'s [u8], count: usize) -> Vec<Piece<'s>> {
     starts.zip(&ends).map(piece).collect()
 }
 
-/// The first place, from one on, behind a brace at the beginning of a line in front of a directive that begins a function or variable.
+/// The first place, from a given one on, after a brace at the beginning of a line and before a directive that begins a function or
+/// variable.
 fn next_cut(text: &[u8], from: usize) -> Option<usize> {
     const CLOSE: &[u8] = b"\n}";
     let begins_something = |&end: &usize| {

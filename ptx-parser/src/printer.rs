@@ -1,7 +1,7 @@
 //! A tree back to text, in one canonical format, and whether two trees say the same.
 //!
-//! Parsing what is printed gives the same tree ([`same`]), comments included; printing that gives the same bytes. A
-//! comment inside a statement moves behind it.
+//! Parsing what is printed gives the same tree ([`same`]), comments included; printing that gives the same bytes. A comment inside a
+//! statement moves after it.
 
 pub use crate::comparison::same;
 
@@ -103,8 +103,8 @@ impl Printer<'_> {
         self.out.extend_from_slice(text);
     }
 
-    /// The comments that begin before `offset` and are not printed yet: behind the statement if they were on its
-    /// line, else on lines of their own.
+    /// The comments that begin before `offset` and are not printed yet: after the statement if they were on its line, else on lines of
+    /// their own.
     fn comments_before(&mut self, offset: u32) {
         while let Some(&comment) = self
             .tree
@@ -434,7 +434,7 @@ const fn space(space: StateSpace) -> &'static [u8] {
     }
 }
 
-/// The `.unified` behind an address.
+/// The `.unified` after an address.
 fn qualifier(address: &[u8]) -> &[u8] {
     let bracket = address
         .iter()
@@ -443,7 +443,7 @@ fn qualifier(address: &[u8]) -> &[u8] {
     address[bracket..].trim_ascii()
 }
 
-/// The tokens of `text`: no comments, no blanks except between two words and behind commas.
+/// The tokens of `text`: no comments, no blanks except between two words and after commas.
 pub(crate) fn condensed(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut rest = trivia(text);
     let (mut left, mut gap, mut last) = (0, false, 0);

@@ -62,7 +62,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The line and column of `offset` in `source`; of its end, if the offset lies behind it. Reads the source up to there:
+    /// The line and column of `offset` in `source`; of its end, if the offset lies past it. Reads the source up to there:
     /// [`LineIndex`] is for many places.
     #[must_use]
     pub fn of(source: &[u8], offset: u32) -> Self {
@@ -134,7 +134,7 @@ impl LineCounts {
         Self { stretches }
     }
 
-    /// The line and column of `offset` in `source`, the text that was counted. One behind its end counts on from its last line.
+    /// The line and column of `offset` in `source`, the text that was counted. An offset past its end counts on from its last line.
     #[must_use]
     pub fn position(&self, source: &[u8], offset: u32) -> Position {
         let end = source.len().min(offset as usize);
@@ -197,7 +197,7 @@ impl LineIndex {
         Self { starts }
     }
 
-    /// The line and column of `offset`. One behind the end of the source counts on from its last line.
+    /// The line and column of `offset`. An offset past the end of the source counts on from its last line.
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
         let line = self.starts.partition_point(|&start| start <= offset);

@@ -44,7 +44,7 @@ impl Statement {
         }
     }
 
-    /// True for an instruction behind `@!p`, false for one behind `@p`, `None` for one without guard and for other statements. The
+    /// True for an instruction with the guard `@!p`, false for one with `@p`, `None` for one without guard and for other statements. The
     /// predicate's name is the operand node at [`Statement::index`].
     #[inline]
     #[must_use]

@@ -161,7 +161,7 @@ impl<'s> Tree<'s> {
         walk(self, 0..self.statements.len(), visitor)
     }
 
-    /// Shows one function or prototype to `visitor`, as [`Tree::walk`] does when it comes to it.
+    /// Shows one function or prototype to `visitor`, as [`Tree::walk`] does when it reaches it.
     pub fn walk_function<'t, V: Visitor<'t> + ?Sized>(
         &'t self,
         function: &Function,
@@ -177,7 +177,7 @@ impl<'s> Tree<'s> {
     }
 }
 
-/// One past the last statement of a function. Bodies follow directives; prototypes have an empty body behind them.
+/// One past the last statement of a function. Bodies follow directives; prototypes have an empty body after them.
 fn end(function: &Function) -> usize {
     function.body.range().end
 }

@@ -24,7 +24,7 @@ pub struct Entry {
     pub padded: Option<u64>,
     /// The size of the header in the header.
     pub header: Option<u32>,
-    /// Bytes of the header behind the first 64, where compilers keep options and names.
+    /// Bytes of the header after the first 64, where compilers keep options and names.
     pub more_header: usize,
 }
 

@@ -3,7 +3,7 @@
 use crate::fatbin::{Elf, Entry, IS_64_BIT, IS_DEBUG, Packing, SPECIFIC, Symbol, archive, container};
 use crate::wheels::{metadata, wheel};
 
-/// One run of the program: its arguments, and a file to look at.
+/// One run of the program: its arguments, and a file to check.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// A command with options; without one, `check`.

@@ -1,4 +1,4 @@
-//! The JSON document of a run, as the tests look at it.
+//! The JSON document of a run, as the tests read it.
 
 use std::path::Path;
 use std::process::Output;

@@ -21,7 +21,7 @@ mod pass {
 
     const VERSION: &str = "22.";
 
-    /// The names that systems give to LLVM's program that tells about its installation; `tools/toolchain/has-llvm.sh` has them, too.
+    /// The names that systems give to LLVM's program that describes its installation; `tools/toolchain/has-llvm.sh` has them, too.
     const NAMES: [&str; 5] = [
         "llvm-config-22",
         "llvm-config22",

@@ -8,7 +8,7 @@ use std::process::Command;
 /// The prefix of an installation of LLVM 22, for this package and for llvm-sys.
 const PREFIX: &str = "LLVM_SYS_221_PREFIX";
 
-/// In this order: each uses those behind it.
+/// In this order: each uses those after it.
 const ARCHIVES: [&str; 4] = [
     "MLIRCAPIRegisterEverything",
     "MLIRCAPITarget",

@@ -9,7 +9,7 @@
 //!
 //! Words are names of shapes, all without any; `--quick` makes sizes an eighth; `--print SHAPE SIZE` writes the text of one.
 //!
-//! Each size is looked at by a process of its own, on one thread. What it takes before it begins (its start, the making of
+//! Each size is measured in a process of its own, on one thread. What it takes before it begins (its start, the making of
 //! the text) counts in memory, so that small sizes are left out of that exponent, and not in time. Nothing is rendered.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -143,7 +143,7 @@ fn row(shape: &Shape, largest: usize, level: &str) {
 struct Taken {
     /// Of processor time.
     seconds: f64,
-    /// Most memory that it had at once, in bytes, where the system tells.
+    /// Its peak memory, in bytes, if the system reports it.
     peak: Option<f64>,
     findings: usize,
     /// The time was over, or some limit was met.
@@ -219,7 +219,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// Most memory that the process has had, in bytes, as Linux tells it.
+/// Peak memory of the process, in bytes, as Linux reports it.
 fn peak() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -8,7 +8,7 @@ pub struct Shape {
     pub name: &'static str,
     /// Its text of a size.
     pub text: fn(usize) -> String,
-    /// The largest size that is looked at.
+    /// The largest size that is measured.
     pub largest: usize,
 }
 
@@ -56,7 +56,7 @@ const fn shape(name: &'static str, text: fn(usize) -> String, largest: usize) ->
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
-/// The start of a body: `%r1` is the lane, `%p1` tells lane 0, `%p2` is the same for all and not known, `%rd1` a
+/// The start of a body: `%r1` is the lane, `%p1` is true in lane 0, `%p2` is uniform and unknown, `%rd1` a
 /// pointer into global memory.
 const BEGIN: &str = "\
 {\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n\
@@ -302,7 +302,7 @@ fn right_collectives(size: usize) -> String {
     kernel(&times(size, |text, _| line!(text, "bar.warp.sync -1;")))
 }
 
-/// With values that hang off each other.
+/// With values that depend on each other.
 fn shuffles(size: usize) -> String {
     kernel(&times(size, |text, number| {
         let lane = number % 32;

@@ -16,7 +16,7 @@ use ptxcheck_passes::settings::Settings;
 
 const HEADER: &str = ".version 9.2\n.target sm_90\n.address_size 64\n";
 
-/// Lowers a module and looks at it.
+/// Lowers a module and passes it to `look`.
 fn with_module<T>(text: &str, look: impl FnOnce(&Module<'_>) -> T) -> T {
     let text = format!("{HEADER}{text}");
     let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("small");
@@ -238,7 +238,7 @@ fn constant_at_end(statements: &str) -> Constant {
     constant_and_params(statements).0
 }
 
-/// The same, and which parameters it may hang off.
+/// The same, and the parameters that it may depend on.
 fn constant_and_params(statements: &str) -> (Constant, Vec<ParamPiece>) {
     let text = format!(
         ".visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<99>;\n.local .align 8 .b8 d[32];\n.reg .b64 %rd<9>;\n{statements}\nbar.warp.sync %r1;\nret;\n}}\n"
@@ -385,7 +385,7 @@ fn constants_decide_guards() {
         ("mov.pred %p1, 0;\n@!%p1 bar.warp.sync -1;", true),
         ("setp.eq.u32 %p1, 1, 2;\n@%p1 bar.warp.sync -1;", false),
         ("setp.eq.u32 %p1, %r1, 2;\n@%p1 bar.warp.sync -1;", true),
-        // Where it stands, whatever it is later.
+        // The value at this instruction, regardless of later writes.
         (
             "mov.pred %p1, 0;\n@%p1 bar.warp.sync -1;\nmov.pred %p1, 1;",
             false,
@@ -418,7 +418,7 @@ fn constants_follow_local_memory() {
     assert_eq!(constant_at_end(overlapped), Constant::Unknown);
     let extended = "st.local.u8 [d], 255;\nld.local.s8 %r1, [d];";
     assert_eq!(constant_at_end(extended), Constant::Known(0xffff_ffff));
-    // Written once: known where that was before, whatever branches lie between.
+    // Written once: known if the write comes first, across any branches.
     let behind = "st.local.u32 [d+4], 7;\n@%p1 bra A;\nmov.u32 %r2, 1;\nA:\nld.local.u32 %r3, [d+4];\nadd.s32 %r1, %r3, 1;";
     assert_eq!(constant_at_end(behind), Constant::Known(8));
     let later = "L:\nld.local.u32 %r1, [d+4];\nst.local.u32 [d+4], 7;\nld.local.u32 %r1, [d];\n@%p1 bra L;";

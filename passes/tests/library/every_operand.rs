@@ -1,5 +1,5 @@
-//! Every row of the opcodes with operands of every number and kind: analyses and rules look at all of them, and none
-//! finds an instruction that it did not expect.
+//! Every row of the opcodes with operands of every number and kind: analyses and rules accept all of them, and none fails on an instruction
+//! that it did not expect.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
@@ -13,7 +13,7 @@ use ptxcheck_passes::run::{self, Bytes, Input};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_ptx_parser::parse;
 
-/// Instructions as they should be: at least one for each row, and one for each form that a row tells apart.
+/// Instructions as they should be: at least one for each row, and one for each form that a row distinguishes.
 const FORMS: &[&str] = &[
     "abs.s32 %r1, %r2",
     "activemask.b32 %r1",
@@ -163,7 +163,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A module with a kernel for each statement: what it writes decides who comes to a collective and to a barrier.
+/// A module with a kernel for each statement: its result decides which lanes reach a collective and a barrier.
 fn module(statements: &[String]) -> String {
     let mut text = String::from(
         ".version 9.0\n.target sm_100a\n.address_size 64\n.global .b32 g[64];\n\

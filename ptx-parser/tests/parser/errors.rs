@@ -431,7 +431,7 @@ fn mutated_modules_can_be_parsed() {
     }
 }
 
-/// Checks the invariants of every tree, whatever the source.
+/// Checks the invariants of every tree, for any source.
 fn consistent(tree: &ptxcheck_ptx_parser::Tree<'_>) {
     use ptxcheck_ptx_parser::ast::StatementKind;
     let text = String::from_utf8_lossy(tree.source());

@@ -5,7 +5,7 @@
 use crate::common::HEADER;
 use ptxcheck_ptx_parser::{Piece, Tree, parse, parse_in_pieces};
 
-/// Reads the pieces from the last to the first, and tells how many there were.
+/// Reads the pieces from the last to the first, and counts them.
 fn in_pieces(source: &[u8], count: usize) -> (Tree<'_>, usize) {
     let mut found = 1;
     let tree = parse_in_pieces(source, count, |pieces| {

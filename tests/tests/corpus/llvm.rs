@@ -263,7 +263,7 @@ fn no_ir(program: &Program) -> Result<Completion, Failed> {
     }
 }
 
-/// The rules about variables and constants of the host need their types: no compiler that is at hand leaves such a variable in IR.
+/// The rules about variables and constants of the host need their types: no available compiler leaves such a variable in IR.
 fn constants_of_the_host(program: &Program) -> Result<Completion, Failed> {
     let (code, document) = program.check(["-W", "potential", "corpus/ir/host_variables.ll"])?;
     let mut found = Vec::new();
@@ -303,8 +303,8 @@ fn libdevice(program: &Program) -> Result<Completion, Failed> {
     }
 }
 
-/// As clang leaves it beside that of device code. What an embedding program names the target of later on is told by its
-/// kernels.
+/// As clang leaves it beside that of device code. A module without a target is recognised by its kernels; the embedding program sets the
+/// target later.
 fn host_code(program: &Program) -> Result<Completion, Failed> {
     let folder = tempfile::tempdir()?;
     let body = "(i64 %n) {\n  %p = alloca i8, i64 %n\n  store volatile i8 0, ptr %p\n  ret void\n}\n";

@@ -1,7 +1,7 @@
 //! MLIR: the texts of the corpus have their findings on their lines, as text and as bytecode, and those that the PTX has which
 //! MLIR's own tools make of them.
 //!
-//! `corpus/mlir/*.mlir` have markers behind `//`. Directives at their top:
+//! `corpus/mlir/*.mlir` have markers after `//`. Directives at their top:
 //!
 //! * `// ptxcheck-args: …` adds arguments.
 //! * `// only-in-mlir: …` says why the PTX has other findings: then it is not compared.

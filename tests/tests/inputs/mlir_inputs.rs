@@ -198,7 +198,7 @@ fn folders_are_searched_for_kernels_alone() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// The same members are inputs as of a folder, and one that cannot be looked at is a finding.
+/// The same members are inputs as of a folder, and one that cannot be analysed is a finding.
 #[test]
 fn packages_are_searched_for_kernels_alone() {
     let kernel = format!("gpu.module @m {{\n{WRONG}}}\n");
@@ -371,7 +371,7 @@ fn comments_in_the_text_suppress_findings_of_their_module() {
     );
 }
 
-/// One worker reads many files; one that dies costs the file that it was looking at.
+/// One worker reads many files; one that dies loses the file that it was analysing.
 #[test]
 fn a_worker_that_dies_costs_its_file() {
     let kernel = format!("gpu.module @m {{\n{WRONG}}}\n");

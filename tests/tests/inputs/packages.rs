@@ -274,7 +274,7 @@ fn packages_in_packages_are_opened_to_a_depth() {
     assert_eq!((code, report::codes(&document).len()), (2, 2));
 }
 
-/// Everything that is wrong with a member: a finding about it, and the others are looked at.
+/// Everything that is wrong with a member: a finding about it, and the others are analysed.
 #[test]
 fn what_is_wrong_with_a_member_of_a_zip_archive_is_a_finding_about_it() {
     let good = ZipMember::new("z/good.ptx", BAD.as_bytes());

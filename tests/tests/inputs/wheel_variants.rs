@@ -1,4 +1,4 @@
-//! Metadata of wheel variants, held against the wheel's name, its images and other wheels.
+//! Metadata of wheel variants, compared with the wheel's name, its images and other wheels.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
@@ -319,7 +319,7 @@ fn wheels_of_a_release_agree() {
     assert_eq!(told(&[index("{}".to_owned())]).matches("malformed").count(), 3);
 }
 
-/// Without the policy nothing is looked at, and no file is an input for its metadata alone.
+/// Without the policy nothing is checked, and no file is an input for its metadata alone.
 #[test]
 fn metadata_are_checked_on_request() {
     let files: [(&str, &[u8]); 3] = [

@@ -1,5 +1,5 @@
-//! The archive that `make archive` writes: in the layout that cargo binstall is told of, with the licences of what is inside; and
-//! what is said where the program's parts are missing.
+//! The archive that `make archive` writes: in the layout that the metadata for cargo binstall describe, with the licences of its contents;
+//! and the message if parts of the program are missing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

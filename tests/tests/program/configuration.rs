@@ -153,7 +153,7 @@ fn what_is_excluded_is_counted() {
         said.contains("2 inputs and 1 finding are excluded by the configuration\n1 error, "),
         "{said}"
     );
-    // An input that is named is excluded as well, from whatever folder.
+    // An input that is named is excluded as well, from any folder.
     let output = run_in(&folder, &["gen/a.ptx"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("all inputs are excluded by the configuration"));

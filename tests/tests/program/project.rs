@@ -280,7 +280,7 @@ fn strict_configurations_have_nothing_left_over() {
             "ptxcheck.toml:27:9: warning: no kernel fits the pattern `gone` [PTX906]",
         ]
     );
-    // The comment without a reason is told where it would have counted, strict or not.
+    // The comment without a reason is reported where it would have counted, strict or not.
     let output = run_in(&folder, &["--format", "json", "."]);
     let (_, document) = report::document(&output).unwrap();
     let helper = report::findings(&document)

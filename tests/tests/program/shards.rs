@@ -100,7 +100,7 @@ fn merged_shards_are_one_run() {
     );
 }
 
-/// As jobs write them that run at the same time: one behind the other, on standard output.
+/// As concurrent jobs write them: one after the other, on standard output.
 #[test]
 fn shards_may_lie_in_one_file_and_come_by_a_pipe() {
     let folder = project();
@@ -257,7 +257,7 @@ fn a_baseline_is_for_what_is_merged() {
     assert_eq!(whole.status.code(), Some(0));
     let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(text("merged.json"), text("whole.json"));
-    // Entries of mended findings are told, and may be findings.
+    // Entries of fixed findings are reported, and may be findings.
     for twin in ["twin_a.ptx", "twin_b.ptx"] {
         let mended = module(&format!(".visible .entry {}() {{ ret; }}\n", &twin[..6]));
         fs::write(folder.path().join(twin), mended).unwrap();

@@ -90,7 +90,7 @@ fn other_values_that_go_wrong_are_told() {
     assert_eq!(wrong, [31, 129]);
 }
 
-/// A barrier in each of a million rounds: no run gets to the shuffle behind them.
+/// A barrier in each of a million rounds: no run gets to the shuffle after them.
 const LONG: &str = "\
 .version 8.0
 .target sm_90

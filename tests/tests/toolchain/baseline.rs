@@ -1,5 +1,5 @@
-//! Baselines with code that nvcc compiles: what is known stays known after edits elsewhere, with other options and for other
-//! architectures; what is new fails, and what is mended is told. Without nvcc, these tests are counted as ignored.
+//! Baselines with code that nvcc compiles: known findings stay known after edits elsewhere, with other options and for other architectures;
+//! new ones fail, and fixed ones are reported. Without nvcc, these tests are counted as ignored.
 
 use std::fs;
 use std::path::PathBuf;

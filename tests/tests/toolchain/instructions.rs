@@ -1,5 +1,5 @@
-//! The instructions that a default check of four inputs takes, held against those in `instructions.tsv`: the commit that makes the
-//! check slower is seen, however busy the machine is.
+//! The instructions that a default check of four inputs takes, compared with those in `instructions.tsv`: a commit that makes the check
+//! slower is detected, even on a busy machine.
 //!
 //! callgrind counts them. A count depends on the compiler, so that it is compared for the version of rustc that it was taken with; without
 //! valgrind, or with another rustc, the tests are counted as ignored. `BLESS=1` pins counts anew; the reason is written by hand into the

@@ -180,7 +180,7 @@ fn texts(browser: &Browser) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Adds a script behind that of the page.
+/// Adds a script after that of the page.
 fn with_script(project: &TempDir, script: &str) -> Result<std::path::PathBuf, Failed> {
     let page = fs::read_to_string(project.path().join("page.html"))?;
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));

@@ -141,7 +141,7 @@ impl Process {
     }
 }
 
-/// Has a process check a range of mutants; a batch that it dies on is looked at one by one.
+/// Has a process check a range of mutants; the mutants of a batch that it dies on are checked one by one.
 fn check_range(args: &Args, mut from: u64, to: u64, deadline: Instant, summary: &Mutex<Summary>) {
     let most = if args.kind == "ir" { 1 } else { BATCH };
     let (mut batch, mut end) = (most, to);

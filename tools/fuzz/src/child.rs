@@ -1,6 +1,6 @@
-//! A process that checks a range of a run's mutants, one after the other, and tells how it gets on.
+//! A process that checks a range of a run's mutants, one after the other, and reports its progress.
 //!
-//! A mutant may end it, by the stack or by LLVM: what it was looking at is known from what it told last.
+//! A mutant may end it, by a stack overflow or in LLVM: its last message identifies the mutant.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -69,7 +69,7 @@ impl Images {
         bytes
     }
 
-    /// A file, right but for the fields of its headers that a writer is told to get wrong.
+    /// A file, right except for the header fields that a writer is asked to get wrong.
     fn file(&self, numbers: &mut Numbers, depth: usize) -> Vec<u8> {
         if depth > 2 {
             return b"\x7fELF".to_vec();

@@ -236,7 +236,7 @@ fn assembled(text: &[u8]) -> Option<Vec<u8>> {
     Some(llvm::Memory::default().read(text).ok()?.bitcode())
 }
 
-/// Checks the outcome for a mutant. The error is the defect found. The campaign is told once LLVM has read it: a death before that
+/// Checks the outcome for a mutant. The error is the defect found. The campaign gets a message once LLVM has read it: a crash before that
 /// is LLVM's.
 pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
     let settings = Settings {

@@ -27,7 +27,7 @@ pub fn mutant(numbers: &mut Numbers) -> Vec<u8> {
     bytes
 }
 
-/// A package, right but for the fields that a writer is told to get wrong.
+/// A package, right except for the fields that a writer is asked to get wrong.
 fn package(numbers: &mut Numbers, depth: usize) -> Vec<u8> {
     match numbers.below(10) {
         0..=3 => zip_archive(numbers, depth),

@@ -78,7 +78,7 @@ pub fn outcome(name: &str, bytes: &[u8], settings: &Settings) -> Outcome {
     run::check_here(vec![input], settings)
 }
 
-/// Checks an outcome, whatever input it is about. The error is the defect found.
+/// Checks an outcome, for any input. The error is the defect found.
 pub fn of_outcome(outcome: &Outcome) -> Result<(), String> {
     for finding in &outcome.findings {
         if finding.rule.code == "PTX904" {

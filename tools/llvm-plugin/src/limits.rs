@@ -6,7 +6,7 @@ use std::time::Duration;
 /// unless it hangs: LLVM IR has 30 s and 1 s more for each MiB.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Longest time between two looks at whether it has ended. They begin at a hundredth of it.
+/// Longest time between two checks whether it has ended. The first interval is a hundredth of it.
 pub(crate) const LONGEST_NAP: Duration = Duration::from_millis(20);
 
 /// Largest JSON document that is read, in bytes.

@@ -20,7 +20,7 @@ const TIMEOUT: &str = "PTXCHECK_PASS_TIMEOUT";
 pub(crate) enum Stage {
     /// Before all optimisation.
     Start,
-    /// Behind it.
+    /// After it.
     End,
 }
 

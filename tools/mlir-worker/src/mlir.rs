@@ -1,4 +1,4 @@
-//! MLIR's C interface behind handles that are safe to use. This file and `mlir/ffi.rs` are the only ones of the program with
+//! MLIR's C interface wrapped in safe handles. This file and `mlir/ffi.rs` are the only ones of the program with
 //! `unsafe` code.
 //!
 //! Invariants that every block rests on:
@@ -6,9 +6,9 @@
 //! * An [`Operation`] or [`Attribute`] with lifetime `'m` is made only from a [`Module`] or a [`Context`] that is borrowed for
 //!   `'m`, or from another such handle. What erases operations, passes, borrows the module mutably. Attributes live as long as
 //!   their context.
-//! * A null handle is never kept: what may be null is looked at first.
-//! * MLIR checks the kind of what it is given with assertions at most. A function whose callee wants a certain kind looks at the
-//!   kind first, and returns `None` for another.
+//! * A null handle is never kept: handles that may be null are checked first.
+//! * MLIR checks the kind of what it is given with assertions at most. A function whose callee wants a certain kind checks the kind first,
+//!   and returns `None` for another.
 //! * Callbacks are called during the call that they are handed to, but for that of diagnostics, whose data the context owns.
 #![allow(unsafe_code)]
 
@@ -176,7 +176,7 @@ impl<'c> Module<'c> {
 
     /// Has MLIR read text or bytecode; `None` with an error in the context.
     pub(crate) fn parse(context: &'c Context, text: &[u8]) -> Option<Self> {
-        // MLIR's lexer reads one byte behind the text, which has to be a NUL.
+        // MLIR's lexer reads one byte past the text, which has to be a NUL.
         let mut ended = Vec::with_capacity(text.len() + 1);
         ended.extend_from_slice(text);
         ended.push(0);

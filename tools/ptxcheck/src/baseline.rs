@@ -16,7 +16,7 @@ use crate::exit::Exit;
 /// Largest file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Most entries that are told to be gone; a count stands for the rest.
+/// Most entries that are reported as gone; a count stands for the rest.
 const TOLD: usize = 20;
 
 /// Most times that a file is opened anew because another process has put one in its place.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Longest list, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// `paths`, and behind them those that `list` names; of standard input if it is `-`.
+/// `paths`, followed by those that `list` names; `-` is standard input.
 ///
 /// # Errors
 ///

@@ -178,7 +178,7 @@ impl Inputs {
             || self.with_metadata && MetadataName::of(&path.to_string_lossy()).is_some()
     }
 
-    /// Each folder once, by whatever links it is reached: its files are on the list then.
+    /// Each folder once, even if several links lead to it: its files are on the list then.
     fn add_folder(&mut self, folder: &Path) {
         let mut folders = std::mem::take(&mut self.folders);
         let mut is_full = false;
@@ -241,7 +241,7 @@ pub fn is_probe(path: &Path) -> bool {
     (matches!(name, "CMakeScratch" | "CMakeTmp") || name.starts_with("cmTC_")) && is_below_cmake(1)
 }
 
-/// The identity of a folder, whatever its path.
+/// The identity of a folder, independent of its path.
 #[derive(PartialEq, Eq, Hash)]
 #[cfg(unix)]
 struct Folder {
@@ -261,7 +261,7 @@ impl Folder {
     }
 }
 
-/// The identity of a folder, whatever its path.
+/// The identity of a folder, independent of its path.
 #[derive(PartialEq, Eq, Hash)]
 #[cfg(not(unix))]
 struct Folder(PathBuf);

@@ -34,7 +34,7 @@ use exit::Exit;
 
 fn main() -> ExitCode {
     panics::report_briefly();
-    // Defects are caught for each input; what is caught here has been told.
+    // Defects are caught for each input; a panic that is caught here has been reported.
     std::panic::catch_unwind(run).unwrap_or_else(|_| Exit::Undone.into())
 }
 
@@ -99,7 +99,7 @@ fn command(args: Vec<OsString>) -> Exit {
         Some(Command::Config(args)) => commands::config::run(args),
         Some(Command::Init(args)) => commands::init::run(args),
         Some(Command::Completions(args)) => commands::completions::run(args),
-        // With a compiler behind it, it has run.
+        // With a compiler after it, it has run.
         Some(Command::Launch(_)) => {
             output::complain("a compiler is wanted, as in `ptxcheck launch nvcc -c k.cu`")
         }

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Between two looks.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Without colours, whatever the terminal has.
+/// Without colours, regardless of the terminal.
 const TEMPLATE: &str = "{spinner} {pos} of {len} inputs, {elapsed}";
 
 /// Shows the progress as long as it lives, and nothing when it is gone.

@@ -46,7 +46,7 @@ fn parse_slack(text: &str) -> Result<f64, String> {
 /// The file of a ratchet, as it is before the run.
 #[derive(Debug, Default)]
 pub struct Prepared {
-    /// The figures that the release is held against.
+    /// The figures that the release is compared with.
     pub figures: Option<PinnedFigures>,
     /// The reasons for pinning, with their days; those of a file of another version, too.
     pins: Vec<Pin>,

@@ -171,7 +171,7 @@ pub enum Kind<'a> {
         policy: &'a Policy,
         /// The GPUs of the forecast.
         forecast: &'a Columns,
-        /// The release held against pinned figures.
+        /// The comparison of the release with pinned figures.
         ratchet: Option<&'a Comparison>,
         /// Tables stand before the findings in text.
         has_tables: bool,
@@ -197,7 +197,7 @@ pub struct Report<'a> {
     pub fail_on: FailOn,
     /// The data of the shard that the run is.
     pub shard: Option<&'a Shard>,
-    /// A baseline was held against the findings, or written from them.
+    /// The findings were compared with a baseline, or written to one.
     pub has_baseline: bool,
 }
 

@@ -25,7 +25,7 @@ pub fn check(
         return (run::check(inputs, settings), None);
     };
     let all = inputs.len();
-    // The metadata of a wheel variant are held against all of the wheel.
+    // The metadata of a wheel variant are compared with the whole wheel.
     let (outcome, shard) = if deals_members && !settings.policy.check_variants {
         let settings = Settings {
             member_deal: Some(deal),

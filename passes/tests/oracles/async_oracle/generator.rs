@@ -251,7 +251,7 @@ fn change(random: &mut Random, pieces: &mut Vec<Piece>) {
                 pieces.insert(at, more);
             }
         }
-        // The sender writes what it sends, behind the copy and its group.
+        // The sender writes the source of its copy, after the copy and its group.
         6 if matches!(pieces[at].1, Act::BulkOut(..)) => {
             if let (role, Act::BulkOut(tile, _)) = pieces[at] {
                 let behind = (at + 1 + random.below(2)).min(pieces.len());
@@ -289,7 +289,7 @@ fn change(random: &mut Random, pieces: &mut Vec<Piece>) {
 struct Writer {
     text: String,
     numbers: usize,
-    /// Labels of what is open: the begin of a loop, or the end of an alternative.
+    /// Labels of what is open: the start of a loop, or the end of an alternative.
     open: Vec<String>,
     closed: Vec<String>,
 }

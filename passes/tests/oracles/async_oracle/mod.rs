@@ -1,6 +1,6 @@
 //! Holds the findings about asynchronous copies (PTX701 to PTX706) against a machine that performs them.
 //!
-//! * A definite finding fails in each run that comes to its place, whatever the schedule of threads and copies is.
+//! * A definite finding fails in each run that reaches its place, under any schedule of threads and copies.
 //! * Kernels that are made right do not fail.
 //! * Of the failures that all runs show, the rules find a part; how large it is, is counted.
 //!

@@ -1,6 +1,6 @@
 //! Holds the exchanges that the analysis finds (PTX415) against those that the machine sees.
 //!
-//! * In each run in which a lane of warp 0 comes to the place of a pair that is definite, the machine sees the pair: with the same lanes,
+//! * In each run in which a lane of warp 0 reaches the place of a definite pair, the machine sees the pair: with the same lanes,
 //!   where a kernel says how its threads lie in warps.
 //! * Of the pairs that it sees in warp 0 in all runs that come there, the analysis finds a part: how large it is, is counted.
 

@@ -623,7 +623,7 @@ impl Generator {
         self.line(line);
     }
 
-    /// Asks who takes part before the branch, and meets them behind it.
+    /// Votes before the branch on which lanes take part, and meets them after it.
     fn guided(&mut self) {
         let (predicate, mask, after) = (self.condition(), self.temporary(), self.label());
         self.line(&format!("vote.sync.ballot.b32 {mask}, {predicate}, -1;"));

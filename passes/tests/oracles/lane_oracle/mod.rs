@@ -10,9 +10,9 @@
 //!
 //! Definite findings are the same, whether potential findings are asked for or not.
 //!
-//! One thing the machine cannot tell, which few kernels are built of. Where a branch always goes one way because of what
-//! its operands can be, the analysis knows that lanes have left the way to a collective before they do something visible,
-//! and the machine does not: [`NOT_TOLD`].
+//! The machine cannot decide one thing, which few kernels contain. If a branch always goes one way because of the possible values of its
+//! operands, the analysis knows that lanes have left the path to a collective before they do something visible, and the machine does not:
+//! [`NOT_TOLD`].
 //!
 //! Each run tries the kernels of [`KNOWN`] and a fixed range. With `LANE_KERNELS`, which says how many that are (`make oracle`
 //! tries 100,000), as many new ones follow from a seed that it takes from the clock and prints: the test run alone tries the same
@@ -110,7 +110,7 @@ struct Count {
     shown: u64,
     /// Inputs for which lanes got to a collective with a mask from `activemask`.
     active: u64,
-    /// Inputs for which warps of a clean kernel came to different barriers.
+    /// Inputs for which warps of a clean kernel reached different barriers.
     apart: u64,
     /// Findings that are definite under a scenario, and those of them that went wrong.
     conditional: u64,
@@ -328,7 +328,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
             BTreeSet::new()
         },
     };
-    // Without potential findings, most kernels are not looked at lane by lane: that must not lose a definite one.
+    // Without potential findings, most kernels are not analysed lane by lane: that must not lose a definite finding.
     let settings = Settings::default();
     let quick = ModuleContext::new(&module, &settings);
     let same = quick
@@ -493,8 +493,8 @@ fn check(
     let threads: u32 = block.iter().product();
     for definite in claims.definite.iter().filter(|definite| threads > definite.above) {
         let site = &definite.site;
-        // Where lanes wait in vain before they get here, only those get here for whom the others have ended in time.
-        // Where they wait in vain here, for lanes that are kept elsewhere, they do not come to read anything.
+        // If lanes wait in vain before this place, only lanes whose partners have ended in time get here. If they wait in vain here, for
+        // lanes that are held elsewhere, they never read anything.
         let is_disturbed = runs.iter().filter(|run| run.is_broken).any(|run| {
             run.violated.iter().any(|(other, wrong)| {
                 let is_kept = other == site && wrong.contains(&Wrong::Deadlock);

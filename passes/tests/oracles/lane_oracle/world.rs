@@ -45,7 +45,7 @@ impl Inputs {
     }
 }
 
-/// The part of a run's outcome that the oracle looks at.
+/// The part of a run's outcome that the oracle checks.
 pub struct Run {
     /// The collectives and barriers that some lane executed before anything broke.
     pub reached: BTreeSet<Site>,
@@ -62,7 +62,7 @@ pub fn run(kernel: &Kernel<'_>, inputs: Inputs, schedule: Schedule) -> Result<Ru
     observed(kernel, inputs, schedule, &mut Unobserved)
 }
 
-/// Runs a kernel, with somebody who looks at it.
+/// Runs a kernel with an observer.
 pub fn observed(
     kernel: &Kernel<'_>,
     inputs: Inputs,

@@ -80,7 +80,7 @@ fn rename(body: &Body, _: &mut Random) -> Option<String> {
     (changed != text).then_some(changed)
 }
 
-/// The blocks of a body: what begins with a label or behind a jump.
+/// The blocks of a body: each begins with a label or after a jump.
 fn blocks(items: &[Item]) -> Vec<Vec<Item>> {
     let mut blocks: Vec<Vec<Item>> = vec![Vec::new()];
     let mut is_open = false;

@@ -2,7 +2,7 @@
 //! labels, another order of blocks, more blocks and scopes, branches turned around, values read through copies.
 //!
 //! Over the PTX of `corpus/rules` and `corpus/compilers`. `METAMORPHIC_SEEDS` says how often each change is made (2),
-//! `METAMORPHIC_ONLY` which files are looked at, by a part of their names.
+//! `METAMORPHIC_ONLY` which files are checked, by a part of their names.
 
 mod changes;
 mod module;
@@ -19,14 +19,14 @@ use rayon::prelude::*;
 /// Number of times that each change is made, in other places each time.
 const SEEDS: u64 = 2;
 
-/// Largest file that is looked at, in bytes: the compilers' debug builds repeat themselves.
+/// Largest file that is checked, in bytes: the compilers' debug builds repeat themselves.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Most differences that are shown.
 const SHOWN: usize = 12;
 
-/// The rules that ask which compiler has written the text, which they tell by its form and its comments: what one leaves of
-/// code that it has dropped is right in the text of another, and so is what stands in inline assembly.
+/// The rules that depend on the compiler of the text, which they recognise by its form and its comments: the remains of dropped code in the
+/// output of one compiler are valid code in the output of another, and so is inline assembly.
 ///
 /// PTX415 is left out, too: all changes together hide one pair of a function of a debug build that is passed an address
 /// (`exchange.sm_75.G.ptx`, `reduce`), which is open.
@@ -148,7 +148,7 @@ fn apply(module: &Module, change: Change, seed: u64) -> Option<String> {
     module.changed(|body| change(body, &mut random))
 }
 
-/// The definite findings of a module: code, function, kernel and what is told of them, without places.
+/// The definite findings of a module: code, function, kernel and their messages, without places.
 fn definite(text: &str) -> Vec<String> {
     let input = Input {
         name: "module.ptx".to_owned(),

@@ -60,7 +60,7 @@ impl Instruction {
         format!("{guard}{} {};", self.opcode, self.operands.join(", "))
     }
 
-    /// True if control never goes on behind it.
+    /// True if control never continues after it.
     pub fn ends(&self) -> bool {
         self.guard.is_none() && self.is_jump()
     }

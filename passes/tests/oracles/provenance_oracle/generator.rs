@@ -1,8 +1,8 @@
 //! Small modules that pass pointers about, as PTX text. Equal seeds make equal modules.
 //!
 //! A kernel and up to three functions keep pointers in `%a`, numbers in `%n` and predicates in `%p`. Pointers come with
-//! numbers that say what they are, as a tag or a count does; accesses stand behind tests of numbers, of pointers and of
-//! spaces; loops copy a pointer into another for the next round.
+//! numbers that say what they are, as a tag or a count does; accesses stand after tests of numbers, of pointers and of spaces; loops copy a
+//! pointer into another for the next round.
 
 use std::fmt::Write as _;
 
@@ -284,7 +284,7 @@ impl Writer {
         self.line(&format!("{guard}{access}"));
     }
 
-    /// A cast to a space, and mostly an access through it, perhaps behind a test that stands between.
+    /// A cast to a space, and mostly an access through it, perhaps after a test between the two.
     fn cast_and_access(&mut self) {
         let (to, from) = (self.pointer(), self.pointer());
         let space = self.random.pick(&SPACES);

@@ -2,9 +2,9 @@
 //! it was right.
 //!
 //! Addresses (PTX ISA, Generic Addressing): shared and local memory each have a window, of generic addresses, that objects lie
-//! in at small offsets; so has constant memory. All else is global memory. What a conversion makes of an address that is not
-//! in its window, and what a register holds that nothing has written, is undefined: whatever is computed from it is, too. A
-//! run ends with a wrong access, with a branch on what is undefined, or after [`FUEL`] instructions.
+//! in at small offsets; so has constant memory. All else is global memory. The result of converting an address outside the window is
+//! undefined, and so is the content of a register that nothing has written, and each result computed from undefined values. A run ends with
+//! a wrong access, with a branch on what is undefined, or after [`FUEL`] instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +94,7 @@ pub struct Outcome {
     pub harmless_stores: BTreeMap<Place, bool>,
     /// Conversions whose result was used.
     pub used_casts: BTreeSet<Place>,
-    /// The kernel came to its end.
+    /// The kernel reached its end.
     pub is_complete: bool,
 }
 

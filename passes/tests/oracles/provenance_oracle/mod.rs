@@ -1,9 +1,9 @@
-//! Holds the analysis of address spaces against a machine that runs a thread with real addresses.
+//! Compares the analysis of address spaces with a machine that runs a thread with real addresses.
 //!
 //! A definite finding of the analysis is wrong each time that a thread gets there by the calls that it names:
 //!
 //! * no use of an address there is right, be it an access, a conversion or a test;
-//! * where a conversion is called wrong and the thread comes to its end, something has used what it made;
+//! * if a conversion is reported and the thread reaches its end, its result has been used;
 //! * what is stored there as an address of local memory may be one.
 //!
 //! Each run tries a fixed range of modules. With `POINTER_MODULES`, which says how many that are (`make oracle` tries 20,000), as
@@ -191,7 +191,7 @@ fn try_one(seed: u64) -> Result<Count, String> {
     Ok(count)
 }
 
-/// True for a second conversion of an address in global memory, which PTX205 tells with potential findings: the number is right.
+/// True for a second conversion of an address in global memory, which PTX205 reports as potential: the number is right.
 fn is_potential_by_rule(violation: &Violation) -> bool {
     violation.wrong == Wrong::Twice && violation.used.space() == Space::Global
 }

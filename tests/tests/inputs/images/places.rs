@@ -104,7 +104,7 @@ fn machine_code_is_listed() {
     assert_eq!(document["inputs"][0]["images"][0]["kernels"], 2);
 }
 
-/// Compilers keep options and names behind the first 64 bytes of a header.
+/// Compilers keep options and names after the first 64 bytes of a header.
 #[test]
 fn headers_have_many_sizes() {
     let entries: Vec<Entry> = (0..=10)

@@ -67,7 +67,7 @@ fn missing_targets_are_reported_by_kernel() {
     assert!(missing(closed(8, 90), ".nv_fatbin"));
     assert!(missing(closed(8, 120), "__nv_relfatbin"));
     assert!(missing(closed(2, 120), ".nv_fatbin"));
-    // An image that a link leaves behind counts for nothing.
+    // An image that a finished link leaves counts for nothing.
     let left = Elf::host(2)
         .section("__nv_relfatbin", container(&[cubin(90, &[("k", &[])])]))
         .bytes();
@@ -120,7 +120,7 @@ fn kernels_that_only_some_images_have_are_reported() {
             "kernel `void k<BF16, 4>(BF16*)` is in the PTX for sm_75 and not in the PTX for sm_90, which has `void k<bf16, 4>(bf16*)` in its place"
         )
     );
-    // An image that a link left behind counts for nothing; in an object it is yet to be linked.
+    // An image that a finished link leaves counts for nothing; in an object it is yet to be linked.
     let lies_in = |kind, section: &str| {
         let elf = Elf::host(kind).section(section, fat("k", "l"));
         audited(&elf.bytes(), &[]).len()
@@ -336,7 +336,7 @@ fn debug_images_are_reported() {
         codes(&container(&[Entry::ptx(90, &clean("sm_90", "k", ""))]), &[]),
         [""; 0]
     );
-    // A PTX file of its own is what one looks at while developing.
+    // A PTX file of its own is for development.
     assert_eq!(codes(clean("sm_90, debug", "k", "").as_bytes(), &[]), [""; 0]);
 }
 

@@ -127,7 +127,7 @@ pub fn circles(uses: &Uses) -> Vec<Vec<String>> {
 /// Tarjan's search for strongly connected components.
 struct Search<'u> {
     uses: &'u Uses,
-    /// When each file was come to; `usize::MAX` once its component is known.
+    /// The order in which each file was visited; `usize::MAX` once its component is known.
     order: BTreeMap<&'u str, usize>,
     open: Vec<&'u str>,
     found: Vec<Vec<String>>,

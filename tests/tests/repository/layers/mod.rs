@@ -48,7 +48,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         package: ANALYSIS,
         uses: &[COMMON, IR],
-        // Tests write the code that they look at as PTX.
+        // Tests write the code that they analyse as PTX.
         tests_use: &[PARSER, PTX],
     },
     // Without the analyses, which tests hold against it.
@@ -83,7 +83,7 @@ const fn layer(package: &'static str, uses: &'static [&'static str]) -> Layer {
     }
 }
 
-/// The folders of the libraries, whose files are held against [`CIRCLES`].
+/// The folders of the libraries, whose files are compared with [`CIRCLES`].
 const LIBRARIES: [&str; 13] = [
     "ptx-parser",
     "passes",

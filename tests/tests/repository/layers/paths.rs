@@ -88,7 +88,7 @@ impl<'s> Reader<'s> {
         path
     }
 
-    /// Reads what stands behind `use`, or one of the parts in its braces.
+    /// Reads the tree after `use`, or one of the parts in its braces.
     fn tree(&mut self, before: &[String]) {
         let mut path = before.to_vec();
         loop {

@@ -118,7 +118,7 @@ fn raw_string(word: &str, behind: &str) -> Option<usize> {
     Some(hashes + 1 + length)
 }
 
-/// Leaves out each item behind `#[cfg(test)]`, to its `;` or the end of its braces.
+/// Leaves out each item after `#[cfg(test)]`, to its `;` or the end of its braces.
 fn without_tests<'s>(pieces: &[Piece<'s>]) -> Vec<Piece<'s>> {
     use Piece::{Sign, Word};
     const TESTS: [Piece<'_>; 7] = [

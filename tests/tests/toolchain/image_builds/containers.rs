@@ -247,7 +247,7 @@ pub(super) fn policy(build: &Build) -> Result<(), String> {
     )
 }
 
-/// The bundle could hold whatever a policy asks for.
+/// The bundle could hold anything that a policy requires.
 pub(super) fn concatenated(build: &Build) -> Result<(), String> {
     build.write("k.cu", PLAIN)?;
     build.nvcc(&format!("-c --concat {TWO_TARGETS} k.cu -o k.o"))?;

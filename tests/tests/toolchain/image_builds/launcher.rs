@@ -29,7 +29,7 @@ fn launch(build: &Build, variables: &[(&str, &str)], words: &[impl AsRef<OsStr>]
     command.output().map_err(|error| error.to_string())
 }
 
-/// The words of a call of nvcc, behind those that stand before it.
+/// The words of a call of nvcc, after those of `before`.
 fn nvcc(build: &Build, before: &[&str], args: &str) -> Vec<String> {
     let program = build.toolchain.join("nvcc/cuda/bin/nvcc");
     let mut words: Vec<String> = before.iter().map(|word| (*word).to_owned()).collect();
@@ -42,7 +42,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The exit code, and whether a finding on the second line of the source is told.
+/// The exit code, and whether a finding on the second line of the source is reported.
 fn told(output: &Output) -> (Option<i32>, bool) {
     let text = said(output);
     (

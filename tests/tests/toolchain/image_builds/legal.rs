@@ -1,4 +1,4 @@
-//! Findings about instructions that a target or a version of PTX does not have, held against ptxas.
+//! Findings about instructions that a target or a version of PTX does not have, compared with ptxas.
 
 use std::collections::BTreeSet;
 use std::process::Command;

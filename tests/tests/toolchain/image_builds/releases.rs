@@ -1,4 +1,4 @@
-//! Two releases of a library that nvcc builds: what `diff` tells of them, and what a ratchet lets pass.
+//! Two releases of a library that nvcc builds: what `diff` reports, and what a ratchet lets pass.
 
 use serde_json::Value;
 
@@ -143,7 +143,7 @@ pub(super) fn no_differences(build: &Build) -> Result<(), String> {
     same("exit code", code, 0)
 }
 
-/// A ratchet fails on what is worse, tells what is better, and is pinned anew.
+/// A ratchet fails on worse figures, reports better ones, and is pinned anew.
 pub(super) fn ratchet(build: &Build) -> Result<(), String> {
     build.release("old", OLD, "")?;
     std::fs::rename(build.path("old.so"), build.path("k.so")).map_err(|error| error.to_string())?;

@@ -341,7 +341,7 @@ pub(super) fn two_orders(build: &Build) -> Result<(), String> {
         (format!("-c {new} {old}"), vec!["PTX502", "PTX504"]),
         (format!("-c {old} {new}"), vec!["PTX502"]),
         (format!("-c {new}"), vec![]),
-        // Without a stub the image tells of it.
+        // Without a stub the image shows it.
         (format!("-O3 -c {new} {old}"), vec!["PTX502", "PTX504"]),
         (format!("-O3 -c {old} {new}"), vec!["PTX502"]),
     ] {

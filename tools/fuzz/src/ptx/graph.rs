@@ -69,7 +69,7 @@ impl Graph {
         graph.order = (0..graph.blocks.len()).collect();
         let count = graph.order.len();
         match numbers.below(4) {
-            // Everything but the entry anywhere: entries of loops stand behind them.
+            // Every block except the entry anywhere: loop entries may stand after their loops.
             0 => {
                 for place in (2..count).rev() {
                     graph.order.swap(place, 1 + numbers.below(place));

@@ -1,4 +1,4 @@
-//! `ptxcheck audit`: the images of files, held against a policy.
+//! `ptxcheck audit`: compares the images of files with a policy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         output::write_stderr(&baseline.said, args.color.into());
     }
     if !args.quiet && args.format.has_summary() {
-        // An audit analyses no code, of whatever kind.
+        // An audit analyses no code of any kind.
         let summary = summary::render(outcome, &Coverage::of(outcome), "", audited.elapsed);
         output::write_stderr(&summary, args.color.into());
     }
@@ -72,7 +72,7 @@ pub(super) struct Audited {
     settings: Settings,
     columns: Columns,
     ratchet: ratchet::Prepared,
-    /// The release held against pinned figures.
+    /// The comparison of the release with pinned figures.
     comparison: Option<Comparison>,
     /// Lines about the baseline, and its exit code.
     baseline: Settled,
@@ -190,8 +190,8 @@ fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
     policy
 }
 
-/// An audit looks at images: what else there is is for `check`. What `check` leaves out because it may be meant so is
-/// a warning here, unless the configuration says something else.
+/// An audit checks images; the rules about code are for `check`. Findings that `check` allows because they may be intended are warnings
+/// here, unless the configuration says something else.
 fn levels(of_file: &[LevelSetting]) -> Vec<LevelSetting> {
     let warn = |rule| LevelSetting {
         selector: Selector::Rule(rule),

@@ -157,7 +157,7 @@ impl Folders {
             }
         });
         let folder = parts.collect::<Vec<String>>().join("/");
-        // Some systems do not tell capital letters from small ones.
+        // Some file systems do not distinguish upper and lower case.
         let mut candidate = folder.clone();
         let mut number = 1;
         while !self.given.insert(candidate.to_ascii_lowercase()) {
@@ -228,7 +228,7 @@ impl Extraction<'_> {
         let number = self.number;
         self.number += 1;
         let wants = |kind| self.kind.is_none_or(|wanted| wanted.is(kind));
-        // Other images are not looked at, but for the numbers of those behind them.
+        // Other images are skipped; they only count for the numbers of later ones.
         if !wants(found.kind) && found.kind != ImageKind::Cubin {
             return;
         }

@@ -11,7 +11,7 @@ use crate::args::InitArgs;
 use crate::exit::Exit;
 use crate::{config, output};
 
-/// The file that is written: each setting behind `#`, with its effect.
+/// The file that is written: each setting after `#`, with its effect.
 const TEMPLATE: &str = include_str!("init.toml");
 
 /// Writes the file, if there is none.

@@ -148,7 +148,7 @@ impl Entry {
     }
 }
 
-/// An absolute path without `.` and `..`, whatever lies there.
+/// An absolute path without `.` and `..`, without access to the file system.
 fn absolute(path: &Path) -> PathBuf {
     let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut plain = PathBuf::new();

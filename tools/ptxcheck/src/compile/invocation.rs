@@ -145,7 +145,7 @@ impl Invocation {
 /// Options with which a compiler makes an object.
 const OBJECT: &[&str] = &["-c", "--compile", "-dc", "--device-c", "-dw", "--device-w"];
 
-/// Options with which it makes none, whatever else is asked of it.
+/// Options with which it makes none, regardless of other options.
 const NO_OBJECT: &[&str] = &[
     "-E",
     "--preprocess",
@@ -179,7 +179,7 @@ pub fn output(command: &[String]) -> Option<&str> {
     value(compiler, command, OUTPUT)
 }
 
-/// The value of the last of some options: in the next word, behind `=`, or, to clang, behind `-o`.
+/// The value of the last of some options: in the next word, after `=`, or, for clang, directly after `-o`.
 fn value<'a>(compiler: Option<Compiler>, words: &'a [String], options: &[&str]) -> Option<&'a str> {
     let mut found = None;
     let mut words = words.iter();

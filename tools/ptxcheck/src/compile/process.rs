@@ -13,7 +13,7 @@ const STEP: Duration = Duration::from_millis(5);
 /// Bytes of a compiler's output that are read.
 const MAX_SAID_BYTES: u64 = 64 << 10;
 
-/// Most lines of it that are told.
+/// Most lines of it that are reported.
 const SHOWN_LINES: usize = 3;
 
 /// Runs a command to its end, with its standard error in the file `said`.

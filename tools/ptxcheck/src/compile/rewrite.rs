@@ -11,9 +11,9 @@ use Value::{Joined, Next, None as Alone};
 enum Value {
     /// It has none.
     None,
-    /// In the next word, or behind `=`.
+    /// In the next word, or after `=`.
     Next,
-    /// Behind the name, in the same word.
+    /// After the name, in the same word.
     Joined,
 }
 
@@ -242,7 +242,7 @@ pub fn clang(words: &[String], number: u32, suffix: &str, output: &str) -> Vec<S
     left
 }
 
-/// `compute_100f`: the one with this number that the words name, since machine code does not tell its suffix; of several, the one
+/// `compute_100f`: the one with this number that the words name, since machine code does not contain its suffix; of several, the one
 /// with the suffix that is wanted.
 fn virtual_architecture(words: &[String], number: u32, suffix: &str) -> String {
     let wanted = format!("compute_{number}{suffix}");

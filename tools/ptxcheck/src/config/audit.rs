@@ -1,4 +1,4 @@
-//! `[audit]`: the policy that release files are held against.
+//! `[audit]`: the policy that release files are compared with.
 
 use std::str::FromStr as _;
 

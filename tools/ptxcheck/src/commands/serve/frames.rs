@@ -61,7 +61,7 @@ pub(super) struct RequestInput {
     pub path: Option<String>,
 }
 
-/// A request as it came: the document, its content, and the bytes behind it.
+/// A request as received: the document, its content, and the bytes after it.
 pub(super) struct Message {
     pub document: Vec<u8>,
     /// Its content.

@@ -245,7 +245,7 @@ impl<'r> Helper<'r> {
                 self.line(&format!("{after}:"));
             }
             1 => {
-                // An array, or the begin of it.
+                // An array, or its start.
                 let (at, round, done) = (self.address(), self.number(), self.predicate());
                 let (from, value) = (self.any(), self.value());
                 self.labels += 1;
