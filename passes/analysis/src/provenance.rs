@@ -7,7 +7,7 @@
 //! function.rs       one function: its uses of addresses, solved and judged; survey.rs: those uses
 //! solver.rs         the values of one body; discover.rs: its nodes
 //! value.rs          the lattice; transfer.rs: operations; sources.rs: parameters, symbols, constants, results of calls
-//! reaching.rs       reaching definitions; meeting.rs: registers that need none
+//! reaching.rs       reaching definitions; meeting.rs: registers that do not need them
 //! guards.rs         facts from space tests; aliases.rs: equal registers
 //! judge.rs          use × address → violation
 //! objects.rs        offsets outside objects, escapes; extent.rs: sizes; own_slot.rs: shared memory of one thread
@@ -125,16 +125,16 @@ fn violations_among(
     violations
 }
 
-/// True if a link may put another body in the place of a function's. Compilers make inline functions and instances of templates
-/// weak, too, all definitions of which are the same: those have names with a scope or arguments, or that are reserved, as the
+/// True if the linker may replace the body of a function. Compilers also make inline functions and instances of templates
+/// weak, whose definitions are all the same: those have names with a scope or arguments, or names reserved like the
 /// toolkit's.
 fn is_replaceable(module: &Shared<'_>, id: FunctionId) -> bool {
     let symbol = module.module.symbol(module.module.function(id).symbol);
     symbol.linkage == Linkage::Weak && !is_instance(symbol.name)
 }
 
-/// True if a name, mangled as in the Itanium C++ ABI, is that of a member, of what lies in a namespace, or of an instance of a
-/// template: `_ZN…`, `_Z3maxIiE…`; or one that a program does not take: `__shfl_sync`.
+/// True if a name, mangled as in the Itanium C++ ABI, is that of a member, of an entity in a namespace, or of an instance of
+/// a template: `_ZN…`, `_Z3maxIiE…`; or a reserved name that a program does not use: `__shfl_sync`.
 fn is_instance(name: &str) -> bool {
     let Some(encoding) = name.strip_prefix("_Z") else {
         return name.starts_with("__");
@@ -184,8 +184,7 @@ fn sort_key(violation: &Violation) -> impl Ord + use<> {
     (site(violation), callers.len(), callers, !violation.is_definite)
 }
 
-/// The functions with bodies, those that are called before those that call them; functions in a cycle, and what calls
-/// them, are last.
+/// The functions with bodies, callees before their callers; functions in a cycle, and their callers, are last.
 fn levels(module: &Shared<'_>) -> Vec<Vec<FunctionId>> {
     let graph = module.call_graph();
     let bodies: Vec<FunctionId> = module.module.bodies().map(|(id, ..)| id).collect();

@@ -1,8 +1,9 @@
-//! Instructions that all threads of a block, or all lanes of a warp, reach alike: as often, and in the same order with others like them.
+//! Instructions that all threads of a block, or all lanes of a warp, reach alike: equally often, and in the same order with
+//! other such instructions.
 //!
 //! ```text
 //! alike(x)    no guard, and every branch that x depends on is taken alike
-//! depends     the branches of which one way leads to x for certain and another past it, those that these depend on, and so on
+//! depends     the branches of which one edge leads to x for certain and another past it, those that these depend on, and so on
 //! taken alike the predicate is computed from constants, parameters of the kernel and special registers that the threads share, and where
 //!             a register has several definitions, their branches are taken alike, too
 //! lanes       of a warp share the number of the warp, and the outcome of a comparison with a multiple of 32
@@ -50,8 +51,8 @@ fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: G
         && search.values_agree().is_some()
 }
 
-/// True if threads may reach a barrier between a store and a copy from elsewhere: such a one may be at a fence that stands before the
-/// store, or after the copy.
+/// True if threads may reach a barrier between a store and a copy from another place in the code: such a thread may be at a
+/// fence that precedes the store in the text, or follows the copy.
 pub(super) fn meets_elsewhere(
     module: &Shared<'_>,
     kernel: &AsyncKernel,
@@ -77,15 +78,15 @@ struct Search<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     group: Group,
-    /// The blocks that are to be reached alike.
+    /// The blocks that must be reached alike.
     blocks: FxHashSet<BlockId>,
-    /// The values that are to be alike.
+    /// The values that must be the same.
     open: Vec<Value>,
     left: usize,
 }
 
 impl Search<'_, '_> {
-    /// Adds the predicates of the branches that a block depends on; `None` if that is too much.
+    /// Adds the predicates of the branches that a block depends on; `None` if the budget is spent.
     fn comes_alike(&mut self, block: BlockId) -> Option<()> {
         if !self.blocks.insert(block) {
             return Some(());
@@ -170,14 +171,14 @@ impl Search<'_, '_> {
         }
     }
 
-    /// True for the number of the thread in its block, moved and converted.
+    /// True for the thread number in its block, moved and converted.
     fn is_thread_number(&self, value: Value) -> bool {
         let end = self.analyses.trace(value, Form::moved_number);
         end == Value::Special(Special::Tid(0))
     }
 }
 
-/// True for operations on the number of the thread that give all lanes of a warp the same.
+/// True for operations on the thread number whose result is the same in all lanes of a warp.
 fn is_of_warp(op: Op, uses: &[Value], is_number: impl Fn(Value) -> bool) -> bool {
     use Condition as C;
     let &[number, Value::Integer(with)] = uses else {

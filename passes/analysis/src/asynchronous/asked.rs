@@ -1,9 +1,10 @@
-//! What is executed of a function that a chain of calls enters, and what its caller asks for.
+//! The instructions of a function that are executed if a chain of calls enters it, and those that its caller certainly
+//! requests.
 //!
 //! ```text
-//! reached   no branch and no guard that constants decide keeps it away
-//! asked     reached in each execution of the function by some thread: a branch on anything but the number of the thread may go either
-//!           way. In a kernel itself, which launches choose, only tests of an address's memory are such branches
+//! reached   no branch and no guard that constants decide skips it
+//! asked     reached in each execution of the function by some thread: a branch on anything but the thread number may take either
+//!           edge. In a kernel itself, which launches choose, only tests of an address's memory are such branches
 //! ```
 
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, Value};
@@ -15,13 +16,13 @@ use crate::entered::{Entered, KnownArguments};
 use crate::limits::{MAX_ASKED_STEPS, MAX_DECIDED_STEPS};
 use crate::shared::Shared;
 
-/// A function that is entered, and what is executed of it.
+/// A function that is entered, and the instructions of it that are executed.
 pub(super) struct FrameView<'a, 'm> {
     module: &'a Shared<'m>,
     function: FunctionId,
     body: &'a Body<'m>,
     entered: Option<Entered<'a>>,
-    /// By block, where what is passed decides a branch.
+    /// By block, if the arguments decide a branch: true if it is reached.
     blocks: Option<Vec<bool>>,
     is_kernel: bool,
     /// By function: it tests the memory that an address lies in, or calls one that does.
@@ -73,7 +74,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         passed
     }
 
-    /// The blocks that are reached; `None` where what is passed decides nothing.
+    /// The blocks that are reached; `None` if the arguments decide no branch.
     pub(super) fn blocks(&self) -> Option<Vec<bool>> {
         self.blocks.clone()
     }
@@ -85,7 +86,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
             && self.guard(at) != Some(false)
     }
 
-    /// True if an instruction is executed, by what is passed: `None` where that does not decide its guard.
+    /// True if an instruction is executed, by the arguments: `None` if they do not decide its guard.
     fn guard(&self, at: InstructionId) -> Option<bool> {
         let entered = self.entered.as_ref().filter(|_| self.blocks.is_some());
         match (self.body.instruction(at).guard, entered) {
@@ -95,7 +96,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         }
     }
 
-    /// True if an instruction that is reached is asked for.
+    /// True if a reached instruction is certainly requested.
     pub(super) fn is_asked(&self, at: InstructionId) -> bool {
         if self.is_kernel && self.tests_memory.get(self.function.index()) != Some(&true) {
             return true;
@@ -114,8 +115,8 @@ impl<'a, 'm> FrameView<'a, 'm> {
         post.dominates(target, BlockId::new(0)) || self.comes_to(entered, target)
     }
 
-    /// True if some thread certainly reaches a block, whatever branches that are not free do: the greatest set of blocks that each
-    /// lead on into it, and from which a way leads to the block.
+    /// True if some thread certainly reaches a block, for any outcome of branches that are not free: computed as the
+    /// greatest set of blocks that each lead on into the set, and from which a path leads to the block.
     fn comes_to(&self, entered: &Entered<'_>, target: BlockId) -> bool {
         let count = self.body.blocks.len();
         if count > MAX_ASKED_STEPS {
@@ -170,7 +171,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         }
     }
 
-    /// True if the same may be said of what a call returns.
+    /// True if the result of a call is free, too.
     fn returns_free(&self, call: InstructionId) -> bool {
         let instruction = self.body.instruction(call);
         let Op::Call(number) = instruction.op else {
@@ -189,7 +190,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         tests != Some(&true) || arguments.iter().all(|argument| is_known(argument.value))
     }
 
-    /// The predicates of the branches that stand on each way to an instruction, and the branches.
+    /// The predicates of the branches on each path to an instruction, and the branches.
     fn branches_above(&self, at: InstructionId) -> impl Iterator<Item = (Value, InstructionId)> + '_ {
         let dominators = self.module.function(self.function).dominators();
         let block = self.body.block_of(at);
@@ -201,7 +202,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         })
     }
 
-    /// True if nothing but the number of the thread, and constants, decides a value that an instruction reads; in a kernel, no test of an
+    /// True if only the thread number and constants decide a value that an instruction reads; in a kernel, no test of an
     /// address's memory.
     fn is_free(&self, value: Value, user: InstructionId) -> bool {
         let analyses = self.module.function(self.function);
@@ -232,7 +233,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                     continue;
                 }
                 if definitions.len() > 1 {
-                    // The branches in front of it decide whether it is the one.
+                    // The branches before it decide which definition reaches it.
                     open.extend(self.branches_above(definition));
                 }
                 let Some(fewer) = left.checked_sub(1) else {

@@ -33,7 +33,7 @@ impl AsyncAnalysis<'_, '_> {
             let inits = kernel.sites(initialises);
             let inits: Vec<_> = inits.map(|site| (site, site.barrier(self.module))).collect();
             let known: Vec<Init<'_>> = inits.iter().filter_map(|&(site, at)| Some((site, at?))).collect();
-            // One at an address that is not known may be of any barrier.
+            // An initialisation at an unknown address may be of any barrier.
             if known.len() == inits.len() {
                 self.missing(kernel, &known, &mut found);
             }
@@ -44,7 +44,8 @@ impl AsyncAnalysis<'_, '_> {
         found
     }
 
-    /// Adds the first use of each barrier that is left out while others are initialised, or that is used before it is.
+    /// Adds the first use of each barrier that is not initialised while others are, or that is used before its
+    /// initialisation.
     fn missing(
         self,
         kernel: &AsyncKernel,
@@ -74,7 +75,7 @@ impl AsyncAnalysis<'_, '_> {
         }
     }
 
-    /// Adds the initialisations of barriers that are initialised, with nothing that ends their use in between.
+    /// Adds the initialisations of barriers that are already initialised, with no operation in between that ends their use.
     fn repeated(
         self,
         kernel: &AsyncKernel,
@@ -99,7 +100,7 @@ impl AsyncAnalysis<'_, '_> {
         }
     }
 
-    /// True if a use is on each way to an initialisation, and none leads back from there.
+    /// True if a use is on each path to an initialisation, and no path leads back from there.
     fn comes_first(self, used: &AsyncSite, init: &AsyncSite) -> bool {
         let Some(body) = self.module.module.function(used.function).body.as_ref() else {
             return false;

@@ -1,4 +1,4 @@
-//! Bytes that mbarriers are made to expect, and bytes that copies bring.
+//! Bytes that mbarriers are set to expect, and bytes that copies transfer.
 
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{AsyncOp, Completion, CopyKind, CopyWay, MbarrierOp, Op};
@@ -10,27 +10,27 @@ use super::sites::BarrierPlace;
 /// The most bytes that an mbarrier counts (PTX ISA, Contents of the mbarrier object).
 pub const MAX_BYTES: u64 = (1 << 20) - 1;
 
-/// What is wrong with the bytes that an mbarrier expects.
+/// The error in the bytes that an mbarrier expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongBytes {
-    /// Copies complete at one, and nothing in the kernel makes one expect bytes.
+    /// Copies complete at it, and nothing in the kernel makes it expect bytes.
     NoneExpected,
-    /// They are others than the copies bring.
+    /// The expected bytes differ from the bytes that copies transfer.
     Unequal {
         /// Bytes that it is made to expect.
         expected: u64,
-        /// Bytes that its copies bring.
+        /// Bytes that its copies transfer.
         brought: u64,
         /// The first copy, which is the other place.
         copy: AsyncOp,
-        /// Bytes that the first copy brings.
+        /// Bytes that the first copy transfers.
         copied: u64,
     },
     /// They are more than [`MAX_BYTES`].
     TooMany(u64),
 }
 
-/// An operation that counts bytes at a barrier whose place is known.
+/// An operation that counts bytes at a barrier with a known address.
 struct Counted<'k> {
     site: &'k AsyncSite,
     barrier: BarrierPlace,
@@ -39,12 +39,14 @@ struct Counted<'k> {
 }
 
 impl AsyncAnalysis<'_, '_> {
-    /// The copies at mbarriers that do not expect them, and the operations that make mbarriers expect other bytes than come.
+    /// The copies at mbarriers that do not expect them, and the operations that make mbarriers expect a wrong number of
+    /// bytes.
     #[must_use]
     pub fn wrong_bytes(self) -> Vec<AsyncProblem<WrongBytes>> {
         let mut found = Vec::new();
         for kernel in self.closed_kernels() {
-            // A barrier that nothing initialises is another problem. Where nobody waits at it, the bytes make no difference.
+            // A barrier without an initialisation is another problem. If no thread waits at it, the bytes make no
+            // difference.
             let waits = |op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }));
             if !kernel.any(initialises) || !kernel.any(waits) {
                 continue;
@@ -65,7 +67,7 @@ impl AsyncAnalysis<'_, '_> {
         found
     }
 
-    /// Adds the barriers whose copies bring other bytes than are expected.
+    /// Adds the barriers whose copies transfer a number of bytes that differs from the expected one.
     fn unequal(self, kernel: &AsyncKernel, found: &mut Vec<AsyncProblem<WrongBytes>>) {
         let Some(all) = self.counted(kernel) else {
             return;
@@ -99,7 +101,8 @@ impl AsyncAnalysis<'_, '_> {
         }
     }
 
-    /// All that counts bytes at mbarriers in a kernel; `None` if the place or the bytes of some are not known, or other CTAs may have a part.
+    /// All operations that count bytes at mbarriers in a kernel; `None` if the address or the bytes of some are not known,
+    /// or other CTAs may take part.
     fn counted(self, kernel: &AsyncKernel) -> Option<Vec<Counted<'_>>> {
         let mut all = Vec::new();
         for site in &kernel.operations {
@@ -129,7 +132,7 @@ impl AsyncAnalysis<'_, '_> {
         (!has_peers).then_some(all)
     }
 
-    /// True if each thread that executes one of these executes all of them, as often.
+    /// True if each thread that executes one of these executes all of them, equally often.
     fn are_together(self, all: &[&Counted<'_>]) -> bool {
         let Some(first) = all.first() else { return false };
         let id = first.site.function;

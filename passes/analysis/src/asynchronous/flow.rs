@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! places(a)  in the function of a: a; in a function that calls one with a place of a: the calls
-//! a → b      in some function, a way of at least one step leads from a place of a to one of b
+//! a → b      in some function, a path of at least one step leads from a place of a to one of b
 //! ```
 
 use ptxcheck_ir::paths::Paths;
@@ -20,7 +20,7 @@ pub(super) struct Flow<'a, 'm> {
 }
 
 impl<'a, 'm> Flow<'a, 'm> {
-    /// Of a kernel with all that it calls.
+    /// The order in a kernel with all its callees.
     pub(super) fn new(module: &'a Shared<'m>, kernel: &'a AsyncKernel) -> Self {
         Self {
             module,
@@ -28,7 +28,7 @@ impl<'a, 'm> Flow<'a, 'm> {
         }
     }
 
-    /// The first instruction of `from` behind which `to` may be executed.
+    /// The first instruction of `from` after which `to` may be executed.
     pub(super) fn leads(&self, from: &[Site], to: Site) -> Option<Site> {
         let ends = self.places(to);
         from.iter().copied().find(|&from| {
@@ -42,8 +42,9 @@ impl<'a, 'm> Flow<'a, 'm> {
         })
     }
 
-    /// The first instruction of `from` behind which `through` may be executed, which is on each way to `to` and not on each way to
-    /// that one itself: what comes first is ordered by it in the first round of a loop already.
+    /// The first instruction of `from` after which `through` may be executed, which is on each path to `to` and not on each
+    /// path to the first instruction itself: an instruction before `through` is ordered by it in the first round of a loop
+    /// already.
     pub(super) fn ordered(&self, from: &[Site], through: Site, to: Site) -> Option<Site> {
         let ends = self.places(to);
         let mut middles = self.places(through);
@@ -93,7 +94,7 @@ impl<'a, 'm> Flow<'a, 'm> {
         Some(Paths::new(self.module.module.function(id).body.as_ref()?))
     }
 
-    /// By function: the instructions that lead to the execution of one, which are itself, and the calls of functions with such an
+    /// By function: the instructions that lead to the execution of one: itself, and calls of functions with such an
     /// instruction.
     fn places(&self, (function, instruction): Site) -> FxHashMap<FunctionId, Vec<InstructionId>> {
         let mut places = FxHashMap::default();

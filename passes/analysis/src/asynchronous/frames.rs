@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! frame     a function, entered with the constants that a call passes; calls that pass the same enter the same
-//! asked     an instruction of a frame that the kernel asks for: the frame's function reaches it for certain (see `asked`), and by a
-//!           call that is asked itself
+//! asked     an instruction of a frame that the kernel certainly requests: the frame's function certainly reaches it (see `asked`),
+//!           and by a call that is asked itself
 //! ```
 //!
-//! A function that is shared by kernels has operations that one of them never asks for. What they lack is no defect of that kernel.
+//! A function that is shared by kernels has operations that one of them never requests. If these lack something, it is no
+//! defect of that kernel.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub(super) struct Frame {
     /// The first calls that lead to it, innermost first.
     pub(super) callers: Arc<[CallSite]>,
     pub(super) passed: KnownArguments,
-    /// The blocks that are reached, where what is passed decides that.
+    /// The blocks that are reached, if the arguments decide that.
     blocks: Option<Vec<bool>>,
     /// The calls that enter it, by frame.
     entries: Vec<(usize, CallSite)>,
@@ -105,7 +106,7 @@ impl Frames {
             .filter(move |(_, frame)| frame.blocks.as_ref().is_none_or(is_in))
     }
 
-    /// The first chain of calls, innermost first, by which the kernel asks for an instruction.
+    /// The first chain of calls, innermost first, by which the kernel certainly requests an instruction.
     pub(super) fn asked(
         &self,
         module: &Shared<'_>,
@@ -124,12 +125,12 @@ impl Frames {
     }
 }
 
-/// A search for calls that a kernel asks for.
+/// A search for calls that a kernel certainly requests.
 struct Asked<'a, 'm> {
     module: &'a Shared<'m>,
     frames: &'a Frames,
     tests_memory: Vec<bool>,
-    /// By frame: the chain of calls that are asked for.
+    /// By frame: the chain of calls that are certainly requested.
     chains: FxHashMap<usize, Option<Vec<CallSite>>>,
 }
 
@@ -160,7 +161,7 @@ impl Asked<'_, '_> {
         if let Some(known) = self.chains.get(&number) {
             return known.clone();
         }
-        // Nor through itself.
+        // A frame does not count as its own caller.
         self.chains.insert(number, None);
         let found = frame.entries.iter().find_map(|&(from, call)| {
             if depth > MAX_ASYNC_CHAIN || !self.asks(from, call.instruction) {
@@ -174,8 +175,8 @@ impl Asked<'_, '_> {
     }
 }
 
-/// True if an instruction of a function is asked for when a chain of calls, innermost first, enters the function, false if a branch
-/// there may keep it away; `None` if what is passed keeps it away.
+/// True if an instruction of a function is certainly requested when a chain of calls, innermost first, enters the function,
+/// false if a branch there may skip it; `None` if the arguments make a branch skip it.
 pub(super) fn is_asked_through(
     module: &Shared<'_>,
     callers: &[CallSite],

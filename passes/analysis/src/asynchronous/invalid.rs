@@ -37,7 +37,7 @@ impl AsyncAnalysis<'_, '_> {
         all.filter_map(|one| self.of_operands(one, wrong(one)?)).collect()
     }
 
-    /// The addresses of asynchronous operations that are not aligned as the operation needs it, with the object that each is in.
+    /// The addresses of asynchronous operations that are not aligned as the operation requires, with the object of each.
     #[must_use]
     pub fn misaligned_addresses(self) -> Vec<AsyncProblem<(Misaligned, AddressedObject)>> {
         let module = self.module.module;
@@ -91,7 +91,7 @@ fn wrong(one: &AsyncOperands) -> Option<InvalidOperand> {
     }
 }
 
-/// Bytes that an address of an operation has to be a multiple of.
+/// The alignment in bytes that an operation requires of an address.
 fn unit(one: &Asynchronous, at: InstructionId) -> Option<u32> {
     if one.barrier() == Some(at) {
         return Some(8);

@@ -15,7 +15,7 @@ use crate::call_graph::CallSite;
 use crate::place::Place;
 use crate::shared::Shared;
 
-/// An asynchronous operation, the function that it stands in, and how a kernel reaches it.
+/// An asynchronous operation, its function, and the calls by which a kernel reaches it.
 #[derive(Clone, Debug)]
 pub(super) struct AsyncSite {
     /// The function.
@@ -41,7 +41,7 @@ impl AsyncSite {
         (self.function, self.operation.instruction)
     }
 
-    /// True if it is certainly not kept from being executed by constants.
+    /// True if constants do not certainly keep it from being executed.
     pub(super) fn is_reached(&self, module: &Shared<'_>) -> bool {
         module
             .function(self.function)
@@ -62,19 +62,19 @@ impl AsyncSite {
 /// The constant place of the mbarrier of an operation, in a variable of the module.
 pub(super) fn barrier_place(module: &Shared<'_>, id: FunctionId, one: &Asynchronous) -> Option<BarrierPlace> {
     let place = constant_place(module, id, one.barrier()?)?;
-    // The begin of dynamic shared memory has several names.
+    // The base address of dynamic shared memory has several names.
     (!module.module.symbol(place.0).is_dynamic_shared()).then_some(place)
 }
 
-/// A kernel with asynchronous operations, in it or in what it calls.
+/// A kernel with asynchronous operations, in it or in its callees.
 #[derive(Debug)]
 pub(super) struct AsyncKernel {
     /// The kernel.
     pub(super) kernel: FunctionId,
-    /// The kernel and the functions that it may call, in the order in which they were come to.
+    /// The kernel and the functions that it may call, in the order in which they were reached.
     pub(super) functions: Vec<FunctionId>,
-    /// There is code that nobody sees: a call of a function without a body or through a pointer, an opcode that is not known, text
-    /// that could not be read. What is missing proves nothing.
+    /// It contains unknown code: a call of a function without a body or through a pointer, an unknown opcode, unreadable
+    /// text. Then the absence of an operation proves nothing.
     pub(super) is_open: bool,
     /// The operations that may be executed, by function and in the order of the input.
     pub(super) operations: Vec<AsyncSite>,
@@ -118,7 +118,7 @@ impl AsyncKernel {
         all.filter(|&place| self.reaches(module, place)).collect()
     }
 
-    /// True if the kernel may reach an instruction of a function: by what it passes, for other kernels may pass something else.
+    /// True if the kernel may reach an instruction of a function, given its own arguments: other kernels may pass others.
     pub(super) fn reaches(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
         let Some(body) = &module.module.function(id).body else {
             return false;
@@ -136,8 +136,8 @@ impl AsyncKernel {
         self.frames.chain_to(id, body.block_of(at))
     }
 
-    /// An operation by a chain of calls that the kernel asks for it by: no function on the way to it has a branch that may keep it away,
-    /// unless the number of the thread decides that.
+    /// An operation, with a chain of calls by which the kernel certainly requests it: no function in the chain has a branch
+    /// that may skip it, unless the thread number decides that branch.
     pub(super) fn asked(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
         let chain = self
             .frames
@@ -154,7 +154,7 @@ impl AsyncKernel {
     }
 }
 
-/// The kinds that make a kernel one to look at: fences and barriers of the cluster alone are none.
+/// The kinds of operations for which a kernel is analysed: fences and barriers of the cluster alone do not count.
 const OF_INTEREST: AsyncKinds = AsyncKinds::COPY
     .union(AsyncKinds::COMMIT)
     .union(AsyncKinds::WAIT)
@@ -231,7 +231,7 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
                 instruction: call.instruction,
                 callee,
             };
-            // What is passed makes a difference where there is an operation.
+            // The arguments matter only if there is an operation.
             let is_followed = has_any[callee.index()] && frames.has_room(number);
             let passed = is_followed.then(|| view.passes(call.instruction));
             frames.enter(number, site, passed.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Fences that come too late for those who stored.
+//! Fences that come too late for the storing threads.
 
 use ptxcheck_ir::InstructionId;
 
@@ -13,12 +13,12 @@ use super::sum::leads;
 pub enum Late {
     /// There is one.
     Behind,
-    /// There is none, nor can one of another thread be in between.
+    /// There is none, and no fence of another thread can be in between.
     Never,
 }
 
 impl Sent<'_, '_> {
-    /// The fences after a meeting that those who make a store reach before any fence.
+    /// The fences after a meeting that the storing threads reach before any other fence.
     pub(super) fn late(&self, (id, store): Site, reader: &AsyncSite) -> Option<Late> {
         let body = self.module.module.function(id).body.as_ref()?;
         let copy = reader.operation.instruction;
@@ -36,7 +36,7 @@ impl Sent<'_, '_> {
             .iter()
             .filter(is_between)
             .map(|(_, meeting)| *meeting);
-        // All that store pass it before they reach a later meeting.
+        // All storing threads pass it before they reach a later meeting.
         let is_fenced = between.clone().any(|meeting| {
             fences().any(|fence| leads(body, store, fence, meeting) && !leads(body, store, meeting, fence))
         });

@@ -37,8 +37,8 @@ pub(super) struct KnownOperands {
 }
 
 impl AsyncOperands {
-    /// `None` if it is not executed in this context. False if the callers decide its operands, and a branch on something else than the
-    /// number of the thread may keep the function from it.
+    /// `None` if it is not executed in this context. False if the callers decide its operands, and a branch on anything but
+    /// the thread number may skip it.
     pub(super) fn is_asked(&self, module: &Shared<'_>) -> Option<bool> {
         let at = self.operation.instruction;
         let may_be = module.function(self.function).is_reached(at)
@@ -55,7 +55,7 @@ impl AsyncOperands {
     }
 }
 
-/// The operations of a module of which operands are constants, by function and in the order of the input.
+/// The operations of a module with constant operands, by function and in the order of the input.
 pub(super) fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
     let mut found = Vec::new();
     let mut budget = Budget {

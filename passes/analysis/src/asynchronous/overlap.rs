@@ -1,4 +1,4 @@
-//! Accesses by the thread that has started a copy, to bytes that the copy certainly still reads or writes.
+//! Accesses, by the thread that has started a copy, to bytes that the copy certainly still reads or writes.
 
 use ptxcheck_ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, InstructionId, Op, Space};
 
@@ -29,7 +29,7 @@ impl End {
         }
     }
 
-    /// True for a copy of which this end is in shared memory.
+    /// True for a copy that has this end in shared memory.
     const fn is_of(self, op: AsyncOp) -> bool {
         match op {
             AsyncOp::Copy(copy) => match self {
@@ -50,41 +50,41 @@ impl End {
     }
 }
 
-/// The ways to an access on which a copy is under way.
+/// The paths to an access on which a copy is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
     /// All.
     All,
-    /// Those of the rounds of a loop behind the first one, of which there certainly is one.
+    /// Those of the rounds of a loop after the first one. There certainly is a second round.
     LaterRounds,
-    /// The same of a loop that may have only one round.
+    /// The same for a loop that may have only one round.
     LaterRoundsIfAny,
-    /// Some, which other branches may keep from being taken.
+    /// Some, which other branches may exclude.
     Some,
-    /// All, in CTAs that a copy writes into whose mask of CTAs is not known.
+    /// All, in the CTAs that a copy writes into, if its mask of CTAs is not known.
     SomeCtas,
 }
 
 impl Ways {
-    /// True if the copy is certainly under way in some execution that comes to the access.
+    /// True if the copy is certainly in flight in some execution that reaches the access.
     #[must_use]
     pub const fn is_certain(self) -> bool {
         matches!(self, Self::All | Self::LaterRounds)
     }
 }
 
-/// The execution in which a copy is under way at an access.
+/// The execution in which a copy is in flight at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnderWay {
-    /// The thread that does both, where only its number says that it does.
+    /// The thread that executes both, if only its number shows that it does.
     pub thread: Option<u32>,
     /// It is the one that `elect.sync` picks.
     pub is_elected: bool,
-    /// The ways to the access on which it is.
+    /// The paths to the access on which it is in flight.
     pub ways: Ways,
 }
 
-/// An access to an end of a copy that is under way.
+/// An access to an end of an in-flight copy.
 #[derive(Clone, Copy)]
 pub(super) struct Overlap {
     pub(super) function: FunctionId,
@@ -94,7 +94,7 @@ pub(super) struct Overlap {
 }
 
 impl AsyncAnalysis<'_, '_> {
-    /// The reads of bytes that a copy brings, before anything has waited for it; the copy is the other place of each.
+    /// The reads of bytes that a copy writes, before any wait for it; the copy is the other place of each.
     #[must_use]
     pub fn early_reads(self) -> Vec<AsyncProblem<UnderWay>> {
         let reads = |kind| matches!(kind, AccessKind::Load | AccessKind::Atomic);
@@ -113,7 +113,7 @@ impl AsyncAnalysis<'_, '_> {
         self.problems(&self.under_way(End::Source, writes))
     }
 
-    /// The accesses to an end of a copy that is under way, by functions.
+    /// The accesses to an end of an in-flight copy, by functions.
     fn under_way(self, end: End, is_access: fn(AccessKind) -> bool) -> Vec<Overlap> {
         let (module, mut kernels) = (self.module, self.kernels().iter());
         let mut found = Vec::new();
@@ -166,8 +166,8 @@ struct Search<'s, 'm> {
 }
 
 impl Search<'_, '_> {
-    /// The accesses to an end of a copy that is under way, each once, with the copy: those of a kind, and those that other copies make
-    /// with their other end.
+    /// The accesses that overlap the source or destination of an in-flight copy, each once, with the copy: accesses of a
+    /// kind, and those that other copies make with their other end.
     fn all(mut self, module: &Shared<'_>) -> Vec<Overlap> {
         for view in View::all(module, self.id) {
             if module.deadline.is_over_after(self.body.instructions.len()) {
@@ -177,7 +177,8 @@ impl Search<'_, '_> {
             if self.view(&view).is_none() {
                 break;
             }
-            // Where it depends on the lane that is picked, ways that only a lane would take which is picked once and passed over once are none.
+            // If it depends on the picked lane, paths do not count that only a lane would take which is picked once and not
+            // picked once.
             let is_known = |found: &Overlap| {
                 let mut known = before.iter();
                 found.under_way.ways.is_certain() || known.any(|known| known.access == found.access)
@@ -203,7 +204,7 @@ impl Search<'_, '_> {
         self.found
     }
 
-    /// Adds what a thread does; `None` if its copies cannot be followed.
+    /// Adds the accesses of a thread; `None` if its copies cannot be followed.
     fn view(&mut self, view: &View<'_, '_>) -> Option<()> {
         let pending = Pending::new(view)?;
         self.walk(view, &pending, Ways::All);
@@ -230,7 +231,7 @@ impl Search<'_, '_> {
             cluster,
             ..
         } = *self;
-        // Of one that writes into other CTAs, nothing is known to be here.
+        // A copy that writes into other CTAs is not known to write here.
         let of_copy = |end: End, one: &Asynchronous| {
             let written = match end {
                 End::Source => Written::Own,
@@ -260,7 +261,7 @@ impl Search<'_, '_> {
                 return;
             }
             for (operation, states) in pending.copies().iter().zip(states) {
-                // A copy between CTAs that is started again is another one.
+                // A copy between CTAs that is started again is another copy.
                 let is_itself = end == End::Source && operation.instruction == at;
                 if is_itself || !states.may_be_under_way() {
                     continue;

@@ -1,4 +1,4 @@
-//! The own CTA among those of its cluster: how many there are, and addresses that `mapa` makes in it.
+//! The own CTA among those of its cluster: the size of the cluster, and addresses that `mapa` computes in it.
 
 use ptxcheck_ir::{Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, Value};
 
@@ -19,9 +19,9 @@ pub(super) fn cluster_size(module: &Shared<'_>, kernel: FunctionId) -> Option<u3
 pub(super) enum MappedTo {
     /// The own one.
     Own,
-    /// The first one of the cluster, whichever the own one is.
+    /// The first one of the cluster, for any rank of the own one.
     First,
-    /// Another one, or it is not known.
+    /// Another one, or unknown.
     Other,
 }
 
@@ -45,8 +45,8 @@ impl<'c> Spot<'c> {
     }
 }
 
-/// The CTA of a rank, where an instruction, which calls lead to, innermost first, uses the address that `mapa` makes with it: the own one if the
-/// rank is, or the way to the instruction says so.
+/// The CTA of a rank, for the address that `mapa` computes with it and that an instruction uses; calls, innermost first,
+/// lead to the instruction. It is the own CTA if the rank is the own rank, or if the path to the instruction implies it.
 pub(super) fn mapped_to(
     module: &Shared<'_>,
     rank: Value,
@@ -75,7 +75,7 @@ pub(super) fn mapped_to(
 /// The origin of a rank.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// The register with the own one: no other is passed as it is.
+    /// The register with the own rank: no other register is passed unchanged.
     Rank,
     Number(i64),
     /// A parameter of the kernel.
@@ -126,7 +126,8 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
     None
 }
 
-/// True if each way to an instruction passes a branch that only the CTA of this rank takes so, false if one that only others take.
+/// True if each path to an instruction passes a branch edge that only the CTA of this rank takes, false if one that only
+/// others take.
 fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let dominators = module.function(spot.function).dominators();
@@ -153,7 +154,7 @@ fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool>
     })
 }
 
-/// True if a predicate says that the own rank is this one, false if it says that it is not; `None` if it says something else.
+/// True if a predicate implies that the own rank is this one, false if it implies that it is not; `None` otherwise.
 fn compared(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let analyses = module.function(spot.function);

@@ -1,9 +1,9 @@
-//! Copies under way: of each copy of a body, how far the last one that its thread has started may have come.
+//! Copies in flight: for each copy of a body, the possible progress of the last one that its thread has started.
 //!
 //! ```text
-//! state      none | open | committed(k), 1 ≤ k ≤ 8 | lost         a set of them for each copy: all that some path leads to
+//! state      none | open | committed(k), 1 ≤ k ≤ 8 | lost         a set of them for each copy, over all paths
 //! entry      {none}
-//! copy c     c: {open}                                           joined with what was, under a guard, as everything below
+//! copy c     c: {open}                                           joined with the old state, under a guard, as everything below
 //! commit     of its group: open → committed(1), committed(k) → committed(k + 1); beyond 8 it is lost
 //! wait n     of its group: committed(k) → none, where k > n; all → none, where it is for all copies
 //!            of unknown n: each state, or none
@@ -44,17 +44,17 @@ impl States {
         self.0 & other.0 != 0
     }
 
-    /// True if the copy was certainly started, and has certainly not been waited for.
+    /// True if the copy was certainly started, and certainly not waited for.
     pub(super) const fn is_under_way(self) -> bool {
         self.0 != 0 && !self.has(Self::NONE) && !self.has(Self::LOST)
     }
 
-    /// True if it was started on some way, and nothing can have completed it there.
+    /// True if it was started on some path, and cannot have completed there.
     pub(super) const fn may_be_under_way(self) -> bool {
         (self.has(Self::OPEN) || self.has(Self::ALL_COMMITTED)) && !self.has(Self::LOST)
     }
 
-    /// True if it may have been started, and nothing can have completed it.
+    /// True if it may have been started, and cannot have completed.
     pub(super) const fn may_be_open(self) -> bool {
         self.has(Self::OPEN)
     }
@@ -75,7 +75,7 @@ impl States {
     fn committed(self) -> Self {
         let kept = self.0 & (Self::NONE.0 | Self::LOST.0);
         let counted = self.0 & (Self::OPEN.0 | Self::ALL_COMMITTED.0);
-        // The one behind the last commit that is counted is the bit of those that are lost.
+        // The bit after the last counted commit is the bit of lost copies.
         Self(kept | counted << 1)
     }
 
@@ -90,7 +90,7 @@ impl States {
     }
 }
 
-/// The way in which a copy completes.
+/// How a copy completes.
 const fn completion(one: &Asynchronous) -> Completion {
     match one.op {
         AsyncOp::Copy(copy) => copy.completion,
@@ -103,12 +103,13 @@ pub(super) struct Pending<'v, 'a, 'm> {
     view: &'v View<'a, 'm>,
     body: &'a Body<'m>,
     copies: Vec<Asynchronous>,
-    /// By block, at its begin; empty for one that nothing leads to.
+    /// By block, at its start; empty for an unreachable block.
     entries: Vec<Vec<States>>,
 }
 
 impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
-    /// Of a body with copies, as a thread comes through it; `None` if it has none that complete by groups or barriers, or too many.
+    /// For a body with copies, on the paths of one thread; `None` if it has no copies that complete by groups or barriers,
+    /// or too many.
     pub(super) fn new(view: &'v View<'a, 'm>) -> Option<Self> {
         let body = view.body;
         let copies = body.asynchronous.iter().copied();
@@ -131,7 +132,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         &self.copies
     }
 
-    /// The states of the copies in front of an instruction, in the same order; none where nothing leads there.
+    /// The states of the copies before an instruction, in the same order; none if it is unreachable.
     pub(super) fn before(&self, id: InstructionId) -> Vec<States> {
         let block = self.body.block_of(id);
         let mut states = self.entries[block.index()].clone();
@@ -143,7 +144,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         states
     }
 
-    /// Calls `visit` for each instruction that something leads to, with the states of the copies in front of it.
+    /// Calls `visit` for each reachable instruction, with the states of the copies before it.
     pub(super) fn walk(&self, mut visit: impl FnMut(InstructionId, &Instruction, &[States])) {
         for (number, entry) in self
             .entries
@@ -159,8 +160,8 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         }
     }
 
-    /// The same in the rounds of a loop after the first one, which is known by its blocks, the first of them first. `None` if nothing
-    /// leads around it, or it is too large.
+    /// The same in the rounds of a loop after the first one. `blocks`: the loop, its header first. `None` if no path leads
+    /// around it, or it is too large.
     pub(super) fn around(&self, blocks: &[BlockId]) -> Option<Self> {
         let &header = blocks.first()?;
         let mut states = Vec::new();
@@ -180,7 +181,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         around.solved(header, states, |block| block != header && blocks.contains(&block))
     }
 
-    /// With the states at the begin of a block, and at that of each block inside that it leads to.
+    /// With the states at the start of a block, and at the start of each block inside that it reaches.
     fn solved(
         mut self,
         first: BlockId,
@@ -211,7 +212,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         states
     }
 
-    /// Changes the states of those copies for which something holds.
+    /// Changes the states of those copies for which the condition holds.
     fn change(
         &self,
         states: &mut [States],
@@ -227,7 +228,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         }
     }
 
-    /// Forgets those copies that have been started.
+    /// Marks started copies as lost.
     fn lose(&self, states: &mut [States], holds: impl Fn(&Asynchronous) -> bool) {
         self.change(states, false, holds, States::lost);
     }
@@ -276,7 +277,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 }
 
-/// Adds states to those that are known, which are empty where nothing has led so far; true if that changes them.
+/// Joins states into the known ones, which are empty if the block has not been reached; true if that changes them.
 fn join(known: &mut Vec<States>, new: &[States]) -> bool {
     if known.is_empty() {
         known.extend_from_slice(new);
@@ -291,7 +292,7 @@ fn join(known: &mut Vec<States>, new: &[States]) -> bool {
     has_changed
 }
 
-/// True for an access by which other threads may say that they have waited.
+/// True for an access by which other threads may signal that they have waited.
 pub(super) const fn may_signal(access: Access) -> bool {
     access.is_volatile()
         || access.is_ordering()

@@ -1,5 +1,5 @@
-//! The memory that an address certainly points into: what all that it may be computed from agrees in, through moves, sums, selects,
-//! values kept on the stack and parameters that callers pass.
+//! The memory that an address certainly points into: the common memory of all values that it may be computed from, through
+//! moves, sums, selects, values kept on the stack and parameters that callers pass.
 
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
@@ -16,24 +16,24 @@ use crate::shared::Shared;
 pub(super) struct Pointed {
     /// The memory.
     pub(super) space: Space,
-    /// The variable, where it is certainly this one.
+    /// The variable, if it is certain.
     pub(super) symbol: Option<SymbolId>,
     /// The instruction that takes its address.
     pub(super) origin: Option<(FunctionId, InstructionId)>,
 }
 
-/// The memory that a value of a function certainly points into, if it is a generic address or a number inside the memory that it is
-/// made from: an object in it, of several the first one.
+/// The memory that a value of a function certainly points into, if it is a generic address or a number inside that memory:
+/// an object in it, the first one if there are several.
 pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
     let mut search = Search::new(module, None);
     search.visit(function, value, None)?;
     search.found
 }
 
-/// The memories that a value of a function may point into, as far as they are known: others may be missing.
+/// The memories that a value of a function may point into, if known: others may be missing.
 pub(super) fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
     let mut search = Search::new(module, Some(Vec::new()));
-    // Values that are not known are left out.
+    // Unknown values are left out.
     let _ = search.visit(function, value, None);
     search.all.unwrap_or_default()
 }
@@ -50,7 +50,7 @@ struct Search<'a, 'm> {
     seen: FxHashSet<(FunctionId, Register)>,
     left: usize,
     found: Option<Pointed>,
-    /// All memories, where not only one that is certain is asked for: then nothing ends the search.
+    /// All memories, if not only a certain one is requested: then nothing ends the search.
     all: Option<Vec<Pointed>>,
 }
 
@@ -68,7 +68,7 @@ impl<'a, 'm> Search<'a, 'm> {
         }
     }
 
-    /// `None` if a value may point elsewhere than what is known so far.
+    /// `None` if a value may point elsewhere than the memory known so far.
     fn visit(&mut self, function: FunctionId, value: Value, at: Option<InstructionId>) -> Elsewhere {
         let body = self.module.module.function(function).body.as_ref()?;
         match value {

@@ -1,4 +1,4 @@
-//! The problems of asynchronous operations: what they have in common, and the parts that several questions about a module need.
+//! The problems of asynchronous operations: their common form, and the parts that several questions about a module need.
 //!
 //! Each question is a method of [`AsyncAnalysis`] that finds the problems of one kind when it is called.
 
@@ -13,12 +13,12 @@ use crate::call_graph::CallSite;
 use crate::place::Place;
 use crate::shared::Shared;
 
-/// Something that is wrong with an asynchronous operation.
+/// A defect of an asynchronous operation.
 #[derive(Clone, Debug)]
 pub struct AsyncProblem<D> {
     /// The location of the wrong operation or access, with the calls that lead to it.
     pub place: Place,
-    /// The operation that is wrong; for an access, the copy that is under way there.
+    /// The wrong operation; for an access, the copy that is in flight there.
     pub operation: AsyncOp,
     /// The kernel in which it is wrong, or the function that holds it where no kernel matters.
     pub root: FunctionId,
@@ -26,12 +26,12 @@ pub struct AsyncProblem<D> {
     pub is_definite: bool,
     /// A second place that explains it.
     pub other: Option<Place>,
-    /// What is wrong.
+    /// Details of the defect.
     pub detail: D,
 }
 
 impl<D> AsyncProblem<D> {
-    /// A definite one of an operation of a kernel.
+    /// A definite problem of an operation of a kernel.
     pub(super) fn of(kernel: &AsyncKernel, site: &AsyncSite, detail: D) -> Self {
         Self {
             place: site.place(),
@@ -43,7 +43,7 @@ impl<D> AsyncProblem<D> {
         }
     }
 
-    /// The same with a second place, as certain as `is_definite` says.
+    /// The same with a second place; `is_definite` is its certainty.
     pub(super) fn with(self, other: Place, is_definite: bool) -> Self {
         Self {
             other: Some(other),
@@ -73,13 +73,13 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         Self { module, parts }
     }
 
-    /// The kernels with asynchronous copies, barriers in memory, products of tensor cores or tensor memory, in them or in what they
-    /// call, in the order of the input.
+    /// The kernels with asynchronous copies, barriers in memory, products of tensor cores or tensor memory, in them or in
+    /// their callees, in the order of the input.
     pub(super) fn kernels(self) -> &'a [AsyncKernel] {
         self.parts.kernels.get_or_init(|| kernels(self.module))
     }
 
-    /// Those of which all code is known.
+    /// The kernels without unknown code.
     pub(super) fn closed_kernels(self) -> impl Iterator<Item = &'a AsyncKernel> {
         self.kernels().iter().filter(|kernel| !kernel.is_open)
     }
@@ -89,13 +89,13 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         self.parts.operands.get_or_init(|| operands(self.module))
     }
 
-    /// The sizes of asynchronous copies, as far as they are constants.
+    /// The sizes of asynchronous copies, if they are constants.
     pub(super) fn sizes(self) -> &'a Sizes {
         self.parts.sizes.get_or_init(|| Sizes::new(self.operands()))
     }
 
-    /// The chain of calls that leads to an instruction of a function from the first kernel that reaches it; `None` where kernels call the
-    /// function, and none of them reaches the instruction by what it passes.
+    /// The chain of calls that leads to an instruction of a function from the first kernel that reaches it; `None` if
+    /// kernels call the function, and none of them reaches the instruction with its arguments.
     pub(super) fn chain(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
         let may_others_call = || {
             let module = self.module.module;
@@ -108,7 +108,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         chain.or_else(|| may_others_call().then(Vec::new))
     }
 
-    /// The same, where only what this module passes to the function counts.
+    /// The same, considering only the arguments that this module passes to the function.
     pub(super) fn chain_here(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
         let kernels = self.kernels().iter();
         let mut kernels = kernels.filter(|kernel| kernel.functions.contains(&id)).peekable();
@@ -119,8 +119,8 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         Some(chains.next()?.to_vec())
     }
 
-    /// A problem of an operation with constant operands: not definite where a branch may keep the function from it that the constants come
-    /// from callers of. `None` where no kernel reaches it.
+    /// A problem of an operation with constant operands: not definite if callers pass the constants, and a branch may skip
+    /// the operation in its function. `None` if no kernel reaches it.
     pub(super) fn of_operands<D>(self, one: &AsyncOperands, detail: D) -> Option<AsyncProblem<D>> {
         let at = one.operation.instruction;
         let mut callers = self.chain(one.function, at)?;
@@ -138,7 +138,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         })
     }
 
-    /// The first operation that a kernel asks for, for which something holds.
+    /// The first operation that a kernel certainly requests, for which the condition holds.
     pub(super) fn first<D>(
         self,
         kernel: &AsyncKernel,

@@ -1,9 +1,9 @@
 //! The loops of a body with asynchronous operations, and whether they certainly have a second round.
 //!
 //! ```text
-//! loop             the blocks that lead to an edge back to a block that is on each way to them
+//! loop             the blocks that lead to an edge back to a block that is on each path to them
 //! second round     all branches out of the loop are decided to stay in it in the first round: by constants, the number of the
-//!                  thread, and what registers are set to before the loop
+//!                  thread, and the values of registers before the loop
 //! ```
 
 use ptxcheck_ir::evaluate::{evaluate_result, is_interpreted, ones};
@@ -16,11 +16,11 @@ use crate::limits::{MAX_ASYNC_LOOPS, MAX_SUM_STEPS};
 /// A loop.
 #[derive(Debug)]
 pub(super) struct Around {
-    /// Its blocks, the one that all ways around lead through first.
+    /// Its blocks, the header first.
     pub(super) blocks: Vec<BlockId>,
 }
 
-/// The loops of a body, as a thread comes through it: at most [`MAX_ASYNC_LOOPS`].
+/// The loops of a body, on the paths of one thread: at most [`MAX_ASYNC_LOOPS`].
 pub(super) fn loops(view: &View<'_, '_>) -> Vec<Around> {
     let count = view.body.blocks.len();
     let is_reached = reached(view.body, [BlockId::new(0)], |block| view.successors(block));
@@ -55,7 +55,7 @@ pub(super) fn loops(view: &View<'_, '_>) -> Vec<Around> {
 }
 
 impl Around {
-    /// True if a thread that comes to the loop certainly goes around it at least once.
+    /// True if a thread that reaches the loop certainly executes at least a second round.
     pub(super) fn is_repeated(&self, view: &View<'_, '_>) -> bool {
         self.blocks.iter().all(|&block| {
             let next = view.successors(block);
@@ -134,7 +134,7 @@ impl Around {
             match inside[..] {
                 [] => {}
                 [only] if only != user && is_before(only, user) => return Some(only),
-                // The reader stands in front of each write in the first round, or is the write.
+                // The reader precedes each write in the first round, or is the write.
                 _ if inside
                     .iter()
                     .all(|&write| write == user || is_before(user, write)) => {}

@@ -1,15 +1,16 @@
-//! Ordinary stores to bytes that the hardware then reads through the async proxy, and what may order the two.
+//! Ordinary stores to bytes that the hardware then reads through the async proxy, and instructions that may order the two.
 //!
 //! ```text
-//! own        the thread that starts the copy has certainly made the store: it is on each way to the copy, to bytes that overlap
-//! others     a thread that its number tells from others has certainly made it before the last barrier of the block that all threads
-//!            come to, whoever starts the copy behind that
+//! own        the thread that starts the copy has certainly made the store: it is on each path to the copy, to bytes that overlap
+//! others     a thread, distinguished by its number, has certainly made it before the last barrier of the block that all threads
+//!            reach, for any thread that starts the copy after that
 //! between    store → x → copy, not through either again
-//! unfenced   no fence, wait, call or asynchronous write is between, and each fence certainly comes before the store or behind the copy
+//! unfenced   no fence, wait, call or asynchronous write is between, and each fence certainly comes before the store or after the copy
 //! ```
 //!
-//! A fence of another warp, that no way connects with the two, may be executed at any time, and so counts as one between them. So does any
-//! fence if threads may come from elsewhere to a barrier that is between: text that stands after the copy may be executed before it.
+//! A fence of another warp, with no path to or from the two, may be executed at any time, and so counts as one between them.
+//! So does any fence if threads may reach a barrier in between from another place in the code: code that follows the copy in
+//! the text may be executed before it.
 
 use std::cell::OnceCell;
 
@@ -26,7 +27,7 @@ use super::sum::{ALL_BYTES, Extent, Stretch, leads, overlap};
 use super::view::View;
 use crate::shared::Shared;
 
-/// The ordinary stores to shared memory of a kernel, with all that it calls.
+/// The ordinary stores to shared memory of a kernel, with all its callees.
 pub(super) struct Sent<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
     sizes: &'a Sizes,
@@ -36,7 +37,7 @@ pub(super) struct Sent<'a, 'm> {
     by_function: Vec<(FunctionId, Vec<Way<'a, 'm>>)>,
 }
 
-/// A thread, or any, on its way through a function, and the stores that it may make there.
+/// A thread, or any, on its path through a function, and the stores that it may make there.
 struct Way<'a, 'm> {
     view: View<'a, 'm>,
     stores: Vec<Stretch>,
@@ -86,7 +87,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         self.own_where(reader, bytes, |_| true).map(|store| (id, store))
     }
 
-    /// A store that was certainly made to bytes that a copy reads, with nothing in between that may order the two.
+    /// A store that was certainly made to bytes that a copy reads, with no instruction in between that may order the two.
     pub(super) fn unfenced(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
         let bytes = self.sizes.of(id, &reader.operation)?;
@@ -97,7 +98,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         store.map(|store| (id, store))
     }
 
-    /// The ways through a function.
+    /// The paths through a function.
     fn ways(&mut self, id: FunctionId) -> &[Way<'a, 'm>] {
         let known = self.by_function.iter().position(|(known, _)| *known == id);
         let at = known.unwrap_or_else(|| {
@@ -143,7 +144,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         bytes: u64,
         holds: impl Fn(InstructionId) -> bool,
     ) -> Option<InstructionId> {
-        // Only of the kernel itself is known that all threads come to what is on each way to its end.
+        // Only for the kernel itself it is known that all threads reach the code on each path to its end.
         let (module, id) = (self.module, self.kernel.kernel);
         let copy = reader.operation.instruction;
         let is_whole = self.sizes.byte_mask(reader.function, &reader.operation) == ALL_BYTES;
@@ -169,7 +170,7 @@ impl<'a, 'm> Sent<'a, 'm> {
             })
     }
 
-    /// False if a store is certainly to other memory than a copy reads: another variable, or another part of it.
+    /// False if a store is certainly to bytes that a copy does not read: in another variable, or in another part of it.
     pub(super) fn may_meet(&self, store: Site, reader: &AsyncSite) -> bool {
         let variable = |(id, at): Site| accessed(self.module, id, at)?.symbol;
         let source = reader.operation.source().map(|source| (reader.function, source));
@@ -177,7 +178,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         (object.is_none() || other.is_none() || object == other) && self.meet(store, reader) != Some(false)
     }
 
-    /// True if a store, by any thread, is to a part of a variable that lies in what a copy reads or around its ends; `None` where its
+    /// True if a store, by any thread, is to a part of a variable that overlaps the bytes that a copy reads; `None` if its
     /// bounds are not known.
     pub(super) fn meet(&self, (id, store): Site, reader: &AsyncSite) -> Option<bool> {
         let (body, one) = (self.module.module.function(id).body.as_ref()?, &reader.operation);
@@ -215,7 +216,8 @@ pub(super) fn fences(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
     kernel.sites(is_shared_fence)
 }
 
-/// The last barrier of the block on each way to an instruction that all threads come to, on each way to the end of the kernel.
+/// The last barrier of the block on each path to an instruction that all threads reach, on each path to the end of the
+/// kernel.
 fn last_meeting(module: &Shared<'_>, id: FunctionId, to: InstructionId) -> Option<InstructionId> {
     let body = module.module.function(id).body.as_ref()?;
     let (analyses, post) = (module.function(id), module.function(id).post_dominators());
@@ -225,12 +227,12 @@ fn last_meeting(module: &Shared<'_>, id: FunctionId, to: InstructionId) -> Optio
             && analyses.is_before(*at, to)
             && post.dominates(body.block_of(*at), BlockId::new(0))
     };
-    // They are on one way, so that each two have an order.
+    // They are on one path, so that each two have an order.
     let meetings = body.iter().filter(is_meeting).map(|(at, _)| at);
     meetings.reduce(|last, at| if analyses.is_before(last, at) { at } else { last })
 }
 
-/// True if something may order a store before the copy behind it, or write what the copy reads.
+/// True if an instruction may order a store before the later copy, or write bytes that the copy reads.
 fn may_be_fenced(
     module: &Shared<'_>,
     kernel: &AsyncKernel,
@@ -271,12 +273,13 @@ fn may_be_fenced(
     })
 }
 
-/// True for an access that may order what threads do.
+/// True for an access that may order threads.
 pub(super) fn orders(op: Op) -> bool {
     matches!(op, Op::Access(access) if access.is_ordering() || access.is_volatile())
 }
 
-/// True for an instruction that may order a store before a copy, or write what the copy reads: any access or wait but that at a barrier.
+/// True for an instruction that may order a store before a copy, or write bytes that the copy reads: any access or wait
+/// except a wait at a barrier.
 fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
     let waits = |op| {
         matches!(

@@ -21,7 +21,7 @@ pub(super) struct Sizes {
 /// The CTAs of a cluster that a copy writes into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// The own one is among them, whichever it is.
+    /// The own one is among them, for any rank.
     Own,
     /// Some are left out, and the own one may be one of these.
     Some,
@@ -30,7 +30,7 @@ pub(super) enum Written {
 }
 
 impl Sizes {
-    /// Of all operations whose own function decides them, of the operands of a module.
+    /// For all operations whose own function decides their operands.
     pub(super) fn new(operands: &[AsyncOperands]) -> Self {
         let own = operands.iter().filter(|one| one.callers.is_empty());
         let known = own.map(|one| ((one.function, one.operation.instruction), one.known));

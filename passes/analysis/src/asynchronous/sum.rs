@@ -1,12 +1,12 @@
-//! Addresses as sums, and how far apart two of them are.
+//! Addresses as sums, and the distance between two of them.
 //!
 //! ```text
 //! address   = offset + Σ factor · atom       through copies, conversions, sums, products with constants, values kept on the stack
 //! atom      = a variable, a special register, a parameter, a register that is none of these
-//! distance  = the difference of two: what both have falls out, the rest lies in the range of its atoms
+//! distance  = the difference of two: common atoms cancel, the rest lies in the range of its atoms
 //! ```
 //!
-//! Addresses wrap at 32 or 64 bits; a distance that does not is what the program means.
+//! Addresses wrap at 32 or 64 bits; a distance that does not wrap is the one that the program means.
 
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, SymbolId, Value};
@@ -33,7 +33,7 @@ impl AddressSum {
         };
         let mut sum = match (view.sum(base, access), base) {
             (Some((atoms, offset)), _) => Self { offset, atoms },
-            // Of a register with several definitions, only what it holds at the access itself is known.
+            // For a register with several definitions, only its value at the access itself is known.
             (None, Value::Register(register)) => Self {
                 offset: 0,
                 atoms: vec![(Atom::Register(register), 1)],
@@ -52,7 +52,7 @@ impl AddressSum {
         }
     }
 
-    /// The bytes of a variable that an access of so many bytes to it may be to.
+    /// The bytes of a variable that an access of so many bytes may access.
     fn extent(&self, view: &View<'_, '_>, bytes: u64) -> Option<Extent> {
         let mut rest = self.clone();
         let is_symbol = |(atom, factor): &(Atom, i64)| matches!(atom, Atom::Symbol(_)) && *factor == 1;
@@ -69,15 +69,15 @@ impl AddressSum {
         })
     }
 
-    /// True if it counts from a parameter of a kernel: no such one points into the memory of a block.
+    /// True if it counts from a parameter of a kernel: no kernel parameter points into the memory of a block.
     pub(super) fn is_of_kernel_param(&self, view: &View<'_, '_>) -> bool {
         let is_whole = |atom: &(Atom, i64)| matches!(atom, (Atom::Param(_, _, 64, _), 1));
         view.function.is_kernel() && self.atoms.iter().any(is_whole)
     }
 }
 
-/// The least and the greatest distance in bytes from the address of one access to that of another which is executed behind it by
-/// the same thread; `None` where nothing bounds it.
+/// The least and the greatest distance in bytes from the address of one access to that of a later access by the same thread;
+/// `None` if there is no bound.
 fn distance(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Option<(i64, i64)> {
     let (from, to) = (&first.address, &second.address);
     let is_redefined = |register: Register| {
@@ -119,7 +119,7 @@ fn bounds(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
     Some((least, most))
 }
 
-/// The bytes of a variable that an access may be to: those from each offset between two on.
+/// The bytes of a variable that an access may access: so many bytes from each offset between two bounds on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) symbol: SymbolId,
@@ -134,7 +134,7 @@ impl Extent {
         AddressSum::of(view, access)?.extent(view, bytes)
     }
 
-    /// True if some bytes are in both, whatever the offsets are.
+    /// True if some bytes are in both, for all possible offsets.
     pub(super) fn surely_meets(&self, other: &Self) -> bool {
         let is_after = |one: &Self, other: &Self| one.most < other.least.saturating_add_unsigned(other.bytes);
         self.symbol == other.symbol && is_after(self, other) && is_after(other, self)
@@ -155,12 +155,12 @@ pub(super) struct Stretch {
     pub(super) at: InstructionId,
     address: AddressSum,
     bytes: u64,
-    /// Those of each 16 that it is to.
+    /// The accessed bytes of each 16.
     mask: u16,
 }
 
 impl Stretch {
-    /// Those of an access to so many bytes as a thread makes it, of each 16 those in a mask.
+    /// The bytes of an access by a thread: its size, and a mask of each 16 bytes.
     pub(super) fn of(view: &View<'_, '_>, at: InstructionId, (bytes, mask): (u64, u16)) -> Option<Self> {
         let address = AddressSum::of(view, at)?;
         Some(Self {
@@ -171,7 +171,7 @@ impl Stretch {
         })
     }
 
-    /// The bytes of a variable that it may be to.
+    /// The bytes of a variable that it may access.
     pub(super) fn extent(&self, view: &View<'_, '_>) -> Option<Extent> {
         self.address.extent(view, self.bytes)
     }
@@ -186,7 +186,7 @@ pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch, second: &Stretch) ->
     if !meet || (first.mask, second.mask) == (ALL_BYTES, ALL_BYTES) {
         return meet;
     }
-    // After 16 bytes, the masks begin again.
+    // The masks repeat after 16 bytes.
     let from = least.max(0);
     let end = i64::try_from(first.bytes).unwrap_or(i64::MAX);
     let end = end.min(least.saturating_add_unsigned(second.bytes));
@@ -206,7 +206,7 @@ pub(super) fn constant_place(
     AddressSum::of(&View::any(module, id)?, access)?.place()
 }
 
-/// True if a path leads from after an instruction to another that does not pass a third one in between.
+/// True if a path leads from after an instruction to another without passing a third one in between.
 pub(super) fn leads(body: &Body<'_>, from: InstructionId, to: InstructionId, without: InstructionId) -> bool {
     Paths::new(body).without(without).lead(from, to)
 }

@@ -1,4 +1,4 @@
-//! Threads by themselves, addresses as sums, rounds of loops.
+//! Single threads, addresses as sums, rounds of loops.
 
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
@@ -48,7 +48,7 @@ fn addresses_are_sums() {
         let bounds = |at| Extent::of(&any, at, 4).map(|extent| (extent.least, extent.most));
         assert_eq!(bounds(by_thread), Some((8, 8 + 31 * 4)));
         assert_eq!(bounds(both), None);
-        // `n * 64` falls out: the words of 32 threads lie in 132 bytes, and not in the last four of 128.
+        // `n * 64` cancels: the words of 32 threads lie in 132 bytes, and not in the last four of 128.
         let stretch = |at, bytes| Stretch::of(&any, at, (bytes, ALL_BYTES)).unwrap();
         let meet = |bytes| overlap(&any, &stretch(by_param, bytes), &stretch(both, 4));
         assert!(meet(132));
@@ -98,7 +98,7 @@ fn threads_that_a_comparison_tells_from_others_are_looked_at() {
         assert_eq!(threads, [None, Some(0), Some(5)]);
         let (zero, five) = (&views[1], &views[2]);
         assert!(!zero.comes_to(inside) && five.comes_to(inside));
-        // The first store stands in the block that ends with the branch: all make it.
+        // The first store is in the block that ends with the branch: all threads make it.
         assert_eq!(
             [before, inside, behind].map(|at| five.is_by_this(at)),
             [false, true, false]
@@ -212,13 +212,13 @@ fn kernels_ask_a_function_for_what_they_pass() {
         asked(&format!("@%p1 bra OUT;\n{arrive}")),
         [(0, false), (1, true), (1, false)]
     );
-    // The number of the thread keeps none away.
+    // The thread number makes no thread skip it.
     assert_eq!(asked(&format!("@%p2 bra OUT;\n{arrive}")), [(1, true); 3]);
     assert_eq!(
         asked(&format!("@%p2 bra OUT;\n@%p1 bra OUT;\n{arrive}")),
         [(0, false), (1, true), (1, false)]
     );
-    // Both ways lead to it, and so does each round of a loop.
+    // Both paths lead to it, and so does each round of a loop.
     assert_eq!(
         asked(&format!("@%p1 bra NEXT;\nadd.s32 %r3, %r1, 1;\nNEXT:\n{arrive}")),
         [(1, true); 3]

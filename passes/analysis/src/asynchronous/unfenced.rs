@@ -62,7 +62,7 @@ impl Sent<'_, '_> {
         let flow = Flow::new(module, kernel);
         let mut readers = kernel.sites(reads).filter(|site| site.is_reached(module));
         readers.find_map(|reader| {
-            // Where neither orders the two, their threads race, whatever the proxy is.
+            // If neither orders the two, their threads race, with any proxy.
             let store = self.own(reader).or_else(|| {
                 let mut meetings = self.meetings().iter();
                 meetings.find_map(|&meeting| flow.ordered(self.stores(), meeting, reader.at()))
@@ -71,7 +71,7 @@ impl Sent<'_, '_> {
         })
     }
 
-    /// The copies of what was certainly stored, with no fence in between, in a kernel that has fences elsewhere.
+    /// The copies of bytes that were certainly stored, with no fence in between, in a kernel that has fences elsewhere.
     fn without_fences_between(&mut self) -> Vec<AsyncProblem<FenceGap>> {
         let readers = self.kernel.sites(reads);
         readers
@@ -83,8 +83,8 @@ impl Sent<'_, '_> {
             .collect()
     }
 
-    /// The first copy of what ordinary stores may have written, without a fence of those who stored: in a kernel without any, or with one
-    /// after the barrier.
+    /// The first copy of bytes that ordinary stores may have written, without a fence of the storing threads: in a kernel
+    /// without any, or with one after the barrier.
     fn perhaps_without_fences(&self) -> Option<AsyncProblem<FenceGap>> {
         let (module, kernel) = (self.module, self.kernel);
         let has_fence = kernel.any(is_shared_fence);

@@ -123,7 +123,7 @@ impl Search<'_, '_, '_> {
         })
     }
 
-    /// True if something but waits for groups may complete copies of a kind.
+    /// True if operations other than waits for groups may complete copies of a kind.
     fn may_be_tracked(&self, group: AsyncGroup) -> bool {
         let tracks = |op| {
             matches!(

@@ -1,4 +1,4 @@
-//! Mbarriers that are used by threads, of the block or of other CTAs, that nothing makes wait for their initialisation.
+//! Mbarriers used by threads, of the block or of other CTAs, that do not certainly wait for their initialisation.
 
 use std::cell::OnceCell;
 
@@ -19,12 +19,12 @@ use super::view::View;
 use crate::function::Analyses;
 use crate::handed::hands_on;
 
-/// The users of an mbarrier that nothing makes wait for its initialisation.
+/// The users of an mbarrier that do not certainly wait for its initialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Users {
     /// Other CTAs of the cluster, after a relaxed arrival, which is the other place.
     Cluster {
-        /// True if nothing says that the cluster has other CTAs.
+        /// True if it is not known that the cluster has other CTAs.
         may_be_alone: bool,
     },
     /// All threads of the block; the other place is the initialisation.
@@ -34,7 +34,7 @@ pub enum Users {
 }
 
 impl AsyncAnalysis<'_, '_> {
-    /// The uses of mbarriers that nothing orders after their initialisation by other threads.
+    /// The uses of mbarriers that are not ordered after their initialisation by other threads.
     #[must_use]
     pub fn unordered_initialisations(self) -> Vec<AsyncProblem<Users>> {
         let kernels = self.closed_kernels().filter(|kernel| kernel.any(initialises));
@@ -44,7 +44,7 @@ impl AsyncAnalysis<'_, '_> {
             .collect()
     }
 
-    /// The first use by other CTAs that is behind a relaxed arrival.
+    /// The first use by other CTAs that comes after a relaxed arrival.
     fn in_cluster(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
         let module = self.module;
         let arrives = |op| matches!(op, AsyncOp::ClusterArrive { .. });
@@ -78,7 +78,7 @@ impl AsyncAnalysis<'_, '_> {
         })
     }
 
-    /// True if no thread that initialises a barrier, by its number, reaches a fence after that.
+    /// True if no thread that initialises a barrier, by its number, reaches a fence afterwards.
     fn is_of_others(self, inits: &[Site], (id, fence): Site) -> bool {
         let views = View::all(self.module, id);
         inits.iter().all(|&(of, init)| {
@@ -135,7 +135,7 @@ impl AsyncAnalysis<'_, '_> {
         let analyses = module.function(id);
         let place = |one: &Asynchronous| barrier_place(module, id, one);
         let inits = body.asynchronous.iter().filter(|one| initialises(one.op));
-        // An initialisation at an address that is not known may be of any barrier.
+        // An initialisation at an unknown address may be of any barrier.
         let inits: Vec<_> = inits.map(|one| Some((one, place(one)?))).collect::<Option<_>>()?;
         let views = OnceCell::new();
         body.asynchronous.iter().find_map(|one| {
@@ -163,7 +163,8 @@ impl AsyncAnalysis<'_, '_> {
     }
 }
 
-/// The users of a barrier, if there are such as do not initialise it before, or whose use comes before that of others counts.
+/// The users of a barrier, if some of them do not initialise it before, or if all threads arrive at a barrier that expects
+/// several arrivals.
 fn users(
     (body, analyses): (&Body<'_>, &Analyses<'_>),
     views: &[View<'_, '_>],
@@ -182,7 +183,7 @@ fn users(
     (maker? != user).then_some(Users::Thread(user))
 }
 
-/// True if something on a way to an instruction may make its threads wait for others.
+/// True if an instruction on a path to an instruction may make its threads wait for others.
 fn may_wait(body: &Body<'_>, to: InstructionId) -> bool {
     body.iter().any(|(at, instruction)| {
         let waits = match instruction.op {
@@ -204,7 +205,8 @@ fn expects_several(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asynchronous
     matches!(known, Value::Integer(2..) | Value::Special(Special::Ntid(_)))
 }
 
-/// True for operations at which threads may wait for others. A fence alone is none: it takes a flag that one reads.
+/// True for operations at which threads may wait for others. A fence alone does not count: a flag that the other thread
+/// reads is needed, too.
 const fn is_order(one: &Asynchronous) -> bool {
     matches!(
         one.op,

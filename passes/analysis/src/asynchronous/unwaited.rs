@@ -1,7 +1,7 @@
-//! Reads of shared memory that nothing but copies fills, in a kernel that waits for no copy of their kind before.
+//! Reads of shared memory that only copies fill, in a kernel that waits for no copy of their kind before the read.
 //!
 //! ```text
-//! filled   the variable is written by copies of one kind from global memory, and by nothing else in the kernel
+//! filled   the variable is written by copies of one kind from global memory, and by no other instruction in the kernel
 //! read     after a copy: by some thread, for a bulk copy, after a barrier that comes after it; a `cp.async` is by all threads, to bytes
 //!          of their own
 //! ```
@@ -33,7 +33,7 @@ impl Filling<'_> {
         matches!(self.copy.op, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element)
     }
 
-    /// True for what may complete the copy, or report that it is complete.
+    /// True for operations that may complete the copy, or report that it is complete.
     fn may_be_completed_by(&self, op: AsyncOp) -> bool {
         match op {
             AsyncOp::Wait { .. } | AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) => {
@@ -52,7 +52,7 @@ impl Filling<'_> {
 }
 
 impl AsyncAnalysis<'_, '_> {
-    /// Adds the reads in a kernel of variables that nothing but copies fills, before all waits for those.
+    /// Adds the reads in a kernel of variables that only copies fill, before all waits for those copies.
     pub(super) fn add_unwaited_reads(self, kernel: &AsyncKernel, found: &mut Vec<Overlap>) {
         for filling in self.fillings(kernel).unwrap_or_default() {
             let (id, copy) = (filling.function, filling.copy);
@@ -101,7 +101,7 @@ impl AsyncAnalysis<'_, '_> {
         }
     }
 
-    /// True if a load is of bytes that a copy brings.
+    /// True if a load is of bytes that a copy writes.
     fn is_filled(
         self,
         kernel: &AsyncKernel,
@@ -134,7 +134,7 @@ impl AsyncAnalysis<'_, '_> {
             && View::all(module, id).iter().any(is_read)
     }
 
-    /// The copies of a kernel that fill variables which nothing else writes; `None` where something is not known.
+    /// The copies of a kernel that fill variables without other writes; `None` if an address is not known.
     fn fillings(self, kernel: &AsyncKernel) -> Option<Vec<Filling<'_>>> {
         let module = self.module;
         let mut all: Vec<Filling<'_>> = Vec::new();
@@ -147,7 +147,7 @@ impl AsyncAnalysis<'_, '_> {
                         && copy.way == CopyWay::GlobalToShared
                         && !copy.multicast
                 }
-                // It writes the address of what it allocates.
+                // It writes the address of its allocation.
                 AsyncOp::TensorMemory(TensorMemory::Allocate) => false,
                 _ => continue,
             };
@@ -186,7 +186,7 @@ impl AsyncAnalysis<'_, '_> {
                 }
             }
         }
-        // One that both kinds fill is waited for by either.
+        // A wait for either kind covers a variable that both kinds fill.
         let is_mixed = |one: &Filling<'_>| {
             let mut same = all.iter().filter(|other| other.symbol == one.symbol);
             same.any(|other| other.is_of_elements() != one.is_of_elements())

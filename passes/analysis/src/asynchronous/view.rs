@@ -1,13 +1,13 @@
-//! The part of a body that one thread executes, or any of them: branches and guards that its number decides.
+//! The part of a body that one thread executes, or any thread: branches and guards that its number decides.
 //!
 //! ```text
 //! view = any thread | the thread (n, 0, 0) | the thread of the first warp that `elect.sync` picks
-//! decided   a branch, or another instruction under a guard, on a predicate whose value hangs off nothing but the number of
+//! decided   a branch, or another instruction under a guard, on a predicate whose value depends only on the number of
 //!           the thread and constants
 //! ```
 //!
-//! Every block has a thread (0, 0, 0). Others are looked at where the code compares the number with a constant: code behind such a
-//! comparison is executed by that thread or by nobody.
+//! Every block has a thread (0, 0, 0). Others are analysed where the code compares the thread number with a constant: code
+//! after such a comparison is executed by that thread or by none.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -26,10 +26,10 @@ use crate::shared::Shared;
 use crate::threads::Threads;
 use crate::value::{Elected, Evaluator, Linear, Source, Sum, Terms, Unknowns};
 
-/// Most threads of a body that are looked at by themselves.
+/// Limit on the threads of a body that are analysed separately.
 const MAX_VIEWS: usize = 4;
 
-/// A thread, or any, on its way through a body.
+/// A thread, or any, on its path through a body.
 pub(super) struct View<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
     pub(super) function: &'a Function<'m>,
@@ -38,14 +38,14 @@ pub(super) struct View<'a, 'm> {
     thread: Option<Alone<'a, 'm>>,
     /// By block: true if its branch is taken; empty for any thread.
     taken: Vec<Option<bool>>,
-    /// Operands as sums, once they are asked for.
+    /// Operands as sums, computed on first use.
     sums: OnceCell<RefCell<Evaluator<'a, 'm, Linear<'a>>>>,
 }
 
-/// A thread by itself.
+/// A single thread.
 struct Alone<'a, 'm> {
     threads: Rc<Threads<'a, 'm>>,
-    /// Its lane; `None` for the one that `elect.sync` picks, of which only is known what all lanes have in common.
+    /// Its lane; `None` for the one that `elect.sync` picks, about which only the facts common to all lanes are known.
     lane: Option<u32>,
 }
 
@@ -74,7 +74,7 @@ impl<'a, 'm> View<'a, 'm> {
         }
     }
 
-    /// Any thread of a function, and then those threads by themselves that take a way of their own through it.
+    /// Any thread of a function, and then those single threads that take a path of their own through it.
     pub(super) fn all(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
         let Some(any) = Self::any(module, id) else {
             return Vec::new();
@@ -88,7 +88,7 @@ impl<'a, 'm> View<'a, 'm> {
         all
     }
 
-    /// One thread of a warp by itself.
+    /// A single thread of a warp.
     fn alone(&self, warp: u32, lane: Option<u32>, elected: Elected) -> Self {
         let (body, analyses) = (self.body, self.analyses);
         let threads = Rc::new(Threads::of_elected(body, analyses, warp, elected));
@@ -106,7 +106,7 @@ impl<'a, 'm> View<'a, 'm> {
         view
     }
 
-    /// The same thread where `elect.sync` picks another one; `None` if nothing is picked, or this is no thread with a number.
+    /// The same thread if `elect.sync` picks another one; `None` if nothing is picked, or this is no thread with a number.
     pub(super) fn passed(&self) -> Option<Self> {
         let Alone { threads, lane, .. } = self.thread.as_ref()?;
         let lane = Some((*lane)?);
@@ -120,7 +120,7 @@ impl<'a, 'm> View<'a, 'm> {
         collectives.any(|id| matches!(op(id), Op::Collective(Collective::Elect, _)))
     }
 
-    /// The number of the thread, if it is one by itself, and that is known.
+    /// The number of the thread, if it is a single thread with a known number.
     pub(super) fn thread(&self) -> Option<u32> {
         let Alone { threads, lane, .. } = self.thread.as_ref()?;
         Some(threads.warp * WARP + (*lane)?)
@@ -131,12 +131,12 @@ impl<'a, 'm> View<'a, 'm> {
         self.thread.as_ref().is_some_and(|alone| alone.lane.is_none())
     }
 
-    /// The blocks that may follow on a block.
+    /// The possible successors of a block.
     pub(super) fn successors(&self, block: BlockId) -> &'a [BlockId] {
         taken(self.body, block, self.taken.get(block.index()).copied().flatten())
     }
 
-    /// True if an instruction that is come to is executed, false if its guard keeps it from that; `None` where it is not known.
+    /// True if a reached instruction is executed, false if its guard skips it; `None` if unknown.
     pub(super) fn executes(&self, id: InstructionId) -> Option<bool> {
         let Some(guard) = self.body.instruction(id).guard else {
             return Some(true);
@@ -145,7 +145,7 @@ impl<'a, 'm> View<'a, 'm> {
         Some((value & 1 == 1) != guard.negated)
     }
 
-    /// A value, where the number of the thread decides it.
+    /// A value, if the thread number decides it.
     pub(super) fn known(&self, value: Value) -> Option<u64> {
         let alone = self.thread.as_ref()?;
         alone.threads.given_to(value, alone.lane)
@@ -180,13 +180,13 @@ impl<'a, 'm> View<'a, 'm> {
         let Special::Tid(dimension) = special else {
             return (special == Special::LaneId).then_some((0, u64::from(WARP) - 1));
         };
-        // Of whatever shape the block is, the first warp has the first threads of its rows.
+        // For every block shape, the first warp has the first threads of its rows.
         if self.is_elected() && dimension == 0 {
             return Some((0, u64::from(WARP) - 1));
         }
         let launch = &self.function.launch;
         let bounds = launch.required_threads.or(launch.max_threads);
-        // The bound is one of the whole block, however many dimensions it is written with.
+        // The bound is one of the whole block, with any number of dimensions.
         let most = bounds
             .map(|sides| sides.iter().map(|&side| u64::from(side).max(1)).product())
             .filter(|_| dimension < 3)
@@ -201,7 +201,7 @@ impl<'a, 'm> View<'a, 'm> {
         ranges::range(self.body, definitions, Value::Register(register), bits.max(1))
     }
 
-    /// True if an instruction is come to, and each way to it passes another one before, which is executed.
+    /// True if an instruction is reached, and each path to it passes another one before, which is executed.
     pub(super) fn is_surely_before(&self, first: InstructionId, second: InstructionId) -> bool {
         let start = [BlockId::new(0)];
         self.executes(first) == Some(true)
@@ -210,8 +210,8 @@ impl<'a, 'm> View<'a, 'm> {
             && !self.reaches(&start, second, Some(first))
     }
 
-    /// True if no thread executes an instruction but those with the number of this one: behind a comparison of the number, or, of any
-    /// thread, always.
+    /// True if only threads with the number of this one execute an instruction: after a comparison of the number, or, for
+    /// any thread, always.
     pub(super) fn is_by_this(&self, id: InstructionId) -> bool {
         let Some(number) = self.thread() else {
             return !self.is_elected();
@@ -240,18 +240,18 @@ impl<'a, 'm> View<'a, 'm> {
             })
     }
 
-    /// The first of some threads by themselves that alone executes an instruction.
+    /// The first of some single threads that alone executes an instruction.
     pub(super) fn only(views: &[Self], id: InstructionId) -> Option<&Self> {
         let mut threads = views.iter().filter(|view| view.thread().is_some());
         threads.find(|view| view.is_by_this(id))
     }
 
-    /// True if the thread may come to an instruction, and executes it there.
+    /// True if the thread may reach an instruction, and executes it there.
     pub(super) fn comes_to(&self, id: InstructionId) -> bool {
         self.executes(id) == Some(true) && self.reaches(&[BlockId::new(0)], id, None)
     }
 
-    /// True if a way leads from one instruction that is come to, to another.
+    /// True if a path leads from one reached instruction to another.
     pub(super) fn is_behind(&self, first: InstructionId, second: InstructionId) -> bool {
         let block = self.body.block_of(first);
         self.reaches(&[BlockId::new(0)], first, None)
@@ -266,7 +266,7 @@ impl<'a, 'm> View<'a, 'm> {
         Self::of(self.module, self.function, self.body, self.analyses)
     }
 
-    /// True if a path leads from the start of some blocks to an instruction that does not pass another one.
+    /// True if a path leads from the start of some blocks to an instruction without passing another one.
     fn reaches(&self, from: &[BlockId], to: InstructionId, without: Option<InstructionId>) -> bool {
         let next = |block| self.successors(block);
         let paths = Paths::new(self.body).along(&next);
@@ -277,7 +277,7 @@ impl<'a, 'm> View<'a, 'm> {
     }
 }
 
-/// The numbers of threads to look at: 0, where anything hangs off the number, and those that it is compared with.
+/// The thread numbers to analyse: 0, if anything depends on the number, and those that it is compared with.
 fn numbers(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
     let is_number = |value: &Value| matches!(value, Value::Special(Special::Tid(0) | Special::LaneId));
     if !body.values.iter().any(is_number) {
@@ -311,7 +311,7 @@ fn compared(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Opti
     (first < MAX_BLOCK_THREADS).then_some((first, unit))
 }
 
-/// The same of what a predicate comes from: unoptimised code branches on the complement.
+/// The same for the source of a predicate: unoptimised code branches on the complement.
 fn compared_by(body: &Body<'_>, analyses: &Analyses<'_>, predicate: Register) -> Option<(u32, u32)> {
     let (test, _) = analyses.tested(Value::Register(predicate))?;
     compared(body, analyses, test)

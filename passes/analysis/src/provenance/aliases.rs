@@ -7,14 +7,14 @@
 //!         = r         else
 //! ```
 //!
-//! It holds where the definition of r dominates what reads it. Then the copies are of the same moment: a way from a later
-//! definition to the reader that avoids the copy would make one from the entry, too.
+//! It holds where the definition of r dominates its reader. Then both copies are from the same moment: a path from a later
+//! definition to the reader that avoids the copy would imply such a path from the entry, too.
 
 use crate::function::Analyses;
 use crate::limits::MAX_PREDICATE_STEPS;
 use ptxcheck_ir::{Body, InstructionId, Op, Register, Value};
 
-/// The register that stands for all that hold the same value, as far as [`MAX_PREDICATE_STEPS`] copies lead.
+/// The representative of all registers that hold the same value, found through at most [`MAX_PREDICATE_STEPS`] copies.
 #[must_use]
 pub(super) fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
     let mut current = register;

@@ -40,7 +40,7 @@ impl Judge<'_> {
                     || summary.tested.contains(&demand.piece) && demand.excluded == 0,
             };
             let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
-            // Asked where something is wrong alone.
+            // Computed only if something is wrong.
             let executed = OnceCell::new();
             let executed = || *executed.get_or_init(|| self.executed(demand, arguments, at));
             if let Some((wrong, element, is_definite, alternative)) = verdict(demand.used, &operand)
@@ -52,7 +52,7 @@ impl Judge<'_> {
                     && (!demand.used.is_cast()
                         || self.is_used(wrong, (demand.function, demand.instruction), &callers))
                     && !self.may_be_own_cta(wrong, &element, at);
-                // Nothing is written wrongly there: the register is undefined here.
+                // No wrong store there: the register is undefined here.
                 let (function, instruction, callers) = if wrong == Wrong::Undefined {
                     (self.id, at, Vec::new())
                 } else {

@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use ptxcheck_ir::{Argument, BlockId, InstructionId};
 
 impl Judge<'_> {
-    /// True if what a demand is about is executed by a call that passes these arguments.
+    /// True if the use in a demand is executed by a call that passes these arguments.
     pub(super) fn executed(&self, demand: &Demand, arguments: &[Argument], call: InstructionId) -> Executed {
         if demand.is_certain {
             return Executed::Always;
@@ -48,14 +48,14 @@ impl Judge<'_> {
         }
     }
 
-    /// True if an instruction is executed whenever another one is that stands before it.
+    /// True if an instruction is executed whenever an earlier one is.
     pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
         follows(self.body, self.module.function(self.id), first, second)
     }
 }
 
 impl Demand {
-    /// True if what it is about is executed where the function is passed this.
+    /// True if the instruction is executed if the function is passed these arguments.
     pub(super) fn executed(&self, module: &Shared<'_>, mut passed: KnownArguments) -> Executed {
         let inner = (self.function, self.instruction);
         let outer = self.callers.iter().rev();

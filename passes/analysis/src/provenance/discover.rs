@@ -74,7 +74,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Adds what the instruction's value depends on; false if that is nothing.
+    /// Adds the variables that the instruction's value depends on; false if there are none.
     pub(super) fn inputs(&self, id: InstructionId, open: &mut Vec<Variable>) -> bool {
         let instruction = self.body.instruction(id);
         let uses = self.body.uses(instruction);
@@ -117,8 +117,8 @@ impl Solver<'_> {
         }
     }
 
-    /// The store that a load of a variable in global or shared memory reads, if one stands before it in its block and
-    /// nothing in between may write: other threads may, so it tells nothing certain.
+    /// The store that a load of a variable in global or shared memory reads, if it precedes the load in its block and
+    /// nothing in between may write the variable. Other threads may write it, so nothing certain follows.
     pub(super) fn stored_before(
         &self,
         id: InstructionId,
@@ -165,8 +165,9 @@ impl Solver<'_> {
         }
     }
 
-    /// The definitions of a slot: its own stores, stores to slots that overlap it, and all that may write it unseen. `None`
-    /// where something may and there is more than can be told apart: it holds anything.
+    /// The definitions of a slot: its own stores, stores to slots that overlap it, and instructions that may write it
+    /// through unknown addresses. `None` if there are such writes, and more definitions than can be distinguished: the slot
+    /// holds anything.
     pub(super) fn slot_definitions(&mut self, slot: SlotId) -> Option<Vec<Definition>> {
         let slots = self.analyses.slots();
         let body = self.body;
@@ -277,7 +278,7 @@ mod tests {
     fn calls_are_not_listed_for_each_slot() {
         let (kept, value) = solved(300, 300);
         assert_eq!((kept, value), (0, Provenance::Top));
-        // As many as can be told apart are.
+        // The largest number that can be distinguished is.
         let (kept, value) = solved(30, 20);
         assert_eq!((kept, value), (30 * 21, Provenance::Top));
         let (_, value) = solved(3, 0);

@@ -16,8 +16,7 @@ use crate::limits::MAX_DEMANDS;
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Space, Value};
 
-/// The summary of a function with a body, given those of the functions that it calls, as far as it has
-/// to be looked at.
+/// The summary of a function with a body, given those of the functions that it calls, limited to the suspects.
 #[must_use]
 pub(super) fn summarize<'a>(
     module: &'a Shared<'a>,
@@ -96,8 +95,8 @@ fn answered<'a>(
     Some((asked.value, space))
 }
 
-/// A symbol that stands in the operand of a generic access: ptxas sees its space and accesses that; of constant memory
-/// and parameters it rejects it.
+/// A symbol in the operand of a generic access: ptxas sees its space and accesses that; for constant memory and parameters
+/// it rejects the code.
 fn converted(value: &Provenance) -> Provenance {
     value.map(|element| match element.space {
         Space::Global | Space::Shared | Space::Local => Element {
@@ -120,7 +119,7 @@ pub(super) struct Judge<'a> {
     pub(super) is_anything_tested: bool,
     /// A value that may be address 0 is compared with 0 somewhere.
     pub(super) is_null_tested: bool,
-    /// The blocks that access each object, once they are asked for.
+    /// The blocks that access each object, computed on first use.
     pub(super) accessed: Option<Accessed>,
 }
 
@@ -141,7 +140,7 @@ impl<'a> Judge<'a> {
                 tested.extend(passed.map(|argument| self.solver.value_at(argument.value, at).0));
             }
         }
-        // Of an address that is not generic, a test tells nothing.
+        // For an address that is not generic, a test has no meaning.
         let elements = tested.iter().flat_map(Provenance::elements);
         for element in elements.filter(|element| element.kind != ElementKind::Raw) {
             self.is_anything_tested = true;
@@ -247,14 +246,15 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// True if the result of a cast is certainly used, where that is or in the callers.
+    /// True if the result of a cast is certainly used, in the function that casts or in the callers.
     pub(super) fn is_used(
         &self,
         wrong: Wrong,
         cast: (FunctionId, InstructionId),
         callers: &[CallSite],
     ) -> bool {
-        // No program passes on a pointer that was converted twice: the compiler has made it, and the callee takes it for one.
+        // No program passes on a pointer that was converted twice: the compiler has made it, and the callee treats it as
+        // one.
         let leaving_counts = wrong == Wrong::Twice;
         results::is_used(self.module, self.solver.summaries, cast, callers, leaving_counts)
     }

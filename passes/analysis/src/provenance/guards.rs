@@ -3,7 +3,7 @@
 //! ```text
 //! fact    = (register, space, holds?) on the blocks that one edge dominates: the block it leads to has no other
 //!           predecessor, and dominates them
-//! true    only elements in the space remain; ⊤ and what the caller passes become a generic address in the space
+//! true    only elements in the space remain; ⊤ and the caller's argument become a generic address in the space
 //! false   elements in the space are removed
 //! ```
 //!
@@ -22,11 +22,11 @@ use ptxcheck_ir::{BlockId, Body, Guard, InstructionId, Op, Register, Space, Valu
 /// The outcome of a space test of a register, which holds in some part of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
-    /// The register that was tested: the one that stands for all with its value.
+    /// The tested register: the representative of all registers with its value.
     register: Register,
     space: Space,
     holds: bool,
-    /// The `isspacep`, or the call that answers.
+    /// The `isspacep`, or the call that returns its outcome.
     test: InstructionId,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum DecidingTest {
     Holds(InstructionId),
 }
 
-/// The address that a call tests, and the space, if the function called answers such a question with 1 or 0.
+/// The address and the space that a call tests, if the called function returns 1 or 0 as the outcome of such a test.
 pub(super) type TestCalls<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
 
 /// The facts of a body.
@@ -51,9 +51,9 @@ pub(super) struct Facts {
     by_block: Vec<(BlockId, Fact)>,
     /// Facts with the instruction that is guarded; in the same order.
     by_instruction: Vec<(InstructionId, Fact)>,
-    /// A bit for each register that there are facts about, by its number's last bits.
+    /// A bit for each register with facts, by the last bits of its index.
     registers: u64,
-    /// For each register: its representative, once asked for.
+    /// For each register: its representative; computed on first use.
     representatives: RefCell<Vec<Option<Register>>>,
 }
 
@@ -96,7 +96,7 @@ impl Facts {
         facts
     }
 
-    /// True if no test tells anything.
+    /// True if there are no facts.
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.by_block.is_empty() && self.by_instruction.is_empty()
@@ -157,8 +157,8 @@ impl Facts {
     }
 }
 
-/// For each block: true if a test may hold there. All blocks that the edges dominate are among them: of such a block, no
-/// predecessor is left out, except along back edges.
+/// For each block: true if a test may hold there. All blocks that the edges dominate are included: for such a block, all
+/// predecessors are included, too, except along back edges.
 #[must_use]
 pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &TestCalls<'_>) -> Vec<bool> {
     let space_tests = SpaceTests {
@@ -185,7 +185,7 @@ pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &TestCa
     found
 }
 
-/// True if a register is written by one instruction, which every way to a reader has come by.
+/// True if a register is written by a single instruction that every path to a reader has passed.
 fn is_current(analyses: &Analyses<'_>, register: Register, reader: InstructionId) -> bool {
     matches!(analyses.definitions().of(register), &[only] if analyses.is_before(only, reader))
 }
@@ -265,7 +265,7 @@ impl<'a> SpaceTests<'a> {
         }
     }
 
-    /// The facts that follow from the guard of an instruction being passed (`taken`) or not.
+    /// The facts that follow from an instruction's guard, if the instruction is executed (`taken`) or not.
     fn implied(&self, guard: Guard, at: InstructionId, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();
         let predicates = self.predicates();
@@ -302,7 +302,7 @@ impl<'a> SpaceTests<'a> {
     }
 }
 
-/// The test that an integer is the answer of: the address, the space. Only 1 for yes and 0 for no.
+/// The test whose outcome an integer is: the address and the space. Only if 1 means yes and 0 means no.
 #[must_use]
 pub(super) fn answer(
     body: &Body<'_>,

@@ -48,12 +48,12 @@ pub enum Use {
 }
 
 impl Use {
-    /// True if it makes another address of the address, and nothing else.
+    /// True if it only computes another address from the address.
     pub(super) const fn is_cast(self) -> bool {
         matches!(self, Self::ToGeneric(_) | Self::FromGeneric(_))
     }
 
-    /// The space that the use wants its address in.
+    /// The space that the use requires.
     #[must_use]
     pub const fn space(self) -> Space {
         match self {
@@ -77,7 +77,7 @@ pub enum Wrong {
     Cast,
     /// PTX203: the address was never converted to generic.
     RawAsGeneric,
-    /// PTX204: a generic address where one inside the window is due.
+    /// PTX204: a generic address where one inside the window is required.
     GenericAsRaw,
     /// PTX205: converted twice.
     Twice,
@@ -85,7 +85,7 @@ pub enum Wrong {
     Escape,
     /// PTX207: constant memory is written.
     ConstantStore,
-    /// PTX208: an address in another CTA's shared memory is used as one of the own CTA.
+    /// PTX208: an address in another CTA's shared memory is used as one of this CTA's own.
     ClusterAsCta,
     /// PTX209: the space of an address that is not generic is tested.
     TestOfRaw,
@@ -99,24 +99,24 @@ pub enum Wrong {
     Misaligned,
     /// PTX106: address 0, or a little more.
     Null,
-    /// PTX106: an index that nothing is the base of.
+    /// PTX106: an index without a base address.
     Baseless,
 }
 
-/// True if an address in `space` may stand where one in `wanted` is due.
+/// True if an address in `space` is allowed where one in `wanted` is required.
 #[must_use]
 pub(super) fn covers(wanted: Space, space: Space) -> bool {
     wanted == space || wanted == Space::SharedCluster && space == Space::Shared
 }
 
 /// True if a conversion between `wanted` and generic is right for `space`. The window of `.shared` lies in that of
-/// `.shared::cluster`, and `cvta` counts from the start of both: libcu++ converts what `mapa` made in no other way
+/// `.shared::cluster`, and `cvta` counts from the start of both: libcu++ converts the result of `mapa` only in this way
 /// (`cuda::ptx`, distributed shared memory).
 fn converts(wanted: Space, space: Space) -> bool {
     covers(wanted, space) || wanted == Space::Shared && space == Space::SharedCluster
 }
 
-/// The violation of using `element` so, if it is one.
+/// The violation of using `element` in this way, if it is one.
 #[must_use]
 pub(super) fn judge(used: Use, element: &Element) -> Option<Wrong> {
     let space = element.space;

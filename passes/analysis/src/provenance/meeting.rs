@@ -1,11 +1,11 @@
-//! Registers all of whose definitions reach all of what reads them, without solving which reach what.
+//! Registers for which all definitions reach all readers, found without solving reaching definitions.
 //!
 //! ```text
 //! meets(r) = there is one block b such that each definition of r is the only one in its block, unguarded, reached, and
-//!            b all that follows the block; and what reads r stands in b, before a definition of r there
+//!            b is the only successor of that block; and the readers of r are in b, before a definition of r there
 //! ```
 //!
-//! That is how a phi becomes copies: one on each edge, and one at the head of the block where they come together.
+//! A phi becomes copies in this form: one on each edge, and one at the start of the block where they meet.
 
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ struct MeetingPoint {
     end: InstructionId,
 }
 
-/// The registers among `asked` whose definitions meet in front of all their readers.
+/// The registers among `asked` whose definitions meet before all their readers.
 pub(super) fn meeting<'d>(
     body: &Body<'_>,
     cfg: &Cfg,
@@ -67,7 +67,7 @@ pub(super) fn meeting<'d>(
     points.into_keys().collect()
 }
 
-/// The block where definitions meet, up to the first that stands in it.
+/// The block where definitions meet, up to the first definition in it.
 fn meeting_point(body: &Body<'_>, cfg: &Cfg, definitions: &[Definition]) -> Option<MeetingPoint> {
     let mut met = None;
     let mut last = None;
@@ -101,7 +101,7 @@ mod tests {
     use crate::testing::with_ptx;
     use ptxcheck_ir::{FunctionId, Register};
 
-    /// True if the definitions of `%r0` in this code of a kernel meet in front of all its readers.
+    /// True if the definitions of `%r0` in this code of a kernel meet before all its readers.
     fn meets(code: &str) -> bool {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n\
@@ -150,11 +150,11 @@ mod tests {
 
     #[test]
     fn what_one_way_writes_does_not_meet() {
-        // Read where one of the two is all there is.
+        // Read where only one of the two definitions exists.
         assert!(!meets(
             "@%p1 bra $B;\nmov.u32 %r0, 1;\nbra $C;\n$B:\nmov.u32 %r0, 2;\nmov.u32 %r2, %r0;\n$C:\nret;"
         ));
-        // Written again where it has been read.
+        // Written again after it has been read.
         assert!(!meets(
             "mov.u32 %r0, 1;\nmov.u32 %r0, 2;\nbra $C;\n$C:\nmov.u32 %r2, %r0;\nret;"
         ));
@@ -162,7 +162,7 @@ mod tests {
         assert!(!meets(
             "mov.u32 %r0, 1;\n@%p1 mov.u32 %r0, 2;\nbra $C;\n$C:\nmov.u32 %r2, %r0;\nret;"
         ));
-        // The way from one leads elsewhere, too.
+        // The path from one definition leads elsewhere, too.
         assert!(!meets(
             "mov.u32 %r0, 1;\n@%p1 bra $C;\nmov.u32 %r0, 2;\n$C:\nmov.u32 %r2, %r0;\nret;"
         ));

@@ -1,13 +1,13 @@
-//! Address 0, which a compiler puts where device code names an entity that only the host has (PTX106).
+//! Address 0, which a compiler emits where device code names an entity that only the host has (PTX106).
 //!
 //! ```text
 //! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
-//! definite   every element of the address is null, the register and those that it is moved, counted or chosen from hold
-//!            nothing else anywhere in the body, the use is on every path from where null comes into it (of an access to a
+//! definite   every element of the address is null, the register and those that it is moved, computed or chosen from hold
+//!            nothing else anywhere in the body, the use is on every path from the point where null enters it (for an access to a
 //!            number, from the entry of the function), and the code compares no such address with 0
 //! potential  some element is, or the register is null on this path alone (a search that found nothing, its result
 //!            used without a test: the compiler gives each outcome a path of its own); or the access is a deliberate
-//!            crash, a volatile store or one with a `trap` behind it, which is how GCC ends a path on which it has seen
+//!            crash, a volatile store or one with a `trap` after it, which is how GCC ends a path on which it has seen
 //!            that a pointer is null; or the address is an index that was shifted or multiplied to the size of an
 //!            element and never added to a base
 //! ```
@@ -28,9 +28,9 @@ use ptxcheck_ir::{
     Value,
 };
 
-/// For each register, predicates among them: true if an operation other than a move depends on it. In a debug build nvcc
-/// compares `this` with 0 at the head of each member function and branches to one place either way: nothing depends on
-/// that.
+/// For each register, including predicates: true if an operation other than a move depends on it. In a debug build nvcc
+/// compares `this` with 0 at the start of each member function and branches to the same block on both outcomes: nothing
+/// depends on that.
 fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
     let mut found = vec![false; body.registers.len()];
     let mut moved: Vec<Register> = Vec::new();
@@ -81,7 +81,7 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
     found
 }
 
-/// The block that control ends up in from a block, past blocks that only branch on.
+/// The block that control reaches from a block, after blocks that only branch on.
 fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
     let mut block = block;
     for _ in 0..MAX_PREDICATE_STEPS {
@@ -99,20 +99,20 @@ fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
     block
 }
 
-/// True if an access is a deliberate crash: a volatile store, or one with nothing but a `trap` behind it.
+/// True if an access is a deliberate crash: a volatile store, or one with only a `trap` after it.
 fn is_crash(body: &Body<'_>, at: InstructionId, access: &Access) -> bool {
     let is_volatile_store = access.is_volatile() && access.kind == AccessKind::Store;
     let next = || body.instructions.get(at.index() + 1);
     is_volatile_store || next().is_some_and(|next| next.op == Op::Trap && next.guard.is_none())
 }
 
-/// True if an element is null, `by` bytes further; its trust aside.
+/// True if an element plus `by` bytes is null; its trust is ignored.
 fn is_null(element: &Element, by: i64) -> bool {
     let at = element.offset.and_then(|offset| offset.checked_add(by));
     element.kind == ElementKind::Number && at.is_some_and(|at| (0..NULL_PAGE).contains(&at))
 }
 
-/// The first element that is null `by` bytes further, and whether the value is nothing else.
+/// The first element that is null `by` bytes further, and whether it is the only element.
 fn find_null(value: &Provenance, by: i64) -> Option<(Element, bool)> {
     let elements = value.elements();
     let first = elements.iter().find(|element| is_null(element, by))?;
@@ -195,8 +195,9 @@ impl Judge<'_> {
         }
     }
 
-    /// True if all definitions of an address bring null, those included that do not reach this use and those of the registers
-    /// it was moved from, chosen from or is a constant distance from; and the use is executed whenever null has been brought.
+    /// True if all definitions of an address give null, including those that do not reach this use and those of the
+    /// registers it was moved from, chosen from or is a constant distance from; and the use is executed whenever one of them
+    /// is.
     fn is_always_null(&self, value: Value, at: InstructionId) -> bool {
         let is_call = matches!(self.body.instruction(at).op, Op::Call(_));
         let mut open = vec![value];
@@ -225,8 +226,8 @@ impl Judge<'_> {
                     },
                     Op::CallResult(call) if self.follows(call, at) => {}
                     Op::CallResult(_) => return false,
-                    // A compiler writes a number where it is used, wherever it comes from. What is called, or passed to a
-                    // call, stands there in the source.
+                    // A compiler writes a number where it is used, regardless of its origin. If a number is called, or
+                    // passed to a call, the source has it at that place.
                     _ if is_call && self.follows(definition, at) || self.is_certain(at) => {}
                     _ => return false,
                 }

@@ -1,10 +1,10 @@
-//! Violations of addresses whose object is known: offsets outside it (PTX211), and local objects whose address
-//! other threads get to see (PTX206).
+//! Violations of addresses whose object is known: offsets outside it (PTX211), and local objects whose address other threads
+//! can read (PTX206).
 //!
-//! A compiler that unrolls a loop over an array, or takes apart an access at one of several indices, writes accesses at
-//! offsets that the array does not have, behind tests that the program never passes. So an access outside its object is
-//! definite where nothing but the way to the object's other accesses leads to it: for each of those that may be inside,
-//! the one is on every path through the other.
+//! A compiler that unrolls a loop over an array, or splits an access at one of several indices, writes accesses at offsets
+//! that the array does not have, after tests that the program never passes. So an access outside its object is definite only
+//! if it is executed together with the other accesses of the object: for each access that may be inside, one of the two is
+//! on every path through the other.
 
 use std::collections::VecDeque;
 
@@ -94,7 +94,7 @@ impl Judge<'_> {
         blocks.iter().all(comes_with)
     }
 
-    /// The blocks that access each object at an offset that is inside it or not known.
+    /// The blocks that access each object at an offset that is inside it or unknown.
     fn object_accesses(&self) -> Accessed {
         let mut is_known = FxHashSet::default();
         let mut by_object: FxHashMap<Base, Vec<BlockId>> = FxHashMap::default();
@@ -132,8 +132,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The named objects that an address may be computed from, each with the constant offset in it, where that is plain. Of
-    /// the operands of an operation that is no move and no sum with a constant, the result may be based on any.
+    /// The named objects that an address may be computed from, each with the constant offset in it, if that is simple. For
+    /// an operation that is neither a move nor a sum with a constant, the result may be based on any operand.
     fn base_objects(&self, address: Value) -> Vec<(Base, Option<i64>)> {
         let mut bases = Vec::new();
         // The nearest first: an index may be computed through more operations than are followed.
@@ -169,7 +169,7 @@ impl Judge<'_> {
         bases
     }
 
-    /// Adds the operands that the address which an instruction writes may be based on. It lies `past` bytes past the first of
+    /// Adds the operands that the address written by an instruction may be based on. It lies `past` bytes past the first of
     /// them, where that is known.
     fn address_sources(
         &self,
@@ -242,7 +242,7 @@ impl Judge<'_> {
             let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
                 continue;
             };
-            // Half of an address names nothing.
+            // Half of an address is no reference to an object.
             let is_whole = access.bits >= 64;
             let is_definite = is_whole
                 && value

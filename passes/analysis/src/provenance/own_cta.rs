@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! own    the rank is 0, which one CTA of each cluster has; it is computed from the number of the CTA, be it `%ctaid` or
-//!        `%cluster_ctarank`, or by a function that reads one; it is given elsewhere; or the use stands behind a branch, or under
+//!        `%cluster_ctarank`, or by a function that reads one; it is given elsewhere; or the use comes after a branch, or under
 //!        a guard, that depends on such a register
 //! ```
 

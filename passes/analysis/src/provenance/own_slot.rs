@@ -1,5 +1,4 @@
-//! Places in shared memory that one thread alone gets to see: `slots[threadIdx.x]`, of a variable that nothing accesses
-//! otherwise.
+//! Bytes of shared memory that a single thread accesses: `slots[threadIdx.x]`, for a variable without other accesses.
 //!
 //! ```text
 //! place      symbol + scale × %tid.x + offset, as the sum that an address is
@@ -30,7 +29,7 @@ impl Addresses<'_> {
         Some((parts, (by.same()? as i64).checked_add(past)?))
     }
 
-    /// The variable that an address is in, and the bytes between the places of two neighbouring threads.
+    /// The variable that contains an address, and the distance in bytes between the elements of two neighbouring threads.
     fn by_thread(&self, parts: Parts) -> Option<(SymbolId, i64)> {
         match self.sums.domain().terms(parts)[..] {
             [(Atom::Symbol(symbol), 1), (Atom::Special(Special::Tid(0)), scale)] => Some((symbol, scale)),
@@ -38,7 +37,7 @@ impl Addresses<'_> {
         }
     }
 
-    /// True if a symbol's address is used for nothing but accesses to this place.
+    /// True if a symbol's address is used only for accesses to this place.
     fn is_only(&mut self, symbol: SymbolId, place: (Parts, i64)) -> bool {
         let mut of_symbol = vec![false; self.body.registers.len()];
         let is_of = |of_symbol: &[bool], value: Value| match value {
@@ -75,7 +74,7 @@ impl Addresses<'_> {
     }
 }
 
-/// True if an access is to a place in shared memory that certainly no other thread accesses.
+/// True if an access is to bytes in shared memory that certainly no other thread accesses.
 pub(super) fn is_own_slot(module: &Shared<'_>, id: FunctionId, access: Access, uses: &[Value]) -> bool {
     let Some(source) = Source::of(module, id) else {
         return false;

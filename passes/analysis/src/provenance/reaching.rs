@@ -6,15 +6,15 @@
 //! in(b)  = ∪ out(p) for the edges p → b
 //! ```
 //!
-//! Solved for one variable at a time, over the blocks its definitions reach, and only where it makes a difference (see
-//! `solver`). Until then, and for a variable with more definitions than a word has bits, all of them reach everything.
+//! Solved for one variable at a time, over the blocks that its definitions reach, and only where it makes a difference (see
+//! `solver`). Until then, and for a variable with more definitions than a word has bits, all definitions reach all uses.
 
 use rustc_hash::FxHashMap;
 
 use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{BlockId, Body, InstructionId};
 
-/// Most definitions of a variable for which it can be told which of them reach what.
+/// Limit on the definitions of a variable for which reaching definitions are solved.
 pub(super) const MAX_SOLVED: usize = u64::BITS as usize;
 
 /// A definition: where, and whether the definitions before it survive (it is guarded, or writes a part).
@@ -22,7 +22,7 @@ pub(super) const MAX_SOLVED: usize = u64::BITS as usize;
 pub(super) struct Definition {
     /// The instruction.
     pub at: InstructionId,
-    /// The value before may survive.
+    /// The previous value may survive.
     pub is_partial: bool,
 }
 
@@ -33,12 +33,12 @@ pub(super) struct Reaching {
     definitions: Vec<Definition>,
     /// For each block, the definitions that reach its entry, as bits; `None` if not solved.
     entries: Option<FxHashMap<BlockId, u64>>,
-    /// True if all definitions reach all uses, so that solving gives nothing.
+    /// True if all definitions reach all uses, so that solving adds nothing.
     is_settled: bool,
 }
 
 impl Reaching {
-    /// These definitions, with all of them reaching all uses.
+    /// These definitions, all of which reach all uses.
     #[must_use]
     pub(super) fn everywhere(mut definitions: Vec<Definition>) -> Self {
         definitions.sort_unstable_by_key(|definition| definition.at);
@@ -49,7 +49,7 @@ impl Reaching {
         }
     }
 
-    /// Solves; `steps` is what may still be spent, in blocks visited. False if that is not possible.
+    /// Solves; `steps` is the remaining budget, in visited blocks. False if that is not possible.
     pub(super) fn solve(&mut self, body: &Body<'_>, cfg: &Cfg, steps: &mut usize) -> bool {
         if self.definitions.len() <= MAX_SOLVED {
             self.entries = solve(body, cfg, &self.definitions, steps);
@@ -75,7 +75,7 @@ impl Reaching {
         self.entries.is_none() && !self.is_settled
     }
 
-    /// Says that all definitions reach all that reads the variable.
+    /// Records that all definitions reach all readers of the variable.
     pub(super) const fn settle(&mut self) {
         self.is_settled = true;
     }
@@ -105,7 +105,7 @@ impl Reaching {
     }
 }
 
-/// The definitions, as bits, that reach the place behind the definitions `passed`, given those that reach the place before.
+/// The definitions, as bits, that reach the point after the definitions `passed`, given those that reach the point before.
 fn through(definitions: &[Definition], passed: std::ops::Range<usize>, mut bits: u64) -> u64 {
     for number in passed {
         if !definitions[number].is_partial {

@@ -1,12 +1,12 @@
-//! Uses of the result of a cast: `cvta` of a pointer outside the window is undefined in its result alone (PTX ISA,
-//! cvta), so it does no harm until then.
+//! Uses of the result of a cast: `cvta` of a pointer outside the window makes only its result undefined (PTX ISA, cvta), so
+//! it does no harm until the result is used.
 //!
 //! ```text
-//! result     what the cast writes, and what is computed from that, through variables on the stack, too; a reader finds it where
+//! result     the value that the cast writes, and values computed from it, through variables on the stack, too; a reader sees it if
 //!            no other definition reaches it
-//! used       an access at it, or an operation that is not interpreted, comes whenever the cast is executed; or a call that
+//! used       an access at it, or an uninterpreted operation, is executed whenever the cast is; or a call that
 //!            passes it to a function that certainly accesses it
-//! returned   the function returns it whenever the cast is executed: then it is as the result of the call to the caller
+//! returned   the function returns it whenever the cast is executed: then the call's result is the caller's result of the cast
 //! ```
 
 use rustc_hash::FxHashSet;
@@ -28,9 +28,9 @@ enum Fate {
     Unused,
 }
 
-/// True if the result of a cast is certainly used: in the function that casts, or in one of those that the calls lead
-/// from, the innermost first, as far as each returns it to the next. With `leaving_counts`, a function without a body that
-/// is passed it uses it.
+/// True if the result of a cast is certainly used: in the function that casts, or in one of the callers, innermost first, as
+/// long as each function returns it to the next. With `leaving_counts`, passing it to a function without a body counts as a
+/// use.
 pub(super) fn is_used<'a>(
     module: &'a Shared<'a>,
     summaries: &'a Summaries<'a>,
@@ -49,12 +49,12 @@ pub(super) fn is_used<'a>(
     false
 }
 
-/// The result of an instruction, on its way through a function.
+/// The result of an instruction, followed through a function.
 struct CastResult<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     at: InstructionId,
-    /// The instructions that write it, or what is computed from it.
+    /// The instructions that write it, or values computed from it.
     writers: FxHashSet<InstructionId>,
 }
 
@@ -127,7 +127,8 @@ fn is_unseen(module: &Shared<'_>, call: &Call) -> bool {
 }
 
 impl CastResult<'_> {
-    /// Adds what is computed from it: first all that may be, then without what may have been computed from something else.
+    /// Adds the values computed from it: first all that may be, then without those that may have been computed from another
+    /// value.
     fn spread(&mut self) {
         loop {
             let before = self.writers.len();
@@ -152,12 +153,12 @@ impl CastResult<'_> {
         }
     }
 
-    /// True for the instruction that makes the result.
+    /// True for the instruction that computes the result.
     fn is_first(&self, id: InstructionId) -> bool {
         id == self.at || self.body.instruction(id).op == Op::CallResult(self.at)
     }
 
-    /// True if an instruction hands on what it reads, of which `is_read` says that it is the result.
+    /// True if an instruction passes on a value for which `is_read` says that it is the result.
     fn hands_on(&self, id: InstructionId, is_read: fn(&Self, Value, InstructionId) -> bool) -> bool {
         let instruction = self.body.instruction(id);
         if let Some(store) = self.analyses.store_for(id) {
@@ -179,7 +180,7 @@ impl CastResult<'_> {
         })
     }
 
-    /// True if a value is the result, or computed from it, where an instruction reads it.
+    /// True if a value is the result, or computed from it, at the instruction that reads it.
     fn is_read(&self, value: Value, reader: InstructionId) -> bool {
         let Some(register) = value.register() else {
             return false;
@@ -193,13 +194,13 @@ impl CastResult<'_> {
         }
     }
 
-    /// True if a reader comes whenever the result is made.
+    /// True if a reader is executed whenever the result is computed.
     fn comes_before(&self, reader: InstructionId) -> bool {
         follows(self.body, self.analyses, self.at, reader)
     }
 }
 
-/// True if an operation hands an address on, changed or not.
+/// True if an operation passes on an address, changed or not.
 const fn carries(op: Op) -> bool {
     matches!(
         op,

@@ -1,17 +1,17 @@
 //! The screen: a cheap pass that finds the instructions that can use an address wrongly at all. Other functions are not solved.
 //!
 //! ```text
-//! cell(r)     everything that r may be, anywhere in the body (see `cell`); ∪ over its definitions, to a fixed point
+//! cell(r)     all values that r may hold, anywhere in the body (see `cell`); ∪ over its definitions, to a fixed point
 //! wrong(p)    kinds of addresses that are wrong for some use of parameter p, here or in the functions called
-//! suspect(f)  a use of an address in f has a kind that is wrong for it, or a call in f passes such a one
+//! suspect(f)  a use of an address in f has a kind that is wrong for it, or a call in f passes such a kind
 //! solved      functions with suspects, and the functions that they call
 //! ```
 //!
-//! The result of a `selp` with an operand that is wrong for no use is never certainly wrong: where only definite findings
-//! are reported, it is no suspect.
+//! The result of a `selp` with an operand that is wrong for no use is never certainly wrong: if only definite findings are
+//! reported, it is no suspect.
 //!
-//! A body is passed over once, in the order of the input, and again only where something read before it grew: round a
-//! loop. Functions come after those that they call, so that each is passed over for all its callers.
+//! A body is visited once, in the order of the input, and again only if a cell grew after it was read: in a loop. Functions
+//! come after their callees, so that each is visited once for all its callers.
 
 mod calls;
 mod cell;

@@ -1,9 +1,9 @@
-//! The values of one body's address registers, for those that some use of an address depends on.
+//! The values of the address registers of one body, limited to those that some use of an address depends on.
 //!
-//! Sparse: a node is an instruction that computes a value from others; its inputs are the nodes of the definitions
-//! that reach it (see `reaching`). Instructions that bring a value from nowhere (parameters, symbols, loads) need no
-//! node. Nodes are evaluated in the order of the input until nothing changes; without a loop, once. At first all
-//! definitions of a register reach all of its uses; where that mixes addresses, it is found out which do.
+//! Sparse: a node is an instruction that computes a value from others; its inputs are the nodes of the definitions that
+//! reach it (see `reaching`). Instructions whose value has no inputs in the body (parameters, symbols, loads) need no node.
+//! Nodes are evaluated in the order of the input until nothing changes; without a loop, once. At first all definitions of a
+//! register reach all of its uses; if that mixes addresses, reaching definitions are solved.
 
 use std::cell::Cell;
 
@@ -27,7 +27,7 @@ pub(super) const NO_NODE: u32 = u32::MAX;
 /// Variables with at most so many readers may be visited more than once.
 const FEW_READERS: usize = 8;
 
-/// Rounds of finding the variables whose definitions disagree: solving some shows others.
+/// Limit on the rounds of finding variables whose definitions disagree: solving some exposes others.
 const MAX_REFINEMENTS: usize = 3;
 
 /// Instructions that write slots without storing one value: by slot, and those through unknown addresses.
@@ -45,13 +45,13 @@ pub(super) struct Solver<'a> {
     pub(super) node_of: Vec<u32>,
     pub(super) values: Vec<Provenance>,
     pub(super) reaching: FxHashMap<Variable, Reaching>,
-    /// Slot writers that no store names: atomics and vectors, by slot, and writes through unknown addresses.
+    /// Writers of slots other than stores of one value: atomics and vectors, by slot, and writes through unknown addresses.
     pub(super) spoils: Option<Spoils>,
     pub(super) steps: usize,
-    /// For each register, once one that nothing writes is read: true if an opaque instruction names it.
+    /// For each register, computed once a register without a definition is read: true if an opaque instruction names it.
     pub(super) named_in_opaque: Option<Vec<bool>>,
     pub(super) is_complete: bool,
-    /// For each variable all of whose definitions reach all uses: the join of their values so far.
+    /// For each variable whose definitions all reach all uses: the join of their values so far.
     pub(super) joined: FxHashMap<Variable, Provenance>,
     /// Some node reads one that comes after it: there is a loop.
     pub(super) reads_ahead: Cell<bool>,
@@ -131,7 +131,7 @@ impl<'a> Solver<'a> {
         Some(solver)
     }
 
-    /// Raises to ⊤ the nodes that are computed only from themselves, round a loop: their initial value may be anything.
+    /// Raises to ⊤ the nodes that are computed only from themselves, in a loop: their initial value may be anything.
     fn release_unentered(&mut self) {
         let values = self.values.iter_mut();
         let mut unentered = vec![false; values.len()];
@@ -147,7 +147,7 @@ impl<'a> Solver<'a> {
         for number in (0..unentered.len()).filter(|&number| unentered[number]) {
             self.join_into_variables(number);
         }
-        // All that may read them is evaluated again.
+        // All their readers are evaluated again.
         self.reads_ahead.set(true);
         self.iterate(vec![true; unentered.len()]);
     }
@@ -203,7 +203,7 @@ impl<'a> Solver<'a> {
         let mut affected = vec![false; self.nodes.len()];
         let mut open = finer;
         let mut touched = Vec::new();
-        // Each variable with many readers once, whoever writes it.
+        // Each variable with many readers once, regardless of the number of its writers.
         let mut is_done = FxHashSet::default();
         while let Some(variable) = open.pop() {
             if readers.of(variable).len() > FEW_READERS && !is_done.insert(variable) {
@@ -223,7 +223,7 @@ impl<'a> Solver<'a> {
         (affected, touched)
     }
 
-    /// Marks the registers among these that would not become finer, since their definitions meet.
+    /// Marks the registers among these that solving would not refine, because their definitions meet.
     fn settle_meeting(&mut self, open: &[Variable]) {
         let asked = open.iter().filter_map(|variable| match variable {
             Variable::Register(register) => Some((*register, self.reaching.get(variable)?.definitions())),
@@ -236,7 +236,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// True if the definitions bring different addresses, so that it matters which of them reaches a use.
+    /// True if the definitions give different addresses, so that it matters which of them reaches a use.
     fn is_mixed(&self, variable: Variable, reaching: &Reaching) -> bool {
         let (mut joined, mut brings_anything) = (Provenance::Bottom, false);
         for definition in reaching.definitions() {
@@ -259,8 +259,8 @@ impl<'a> Solver<'a> {
                 .any(|element| element.kind != ElementKind::Number)
     }
 
-    /// Evaluates these nodes, which include all that read them, in order, then those that read what has changed since,
-    /// until nothing does.
+    /// Evaluates these nodes, which include all their readers, in order, then the readers of all changed variables, until
+    /// nothing changes.
     fn iterate(&mut self, mut stale: Vec<bool>) {
         let mut changed = Vec::new();
         for (number, is_stale) in stale.iter_mut().enumerate() {
@@ -278,7 +278,7 @@ impl<'a> Solver<'a> {
         // The last writer of a variable first: the others have no readers that it has not.
         let mut is_done = FxHashSet::default();
         for number in changed.into_iter().rev() {
-            // Those behind it have seen it.
+            // The later ones have already read it.
             self.each_written(number as usize, |variable| {
                 let readers = readers.of(variable);
                 if readers.len() > FEW_READERS && !is_done.insert(variable) {
@@ -301,7 +301,7 @@ impl<'a> Solver<'a> {
                     changed = true;
                     self.each_written(number, |variable| {
                         let mut readers = readers.of(variable);
-                        // Those that have not been evaluated since the change before are stale as it is.
+                        // Readers that have not been evaluated since the previous change are already stale.
                         if readers.len() > FEW_READERS
                             && let Some(before) = last.insert(variable, number as u32)
                         {
@@ -329,7 +329,7 @@ impl<'a> Solver<'a> {
         self.joined.clear();
     }
 
-    /// Joins what a node computes now into its value; true if that changed it.
+    /// Joins the newly computed value of a node into its value; true if that changed it.
     fn improve(&mut self, number: usize) -> bool {
         let outcome = self.evaluate(self.nodes[number]);
         let has_changed = self.values[number].join(&outcome);
@@ -401,7 +401,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Hands a node's new value on to the variables that it writes.
+    /// Propagates a node's new value to the variables that it writes.
     fn join_into_variables(&mut self, number: usize) {
         let id = self.nodes[number];
         let instruction = self.body.instruction(id);
@@ -484,7 +484,7 @@ impl<'a> Solver<'a> {
             joined.join(&self.defined(definition, variable));
             is_written = true;
         }
-        // A variable that nothing has written yet may hold anything.
+        // A variable that has not been written yet may hold anything.
         if is_written { joined } else { Provenance::Top }
     }
 

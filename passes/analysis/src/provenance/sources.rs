@@ -1,5 +1,5 @@
-//! Values that nothing in the body computes: parameters, symbols, constants, results of calls, and registers that
-//! nothing writes.
+//! Values that are not computed in the body: parameters, symbols, constants, results of calls, and registers without a
+//! definition.
 
 use super::solver::{Solver, Variable};
 use super::summary::formals;
@@ -10,7 +10,7 @@ use ptxcheck_ir::{
 };
 
 impl Solver<'_> {
-    /// The value that an instruction brings into the body: one without inputs in it.
+    /// The value that an instruction introduces into the body: a value without inputs.
     pub(super) fn leaf(
         &self,
         id: InstructionId,
@@ -168,14 +168,14 @@ impl Solver<'_> {
         })
     }
 
-    /// A register without a definition: exact only where nothing can have escaped the front end.
+    /// A register without a definition: certain only if the front end cannot have missed a definition.
     pub(super) fn undefined(&self, register: Register) -> Provenance {
         let info = &self.body.registers[register.index()];
         let is_named = self
             .named_in_opaque
             .as_ref()
             .is_none_or(|named| named[register.index()]);
-        // The components of a vector are written under names of their own; a made-up register has none.
+        // The components of a vector are written under their own names; a register made by a front end has none.
         if is_named || info.bits < 32 || info.name.is_empty() || self.function.is_damaged {
             return Provenance::Top;
         }

@@ -2,20 +2,20 @@
 //!
 //! ```text
 //! violation   a use of a value all (definite) or some (potential) of whose elements are wrong for it
-//! demand      a use of what the caller passes; at a call it is judged with the argument's elements, and where the
-//!             argument is what that caller's caller passes, it becomes a demand of the caller
-//! result      the value returned, with what the caller passes as one of its elements
+//! demand      a use of the caller's argument; at a call it is judged with the argument's elements, and if the
+//!             argument is itself a parameter of that caller, it becomes a demand of the caller
+//! result      the value returned, with the caller's argument as one of its elements
 //! ```
 //!
-//! Each function is looked at once, after those it calls. Functions that call each other in a cycle do not see each
-//! other's summaries.
+//! Each function is analysed once, after its callees. Functions that call each other in a cycle do not see each other's
+//! summaries.
 
 use super::judge::{Use, Wrong, is_certain, judge};
 use super::value::{Base, Element, ElementKind, Provenance, Trust, bit};
 use crate::call_graph::CallSite;
 use ptxcheck_ir::{BlockId, FunctionId, Guard, InstructionId, Space};
 
-/// An address used for what it is not.
+/// A use of an address that is wrong for it.
 #[derive(Clone, Debug)]
 pub struct Violation {
     /// The function that uses it.
@@ -24,40 +24,41 @@ pub struct Violation {
     pub instruction: InstructionId,
     /// The kind of violation.
     pub wrong: Wrong,
-    /// The use, as far as it is one of an address.
+    /// The use, if it is one of an address.
     pub used: Use,
     /// The address: the first element that is wrong.
     pub element: Element,
     /// The function that the element's base and origin belong to: the outermost caller, if there are callers.
     pub of: FunctionId,
-    /// Wrong on every execution that gets there, by way of the callers if there are any.
+    /// Wrong on every execution that reaches it, through the callers if there are any.
     pub is_definite: bool,
     /// It would be definite if anything called the function that the base belongs to.
     pub is_uncalled: bool,
-    /// Another space it may point into just as well, which is not wrong: told with potential findings.
+    /// Another space it may point into just as well, which is not wrong: reported with potential findings.
     pub alternative: Option<Element>,
     /// The calls that pass the address, innermost first.
     pub callers: Vec<CallSite>,
 }
 
 impl Violation {
-    /// True if it is wrong on every execution that gets there, if any does.
+    /// True if it is wrong on every execution that reaches it, if there is one.
     #[must_use]
     pub const fn is_certain(&self) -> bool {
         self.is_definite || self.is_uncalled
     }
 }
 
-/// The condition under which an instruction of a function is executed: the same for all that nothing parts.
+/// The condition under which an instruction of a function is executed: the same for all instructions that are executed
+/// together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decided {
-    /// The first block that leads to it alone.
+    /// The first block above the instruction that is executed exactly when the instruction's block is.
     pub(super) block: BlockId,
     /// Its own guard.
     pub(super) guard: Option<Guard>,
 }
 
-/// A use of what the caller passes.
+/// A use of a caller's argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Demand {
     /// The parameter, and the byte offset in it.
@@ -66,7 +67,7 @@ pub(super) struct Demand {
     pub used: Use,
     /// Spaces that tests have ruled out there.
     pub excluded: u8,
-    /// Nothing else can get to the use.
+    /// No other value can reach the use.
     pub is_sole: bool,
     /// The offset of the access from the argument, where it is constant and the access faults at address 0.
     pub reach: Option<i64>,
@@ -78,7 +79,7 @@ pub(super) struct Demand {
     pub function: FunctionId,
     /// The instruction that uses it.
     pub instruction: InstructionId,
-    /// The calls from the function that has the summary to there, innermost first.
+    /// The calls from the function that has the summary to the use, innermost first.
     pub callers: Vec<CallSite>,
 }
 
@@ -131,7 +132,7 @@ pub(super) struct OperandValue<'a> {
     pub value: &'a Provenance,
     /// Spaces ruled out for every element.
     pub excluded: u8,
-    /// The value's base has been tested somewhere, and the outcome at this place is not understood.
+    /// The value's base has been tested somewhere, and the outcome at this place is not known.
     pub is_doubtful: bool,
 }
 
@@ -164,7 +165,7 @@ pub(super) struct FormalElement {
     pub piece: (u16, u32),
     /// The spaces that tests have ruled out for it.
     pub excluded: u8,
-    /// The value is nothing else.
+    /// The value has no other element.
     pub is_sole: bool,
     /// The offset from it in bytes, where constant.
     pub offset: Option<i64>,

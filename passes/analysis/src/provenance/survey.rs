@@ -26,7 +26,8 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Leaves out what is never executed. Tests there are kept: they say that what is tested may be otherwise.
+    /// Removes instructions that are never executed. Tests there are kept: they show that the tested value may have another
+    /// space.
     pub(super) fn forget_never_reached(&mut self, analyses: &Analyses<'_>) {
         for list in [
             &mut self.uses,
@@ -104,7 +105,7 @@ pub(super) fn direct_callee(module: &Shared<'_>, body: &Body<'_>, call: Instruct
 pub(super) fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
     let mut seeds = Vec::with_capacity(survey.uses.len());
     let first = |at: InstructionId| body.uses(body.instruction(at)).first().copied();
-    // Tests that nothing comes to are no uses, and still tell what is tested.
+    // Unreachable tests are no uses, and still show that a value is tested.
     seeds.extend(
         survey
             .uses

@@ -10,7 +10,7 @@ pub(super) enum Suspects {
     None,
     /// Some of its instructions.
     At(SuspectInstructions),
-    /// All that use addresses: a function with suspects calls it.
+    /// All that use addresses: a caller of the function has suspects.
     All,
 }
 

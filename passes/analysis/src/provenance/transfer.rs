@@ -4,14 +4,14 @@
 //! a + n, a - n, a & -2^k, a | n, a ^ n    a's elements; the offset is kept for constants added or subtracted
 //! a × n, a << n, tid, 32 → 64 bits        a number, where a is no address that is known; of 64 bits that are not known: ⊤,
 //!                                         since they may be a difference of addresses, in elements
-//! a - b                                   a number in one window: whatever it is added to stays in its own; else composed,
-//!                                         as are a ^ b, a × n, a >> n for known addresses, and what is made of such a one
-//! a + composed                            ⊤: (s - g) + p may point wherever s does
+//! a - b                                   a number in one window: added to any address, it stays in that address's window; else composed,
+//!                                         as are a ^ b, a × n, a >> n for known addresses, and values computed from a composed one
+//! a + composed                            ⊤: (s - g) + p may point anywhere that s does
 //! a + ⊤                                   a, but: a parameter of unknown kind may itself be the integer, so ⊤; else the ⊤
 //!                                         may be composed, so trusted no more
-//! cvta.X, cvta.to.X                       an address in X, whatever it was given (what was wrong is judged there)
+//! cvta.X, cvta.to.X                       an address in X, for any operand (a wrong operand is judged at the conversion)
 //! 64 → 32 bits, a & 0xffffffff            raw addresses of small windows survive, and so do generic ones that the code
-//!                                         itself made, trusted no more; what is passed does not
+//!                                         itself made, trusted no more; the caller's argument does not
 //! ```
 //!
 //! Sources: PTX ISA, cvta, isspacep, mapa, and Operands: Addresses.
@@ -20,7 +20,7 @@ use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use ptxcheck_ir::{BinaryOp, Class, InstructionId, Op, Space, UnaryOp, Value};
 
 /// The operands that the result of an operation depends on: of `selp` the two to choose from, of `mapa` the address. `None`
-/// for an operation whose result is ⊤ whatever its operands are.
+/// for an operation whose result is ⊤ for all operands.
 #[must_use]
 pub(super) fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
     match op {
@@ -83,13 +83,13 @@ fn is_bottom(value: &Provenance) -> bool {
     *value == Provenance::Bottom
 }
 
-/// True if all that two values may be lies in one window, so that their difference leads from nowhere in a window to
-/// anywhere outside. What is known to be in the window of the cluster may be in that of any of its CTAs.
+/// True if all possible values of both lie in one window, so that adding their difference to an address never leaves its
+/// window. An address that is known to be in the window of the cluster may be in that of any of its CTAs.
 fn share_window(a: &Provenance, b: &Provenance) -> bool {
     let window = |element: &Element| match (element.kind, element.space) {
         _ if element.trust == Trust::Weak => None,
         (_, Space::SharedCluster) => None,
-        // The window of global memory begins where that of generic addresses does.
+        // The windows of global and of generic addresses have the same base.
         (_, Space::Global) => Some((ElementKind::Generic, Space::Global)),
         (kind @ (ElementKind::Raw | ElementKind::Generic), space) => Some((kind, space)),
         _ => None,
@@ -99,7 +99,7 @@ fn share_window(a: &Provenance, b: &Provenance) -> bool {
     first.is_some() && windows.all(|window| window == first)
 }
 
-/// Without offsets: `or` and `xor` change bits, not amounts.
+/// Without offsets: `or` and `xor` change bits, and do not add.
 fn vague(value: &Provenance) -> Provenance {
     value.map(|element| Element {
         offset: None,
@@ -160,7 +160,7 @@ fn subtract(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
         (true, true) if share_window(a, b) => Provenance::NUMBER,
         (true, true) => Provenance::COMPOSED,
         (true, false) if is_composed(b) => Provenance::Top,
-        // A difference of pointers may be meant, which is no address.
+        // The program may mean a difference of pointers, which is no address.
         (true, false) if bits > 32 => with_unknown(a, b),
         // An argument may be an address or not.
         _ if has_address(a) || has_address(b) || bits > 32 && is_passed(a) && is_passed(b) => {
@@ -202,8 +202,8 @@ fn change_bits(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Proven
     })
 }
 
-/// True if a number changes bits of an address that a program may take for its own: below the 16 MiB of a window, or above the
-/// 48 bits of an address.
+/// True if a number changes bits of an address that a program may use freely: below the 16 MiB of a window, or above the 48
+/// bits of an address.
 const fn is_tag(number: i64) -> bool {
     const ADDRESS: i64 = (1 << 48) - (1 << 24);
     number & ADDRESS == 0
@@ -246,8 +246,8 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     }
 }
 
-/// Products, quotients, shifts, and the like. A difference of elements is one of addresses shifted, and comes back as one
-/// when it is multiplied by their size.
+/// Products, quotients, shifts, and the like. A difference of elements is a shifted difference of addresses, and becomes one
+/// again when it is multiplied by the element size.
 fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     if is_bottom(a) || is_bottom(b) {
         return Provenance::Bottom;
@@ -282,7 +282,7 @@ fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provena
         }
         Class::Product | Class::ShiftedLeft if may_be_composed => Provenance::Top,
         Class::Product | Class::WideProduct { .. } | Class::Quotient { .. } => Provenance::NUMBER,
-        // Shifted by 0, it would be what it was; by half a word, a piece of an address being put together.
+        // A shift by 0 changes nothing; a shift by half a word assembles an address from pieces.
         Class::ShiftedLeft if b.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
         Class::Sum
         | Class::Difference
@@ -312,7 +312,7 @@ fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
     }
     let is_widened = to > from;
     if *a == Provenance::Top {
-        // 32 bits hold no generic address, and what is added to one is a number.
+        // 32 bits hold no generic address, and the other operand of a sum with one is a number.
         return if is_widened {
             Provenance::NUMBER
         } else {
@@ -327,7 +327,7 @@ fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
         ElementKind::Formal => false,
     };
     if a.elements().iter().all(survives) {
-        // A number that is cut is taken with its sign, as offsets in a window are.
+        // A number that is truncated is sign-extended, as offsets in a window are.
         return a.map(|element| extended(cut(element), from.min(to), signed || !is_widened));
     }
     if is_widened {
@@ -337,7 +337,7 @@ fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
     }
 }
 
-/// The number that so many bits of a number are, taken with its sign or without.
+/// The number that the low `bits` bits of a number are, with or without a sign.
 fn extended(element: Element, bits: u8, signed: bool) -> Element {
     let number = |number: i64| match (bits, signed) {
         (32, true) => i64::from(number as i32),
@@ -353,7 +353,7 @@ fn extended(element: Element, bits: u8, signed: bool) -> Element {
     }
 }
 
-/// An element cut to 32 bits: of a generic address the half that hardware takes for one in a window.
+/// An element truncated to 32 bits: of a generic address, the half that hardware treats as an address in a window.
 fn cut(element: &Element) -> Element {
     match element.kind {
         ElementKind::Generic => Element {
@@ -365,14 +365,14 @@ fn cut(element: &Element) -> Element {
     }
 }
 
-/// `cvta` and `cvta.to`: what comes out is in the space that the instruction names.
+/// `cvta` and `cvta.to`: the result is in the space that the instruction names.
 fn cast(a: &Provenance, from: ElementKind, to: ElementKind, space: Space, at: InstructionId) -> Provenance {
     let fresh = Element::address(to, space, Base::Unknown, at);
     let cast_element = |element: &Element| match element.kind {
         ElementKind::Undefined => *element,
-        // The windows of global and generic memory begin at the same place.
+        // The windows of global and generic memory have the same base.
         ElementKind::Number if space == Space::Global && element.offset.is_some() => *element,
-        // Converted already: of global memory the number is right all the same.
+        // Already converted: global generic and raw addresses are equal, so a double conversion is harmless.
         kind if kind == to
             && (element.space == space || kind == ElementKind::Generic && space == Space::Global) =>
         {
@@ -384,7 +384,7 @@ fn cast(a: &Provenance, from: ElementKind, to: ElementKind, space: Space, at: In
             origin: Some(at),
             ..*element
         },
-        // One window lies in the other: it is still where it was.
+        // One window lies in the other: the address is still in its original space.
         kind if kind == from && (space, element.space) == (Space::Shared, Space::SharedCluster) => Element {
             kind: to,
             trust: Trust::Certain,
@@ -532,7 +532,7 @@ mod tests {
             result(narrow, &[tile(ElementKind::Raw, 4)], AT),
             tile(ElementKind::Raw, 4)
         );
-        // Half of a generic address is known for that, and trusted no more.
+        // Half of a generic address is known to be one, and trusted no more.
         let half = result(narrow, &[tile(ElementKind::Generic, 4)], AT);
         let [element] = half.elements() else {
             panic!("{half:?}")

@@ -5,7 +5,7 @@
 //! element  = kind × space × base × (offset | ?) × trust     one per (kind, space, base): offsets that differ join to ?
 //! kind     = Raw        a number inside the space's own window
 //!          | Generic    a generic address
-//!          | Formal     whatever the caller passes in this parameter
+//!          | Formal     the caller's argument for this parameter
 //!          | Number     an integer that is no address
 //!          | Composed   computed from several addresses: an integer, such as their difference, or an address anywhere
 //!          | Undefined  the content of a register that nothing writes
@@ -16,7 +16,7 @@
 
 use ptxcheck_ir::{InstructionId, Register, Space, SymbolId};
 
-/// Most elements of a value; a `select` of more than so many objects is rare.
+/// Limit on the elements of a value; a `select` of more than so many objects is rare.
 const MAX_ELEMENTS: usize = 8;
 
 /// The kind of an [`Element`]: for an address, whether it is raw (relative to its space's window) or generic.
@@ -51,7 +51,7 @@ pub enum Base {
     Param(u16, u32),
     /// A register that nothing writes.
     Register(Register),
-    /// The `isspacep` that says which space it is.
+    /// The `isspacep` that determines its space.
     Test(InstructionId),
 }
 
@@ -63,14 +63,14 @@ pub enum Trust {
     Certain,
     /// A kernel parameter of pointer width: taken for a pointer to global memory, which only the host knows.
     Assumed,
-    /// An operand that may be an address itself was added to it.
+    /// An operand was added to it that may be an address itself.
     Weak,
 }
 
-/// One value, or set of values that differ in the offset alone, that a register may hold.
+/// One value, or a set of values that differ only in the offset, that a register may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Address of which kind, or which kind of integer.
+    /// The kind of address or of integer.
     pub kind: ElementKind,
     /// The space that it points into; [`Space::Generic`] if it is no known address.
     pub space: Space,
@@ -80,9 +80,9 @@ pub struct Element {
     pub offset: Option<i64>,
     /// The confidence in it.
     pub trust: Trust,
-    /// Spaces that a test has ruled out, for what the caller passes: bits by [`bit`].
+    /// Spaces that a test has ruled out for the caller's argument: bits by [`bit`].
     pub(crate) excluded: u8,
-    /// The instruction that made it what it is: took the address, converted it, read the parameter.
+    /// The instruction that made it an element of this kind: took the address, converted it, read the parameter.
     pub origin: Option<InstructionId>,
 }
 
@@ -201,7 +201,7 @@ impl Provenance {
         if set.len() > MAX_ELEMENTS {
             let mut merged = Vec::with_capacity(MAX_ELEMENTS);
             for element in set {
-                // A parameter's value is what its number says; without the number it is anything.
+                // A parameter's value is identified by its index; without the index, it may be anything.
                 if element.kind == ElementKind::Formal {
                     return Self::Top;
                 }

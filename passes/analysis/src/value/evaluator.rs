@@ -14,12 +14,13 @@ pub(crate) trait Domain {
     /// A description.
     type Value: Clone + PartialEq;
 
-    /// True if a definition counts only where it is on each path to its reader: elsewhere the value may be that of an earlier round of a loop.
+    /// True if a definition counts only if it is on each path to its reader: otherwise the value may be that of an earlier
+    /// round of a loop.
     fn is_ordered(&self) -> bool {
         false
     }
 
-    /// The join of two descriptions; `None` if it says nothing, as always where the domain does not join.
+    /// The join of two descriptions; `None` if it contains no information, as always if the domain does not join.
     fn join(&self, _one: &Self::Value, _other: &Self::Value) -> Option<Self::Value> {
         None
     }
@@ -29,8 +30,8 @@ pub(crate) trait Domain {
         false
     }
 
-    /// The description that says nothing, if an operation on an unknown operand may have a known result. Its join with any other says
-    /// nothing, too.
+    /// The description without information, if an operation on an unknown operand may have a known result. Its join with any
+    /// other has no information either.
     fn nothing(&self) -> Option<Self::Value> {
         None
     }
@@ -75,7 +76,7 @@ pub(crate) trait Domain {
 pub(crate) struct Result {
     /// The register that holds it.
     pub register: Register,
-    /// Its number among the results.
+    /// Its index among the results.
     pub number: usize,
     /// The register's bits; 0 if they are not known.
     pub bits: u8,
@@ -104,7 +105,8 @@ impl<'a, 'm> Source<'a, 'm> {
         }
     }
 
-    /// A function of a module, with values followed through slots and functions that hand on an argument; `None` if it has no body.
+    /// A function of a module, with values followed through slots and functions that pass on an argument; `None` if it has
+    /// no body.
     pub(crate) fn of(module: &'a Shared<'m>, function: FunctionId) -> Option<Self> {
         let body = module.module.function(function).body.as_ref()?;
         Some(Self {
@@ -119,15 +121,15 @@ pub(crate) struct Evaluator<'a, 'm, D: Domain> {
     source: Source<'a, 'm>,
     domain: D,
     states: States<D::Value>,
-    /// A register was read that was open: one that is computed from itself.
+    /// An open register was read: a register that is computed from itself.
     has_read_open: bool,
-    /// Memory for the registers that are being looked at, and for those that have been since a value was asked for.
+    /// Memory for the registers that are being evaluated, and for those evaluated since a value was requested.
     open: Vec<Register>,
     looked_at: Vec<Register>,
 }
 
 enum State<V> {
-    /// It is being looked at, and nothing leads to it so far.
+    /// It is being evaluated, and no definition has a description so far.
     Open,
     Known(V),
     Unknown,
@@ -135,13 +137,13 @@ enum State<V> {
 
 /// The states of registers.
 struct States<V> {
-    /// By register: [`Self::NONE`] and so on, or the place of its description, plus [`Self::FIRST`].
+    /// By register: [`Self::NONE`] and so on, or the index of its description, plus [`Self::FIRST`].
     places: Vec<u32>,
     known: Vec<V>,
 }
 
 impl<V: PartialEq> States<V> {
-    /// It was not looked at.
+    /// It has not been evaluated.
     const NONE: u32 = 0;
     const OPEN: u32 = 1;
     const UNKNOWN: u32 = 2;
@@ -154,7 +156,7 @@ impl<V: PartialEq> States<V> {
         }
     }
 
-    /// The state of a register that was looked at.
+    /// The state of a register that has been evaluated.
     fn get(&self, register: Register) -> Option<State<&V>> {
         match self.places[register.index()] {
             Self::NONE => None,
@@ -164,12 +166,12 @@ impl<V: PartialEq> States<V> {
         }
     }
 
-    /// Takes back that a register is being looked at.
+    /// Forgets that a register is being evaluated.
     fn forget(&mut self, register: Register) {
         self.places[register.index()] = Self::NONE;
     }
 
-    /// True if that is another state than before.
+    /// Sets a state; true if it differs from the previous one.
     fn set(&mut self, register: Register, state: State<V>) -> bool {
         let place = &mut self.places[register.index()];
         let new = match state {
@@ -193,17 +195,17 @@ impl<V: PartialEq> States<V> {
 /// The outcome of a step.
 enum Step<V> {
     Found(State<V>),
-    /// A register has to be looked at before.
+    /// Another register has to be evaluated before.
     Needs(Register),
 }
 
-/// Registers that are looked at one within the other by recursion.
+/// Limit on the recursion depth of evaluation.
 const MAX_DEPTH: u8 = 32;
 
-/// Most definitions of a register or of a slot that are joined.
+/// Limit on the definitions of a register or of a slot that are joined.
 const MAX_DEFINITIONS: usize = 64;
 
-/// Most rounds of looking at what is computed from itself: beyond, nothing is known of it.
+/// Limit on the rounds of evaluating a register that is computed from itself: beyond, it is unknown.
 const MAX_ROUNDS: usize = 16;
 
 impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
@@ -223,13 +225,13 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         &self.domain
     }
 
-    /// The description of a value; `None` where nothing is known. It takes no longer than the body has operands, and rounds in its loops,
-    /// however many values are asked for.
+    /// The description of a value; `None` if it is unknown. The total time is bounded by the operands of the body and the
+    /// rounds in its loops, for any number of requested values.
     pub(crate) fn of(&mut self, value: Value) -> Option<D::Value> {
         self.read(value, None)
     }
 
-    /// The same of what an instruction reads.
+    /// The same for an operand that an instruction reads.
     pub(crate) fn of_read(&mut self, value: Value, reader: InstructionId) -> Option<D::Value> {
         self.read(value, Some(reader))
     }
@@ -264,7 +266,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                 break;
             }
         }
-        // Nothing but itself leads to what is left, or it has changed too often.
+        // The remaining registers depend only on themselves, or have changed too often.
         for &register in &self.looked_at {
             if has_changed || matches!(self.states.get(register), Some(State::Open)) {
                 let state = self.domain.opaque(register).map_or(State::Unknown, State::Known);
@@ -273,8 +275,8 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// Looks at a register and at what it hangs off, once each, in the order in which that is computed. Chains of definitions are as long as
-    /// the input makes them: from some depth on without recursion.
+    /// Evaluates a register and all registers that it depends on, once each, in the order of computation. Chains of
+    /// definitions may have any length: beyond a limit, evaluation is not recursive.
     fn descend(&mut self, register: Register) {
         let bottom = self.open.len();
         self.states.set(register, State::Open);
@@ -296,7 +298,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// The state of a register, after all that it hangs off has been looked at.
+    /// The state of a register, after all registers that it depends on have been evaluated.
     fn found_at(&mut self, register: Register) -> State<D::Value> {
         loop {
             match self.register(register, MAX_DEPTH) {
@@ -347,7 +349,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// True for a register that was looked at and of which nothing is known.
+    /// True for a register that has been evaluated and is unknown.
     fn is_unknown(&self, value: Value) -> bool {
         let state = value.register().map(|register| self.states.get(register));
         matches!(state, Some(Some(State::Unknown)))
@@ -377,7 +379,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// The join over instructions, those without a description so far left out.
+    /// The join over instructions, without those that have no description so far.
     fn joined(
         &mut self,
         all: &[InstructionId],

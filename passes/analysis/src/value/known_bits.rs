@@ -1,4 +1,4 @@
-//! The domain of known bits: of each bit of a number whether it is certainly 0, certainly 1, or not known.
+//! The domain of known bits: for each bit of a number, whether it is certainly 0, certainly 1, or not known.
 //!
 //! ```text
 //! zeros(x), ones(x)    bits that are certainly 0, and certainly 1, in x
@@ -6,8 +6,8 @@
 //! a or b               zeros(a) ∩ zeros(b)                    ones(a) ∪ ones(b)
 //! a xor b              where both are known
 //! not a                ones(a)                                zeros(a)
-//! a shl k, a shr k     those of a, moved by a known k, and what is moved in
-//! one or the other     those that both have
+//! a shl k, a shr k     those of a, shifted by a known k, and the bits shifted in
+//! one or the other     the common ones
 //! run(x)               the number of low bits that are known: x modulo 2^run
 //! a ± b                run: the shorter one
 //! a · b                run: min(run(a) + zeros(b), run(b) + zeros(a)), with the zeros at the end
@@ -16,8 +16,8 @@
 //!                      memory begin at multiples of more than that
 //! ```
 //!
-//! [`KnownBits`] evaluates it over a body: a register is what all of its definitions agree in, and a load of a slot what all stores to it
-//! do. The lane analysis has such bits for each lane.
+//! [`KnownBits`] evaluates it over a body: the bits of a register are those that all of its definitions have in common, and
+//! the bits of a load from a slot those that all stores to it have in common. The lane analysis has such bits for each lane.
 
 use crate::function::Analyses;
 use crate::value::{Domain, Evaluator, Result, Source};
@@ -67,7 +67,7 @@ impl Bits {
         }
     }
 
-    /// Of a number that is one or the other.
+    /// The known bits of a number that is one or the other.
     pub(crate) const fn shared(self, other: Self) -> Self {
         Self {
             zeros: self.zeros & other.zeros,
@@ -75,7 +75,7 @@ impl Bits {
         }
     }
 
-    /// Of a number of which both are known.
+    /// The known bits of a number, from two descriptions of it.
     pub(crate) const fn with(self, other: Self) -> Self {
         Self {
             zeros: self.zeros | other.zeros,
@@ -83,7 +83,7 @@ impl Bits {
         }
     }
 
-    /// True if all that `other` knows is known.
+    /// True if all bits that `other` knows are known.
     pub(crate) const fn includes(self, other: Self) -> bool {
         other.zeros & !self.zeros == 0 && other.ones & !self.ones == 0
     }
@@ -129,7 +129,7 @@ impl Bits {
         (self.zeros | self.ones).trailing_ones() as u8
     }
 
-    /// The lowest bit, if it is known: of a predicate, its value.
+    /// The lowest bit, if it is known: the value of a predicate.
     pub(crate) const fn truth(self) -> Option<bool> {
         if (self.zeros | self.ones) & 1 == 0 {
             None
@@ -193,7 +193,7 @@ const fn min(a: u8, b: u8) -> u8 {
     if a < b { a } else { b }
 }
 
-/// True for an operation whose result may have known bits that its low ones and its bounds do not tell.
+/// True for an operation whose result may have known bits that its low bits and its bounds do not imply.
 pub(crate) const fn keeps_bits(op: Op) -> bool {
     use BinaryOp as B;
     matches!(
@@ -406,7 +406,7 @@ const fn extended(a: Bits, bits: u8) -> Bits {
     }
 }
 
-/// Bit by bit, what all rows of a truth table say that the operands may be in.
+/// Bit by bit, the common result of all rows of a truth table that the operands may be in.
 fn looked_up(table: u8, uses: [Bits; 3]) -> Bits {
     let (mut may_be_zero, mut may_be_one) = (0, 0);
     for row in 0..8_u64 {
@@ -447,7 +447,7 @@ impl<'a, 'm> KnownBits<'a, 'm> {
         Self::new(Source::within(body, analyses), OfBody { module, function })
     }
 
-    /// The bits of a value that are known wherever it is used.
+    /// The bits of a value that are known at every use.
     pub(crate) fn bits(&mut self, value: Value) -> Bits {
         self.of(value).unwrap_or(Bits::UNKNOWN)
     }

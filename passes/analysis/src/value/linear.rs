@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! sum        Σ factor · atom + by[l]      of no atoms: the bits of a register, as `evaluate` computes them
-//! add, sub   of what the operands are; a number is taken with its sign, at the width of the operation
+//! add, sub   of the operands; a number is taken with its sign, at the width of the operation
 //! mul, shl   of a sum and a number that all lanes share
 //! ```
 //!
-//! A sum with atoms is one of whole numbers: where the program's own wraps, it means another address.
+//! A sum with atoms is a sum of unbounded integers: if the program's own sum wraps, it means another address.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -78,7 +78,7 @@ pub(crate) enum Elected {
 
 /// The unknown values that sums may contain.
 pub(crate) enum Unknowns<'a> {
-    /// Begins of objects alone: an address is the begin of one and a number.
+    /// Only base addresses of objects: an address is the sum of one and a number.
     Objects,
     /// Values that the threads of a block share: also the number of the block, its sides, parameters of a kernel, and results of operations on
     /// these. Precise enough for a screen: products and combined bits count as sums.
@@ -90,12 +90,12 @@ pub(crate) enum Unknowns<'a> {
     All(KnownNumbers<'a>),
 }
 
-/// The number that a value is, where that is known otherwise.
+/// The number that a value is, if it is known otherwise.
 pub(crate) type KnownNumbers<'a> = Rc<dyn Fn(Value) -> Option<u64> + 'a>;
 
 /// Describes values by sums.
 pub(crate) struct Linear<'a> {
-    /// The warp whose numbers are those of its lanes; `None`: `%tid.x` and `%laneid` are unknown.
+    /// The warp whose thread numbers are used; `None`: `%tid.x` and `%laneid` are unknown.
     warp: Option<u32>,
     /// The outcome of `elect.sync`; `None`: nothing is followed through collectives.
     elected: Option<Elected>,
@@ -113,7 +113,7 @@ impl<'a> Linear<'a> {
         }
     }
 
-    /// Sums of all that is unknown, the numbers of threads among it.
+    /// Sums of all unknown values, including thread numbers.
     pub(crate) fn of_unknowns() -> Self {
         Self::new(None, None, Unknowns::All(Rc::new(|_| None)))
     }
@@ -238,7 +238,7 @@ impl<'a> Linear<'a> {
         Some(self.atom(Atom::Product(both), 0))
     }
 
-    /// The result of an operation on operands some of which have parts, if it is a sum of theirs.
+    /// The result of an operation on operands some of which have parts, if it is a sum of the parts.
     fn linear(&self, op: Op, operands: &[Sum]) -> Option<Sum> {
         match (op, operands) {
             (op, [one]) if op.change().is_some_and(Change::keeps_address) => Some(one.clone()),
@@ -276,7 +276,7 @@ impl<'a> Linear<'a> {
 impl Domain for Linear<'_> {
     type Value = Sum;
 
-    /// What is computed from numbers alone is the same in each round.
+    /// A value computed from numbers alone is the same in each round.
     fn is_ordered(&self) -> bool {
         matches!(self.unknowns, Unknowns::All(_))
     }
@@ -343,7 +343,7 @@ impl Domain for Linear<'_> {
             })?;
             return Some(Sum::number(by));
         }
-        // Of a number, another space makes an address that is not known.
+        // In another space, a number becomes an unknown address.
         if are_numbers && matches!(self.unknowns, Unknowns::Objects) {
             return None;
         }
@@ -358,7 +358,7 @@ impl Domain for Linear<'_> {
             };
             return Some(Sum { parts, by });
         }
-        // Whatever else threads share.
+        // Any other value that threads share.
         let is_shared =
             matches!(self.unknowns, Unknowns::Shared { .. }) && operands.iter().all(Sum::is_shared);
         is_shared.then(|| self.atom(Atom::Register(result.register), 0))
@@ -409,7 +409,7 @@ mod tests {
         text + "ret;\n}\n"
     }
 
-    /// What the registers of a body without branches hold in a lane.
+    /// The values that the registers of a body without branches hold in a lane.
     fn computed(body: &Body<'_>, lane: u64) -> Vec<Option<u64>> {
         let mut registers = vec![None; body.registers.len()];
         for instruction in &body.instructions {
@@ -433,7 +433,7 @@ mod tests {
         registers
     }
 
-    /// What a sum is in a lane, with these numbers for its atoms.
+    /// The value of a sum in a lane, with these numbers for its atoms.
     fn value(linear: &Linear<'_>, sum: &Sum, lane: usize, registers: &[Option<u64>]) -> Option<u64> {
         let mut value = sum.by.at(lane)?;
         for (atom, factor) in linear.terms(sum.parts) {
@@ -450,7 +450,7 @@ mod tests {
         Some(value)
     }
 
-    /// Whatever is unknown, a sum is what the program computes.
+    /// For any unknown values, a sum is the value that the program computes.
     #[test]
     fn sums_are_what_is_computed() {
         let mut known = 0;

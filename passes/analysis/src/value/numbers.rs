@@ -24,7 +24,7 @@ pub(crate) struct Each {
 }
 
 impl Numbers {
-    /// Those that a function gives; `None` if it gives none in any lane.
+    /// The numbers that a function gives; `None` if it gives none in any lane.
     pub(crate) fn by_lane(mut number: impl FnMut(usize) -> Option<u64>) -> Option<Self> {
         let (mut known, mut by) = (0, [0; WARP]);
         for (lane, by) in by.iter_mut().enumerate() {
@@ -39,8 +39,8 @@ impl Numbers {
         (known != 0).then(|| Self::Each(Rc::new(Each { known, by })))
     }
 
-    /// What a function makes of several, lane by lane, where all are known; `None` if it makes nothing of them in any lane. At most
-    /// [`MAX_OPERANDS`].
+    /// The results of a function of several numbers, lane by lane, where all are known; `None` if there is no result in any
+    /// lane. At most [`MAX_OPERANDS`].
     pub(crate) fn combined(all: &[&Self], combine: impl Fn(&[u64]) -> Option<u64>) -> Option<Self> {
         let mut values = [0; MAX_OPERANDS];
         let values = values.get_mut(..all.len())?;

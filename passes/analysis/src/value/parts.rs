@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::limits::MAX_SUM_ATOMS;
 use ptxcheck_ir::{Register, Special, SymbolId};
 
-/// An unknown value. Two that are equal hold the same, where their registers are not written again in between.
+/// An unknown value. Two equal atoms hold the same value, if their registers are not written again in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Atom {
     /// The address of a variable.
@@ -14,9 +14,9 @@ pub(crate) enum Atom {
     ParamAddress(u16),
     /// A piece of a parameter: the parameter's number, the offset in bytes, the bits that are loaded, and whether the sign extends them.
     Param(u16, i32, u8, bool),
-    /// What a special register holds.
+    /// The value of a special register.
     Special(Special),
-    /// What the only definition of a register leaves there.
+    /// The value that the only definition of a register gives it.
     Register(Register),
     /// The product of two sums, each of parts and a number.
     Product([(Parts, u64); 2]),
@@ -25,7 +25,7 @@ pub(crate) enum Atom {
 /// Atoms with their factors, none of which is 0, in order.
 pub(crate) type Terms = Vec<(Atom, i64)>;
 
-/// The sum of one list and a multiple of another; `None` if it has too many atoms, or a factor that 64 bits do not hold.
+/// The sum of one list and a multiple of another; `None` if it has too many atoms, or a factor does not fit in 64 bits.
 pub(crate) fn plus(one: &[(Atom, i64)], other: &[(Atom, i64)], factor: i64) -> Option<Terms> {
     let mut sum = one.to_vec();
     for &(atom, by) in other {
@@ -39,7 +39,7 @@ pub(crate) fn plus(one: &[(Atom, i64)], other: &[(Atom, i64)], factor: i64) -> O
     (sum.len() <= MAX_SUM_ATOMS).then_some(sum)
 }
 
-/// A sum of atoms: its number in a [`Table`]. Equal ones of one table have one number.
+/// A sum of atoms: its index in a [`Table`]. Equal sums of one table have one index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Parts(u32);
 
@@ -48,7 +48,7 @@ impl Parts {
     pub(crate) const NONE: Self = Self(0);
 }
 
-/// All sums of atoms that an evaluation has come across.
+/// All sums of atoms that an evaluation has produced.
 #[derive(Debug)]
 pub(crate) struct Table {
     all: Vec<Terms>,

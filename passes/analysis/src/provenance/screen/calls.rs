@@ -13,7 +13,7 @@ impl<'a> Pass<'a> {
             .filter(|summary| summary.is_known)
     }
 
-    /// Holds what a call passes against what the function called makes of it.
+    /// Compares the arguments of a call with the uses that the callee makes of its parameters.
     pub(super) fn call(&mut self, symbol: SymbolId, arguments: &[Argument]) {
         let Some(callee) = self.summary_of(symbol) else {
             return;

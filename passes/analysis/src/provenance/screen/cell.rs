@@ -1,14 +1,14 @@
-//! The lattice of the screen: everything that a register may hold anywhere in a body, as bits.
+//! The lattice of the screen: all values that a register may hold anywhere in a body, as bits.
 //!
 //! ```text
 //! kinds    a set of: an address of each representation and space, a constant, an index, the content of an unwritten register,
 //!          the outcome of a space test, anything else; whether some address is one of a named object
-//! formals  the parameters among what it may be
+//! formals  the parameters among its possible values
 //! location ∅ < one constant offset from one object, or one constant < several of them
 //! join     = union
 //! ```
 //!
-//! Whatever [`super::super::solver`] may find for a register at some place is in its cell.
+//! Every value that [`super::super::solver`] may find for a register at some place is in its cell.
 
 use crate::limits::NULL_PAGE;
 use ptxcheck_ir::{Access, Space, SymbolId};
@@ -41,16 +41,16 @@ impl Kinds {
     pub(super) const NUMBER: Self = Self::CONSTANT.with(Self::INDEX).with(Self::OTHER);
     /// Not a kind: some address is based on a symbol or on a kernel's parameter itself.
     pub(super) const NAMED: Self = Self(1 << 21);
-    /// Not a kind: certainly brought by one definition at least that brings no constant.
+    /// Not a kind: at least one definition certainly gives a value that is no constant.
     pub(super) const MIXED: Self = Self(1 << 22);
-    /// Not a kind: a test may say which space it points into. It says so of copies, and of nothing that is computed.
+    /// Not a kind: a test may determine its space. This holds for copies, and not for computed values.
     pub(super) const TESTED: Self = Self(1 << 25);
-    /// Not kinds: something writes the register; something has read it in this pass.
+    /// Not kinds: an instruction writes the register; an instruction has read it in this pass.
     pub(super) const WRITTEN: Self = Self(1 << 23);
     pub(super) const READ: Self = Self(1 << 24);
-    /// Not a kind: something has asked in this pass whether it may be the outcome of a test.
+    /// Not a kind: in this pass, the query was made whether it may be the outcome of a test.
     pub(super) const ASKED: Self = Self(1 << 26);
-    /// Not a kind: somewhere it may be nothing but what some use is wrong for.
+    /// Not a kind: somewhere all its possible values are wrong for some use.
     pub(super) const ALONE: Self = Self(1 << 27);
     /// The flags that hold for one pass over the body.
     pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ).with(Self::ASKED);
@@ -71,7 +71,7 @@ impl Kinds {
         }
     }
 
-    /// Addresses in a space, however they are written.
+    /// Addresses in a space, raw or generic.
     pub(super) const fn address(space: Space) -> Self {
         Self::raw(space).with(Self::generic(space))
     }
@@ -112,25 +112,26 @@ impl Kinds {
 /// The constant location that addresses of a cell may point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// Nowhere that is constant.
+    /// No constant location.
     Nowhere,
     /// This constant.
     Number(i32),
     /// So many bytes from a symbol.
     Symbol(SymbolId, i32),
-    /// So many bytes from the kernel's parameter with this number.
+    /// So many bytes from the kernel parameter with this index.
     Param(u16, i32),
-    /// So many bytes from what is passed in one of the cell's formals.
+    /// So many bytes from the argument for one of the cell's formals.
     Passed(i32),
-    /// One of several places in objects, or somewhere in an argument's object; the window is the part that all of them have.
+    /// One of several places in objects, or somewhere in an argument's object; the window is the intersection of their
+    /// windows.
     Inside(Window),
-    /// At several of these: of constants that differ, nothing is known.
+    /// Several of these: if constants differ, nothing is known.
     Several,
     /// An offset that is too large to keep.
     Far,
 }
 
-/// A [`Location`] in two words, the first of which says what the second is.
+/// A [`Location`] in two words, the first of which says how to read the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PackedLocation {
     of: u32,
@@ -236,7 +237,7 @@ impl PackedLocation {
             | (Location::Passed(_), Location::Inside(known)) => Self::inside(known),
             (Location::Inside(own), Location::Symbol(b, at)) => match window_at(b, at) {
                 Some(other) if own.common(other) == own => self,
-                // Smaller and smaller ones would be a loop.
+                // Steps towards ever smaller offsets would be a loop.
                 _ => Self::SEVERAL,
             },
             _ => Self::SEVERAL,
@@ -252,14 +253,14 @@ impl PackedLocation {
     }
 }
 
-/// The bytes that can be accessed through an address, whichever of several objects it points into.
+/// The bytes that can be accessed through an address, for each of the objects that it may point into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Bytes in front of it, of 24 bits; [`Window::FREE_BEFORE`] where that is not limited.
+    /// Bytes in front of it, in 24 bits; [`Window::FREE_BEFORE`] if there is no limit.
     before: u32,
-    /// Bytes from it on; [`i32::MAX`] where that is not limited.
+    /// Bytes from it on; [`i32::MAX`] if there is no limit.
     after: i32,
-    /// It is a multiple of this power of two, at most that of 31.
+    /// It is a multiple of two to this power, at most 31.
     shift: u32,
 }
 
@@ -349,7 +350,7 @@ impl Cell {
         }
     }
 
-    /// Adds what another may be. `window` is what can be accessed from the start of a symbol.
+    /// Adds the possible values of another cell. `window`: the bytes that can be accessed from the start of a symbol.
     pub(super) fn join(&mut self, other: Self, window: impl Fn(SymbolId) -> Window) {
         *self = Self {
             kinds: self.kinds.with(other.kinds),
@@ -365,9 +366,9 @@ impl Cell {
             && (other.location == self.location || other.location == PackedLocation::NOWHERE)
     }
 
-    /// True if the readers of `before` have to be evaluated again, now that the cell is this. The value of an integer, or
-    /// that it is constant, makes no difference: bounds were checked all the same, and a value that may be null was taken for
-    /// null, unless it was a constant that is not.
+    /// True if the readers of `before` have to be evaluated again after the cell has become this. The value of an integer,
+    /// or whether it is constant, makes no difference: bounds were checked anyway, and a value that may be null was treated
+    /// as null, unless it was a constant that is not.
     pub(super) fn matters_more(self, before: Self) -> bool {
         let idle = if before.is_address() {
             // A difference of addresses keeps none of its operands' kinds.
@@ -389,7 +390,7 @@ impl Cell {
         }
     }
 
-    /// The cell with the flag that it may be nothing else, if some use can be wrong for it.
+    /// The cell with the flag that it may hold nothing else, if some use can be wrong for it.
     pub(super) const fn alone(self) -> Self {
         let is_address = self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED));
         Self {
@@ -406,12 +407,12 @@ impl Cell {
         }
     }
 
-    /// True if no definition has brought anything yet.
+    /// True if no definition has given a value yet.
     pub(super) const fn is_nothing(self) -> bool {
         !self.kinds.has(Kinds::ANY) && self.formals == 0
     }
 
-    /// True if a definition has brought something, and none a constant.
+    /// True if a definition has given a value, and none a constant.
     pub(super) const fn brings_no_constant(self) -> bool {
         !self.is_nothing() && !self.kinds.has(Kinds::CONSTANT)
     }
@@ -427,7 +428,7 @@ impl Cell {
         self.formals == 0 && !self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED))
     }
 
-    /// Several constants of a number are an unknown number: `solver` does not tell them apart.
+    /// Several constants of a number are an unknown number: `solver` does not distinguish them.
     fn settled(self) -> PackedLocation {
         if self.location == PackedLocation::SEVERAL && self.is_number() {
             PackedLocation::NOWHERE
@@ -436,7 +437,7 @@ impl Cell {
         }
     }
 
-    /// Neither a number nor where it points.
+    /// Without the number and the location.
     pub(super) fn vague(self) -> Self {
         Self {
             kinds: self
@@ -464,7 +465,7 @@ impl Cell {
             (PackedLocation { of: NUMBER, at }, location) | (location, PackedLocation { of: NUMBER, at }) => {
                 location.moved(at)
             }
-            // Of two addresses, one is a number where the sum is an address at all.
+            // Of two addresses, one is really a number if the sum is an address at all.
             (PackedLocation::FAR, _) | (_, PackedLocation::FAR) => PackedLocation::FAR,
             _ => PackedLocation::SEVERAL,
         };

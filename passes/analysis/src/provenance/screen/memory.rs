@@ -1,4 +1,4 @@
-//! Accesses: what is stored by name, parameters and results, bounds, local objects that escape.
+//! Accesses: stores by symbol, parameters and results, bounds, escaping local objects.
 
 use super::cell::{Cell, Kinds, Location, PackedLocation};
 use super::pass::{Pass, join};
@@ -7,7 +7,7 @@ use crate::provenance::extent::{self, Object};
 use crate::provenance::judge::{past, use_of};
 use ptxcheck_ir::{Access, AccessKind, Op, Space, SymbolId, Value};
 
-/// Addresses of what other threads see.
+/// Addresses of memory that other threads can read.
 const SEEN: Kinds = Kinds::address(Space::Global)
     .with(Kinds::address(Space::Shared))
     .with(Kinds::address(Space::SharedCluster));
@@ -80,14 +80,14 @@ impl Pass<'_> {
     /// The cell of the word at a constant offset in a variable.
     pub(super) fn load(&mut self, address: (SymbolId, i32)) -> Cell {
         let Some(stored) = self.memory.stored.get_mut(&address) else {
-            // A store that comes later in the text has to know that it was read.
+            // A later store in the text has to know that the cell was read.
             if self.module.module.symbol(address.0).space == Space::Local {
                 self.memory.stored.insert(address, Cell::of_kinds(Kinds::READ));
             }
             return Cell::OTHER;
         };
         stored.kinds = stored.kinds.with(Kinds::READ);
-        // Memory that nothing has written holds anything.
+        // Memory without a store holds anything.
         Cell {
             kinds: stored.kinds.without(Kinds::READ).with(Kinds::OTHER),
             ..*stored
@@ -137,7 +137,7 @@ impl Pass<'_> {
         }
     }
 
-    /// A store of what the function returns.
+    /// A store of a return value.
     pub(super) fn note_results(&mut self, access: &Access, start: i32, uses: &[Value]) {
         let stride = i64::from(access.bits / 8);
         for (number, &value) in uses.iter().skip(2).enumerate() {
@@ -182,7 +182,7 @@ impl Pass<'_> {
         self.suspect(is_outside);
     }
 
-    /// The address of a local object, stored where other threads see it.
+    /// The address of a local object, stored where other threads can read it.
     pub(super) fn escape(&mut self, access: &Access, to: Cell, uses: &[Value]) {
         if !matches!(access.bits, 32 | 64) || !self.reportable.spaces {
             return;

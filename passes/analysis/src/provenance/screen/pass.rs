@@ -1,4 +1,4 @@
-//! One pass over a body after the other, until nothing grows: registers, tests, null addresses.
+//! Repeated passes over a body, until no cell grows: registers, tests, null addresses.
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ use ptxcheck_ir::{
     SymbolId, SymbolKind, Value, registers,
 };
 
-/// Moves that are followed for what else is brought into a register.
+/// Limit on the moves that are followed to find other values of a register.
 const MAX_MOVES: usize = 2;
 
 /// Pieces that have a bit of their own in [`Cell::formals`].
@@ -30,11 +30,11 @@ pub(super) struct Memory {
     pub(super) stored: FxHashMap<(SymbolId, i32), Cell>,
     /// Registers with constants that are used as addresses.
     nulls: Vec<(Register, InstructionId)>,
-    /// Moves and sums of constants: from which register into which.
+    /// Moves and sums of constants: source and target register.
     moves: Vec<(Register, Register)>,
 }
 
-/// Adds to a cell what another may be.
+/// Adds to a cell the possible values of another.
 pub(super) fn join(module: &Shared<'_>, cell: &mut Cell, other: Cell) {
     cell.join(other, |symbol| Window::of_size(extent::size(module, symbol)));
 }
@@ -45,23 +45,23 @@ pub(super) struct Pass<'a> {
     id: FunctionId,
     pub(super) function: &'a Function<'a>,
     pub(super) body: &'a Body<'a>,
-    /// The instruction at hand.
+    /// The current instruction.
     at: InstructionId,
     pub(super) known: &'a [ScreenSummary],
     pub(super) reportable: &'a Reportable,
     pub(super) memory: &'a mut Memory,
     pub(super) summary: ScreenSummary,
-    /// Spaces that are tested for, as generic addresses: what holds anything may be one where the test holds.
+    /// The tested spaces, as generic addresses: a register that may hold anything may hold one where the test holds.
     pub(super) tested: Kinds,
     /// For each block: true if a test may hold there. Empty if nothing is tested.
     holding: Vec<bool>,
-    /// A test may hold at the instruction at hand.
+    /// A test may hold at the current instruction.
     is_held: bool,
-    /// Something has grown that was read before.
+    /// A cell has grown that was read before.
     pub(super) is_stale: bool,
 }
 
-/// Passes over a function until nothing grows; `known` are those of the functions that it calls.
+/// Passes over a function until no cell grows; `known` are the summaries of its callees.
 pub(super) fn screen_function(
     module: &Shared<'_>,
     id: FunctionId,
@@ -142,7 +142,7 @@ impl<'a> Pass<'a> {
         let mut has_found = false;
         for (cell, register) in self.memory.cells.iter_mut().zip(&self.body.registers) {
             if !cell.kinds.has(Kinds::WRITTEN) {
-                // Such a register has a name: the front ends write those that they make.
+                // Such a register has a name in the source: the front ends define the registers that they make.
                 let is_told = register.bits >= 32 && !register.name.is_empty();
                 let kinds = Kinds::UNDEFINED
                     .with(Kinds::ALONE)
@@ -217,7 +217,7 @@ impl<'a> Pass<'a> {
         let cell = cell.unmixed();
         let known = &mut self.memory.cells[register.index()];
         if known.kinds == Kinds::NONE {
-            // The first to write it, and nothing has read it: most of them.
+            // The first definition, and the register has not been read yet: the most common case.
             *known = Cell {
                 kinds: cell.kinds.with(flags),
                 ..cell
@@ -273,7 +273,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes the tests of the body, as a pass that came by them later would have to begin again, and where they may hold.
+    /// Records the tests of the body, because a pass that finds them later would have to start again, and the blocks where
+    /// they may hold.
     fn note_tests(&mut self) {
         let body = self.body;
         let has_tests = body.has(Rare::IS_SPACE);
@@ -314,7 +315,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes a test of a value for these spaces: it tells something of all registers that hold the same.
+    /// Records a test of a value for these spaces: it holds for all registers with the same value.
     pub(super) fn note_test(&mut self, value: Value, spaces: Kinds) {
         self.is_stale |= self.tested.with(spaces) != self.tested;
         self.tested = self.tested.with(spaces);
@@ -326,7 +327,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes that the instruction at hand has to be looked at, if that holds.
+    /// Records that the current instruction has to be analysed, if the condition holds.
     pub(super) fn suspect(&mut self, holds: bool) {
         let known = &mut self.summary.suspects.instructions;
         if holds && known.last() != Some(&self.at) {
@@ -334,7 +335,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes that the instruction at hand has to be looked at for null addresses, if that holds.
+    /// Records that the current instruction has to be analysed for null addresses, if the condition holds.
     fn suspect_null(&mut self, holds: bool) {
         self.suspect(holds);
         self.summary.suspects.has_nulls |= holds;
@@ -368,7 +369,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Notes a use that null addresses are wrong for.
+    /// Records a use that is wrong for null addresses.
     pub(super) fn note_null(&mut self, base: Value, cell: Cell) {
         if self.reportable.nulls.is_none() {
             return;
@@ -396,7 +397,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Judges the uses noted, when all that their registers may be is known.
+    /// Judges the recorded uses, after all possible values of their registers are known.
     fn judge_nulls(&mut self) {
         if self.memory.nulls.is_empty() {
             return;

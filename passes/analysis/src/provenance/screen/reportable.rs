@@ -1,4 +1,4 @@
-//! The kinds of addresses that are wrong for each use, as far as the options report them.
+//! The kinds of addresses that are wrong for each use, limited to those that the options report.
 
 use super::cell::{Cell, Kinds};
 use crate::certainty::Certainty;
@@ -19,7 +19,7 @@ pub(super) struct Reportable {
     pub(super) is_definite_only: bool,
 }
 
-/// Uses with a space and what they do there.
+/// Number of combinations of a use's space and effect.
 const USES: usize = 8;
 
 const fn index_of(used: Use) -> usize {
@@ -41,7 +41,7 @@ impl Reportable {
         let options = &module.options;
         let mut wrong = vec![Kinds::NONE; USES * Space::ALL.len()];
         if options.spaces.is_some() {
-            // Unless a setting asks for it, what is done twice to a global address is not reported.
+            // Unless a setting requests it, a double conversion of a global address is not reported.
             let is_shown = |with: Use, wrong: Wrong| {
                 wrong != Wrong::Twice || with.space() != Space::Global || options.global_twice
             };
@@ -72,7 +72,7 @@ impl Reportable {
         }
     }
 
-    /// True if a value may be of one of the `wrong` kinds; where definite findings alone are reported, of no other kind.
+    /// True if a value may be of one of the `wrong` kinds; if only definite findings are reported, and of no other kind.
     pub(super) fn is_wrong(&self, cell: Cell, wrong: Kinds) -> bool {
         cell.kinds.has(wrong) && (cell.kinds.has(Kinds::ALONE) || !self.is_definite_only)
     }
@@ -81,7 +81,7 @@ impl Reportable {
         self.wrong[index_of(used)]
     }
 
-    /// True if a value with these kinds may be null and that is reported. In a register with a definition that brings no
+    /// True if a value with these kinds may be null and that is reported. In a register with a definition that gives no
     /// constant, it is not certain.
     pub(super) fn is_null(&self, kinds: Kinds) -> bool {
         match self.nulls {

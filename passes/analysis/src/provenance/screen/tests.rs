@@ -18,7 +18,7 @@ fn without_screen(module: &ModuleAnalyses<'_>) -> Vec<Violation> {
 /// Numbers of a linear congruential generator (Knuth's MMIX).
 struct Random {
     state: u64,
-    /// Most of what is written is right.
+    /// Most generated statements are correct.
     is_careful: bool,
 }
 
@@ -50,7 +50,7 @@ fn address(random: &mut Random) -> String {
     format!("%a{}", random.below(8))
 }
 
-/// A statement of a body; `callee` is what it may call.
+/// A statement of a body; `callee`: the function that it may call.
 fn statement(random: &mut Random, callee: Option<usize>) -> String {
     let (to, from, other) = (address(random), address(random), address(random));
     let narrow = format!("%r{}", random.below(4));
@@ -151,7 +151,7 @@ fn body(random: &mut Random, number: usize) -> String {
         String::from(".reg .b64 %a<8>;\n.reg .b32 %r<4>;\n.reg .pred %p<3>;\n.local .align 8 .b8 d[64];\n");
     let blocks = 1 + random.below(5);
     for register in 0..8 {
-        // Some are left to themselves.
+        // Some functions are not called.
         if random.below(8) > 0 || random.is_careful {
             let piece = random.pick(&["x", "y"]);
             let _ = match random.below(3) {
@@ -244,7 +244,7 @@ fn what_is_passed_over_holds_nothing() {
                 .count();
         });
     }
-    // Else it would say little.
+    // Otherwise the test would mean little.
     assert!(
         wrong > 3_000 && definite > 1_000 && passed_over > 800,
         "{wrong} {definite} {passed_over}"

@@ -5,7 +5,7 @@ use super::pass::{Pass, join};
 use ptxcheck_ir::{BinaryOp, Class, Op, Space, Value};
 
 impl Pass<'_> {
-    /// Writes the results of an instruction that is no access and no call.
+    /// Writes the results of an instruction that is neither an access nor a call.
     pub(super) fn compute(&mut self, op: Op, results: &[Value], uses: &[Value]) {
         if results.is_empty() {
             return;
@@ -123,7 +123,7 @@ fn converted(cell: Cell, from: u8, to: u8) -> Cell {
     if from == to {
         return cell;
     }
-    // 32 bits hold half of a generic address, and what the caller passes may be one.
+    // 32 bits hold half of a generic address, and the caller's argument may be one.
     let narrow = Kinds::RAW
         .without(Kinds::raw(Space::Global))
         .with(Kinds::GENERIC)
@@ -145,7 +145,7 @@ fn in_window(cell: Cell, space: Space, from: fn(Space) -> Kinds, to: fn(Space) -
     to(space).with(to(cluster).when(stays))
 }
 
-/// An address in a space, whatever it was; what of it is left alone.
+/// The result of a cast: an address in the space, for any operand. The kinds `same` are kept.
 fn cast(cell: Cell, same: Kinds, to: Kinds, space: Space) -> Cell {
     let mut kept = Kinds::UNDEFINED.with(Kinds::NAMED);
     if space == Space::Global {
