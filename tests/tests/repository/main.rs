@@ -2,5 +2,6 @@
 
 mod guidelines;
 mod layers;
+mod phrases;
 mod site;
 mod sources;

@@ -8,7 +8,7 @@
 mod arrows;
 mod files;
 mod paths;
-mod words;
+pub mod words;
 
 use std::env;
 use std::fs;

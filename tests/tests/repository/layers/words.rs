@@ -16,8 +16,18 @@ pub fn pieces(source: &str) -> Vec<Piece<'_>> {
     without_tests(&all(source))
 }
 
+/// The comments of a source file, in order, with their slashes.
+pub fn comments(source: &str) -> Vec<&str> {
+    split(source).1
+}
+
 fn all(source: &str) -> Vec<Piece<'_>> {
-    let mut found = Vec::new();
+    split(source).0
+}
+
+/// The pieces of a source file, those for tests included, and its comments.
+fn split(source: &str) -> (Vec<Piece<'_>>, Vec<&str>) {
+    let (mut found, mut comments) = (Vec::new(), Vec::new());
     let mut rest = source;
     while let Some(first) = rest.bytes().next() {
         let taken = match first {
@@ -46,9 +56,12 @@ fn all(source: &str) -> Vec<Piece<'_>> {
                 rest.chars().next().map_or(1, char::len_utf8)
             }
         };
+        if first == b'/' && taken > 1 {
+            comments.push(&rest[..taken]);
+        }
         rest = &rest[taken..];
     }
-    found
+    (found, comments)
 }
 
 fn is_word(byte: u8) -> bool {
