@@ -1,4 +1,4 @@
-//! Conditional findings: what goes wrong for a named launch and named values, and goes wrong so when it is run.
+//! Conditional findings: failures for a named launch and named values that a run confirms.
 //!
 //! ```text
 //! potential findings about lanes        analysis::lanes

@@ -233,7 +233,7 @@ impl<P> Draft<P> {
         self
     }
 
-    /// Says that its symbol is what is to be mended: its uses have one cause.
+    /// Marks its symbol as the thing to fix: its uses have one cause.
     pub fn caused_by_symbol(&mut self) -> &mut Self {
         self.cause.is_symbol = true;
         self
@@ -420,12 +420,12 @@ impl<'a, P> Report<'a, P> {
         self.left_out
     }
 
-    /// Reports what is wrong on every execution that reaches `place`.
+    /// Reports a failure on every execution that reaches `place`.
     pub fn definite(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
         self.add(Certainty::Definite, place, message.into())
     }
 
-    /// Reports what is wrong for the launch and the values that the finding names.
+    /// Reports a failure for the launch and the values that the finding names.
     pub fn conditional(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
         self.add(Certainty::Conditional, place, message.into())
     }

@@ -132,7 +132,7 @@ fn name_parameters(module: &Module<'_>, facts: &mut Facts) {
     }
 }
 
-/// The drafts of all rules that the settings want, as far as they were found in time, and the number of drafts beyond the limit
+/// The drafts of all enabled rules that were found before the deadline, and the number of drafts beyond the limit
 /// for an input.
 fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
     analyse_ahead(context);
@@ -222,8 +222,8 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
     left_out
 }
 
-/// True if a place is not in a function, or about a symbol, that another module declares; also if calls lead there from this
-/// module, and what is wrong hangs on them.
+/// True if a place is not in a function, or about a symbol, that another module declares; also if calls lead there from this module, and
+/// the failure depends on them.
 fn is_own(module: &Module<'_>, place: &Place) -> bool {
     let is_defined_here = |function| !module.function(function).is_imported;
     match place {

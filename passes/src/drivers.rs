@@ -1,6 +1,6 @@
 //! Linux drivers, and what each is the first to load.
 
-/// Version of a Linux driver: 550.54.14. What is not given is 0.
+/// Version of a Linux driver: 550.54.14. Missing numbers are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Driver(pub u32, pub u32, pub u32);
 

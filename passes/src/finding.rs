@@ -113,7 +113,7 @@ impl FromIterator<(&'static str, Value)> for Data {
     }
 }
 
-/// Leaves at most [`MAX_FINDINGS`] of what was found, the most certain first, and says how many are gone.
+/// Keeps at most [`MAX_FINDINGS`] findings, the most certain first, and returns the number of dropped ones.
 /// Elements without a certainty are no findings, and stay.
 pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
     let counts =
@@ -155,9 +155,9 @@ pub struct Cause {
     pub kind: Cow<'static, str>,
     /// A message that holds for all findings of the cause; the rule's summary where there is none.
     pub general: Option<Cow<'static, str>>,
-    /// The symbol in its payload is what is to be mended, wherever it is used.
+    /// The symbol in its payload has to be fixed, not its uses.
     pub is_symbol: bool,
-    /// The operation that does what is wrong, as the input names it without types: `ld.shared`.
+    /// The failing operation, as the input names it without types: `ld.shared`.
     pub operation: Option<String>,
     /// Hash of the text of the instruction to mend, without the numbers of registers and labels; 0 where it is not an
     /// instruction.
@@ -185,7 +185,7 @@ fn nameless() -> &'static Rule {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The rule that made it. What is serialised does not name it: who reads it says which it is.
+    /// The rule that made it. Serialised findings do not contain it: who reads it says which it is.
     #[serde(skip, default = "nameless")]
     pub rule: &'static Rule,
     /// Definite or potential.
@@ -194,7 +194,7 @@ pub struct Finding {
     pub level: Level,
     /// Its severity before any setting.
     pub own_level: Level,
-    /// One sentence without a full stop: what is wrong here.
+    /// One sentence without a full stop: the problem at this place.
     pub message: String,
     /// Assumptions and causes.
     pub notes: Vec<String>,

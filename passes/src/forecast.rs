@@ -51,7 +51,7 @@ pub struct KernelForecast<'a> {
 }
 
 impl<'a> InputForecast<'a> {
-    /// The forecast for an input: what loads on each GPU, with this driver if one is given, else with the newest.
+    /// The forecast for an input: the images that load on each GPU, with this driver if one is given, else with the newest.
     #[must_use]
     pub fn new(input: &'a InputReport, gpus: &[Gpu], driver: Option<Driver>) -> Self {
         let units = units(&input.images);

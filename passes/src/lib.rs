@@ -19,8 +19,8 @@
 //!   [`ModuleAnalyses`](analysis::ModuleAnalyses).
 //! * [`ir`], [`analysis`], [`image`] and [`frontend`] are the crates below this one. `ARCHITECTURE.md` says what each knows.
 //!
-//! Nothing here panics on an input: what can't be read or analysed is a [`Problem`](run::Problem) of that input, and the
-//! others go on.
+//! Nothing here panics on an input: an input that can't be read or analysed has a [`Problem`](run::Problem), and the others are still
+//! checked.
 
 #![warn(unreachable_pub, unnameable_types)]
 

@@ -3,7 +3,7 @@
 //! ```text
 //! module ── open: symbols that it uses and does not define ──┐
 //! cubin ─── image::cubin: the same, from its symbol table ────┤
-//! host ──── names: what the code of the host defines ─────────┴── set: inputs that are linked together ── UndefinedSymbol
+//! host ──── names: symbols that host code defines ────────────┴── set: inputs that are linked together ── UndefinedSymbol
 //! ```
 //!
 //! A link set is an input, or all inputs of a run (`--link-set`, `--whole-program`). Images that the driver loads as they

@@ -1,7 +1,7 @@
 //! Packages as inputs: a wheel, a conda or Debian package, a zip or tar archive stands for its members that hold device code.
 //!
-//! A member is called `torch.whl!torch/lib/libtorch_cuda.so`. The same rules as in a folder say which are inputs, and
-//! [`Exclude::paths`](crate::exceptions::Exclude) leaves out what it fits.
+//! A member is called `torch.whl!torch/lib/libtorch_cuda.so`. The rules for folders decide which members are inputs, and
+//! [`Exclude::paths`](crate::exceptions::Exclude) leaves out the matching ones.
 //!
 //! ```
 //! use ptxcheck_passes::image::Content;
@@ -39,7 +39,7 @@ pub struct Package {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Members {
-    /// Those that are inputs, sorted by their paths, and what is wrong with others, or with the package.
+    /// The members that are inputs, sorted by their paths, and the errors of other members and of the package.
     pub members: Vec<PackageMember>,
     /// Names of those that are left out.
     pub left_out: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Additional {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PackageMember {
-    /// Its name: that of the package, `!`, and its path there. That of the package, for what is wrong with it as a whole.
+    /// Its name: that of the package, `!`, and its path there. The problem of the package as a whole.
     pub name: String,
     /// Its path in the package; empty for the package as a whole.
     pub path: String,

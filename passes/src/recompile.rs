@@ -21,7 +21,7 @@ pub trait Recompile: Debug + Send + Sync + std::panic::RefUnwindSafe {
 pub struct Object<'a> {
     /// The name to show.
     pub name: &'a str,
-    /// Its path; `None` for what is no file.
+    /// Its path; `None` for an input that is not a file.
     pub path: Option<&'a Path>,
     /// The architectures that it has code for, each once.
     pub architectures: Vec<WantedArchitecture>,

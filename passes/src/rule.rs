@@ -42,7 +42,7 @@ pub enum Family {
     Warp,
     /// 5xx: images of fat binaries.
     Image,
-    /// 6xx: what device code may not do.
+    /// 6xx: constructs that device code may not use.
     Device,
     /// 7xx: asynchronous copies, barriers in memory, tensor memory.
     Async,
@@ -153,8 +153,8 @@ impl Rule {
         CONDITIONAL.contains(&self.code)
     }
 
-    /// A rule of one's own: its definite findings are errors, it makes no potential ones, and it has no other names. What is
-    /// different is set by the functions below.
+    /// A rule of one's own: its definite findings are errors, it makes no potential ones, and it has no other names. The functions below
+    /// set everything else.
     ///
     /// `code` and `name` are what users select it by; codes that begin with `PTX` are ours.
     #[must_use]

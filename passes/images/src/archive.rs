@@ -14,7 +14,7 @@ pub(super) struct Member<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// Those members, and what is wrong with the others.
+/// Those members, and the errors of the others.
 ///
 /// # Errors
 ///

@@ -2,8 +2,8 @@
 //!
 //! A container is `u32 0xBA55ED50, u16 1, u16 16, u64 size`, then entries of `size` bytes in all. Libraries keep
 //! containers outside the section meant for them (as byte arrays in `.rodata` and `.data`), and members of archives
-//! lie at any even offset: the whole file is searched. Nothing that is packed into an entry looks like the header of a
-//! container, so where one stands, the entry is not what it says: it was cut off, or it was made to hide something.
+//! lie at any even offset: the whole file is searched. The payload of an entry never contains a container header, so an entry that spans
+//! one is not an entry: it was cut off, or it was made to hide something.
 
 use memchr::memmem;
 

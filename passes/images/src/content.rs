@@ -89,7 +89,7 @@ impl State {
 }
 
 impl Content {
-    /// The content of what is at `path`. Waits for what is no file (a pipe that nobody writes to) until `deadline`.
+    /// The content of what is at `path`. Waits for a path that is not a regular file (a pipe without a writer) until `deadline`.
     ///
     /// # Errors
     ///

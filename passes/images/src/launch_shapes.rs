@@ -26,8 +26,8 @@
 //!   sizes to the frame, and `cudaLaunchKernel` gets them with the address of the stub.
 //! * Both functions of a static kernel, and at nvcc without `-rdc` of an instance of a template, are local symbols.
 //!
-//! Each function that refers to a stub is walked through with what is known of registers and frame ([`value`], [`state`]); what is
-//! not known for certain is not known. A kernel's launches are all known if nothing else refers to it ([`uses`]).
+//! Each function that refers to a stub is walked through with what is known of registers and frame ([`value`], [`state`]); a value that is
+//! not certain counts as unknown. A kernel's launches are all known if nothing else refers to it ([`uses`]).
 
 mod calls;
 mod events;

@@ -9,8 +9,7 @@
 //! PackedImage ── decompress ── PTX for a front end, or cubin: what machine code declares
 //! ```
 //!
-//! Files are hostile: every offset is checked, every size is bounded in `limits.rs`, and what is wrong with one image leaves the
-//! others alone.
+//! Files are hostile: every offset is checked, every size is bounded in `limits.rs`, and errors in one image do not affect the others.
 //!
 //! Declarations of an image leave as [`ptxcheck_ir::facts`], the same as those of a module, so that rules compare both. This crate knows
 //! no PTX and no LLVM IR beyond their first bytes: it hands texts out, and the caller parses them.

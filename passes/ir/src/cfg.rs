@@ -1,4 +1,4 @@
-//! The control-flow graph of a body: what the IR stores (successors), turned around and put in order.
+//! The control-flow graph of a body: the successors that the IR stores, inverted and ordered.
 
 use crate::{BlockId, Body};
 use ptxcheck_common::groups::Groups;

@@ -88,7 +88,7 @@ pub fn never_holds(body: &Body<'_>, block: BlockId, id: InstructionId) -> bool {
     body.instruction(id).guard.and_then(decided) == Some(true)
 }
 
-/// Lets an instruction do what it does always, or never; true if that cuts an edge.
+/// Makes an instruction unconditional, or removes its effect; true if that cuts an edge.
 fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) -> bool {
     let edges = body.blocks[block.index()].successors;
     let (start, end) = (edges.start as usize, edges.end as usize);
@@ -184,7 +184,7 @@ struct WalkUp<'b> {
     tracked: Register,
     /// The predicate that is asked for is the complement of the tracked one.
     is_complement: bool,
-    /// Predicates, and what they are here.
+    /// Predicates, and their known values here.
     learned: Vec<(Register, bool)>,
 }
 

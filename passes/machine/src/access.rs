@@ -213,7 +213,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Atomics return what was there. The IR does not say what they leave.
+    /// Atomics return the old value. The IR does not say which value they store.
     fn update_elements(&mut self, thread: usize, access: Access) -> Step {
         let Some((_, instruction)) = self.code_of(thread) else {
             return Ok(());
@@ -265,7 +265,7 @@ impl Machine<'_> {
         }
     }
 
-    /// At most 8 bytes at a generic address. What nobody has written to the memory that threads share, the world knows.
+    /// At most 8 bytes at a generic address. The world supplies the content of shared and global memory that no thread has written.
     fn load(&mut self, thread: usize, generic: u64, bytes: u64) -> Step<Word> {
         let room = match owner(generic) {
             Owner::Thread => {
@@ -313,7 +313,7 @@ impl Machine<'_> {
         self.count_words()
     }
 
-    /// Forgets what lies in a space that threads share.
+    /// Forgets the content of a space that threads share.
     fn forget(&mut self, space: Space) {
         let rooms = match space {
             Space::Generic => GLOBAL..SHARED + 1,
@@ -338,7 +338,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Forgets what lies in all memory that code may write.
+    /// Forgets the content of all memory that code may write.
     pub(crate) fn forget_all(&mut self) {
         self.forget(Space::Generic);
     }

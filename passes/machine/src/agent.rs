@@ -1,4 +1,4 @@
-//! The agent that performs the asynchronous copies of a run, and what has to hold of them.
+//! The agent that performs the asynchronous copies of a run, and the rules that they must obey.
 //!
 //! ```text
 //! View of a thread  clock, done, free   what comes before the next thing that it does: epochs of other threads, copies whose results

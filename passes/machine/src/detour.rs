@@ -1,9 +1,9 @@
 //! Ways past a branch of which nobody knows where it leads: the block at which all its ways meet again, if others do not see
 //! which one a thread takes.
 //!
-//! Floating-point numbers decide such branches, and the content of memory that the world does not know: `if (x > 0) y = f(x);`. A
-//! thread is taken to where the ways meet, and of what they compute nothing is known there. Ways that only end the grid
-//! (`assert`) are not taken, and loops are taken to end.
+//! Floating-point numbers decide such branches, and the content of memory that the world does not know: `if (x > 0) y = f(x);`. A thread
+//! continues where the paths meet, and the values that they compute are unknown there. Ways that only end the grid (`assert`) are not
+//! taken, and loops are taken to end.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -182,7 +182,7 @@ pub(crate) fn may_order(instruction: &Instruction) -> bool {
     }
 }
 
-/// True for what has no effect but its results.
+/// True for an instruction without effects other than its results.
 pub(crate) const fn is_computation(op: Op) -> bool {
     match op {
         Op::Copy

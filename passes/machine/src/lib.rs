@@ -13,11 +13,10 @@
 //! It knows nothing of the analyses, and they know nothing of it: the tests hold one against the other, so what both had in common
 //! could be wrong in both. It has its own [`evaluate`].
 //!
-//! Each register, and each byte of memory, is known or not. What the machine does not model is not known, unless the world has a
-//! value for it; an operation on what is not known has a result that is not known, unless its other operands decide it. Where it is
-//! not known which way a branch goes, a thread is taken to where its ways meet, if others do not see which one it takes, and what
-//! they may write is not known then. A branch of another kind, a mask or the number of a barrier that is not known ends the run:
-//! [`Unknown`].
+//! Each register, and each byte of memory, is known or not. Values that the machine does not model are unknown, unless the world supplies
+//! them; the result of an operation on an unknown value is unknown, unless the other operands decide it. If the direction of a branch is
+//! unknown, a thread continues where the two paths meet, provided that other threads cannot see which path it takes; values that the paths
+//! may write are unknown then. A branch of another kind, a mask or the number of a barrier that is not known ends the run: [`Unknown`].
 //!
 //! # Who waits for whom
 //!
@@ -36,8 +35,8 @@
 //! * Accesses of which the IR has no value (bulk copies, prefetches, barriers in memory) may write anything in their space: what is
 //!   there is not known any more.
 //!   [`Setup::asynchronous`] has copies, their groups, barriers in memory and fences between proxies followed: threads wait at those
-//!   barriers then, and what the rules of the PTX ISA forbid is a failure ([`Asynchronous`]). What copies bring is not known even so.
-//!   States of phases instead of parities, tensor copies, multicast, and the shared memory of other CTAs are passed.
+//!   barriers then, and what the rules of the PTX ISA forbid is a failure ([`Asynchronous`]). The bytes that copies write are still
+//!   unknown. States of phases instead of parities, tensor copies, multicast, and the shared memory of other CTAs are passed.
 //! * One block runs, by itself. Barriers of a cluster count as passed by its other blocks.
 
 #![warn(unreachable_pub, unnameable_types)]

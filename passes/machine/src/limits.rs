@@ -3,8 +3,8 @@
 /// Most threads of a block (CUDA Programming Guide, Compute Capabilities).
 pub const MAX_THREADS: u64 = 1_024;
 
-/// Most instructions that the threads of a run execute in all. What the machine does on the way to let threads wait for each
-/// other counts, too: see [`PAIRS_PER_STEP`].
+/// Most instructions that the threads of a run execute in all. The machine's own work to let threads wait for each other counts, too: see
+/// [`PAIRS_PER_STEP`].
 pub const MAX_STEPS: u64 = 10_000_000;
 
 /// Pairs of threads, of which one may wait for the other, that cost as much as one instruction.

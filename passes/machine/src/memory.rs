@@ -1,4 +1,4 @@
-//! Memory, byte by byte: what the run has written or read.
+//! Memory, byte by byte: the bytes that the run has written or read.
 
 use rustc_hash::FxHashMap;
 
@@ -88,7 +88,7 @@ impl Memory {
         self.chunks.clear();
     }
 
-    /// Forgets what lies in the words of 8 bytes whose addresses are such.
+    /// Forgets the words of 8 bytes whose addresses satisfy a predicate.
     pub(crate) fn forget_where(&mut self, is_such: impl Fn(u64) -> bool) {
         self.chunks.retain(|chunk, _| !is_such(chunk * 8));
     }

@@ -131,7 +131,7 @@ pub enum End {
 pub enum AsyncWrong {
     /// A copy reads what an ordinary store has written, and no fence between the proxies comes between.
     Unfenced,
-    /// A copy reads what nothing has written.
+    /// A copy reads memory that nothing has written.
     Unwritten,
     /// The destination of a copy is read, and the copy may be under way.
     ReadEarly,

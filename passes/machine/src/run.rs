@@ -1,6 +1,6 @@
 //! A run of a block, from its launch to its end.
 //!
-//! Threads run on silently as far as they can; only when none can, those at one visible instruction take a step. The schedule
+//! Threads run without visible effects as long as they can; only when none can, those at one visible instruction take a step. The schedule
 //! says which instruction that is.
 
 use ptxcheck_common::deadline::Deadline;

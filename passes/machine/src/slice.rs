@@ -1,8 +1,8 @@
-//! The part of a kernel that decides which of its threads meet where: its collectives and barriers, what others see, and all that
-//! decides whether a thread comes there and with which operands. The rest is most of what kernels compute.
+//! The part of a kernel that decides which of its threads meet where: its collectives and barriers, its visible effects, and everything
+//! that decides whether a thread reaches them and with which operands. The rest is most of what kernels compute.
 //!
-//! A branch belongs to it if an instruction between it and the block at which its ways meet does. What a shuffle, a vote or a match
-//! is given belongs to it where its result does, and a store's value where a load of that memory does.
+//! A branch belongs to it if an instruction between it and the block at which its ways meet does. The operands of a shuffle, a vote or a
+//! match belong to the slice if the result does, and the value of a store if a load of that memory does.
 
 use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{
@@ -223,7 +223,7 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Takes an instruction in, and what it needs to be executed.
+    /// Adds an instruction, and everything that it needs to be executed.
     fn take(&mut self, id: InstructionId) {
         if std::mem::replace(&mut self.matters[id.index()], true) {
             return;
@@ -245,7 +245,7 @@ impl<'b> Search<'b> {
             Op::Collective(_, MemberMask::Operand) => self.read_at(uses, 0),
             Op::Collective(_, MemberMask::Absent) => {}
             Op::Access(access) => self.take_access(access, instruction),
-            // A call may read what is stored.
+            // A call may read the stored values.
             Op::Call(call) => {
                 let effects = self.effects_of(id);
                 let known = body.call(call);
@@ -361,7 +361,7 @@ impl<'b> Search<'b> {
                             self.read(value);
                         }
                     }
-                    // Atomics return what was there.
+                    // Atomics return the old value.
                     Op::Access(access) => self.load(access.space),
                     _ => {}
                 }

@@ -1,4 +1,4 @@
-//! Steps of a thread: what it executes on its own, and what it does where others see it.
+//! Steps of a thread: the instructions that it executes on its own, and those that others see.
 
 use ptxcheck_ir::{Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
 

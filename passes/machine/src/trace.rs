@@ -1,4 +1,4 @@
-//! A run step by step: which lanes are where, and what they do there.
+//! A run step by step: the position of each lane, and its actions there.
 //!
 //! Between two effects that others see, threads run by themselves, one after the other. The trace merges the steps of several threads at
 //! one site, so that a branch shows which lanes go where.
@@ -22,7 +22,7 @@ pub enum Doing {
     Arrives(u32),
     /// They reach a barrier, and wait.
     ArrivesAtBarrier,
-    /// They execute, together, what others see: a store, an atomic, a call of code that is not here.
+    /// They execute a visible effect together: a store, an atomic, a call of code that is not here.
     Acts,
     /// They go on from a collective at which they have met.
     Meets,

@@ -234,7 +234,7 @@ impl Ways {
     }
 }
 
-/// True if threads may wait in a block, or in what it calls.
+/// True if threads may wait in a block, or in a function that it calls.
 fn may_wait(body: &Body<'_>, block: &Block) -> bool {
     let instructions = body.instructions[block.instructions.range()].iter();
     let mut ops = instructions.map(|instruction| instruction.op);

@@ -1,4 +1,4 @@
-//! The world of a run: what the code does not say. It is asked for parameters, for memory that nothing has written, and for the
+//! The world of a run: the values that are not in the code. It is asked for parameters, for memory that nothing has written, and for the
 //! results of what the machine does not compute. `None` is an answer: not known.
 
 use ptxcheck_ir::{FunctionId, InstructionId, Space, Special, SymbolId};
@@ -45,8 +45,8 @@ pub struct Read<'a> {
 /// A value that the machine does not compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmodelled {
-    /// The result with this number, of an operation that computes no integers from integers, or calls what is not here; of a
-    /// reduction over lanes, of which one asks for all.
+    /// The result with this number, of an operation that does not compute integers from integers, or of a call of an undefined function; of
+    /// a reduction over lanes, of which one asks for all.
     Result(usize),
     /// A special register that depends on more than the block and the thread.
     Special(Special),

@@ -17,7 +17,7 @@ pub enum PackageKind {
     Deb,
 }
 
-/// Endings of packages that are installed as they are: what lies in a folder of packages.
+/// Endings of packages that are installed as they are: the files in a folder of packages.
 const INSTALLED: [&str; 2] = [".conda", ".whl"];
 
 /// Endings of other archives.

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Packages are hostile: sizes and names are checked, what is unpacked is bounded in [`limits`], nothing is ever written under the
-//! name of a member, and what is wrong with one member leaves the others alone.
+//! name of a member, and errors in one member do not affect the others.
 //!
 //! ```
 //! use std::sync::Arc;

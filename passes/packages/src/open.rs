@@ -67,8 +67,8 @@ impl Member {
     }
 }
 
-/// The members of a package that are wanted, sorted by their paths, part by part as a walk over folders meets them. What is wrong
-/// with one is in its place, and what is wrong with the package at the end.
+/// The members of a package that are wanted, sorted by their paths, part by part as a walk over folders meets them. The error of a member
+/// is in the member's position, and an error of the package is last.
 ///
 /// Zip archives are read at any offset: their members are unpacked when asked for. Others are read once, from start to end.
 #[must_use]
@@ -138,7 +138,7 @@ pub(crate) enum Interest {
 }
 
 impl Walk<'_> {
-    /// Adds the members of a package. What is wrong with it is an entry of its own.
+    /// Adds the members of a package. An error is an entry of its own.
     fn package(&mut self, source: &Source, kind: PackageKind) {
         let walked = match kind {
             PackageKind::Zip => zip::walk(self, source),
@@ -257,7 +257,7 @@ impl Walk<'_> {
         self.add(name, Err(Trouble::Elsewhere(text)));
     }
 
-    /// Adds a member, or what is wrong with it.
+    /// Adds a member, or its error.
     pub(crate) fn add(&mut self, name: &str, content: Result<Member, Trouble>) {
         if content.is_err() {
             self.troubles += 1;

@@ -209,8 +209,8 @@ impl<R: Read> Read for Whole<R> {
     }
 }
 
-/// Looks where a link leads. A hard link leads to a name in the archive, a symbolic one to a place beside itself. What it leads to
-/// in the archive is a member of its own.
+/// Looks where a link leads. A hard link leads to a name in the archive, a symbolic one to a place beside itself. Its target in the archive
+/// is a member of its own.
 fn link(walk: &mut Walk<'_>, name: &str, kind: EntryType, target: &str) {
     match kind {
         EntryType::Link if names::check(target).is_err() => walk.leads_out(name, target),
@@ -259,7 +259,7 @@ fn text(stream: &mut dyn Read, size: u64, most: u64) -> Result<Vec<u8>, Trouble>
     Ok(bytes)
 }
 
-/// Reads what is left of a member.
+/// Reads the rest of a member.
 fn skip<R: Read>(content: &mut io::Take<R>, name: &str) -> Result<(), Trouble> {
     let mut buffer = vec![0; STEP_BYTES.min(usize::try_from(content.limit()).unwrap_or(STEP_BYTES))];
     while content.limit() > 0 {

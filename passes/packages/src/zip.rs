@@ -1,4 +1,4 @@
-//! Zip archives, and what is made of them: wheels and conda packages.
+//! Zip archives, and the formats based on them: wheels and conda packages.
 //!
 //! Only the directory at the end of the archive is used. Members are unpacked one by one, on request, in any thread.
 
@@ -182,7 +182,7 @@ fn add(walk: &mut Walk<'_>, member: &Listed, is_repeated: bool) -> Result<(), Tr
     Ok(())
 }
 
-/// Looks where a link leads: its content is the name of its target. What it leads to in the archive is a member of its own.
+/// Looks where a link leads: its content is the name of its target. Its target in the archive is a member of its own.
 fn add_link(walk: &mut Walk<'_>, member: &Listed) -> Result<(), Trouble> {
     if walk.is_likely_input(&member.name) {
         let target = match member.obstacle() {
@@ -266,7 +266,7 @@ impl PackedMember {
         Ok(Some(self.archive.get_ref().slice(start, length)))
     }
 
-    /// A reader of what it unpacks to, which trusts nothing that the directory says.
+    /// A reader of the unpacked content, which does not trust the sizes in the directory.
     fn reader(&self) -> Result<Box<dyn Read + '_>, Trouble> {
         let packed = self.archive.get_entry(self.place)?.reader();
         let broken = |error| Trouble::of_read("its content", &error);
@@ -366,13 +366,12 @@ fn is_conda(members: &[Listed]) -> bool {
     has(&|name| name == "metadata.json") && has(&|name| name.starts_with("pkg-") && is_part_of_conda(name))
 }
 
-/// True for the archives in a conda package: `pkg-NAME.tar.zst` has its files, `info-NAME.tar.zst` what is known of it.
+/// True for the archives in a conda package: `pkg-NAME.tar.zst` has its files, `info-NAME.tar.zst` its metadata.
 fn is_part_of_conda(name: &str) -> bool {
     (name.starts_with("pkg-") || name.starts_with("info-")) && name.contains(".tar.") && !name.contains('/')
 }
 
-/// Adds the members of an archive in a conda package, as if they were those of the package. What is wrong with it is about the
-/// package.
+/// Adds the members of an archive in a conda package, as if they were those of the package. Its errors are errors of the package.
 fn conda_part(walk: &mut Walk<'_>, part: &Listed) -> Result<(), Trouble> {
     let about = |trouble: Trouble| match trouble {
         Trouble::Broken(text) => Trouble::Broken(format!("`{}`: {text}", part.name)),

@@ -1,4 +1,4 @@
-//! The tables of an audit: what images a file holds, and which kernels are not in all of them.
+//! The tables of an audit: the images of each file, and the kernels that are missing in some of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -40,7 +40,7 @@ impl<'a> Cause<'a> {
         causes
     }
 
-    /// The key that sorts the most severe first, and what does not count last.
+    /// The key that sorts the most severe first, and causes that do not count last.
     pub(crate) fn severity(&self) -> (bool, std::cmp::Reverse<Level>, bool) {
         let is_potential = self.group.certainty != Certainty::Definite;
         (

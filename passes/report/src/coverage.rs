@@ -25,7 +25,7 @@ const SHOWN_UNSEEN: usize = 3;
 /// Extensions of files that are made to hold device code.
 const DEVICE_EXTENSIONS: [&str; 7] = ["ptx", "ll", "llir", "bc", "cubin", "fatbin", "ltoir"];
 
-/// Counts of what a run analysed, and of what it did not.
+/// Counts of the code that a run analysed, and of the code that it did not.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Coverage<'a> {
     /// Images of all kinds.
@@ -42,7 +42,7 @@ pub struct Coverage<'a> {
     pub unseen: Vec<&'a str>,
     /// Inputs that are called like device code and hold none.
     pub empty: Vec<&'a str>,
-    /// Inputs of which some code was too much work, and what is to be said of it.
+    /// Inputs whose code was too much work in part, with the sentence about it.
     pub limits: Vec<(&'a str, &'a str)>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Coverage<'a> {
         ))
     }
 
-    /// A sentence a line for what was not analysed.
+    /// Sentences, one per line, about code that was not analysed.
     #[must_use]
     pub fn render(&self) -> String {
         self.kinds(|_| true) + &self.others()

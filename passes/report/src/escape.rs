@@ -1,4 +1,4 @@
-//! Text from inputs, made safe for a terminal: what an input names can't move the cursor, colour the screen, begin a
+//! Text from inputs, made safe for a terminal: names from an input can't move the cursor, colour the screen, begin a
 //! line or turn the direction of writing.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! The further places of a cause, as text: each in one line that says what it does not share with the first.
+//! The further places of a cause, as text: each in one line with the parts that differ from the first.
 
 use ptxcheck_passes::finding::{Finding, Value};
 use ptxcheck_passes::names::readable;

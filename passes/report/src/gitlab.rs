@@ -1,4 +1,4 @@
-//! GitLab's code quality report: a list of issues. What is suppressed is none.
+//! GitLab's code quality report: a list of issues. Suppressed findings are left out.
 
 use std::collections::HashSet;
 

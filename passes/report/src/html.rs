@@ -1,4 +1,4 @@
-//! One HTML file with everything in it, for people: causes by severity, kernels by target, what was not analysed. Nothing is loaded
+//! One HTML file with everything in it, for people: causes by severity, kernels by target, code that was not analysed. Nothing is loaded
 //! from anywhere, and all of it can be read without its script, which searches and filters.
 
 mod bytes;
@@ -36,10 +36,10 @@ const SHOWN_CAUSES: usize = 2_000;
 /// Suppressed causes that are listed.
 const SHOWN_SUPPRESSED: usize = 500;
 
-/// Sentences about what was not analysed.
+/// Sentences about code that was not analysed.
 const SHOWN_SENTENCES: usize = 200;
 
-/// The document. Of an audit, with the forecast for some GPUs; of a run that analysed code, with what it did not analyse.
+/// The document. Of an audit, with the forecast for some GPUs; of a run that analysed code, with the code that it did not analyse.
 #[must_use]
 pub fn render(outcome: &Outcome, root: &Root, audited: Option<&Columns>, elapsed: Duration) -> String {
     let is_check = audited.is_none();

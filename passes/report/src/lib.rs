@@ -1,4 +1,4 @@
-//! Reports: what a run of [`ptxcheck_passes`] has found, for people and for programs.
+//! Reports: the findings of a run of [`ptxcheck_passes`], for people and for programs.
 //!
 //! One renderer a file. A renderer takes an [`Outcome`] and gives text; where that goes is its caller's. Renderers know findings,
 //! not rules: a program with rules of its own renders them as ptxcheck does its own.

@@ -12,7 +12,8 @@ use crate::escape::{self, code_span};
 /// Most figures that are reported.
 const TOLD: usize = 20;
 
-/// Lines for standard error: what is better, and kernels that are not pinned. What is worse are findings, but where it is pinned.
+/// Lines for standard error: figures that are better, and kernels that are not pinned. Worse figures are findings, unless the run pins
+/// them.
 #[must_use]
 pub fn told(found: &Comparison, is_pinned: bool) -> String {
     let mut text = String::new();

@@ -42,7 +42,7 @@ pub(crate) struct Region {
 /// A line of text, with the part of it to be underlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceLine {
-    /// The text. Spaces stand for what was cut off at its left, so that columns stay right.
+    /// The text. Spaces replace the text cut off at its left, so that columns stay right.
     pub text: String,
     /// The part to be underlined, in bytes of `text`.
     pub span: Range<usize>,

@@ -40,7 +40,7 @@ pub struct Options<'a> {
     pub has_suppressed: bool,
     /// The findings were compared with a baseline: each is new, or unchanged.
     pub has_baseline: bool,
-    /// The run analysed code: the document says what it did not analyse.
+    /// The run analysed code: the document lists code that it did not analyse.
     pub is_check: bool,
 }
 

@@ -34,7 +34,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts what is in `outcome`.
+    /// Counts the findings of `outcome`.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         let mut counts = Self::default();
@@ -64,7 +64,7 @@ impl Counts {
     }
 }
 
-/// The summary at the end of a run. `unanalysed`: what is to be said of what was not analysed.
+/// The summary at the end of a run. `unanalysed`: sentences about code that was not analysed.
 #[must_use]
 pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elapsed: Duration) -> String {
     let counts = Counts::of(outcome);
@@ -123,7 +123,7 @@ fn with_places(causes: usize, thing: &str, places: usize) -> String {
     }
 }
 
-/// A line for what was left out.
+/// A line about omitted findings.
 fn excluded(decisions: &Decisions) -> String {
     let parts: Vec<String> = [
         (decisions.excluded_inputs, "input"),
@@ -144,7 +144,7 @@ fn excluded(decisions: &Decisions) -> String {
     format!("{} {verb} excluded by the configuration\n", parts.join(" and "))
 }
 
-/// A line for each input: what became of it, and its images.
+/// A line for each input: its status, and its images.
 #[must_use]
 pub fn render_inputs(outcome: &Outcome) -> String {
     let mut text = String::new();

@@ -42,10 +42,10 @@ impl Use {
     }
 }
 
-/// A line of a file, with what is wrong there.
+/// A line of a file, with the kind of the finding there.
 type TextKey<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
-/// An operation of a function, with what is wrong there.
+/// An operation of a function, with the kind of the finding there.
 type FunctionKey<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
 /// A baseline, and the use that is made of it.
@@ -153,8 +153,8 @@ impl<'b> Matching<'b> {
 }
 
 impl Baseline {
-    /// Suppresses the groups that are known, by `baseline`, and says in the outcome's [`Decisions`](crate::run::Decisions)
-    /// what no longer occurs. If the settings are strict, the latter are findings of PTX906, too.
+    /// Suppresses the groups that are known, by `baseline`, and lists in the outcome's [`Decisions`](crate::run::Decisions) the entries
+    /// that no longer occur. If the settings are strict, the latter are findings of PTX906, too.
     ///
     /// Findings that are forbidden, and those about inputs and settings themselves, are never known. An entry is gone only if all its inputs
     /// were analysed in full by its command, with its rule on.

@@ -8,10 +8,9 @@ use crate::run::Outcome;
 use crate::settings::Settings;
 
 impl Baseline {
-    /// Takes the findings of a run in the place of what was known of its inputs, and returns the number of groups that it took.
-    /// Those that are suppressed, that are forbidden, or that are about inputs and settings themselves are not taken. What was
-    /// known of other inputs, of another command or of rules that are off in this run stays, and so does what was known
-    /// of inputs that could not be analysed in full.
+    /// Replaces the entries of the run's inputs by the findings of the run, and returns the number of recorded groups. Findings that are
+    /// suppressed or forbidden, and those about inputs and settings themselves, are not recorded. Entries of other inputs, of another
+    /// command and of rules that are off in this run stay, and so do those of inputs that could not be analysed in full.
     pub fn record(&mut self, outcome: &Outcome, settings: &Settings) -> usize {
         let mut entries = Merged::default();
         let of_run = analysed(outcome, settings);

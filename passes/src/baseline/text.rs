@@ -126,7 +126,7 @@ fn without_place(message: &str) -> String {
     message[..end].to_owned()
 }
 
-/// Refuses what is beyond a limit.
+/// Refuses a file beyond a limit.
 fn check(entry: &Entry) -> Result<(), String> {
     let texts = [
         &entry.code,

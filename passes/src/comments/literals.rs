@@ -1,4 +1,4 @@
-//! The string literals of a source: what looks like a comment in one is none.
+//! The string literals of a source: comment markers in them have no meaning.
 //!
 //! ```text
 //! C        "…" and '…' with escapes, to the end of the line; R"delimiter(…)delimiter", over lines

@@ -1,4 +1,4 @@
-//! Conditional finding: what goes wrong, and with which launch and values.
+//! Conditional finding: a failure, and the launch and values with which it occurs.
 
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::lanes::{LaneFinding, Launch};

@@ -1,8 +1,8 @@
-//! The values of a parameter with which the same goes wrong, as far as runs have shown it.
+//! The values of a parameter with which the same failure occurs, as runs have shown.
 //!
-//! A witness has one value: 100. Where it depends on one parameter and nothing else that is given, the other values from 0 on are
-//! run as well, and what is common to those with which it goes wrong is said: "from 1 to 127, and no multiple of 32". It is said of no
-//! value that was not run.
+//! A witness has one value: 100. If a failure depends on one parameter and no other input, the other values from 0 on are run as well, and
+//! the finding states the common property of the failing ones: "from 1 to 127, and no multiple of 32". It is said of no value that was not
+//! run.
 
 use super::finding::{Conditional, General};
 use super::replay::Replay;

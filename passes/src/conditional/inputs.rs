@@ -366,7 +366,7 @@ impl<'m> InputSearch<'m> {
         }
     }
 
-    /// A piece of a parameter: of a kernel, an input; of another function, what its caller passes.
+    /// A piece of a parameter: of a kernel, an input; of another function, the arguments of its caller.
     fn param(&mut self, function: FunctionId, callers: &[CallSite], (number, offset): (u16, i32), bytes: u8) {
         if let Some((call, outer)) = callers.split_first() {
             let Some(caller) = self.module.module.function(call.caller).body.as_ref() else {

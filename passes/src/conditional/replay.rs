@@ -53,7 +53,7 @@ impl Constants {
         Self(objects.collect())
     }
 
-    /// What a read finds in an object, if it lies in one.
+    /// The value that a read finds in an object, if the address lies in one.
     fn read(&self, read: &Read<'_>) -> Option<u64> {
         self.0.iter().find_map(|(space, start, bytes)| {
             let first = usize::try_from(read.address.checked_sub(*start)?).ok()?;

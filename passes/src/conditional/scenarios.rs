@@ -9,7 +9,7 @@ use crate::analysis::launches::Shape;
 use crate::assumptions::Assumed;
 use crate::limits::MAX_SCENARIOS;
 
-/// Values of integer parameters that a scenario leaves open, and contents of memory: what no input decides is run with each of
+/// Values of integer parameters that a scenario leaves open, and contents of memory: places that no input decides are run with each of
 /// them. Loops have one round, or three.
 pub(super) const REST: [(u64, Memory); 6] = [
     (1, Memory::Unknown),

@@ -132,7 +132,7 @@ fn sites_to_try(
         open.clone()
     };
     if scope == SearchScope::Unknown {
-        // With a constant mask, what is wrong is potential, or known.
+        // With a constant mask, the failure is a potential finding, or a known one.
         let is_computed = |site: &Site| InputSearch::mask_origin(module, site) == Some(MaskOrigin::Computed);
         sites.retain(|site| !open.contains(site) && is_computed(site));
     } else {
@@ -455,7 +455,7 @@ impl KernelSearch<'_, '_> {
         }
     }
 
-    /// The finding of what goes wrong in a run of a witness.
+    /// The finding for the failure in a run of a witness.
     fn finding(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
         let witness = smallest(&self.replay, witness, |witness| {
             self.goes_wrong(witness, &failure)

@@ -1,4 +1,4 @@
-//! Witnesses without the values that what goes wrong does not depend on.
+//! Witnesses reduced to the values that the failure depends on.
 
 use super::replay::Replay;
 use super::witness::Witness;

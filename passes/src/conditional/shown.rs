@@ -19,7 +19,7 @@ pub(super) fn shown<'m>(
     shown.filter(|_| launch.shape.is_none() && launch.source == ShapeSource::Assumed)
 }
 
-/// True if one of these launches has another layout than what is potential was looked for in: a last warp that lacks lanes, or rows that
+/// True if one of these launches has a layout in which potential findings were not searched for: a last warp that lacks lanes, or rows that
 /// end within a warp.
 pub(super) fn is_shown_otherwise(module: &ModuleAnalyses<'_>, root: &Root) -> bool {
     let is_other = |[x, y, z]: &Shape| {

@@ -21,7 +21,7 @@ pub struct Identity {
     pub line: Option<String>,
     /// The functions that its findings lie in, without template arguments and parameters: sorted, at most 16.
     pub functions: Vec<String>,
-    /// The operation that does what is wrong, or the symbol that it is about.
+    /// The failing operation, or the symbol that the finding is about.
     pub operation: String,
 }
 

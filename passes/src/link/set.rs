@@ -1,4 +1,4 @@
-//! Link sets: what the images of inputs that are linked together leave open.
+//! Link sets: undefined symbols of images that are linked together.
 //!
 //! ```text
 //! missing(set) = open(images that are linked or stand alone) − defined(images) − what the driver and ptxas provide
@@ -228,7 +228,7 @@ impl<'a> LinkSet<'a> {
         }
     }
 
-    /// The host code that defines what an image leaves open. What the host registers is its view of a device variable.
+    /// The host code that defines what an image leaves open. A symbol that the host registers is its view of a device variable.
     fn host(&self, open: &Open, number: usize, image: &'a ImageReport) -> Option<HostDefinition<'a>> {
         let name = open.name.as_str();
         let hosts = || {

@@ -87,7 +87,7 @@ type Place<'a> = (usize, u32, &'a Shape);
 /// A symbol that one image of a link set declares otherwise than another defines it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mismatch<'a> {
-    /// The use: its image, by input and number, and what it declares.
+    /// The use: its image, by input and number, and its declaration.
     pub declared: Place<'a>,
     /// The definition.
     pub defined: Place<'a>,

@@ -20,7 +20,7 @@ const HASH_DIGITS: usize = 8;
 pub struct FileRecord {
     /// Index of its input; the first, if several have the name.
     pub input: usize,
-    /// What it holds.
+    /// Its contents.
     pub contents: Contents,
 }
 
@@ -151,7 +151,7 @@ fn part_name(name: &str) -> String {
     kept + extension
 }
 
-/// True for what stands after `.so`: nothing, or `.5.1`.
+/// True for the text after `.so`: nothing, or `.5.1`.
 fn is_version(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }

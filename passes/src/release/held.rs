@@ -44,7 +44,7 @@ impl Figure {
     }
 }
 
-/// A figure that is not what was pinned.
+/// A figure that differs from the pinned one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     /// The file, by its name in [`Files`]; `None` for a figure of the release.
@@ -221,7 +221,7 @@ impl Comparison {
         }
     }
 
-    /// Adds a figure that is not what it was, by more than `slack` per cent.
+    /// Adds a figure that differs from the pinned one by more than `slack` per cent.
     #[expect(clippy::cast_precision_loss, reason = "a share of a size")]
     fn add(
         &mut self,

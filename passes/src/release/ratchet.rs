@@ -161,7 +161,7 @@ impl Ratchet {
     }
 }
 
-/// What every version of the file begins with.
+/// The beginning of every version of the file.
 #[derive(Deserialize)]
 struct Head {
     version: u32,

@@ -1,9 +1,8 @@
 //! When a process truncates a file, the pages after its new end disappear from all mappings: an access to one of them raises SIGBUS, which
 //! ends the process. The guard maps zeros there instead, and remembers it.
 //!
-//! A table of fixed size says what is mapped. A handler of SIGBUS looks the address up in it; what is in none of its rows
-//! is for the handler that was there before. The handler does nothing but load and store atomics and call `mmap`, `raise`
-//! and `sigaction`.
+//! A table of fixed size lists the mappings. The SIGBUS handler looks the address up in it; an address in none of its rows is passed to the
+//! previous handler. The handler does nothing but load and store atomics and call `mmap`, `raise` and `sigaction`.
 //!
 //! A library does not take over a signal unasked: until the program calls [`switch_on`], files are read. Windows does not
 //! let files that are mapped be cut; on systems other than it and Linux, files are read.
@@ -220,7 +219,7 @@ mod signal {
         }
     }
 
-    /// Does what was done about the signal before.
+    /// Calls the previous handler of the signal.
     fn pass_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
         let before = BEFORE.get();
         let action = before.map_or(libc::SIG_DFL, |before| before.sa_sigaction);

@@ -77,7 +77,7 @@ const NO_RETURN: [&str; 8] = [
 /// The beginning of the names of what libstdc++ throws with.
 const THROWS: &str = "_ZSt";
 
-/// True if a call may return to what follows it.
+/// True if a call may return to the instruction after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returns {
     Yes,

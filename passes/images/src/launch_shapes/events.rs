@@ -13,7 +13,7 @@ pub(super) enum Event {
     /// The runtime is asked for the handle of a kernel: the function by which it knows the kernel, and the variable that receives the
     /// handle.
     Handle(CodeAddress, CodeAddress),
-    /// A register or memory gets the address of what stands for a kernel.
+    /// A register or memory gets the address that stands for a kernel.
     Taken(CodeAddress),
     /// Others may know this address.
     Leaked(CodeAddress),

@@ -62,7 +62,7 @@ impl State {
         state
     }
 
-    /// Leaves what is known on both ways. True if that is less than before.
+    /// Keeps the values that are known on both paths. True if that is less than before.
     pub(super) fn join(&mut self, other: &Self) -> bool {
         let mut is_less = false;
         let mut join = |mine: &mut Value, theirs: Value| {

@@ -163,7 +163,7 @@ struct Walk<'w, 'e, 'a> {
 }
 
 impl<'a> Walk<'_, '_, 'a> {
-    /// Goes on until no state changes. `None` where it is not known what follows.
+    /// Goes on until no state changes. `None` if the successor is unknown.
     fn finish(&mut self, steps: &mut Steps) -> Option<()> {
         while let Some(leader) = self.ways.open.pop_first() {
             self.block(leader, steps)?;
@@ -178,7 +178,7 @@ impl<'a> Walk<'_, '_, 'a> {
         }
     }
 
-    /// Goes over the instructions from a leader to the end of its block. `None` where it is not known what follows.
+    /// Goes over the instructions from a leader to the end of its block. `None` if the successor is unknown.
     fn block(&mut self, leader: usize, steps: &mut Steps) -> Option<()> {
         let Some(state) = &self.ways.states[leader] else {
             return Some(());

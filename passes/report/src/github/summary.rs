@@ -25,11 +25,11 @@ const KEPT_FOR_THE_END: usize = 2_000;
 /// Characters of a cell.
 const CELL_CHARACTERS: usize = 500;
 
-/// Sentences about what was not analysed.
+/// Sentences about code that was not analysed.
 const SENTENCES: usize = 20;
 
-/// The table, in no more than `room` bytes; empty where not even its head would fit. `is_check`: the run analysed code, and the table
-/// says what it did not analyse.
+/// The table, in no more than `room` bytes; empty where not even its head would fit. `is_check`: the run analysed code, and the table lists
+/// code that it did not analyse.
 #[must_use]
 pub fn summary(outcome: &Outcome, root: &Root, is_check: bool, room: usize) -> String {
     let causes = Cause::worst_first(outcome);

@@ -1,6 +1,6 @@
 //! The most that GitHub's code scanning takes and shows of a SARIF document ("SARIF results exceed one or more limits" and
-//! "SARIF support for code scanning" in its documentation). What is beyond the first is refused with all of the document, what is
-//! beyond the second is dropped; so we leave it out and say so.
+//! "SARIF support for code scanning" in its documentation). A document beyond the first limit is refused, results beyond the second are
+//! dropped; so we leave it out and say so.
 
 /// Results of a run that are taken.
 pub(super) const MAX_RESULTS: usize = 25_000;

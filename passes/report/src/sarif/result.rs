@@ -149,7 +149,7 @@ impl<'a> Results<'a> {
         said(&words.join(", "))
     }
 
-    /// The calls that lead to a finding, from the outermost to what it is about.
+    /// The calls that lead to a finding, from the outermost to the instruction of the finding.
     fn code_flow(&mut self, finding: &Finding) -> Option<CodeFlow> {
         let source = finding.source.as_ref()?;
         if source.inlined_at.is_empty() {
