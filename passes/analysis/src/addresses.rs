@@ -1,16 +1,16 @@
-//! Addresses in `.local` memory and behind pointer parameters, as far as one function alone shows them.
+//! Addresses in `.local` memory and behind pointer parameters, as far as one function alone determines them.
 //!
-//! An address is `base + k` where single, unguarded definitions compute it: the base is a `.local` symbol or what a caller passes in a
-//! parameter, and moves, conversions between local and generic, and additions of constants lead from there. Unoptimised code
-//! keeps addresses in slots, too: a slot is *forwarded* if all stores that may write any byte of it store one address, and all loads of
-//! any byte of it load that whole address:
+//! An address is `base + k` where single, unguarded definitions compute it: the base is a `.local` symbol or the argument
+//! for a parameter, and moves, conversions between local and generic, and additions of constants lead from there.
+//! Unoptimised code keeps addresses in slots, too: a slot is *forwarded* if all stores that may write any byte of it store
+//! one address, and all loads of any byte of it load that whole address:
 //!
 //! ```text
 //! st.u64 [slot], base+k      …      ld.u64 r, [slot]      r = base+k
 //! ```
 //!
-//! All other uses of an address let its base *leak*: code that does not name it may access what lies there. If some slot that holds an
-//! address can't be forwarded, none is, and each address that is stored leaks.
+//! All other uses of an address let its base *leak*: code that does not name the base may access the memory there. If some
+//! slot that holds an address can't be forwarded, no slot is, and each address that is stored leaks.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use ptxcheck_ir::{
 /// Longest access: a vector of eight 32-bit or four 64-bit elements.
 pub(crate) const MAX_SLOT_BYTES: u32 = 32;
 
-/// The begin of an object.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Base {
     /// A `.local` symbol of the function.
@@ -34,18 +34,18 @@ pub(crate) enum Base {
     Param(ParamPiece),
 }
 
-/// Bytes behind a base.
+/// Bytes at an offset from a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Bytes {
     /// The base.
     pub base: Base,
-    /// Byte offset of the first.
+    /// Byte offset of the first byte.
     pub offset: i64,
     /// Number of bytes.
     pub count: u32,
 }
 
-/// An address that a call passes to a function whose code is at hand.
+/// An address that a call passes to a function with a body in this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PassedAddress {
     /// The call.
@@ -60,14 +60,14 @@ pub(crate) struct PassedAddress {
     pub offset: i64,
 }
 
-/// Of addresses in the order of their calls, those that one call passes.
+/// The addresses that one call passes. `passed` is in the order of the calls.
 pub(crate) fn passed_by(passed: &[PassedAddress], call: InstructionId) -> &[PassedAddress] {
     let first = passed.partition_point(|passed| passed.call < call);
     let count = passed[first..].partition_point(|passed| passed.call == call);
     &passed[first..first + count]
 }
 
-/// Bytes behind a parameter that a function accesses, itself or through calls.
+/// Bytes behind a pointer parameter that a function accesses, itself or through calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Touched {
     /// The parameter.
@@ -80,20 +80,21 @@ pub(crate) struct Touched {
     pub is_written: bool,
 }
 
-/// An address behind a parameter that a function returns, whichever way it ends.
+/// An address behind a parameter that a function returns at all its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReturnedAddress {
     /// Byte offset in the return value.
     pub at: i32,
     /// The parameter.
     pub param: ParamPiece,
-    /// Distance in bytes from what it is passed.
+    /// Distance in bytes from the argument.
     pub offset: i64,
 }
 
-/// The uses that callees make of addresses that they are passed.
+/// The uses that callees make of their pointer arguments.
 pub(crate) trait Callees {
-    /// The bytes that a function may touch behind a parameter; `None` if it may do more with the address than that and return it.
+    /// The bytes that a function may touch behind a parameter; `None` if it may use the address for more than accesses and
+    /// its return value.
     fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]>;
 
     /// The addresses that a function returns.
@@ -105,22 +106,22 @@ pub(crate) trait Callees {
 pub(crate) struct Addresses {
     /// Loads and stores at known addresses, in the order of the input.
     pub accesses: Vec<(InstructionId, Bytes)>,
-    /// Those of the accesses that store, in the order of the input.
+    /// The accesses that store, in the order of the input.
     pub stores: Vec<InstructionId>,
     /// Addresses that calls pass to functions that do not let them leak, in the order of the input.
     pub passed: Vec<PassedAddress>,
-    /// Bases of which calls pass addresses, and those that leak; sorted.
+    /// Bases whose addresses calls pass, and bases that leak; sorted.
     pub escaped: Vec<Base>,
     /// The bases that leak; sorted.
     pub leaked: Vec<Base>,
     /// The addresses that it returns.
     pub returned: Vec<ReturnedAddress>,
-    /// Numbers of the parameters that are used otherwise than by loads of whole addresses; sorted.
+    /// Indices of the parameters that are used otherwise than by loads of whole addresses; sorted.
     pub opaque_params: Vec<u16>,
 }
 
 impl Addresses {
-    /// The addresses in `body`. `follows_params`: the parameters are not those of a kernel, and looked at, too.
+    /// The addresses in `body`. `follows_params`: the function is not a kernel, and its parameters are analysed, too.
     pub(crate) fn new(
         module: &Module<'_>,
         body: &Body<'_>,
@@ -187,7 +188,7 @@ struct Search<'a> {
     follows_params: bool,
     /// For each register: its address.
     known: Vec<RegisterAddress>,
-    /// The registers that one search has come by, and how many bytes further than the next each points; kept for the next.
+    /// The registers that one search has visited, and the distance in bytes from each to the next; the allocation is reused.
     chain: Vec<(Register, i64)>,
     /// The addresses that slots of 8 bytes hold, by symbol and offset of the slot.
     held: BTreeMap<(SymbolId, i64), Address>,
@@ -198,10 +199,10 @@ struct Search<'a> {
     found: Addresses,
 }
 
-/// The address of a register, once it has been looked for.
+/// The address of a register, computed on demand.
 #[derive(Clone, Copy)]
 enum RegisterAddress {
-    /// Not yet looked for.
+    /// Not computed yet.
     Pending,
     /// The address that it holds, if it holds one.
     Resolved(Option<Address>),
@@ -312,7 +313,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Notes that a slot holds an address, if an instruction stores it to one; false if it does not.
+    /// Records that a slot holds an address, if an instruction stores it to one; false if it does not.
     fn hold(
         &mut self,
         instruction: &Instruction,
@@ -333,7 +334,7 @@ impl Search<'_> {
         }
     }
 
-    /// Notes that an instruction returns an address behind a parameter, if it does; false if it does not.
+    /// Records that an instruction returns an address behind a parameter, if it does; false if it does not.
     fn returns(&mut self, instruction: &Instruction, address: Address) -> bool {
         let is_whole = matches!(instruction.op, Op::Access(access) if access.bits == 64);
         let Some((at, _)) = self.body.returned(instruction) else {
@@ -349,7 +350,7 @@ impl Search<'_> {
         *self.returns.entry(at).or_insert(address) == address
     }
 
-    /// The addresses that are returned, whichever way the function ends; the others leak.
+    /// The addresses that are returned at all ends of the function; the others leak.
     fn all_returned(&mut self) -> Vec<ReturnedAddress> {
         if self.returns.is_empty() {
             return Vec::new();
@@ -383,7 +384,7 @@ impl Search<'_> {
         all.collect()
     }
 
-    /// The address that a call returns: behind one that it is passed.
+    /// The address that a call returns: an address behind one of its arguments.
     fn result_of(
         &mut self,
         call: InstructionId,
@@ -439,7 +440,7 @@ impl Search<'_> {
         (is_load && is_whole(instruction, bytes)).then_some(*held)
     }
 
-    /// Notes the addresses that a call passes on.
+    /// Records the addresses that a call passes on.
     fn call(&mut self, id: InstructionId, instruction: &Instruction, call: CallId, callees: &dyn Callees) {
         let (body, module) = (self.body, self.module);
         for argument in body.arguments(body.call(call)) {
@@ -460,7 +461,7 @@ impl Search<'_> {
             };
             let (function, name) = (module.function(callee), module.function_name(callee));
             if function.body.is_none() {
-                // It reads what it prints, and ends the thread after an assertion that fails.
+                // vprintf only reads its buffer; __assertfail does not return.
                 if name != externs::PRINT && name != externs::ASSERT_FAIL {
                     self.found.leaked.push(base);
                 }
@@ -481,7 +482,7 @@ impl Search<'_> {
         }
     }
 
-    /// Refuses slots that hold addresses and are accessed in another way, or by somebody else.
+    /// Reports a conflict if a slot that holds an address is accessed in another way, or by other code.
     fn check_held(&mut self, callees: &dyn Callees) -> Result<(), Conflict> {
         let is_leaked = |&(symbol, _): &(SymbolId, i64)| {
             let base = Base::Symbol(symbol);
@@ -582,8 +583,8 @@ impl Search<'_> {
         }
     }
 
-    /// Follows a chain of definitions down and adds its constants on the way back; no recursion, since chains are as
-    /// long as the input makes them.
+    /// Follows a chain of definitions down and adds its constants on the way back; not recursive, because the input
+    /// determines the length of chains.
     fn of_register(&mut self, register: Register) -> Option<Address> {
         if let RegisterAddress::Resolved(known) = self.known[register.index()] {
             return known;
@@ -631,7 +632,7 @@ impl Search<'_> {
         let Op::Access(access) = instruction.op else {
             return None;
         };
-        // Nothing is known of what an atomic would do to local memory, where there are none.
+        // Atomics on local memory have no known effect; code has none.
         let is_plain = matches!(access.kind, AccessKind::Load | AccessKind::Store);
         if !is_plain || !matches!(access.space, Space::Local | Space::Generic) {
             return None;
@@ -664,7 +665,7 @@ impl Search<'_> {
     }
 }
 
-/// True if an instruction accesses one address, in all lanes that come.
+/// True if an instruction accesses one address, in all lanes that execute it.
 fn is_whole(instruction: &Instruction, bytes: Bytes) -> bool {
     let is_one = matches!(instruction.op, Op::Access(access) if access.count == 1);
     is_one && bytes.count == ADDRESS_BYTES && instruction.guard.is_none()

@@ -1,9 +1,9 @@
-//! What the code of a kernel shows of the number of threads in its blocks, where nobody states it.
+//! Facts about the number of threads in a kernel's blocks that its code implies, if the block size is not stated.
 //!
 //! ```text
-//! test k      a branch that thread 0 certainly reaches, which threads up to k - 1 take one way and those from k on the other: it decides
-//!             nothing in blocks of up to k threads, so that whoever wrote it has larger ones
-//! test 1      the kernel reads the number of a thread at all
+//! test k      a branch that thread 0 certainly reaches, at which threads up to k - 1 take one edge and those from k on the other: it
+//!             decides nothing in blocks of up to k threads, so the author must have larger blocks in mind
+//! test 1      the kernel reads a thread number at all
 //! no test     the test before a loop: `for (i = threadIdx.x; i < 100; i += blockDim.x)` is right in every block, and compilers test before
 //!             the loop; and several that are a multiple of 16 threads apart, as rounds of a loop that is unrolled are
 //! ```
@@ -21,8 +21,8 @@ use crate::threads::Threads;
 /// Steps of loops over the threads of a block are multiples of this.
 const LEAST_STEP: u32 = 16;
 
-/// The tests of the number of a thread against a constant that a kernel makes: in order, each number of threads `k` once. Those against
-/// multiples of 32 are left out: they tell warps apart, and no more than that is known of the block.
+/// The tests of the thread number against a constant that a kernel makes: in order, each number of threads `k` once. Tests
+/// against multiples of 32 are left out: they distinguish warps, and imply nothing more about the block.
 pub(crate) fn tests(module: &Shared<'_>, kernel: FunctionId) -> Arc<[u32]> {
     let known = || module.thread_tests.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(tests) = known().get(&kernel) {
@@ -49,7 +49,7 @@ fn find(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
             let guard = instruction.guard?;
             Some((InstructionId::new(at), guard.register))
         });
-    // With each test, whether its branch alone tells.
+    // With each test, whether its branch alone is conclusive.
     let made: Vec<(u32, bool)> = guards
         .filter_map(|(at, predicate)| {
             let test = kernel.test(Value::Register(predicate))?;
@@ -85,7 +85,7 @@ struct Kernel<'a, 'm> {
 }
 
 impl Kernel<'_, '_> {
-    /// The first thread for which a predicate is not what it is for thread 0, where it stays so for all later ones.
+    /// The first thread for which a predicate differs from its value for thread 0, if it differs for all later threads, too.
     fn test(&self, predicate: Value) -> Option<u32> {
         let constant = self.compared(predicate)?;
         let value = |thread: u32| self.threads(thread / WARP).at(predicate, thread % WARP);
@@ -105,7 +105,7 @@ impl Kernel<'_, '_> {
         Threads::of_warp(self.body, self.analyses, warp)
     }
 
-    /// The constant of the comparison for order that a predicate is, or is the opposite of.
+    /// The constant of the ordering comparison that a predicate is the result of, or the complement of.
     fn compared(&self, predicate: Value) -> Option<u32> {
         let (test, _) = self.analyses.tested(predicate)?;
         let instruction = self.body.instruction(test);
@@ -123,14 +123,14 @@ impl Kernel<'_, '_> {
         (is_order && constant < MAX_BLOCK_THREADS).then_some(constant)
     }
 
-    /// True if thread 0 reaches a test, and no loop that lies after it may go on from the number of the thread.
+    /// True if thread 0 reaches a test, and no later loop can start from the thread number.
     fn is_telling(&self, at: InstructionId) -> bool {
         let block = self.body.block_of(at);
         let mut successors = self.body.successors(block).iter();
         self.paths.comes(&self.threads(0), 0, block) && !successors.any(|&next| self.leads_loop(block, next))
     }
 
-    /// True if a loop lies in what a branch guards: the code that one of its successors dominates.
+    /// True if a branch guards a loop: a loop in the code that one of its successors dominates.
     fn leads_loop(&self, branch: BlockId, successor: BlockId) -> bool {
         let dominators = self.analyses.dominators();
         let post = self.analyses.post_dominators();

@@ -5,11 +5,11 @@ use ptxcheck_ir::{FunctionId, InstructionId, Module};
 /// A direct call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallSite {
-    /// The function that calls.
+    /// The calling function.
     pub caller: FunctionId,
-    /// The instruction that does.
+    /// The call instruction.
     pub instruction: InstructionId,
-    /// The function that is called.
+    /// The called function.
     pub callee: FunctionId,
 }
 
@@ -25,7 +25,7 @@ pub struct CallGraph {
 }
 
 impl CallGraph {
-    /// Of `module`; a call of an alias is one of what it names.
+    /// The call graph of `module`; a call of an alias is a call of its target.
     #[must_use]
     pub fn new(module: &Module<'_>) -> Self {
         let count = module.functions.len();
@@ -118,8 +118,8 @@ impl CallGraph {
         &self.incoming[self.incoming_starts[index] as usize..self.incoming_starts[index + 1] as usize]
     }
 
-    /// The sets of functions that call each other in a cycle (Tarjan), each sorted, in the order of their first
-    /// function; a function alone is one if it calls itself. Calls for which `counts` is false are left out.
+    /// The sets of functions that call each other in a cycle (Tarjan), each sorted, in the order of their first function; a
+    /// function that calls itself is a cycle. Calls for which `counts` is false are left out.
     #[must_use]
     pub fn cycles(&self, counts: impl Fn(&CallSite) -> bool) -> Vec<Vec<FunctionId>> {
         let mut cycles = self.strongly_connected(&counts);
@@ -161,7 +161,7 @@ impl CallGraph {
     }
 }
 
-/// Tarjan's strongly connected components, with a stack of its own: call chains are hostile input.
+/// Tarjan's strongly connected components, with an explicit stack: call chains are hostile input.
 struct Tarjan {
     index: Vec<u32>,
     low: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Blocks that a thread certainly reaches, where the number of the thread decides its branches.
+//! Blocks that a thread certainly reaches, where the thread number decides its branches.
 //!
 //! ```text
 //! comes(l, b)  b is the entry; or comes(l, d) holds of its immediate dominator d, and b post-dominates d, or the branch at the
@@ -10,7 +10,7 @@ use ptxcheck_ir::{BlockId, Body, Op, Value};
 use crate::function::Analyses;
 use crate::threads::Threads;
 
-/// The paths of a kernel whose calls come back and whose ends have no guard.
+/// The paths of a kernel whose calls return and whose ends have no guard.
 #[derive(Clone, Copy)]
 pub(crate) struct CertainPaths<'a, 'm> {
     pub(crate) body: &'a Body<'m>,
@@ -36,7 +36,7 @@ impl CertainPaths<'_, '_> {
         true
     }
 
-    /// The block that a lane goes on to from the end of another, where its branch is decided.
+    /// The successor that a lane takes at the end of a block, if its branch is decided.
     fn chosen(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<BlockId> {
         let (_, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;

@@ -15,7 +15,7 @@ impl Certainty {
     /// All of them, the most certain first.
     pub const ALL: [Self; 3] = [Self::Definite, Self::Conditional, Self::Potential];
 
-    /// True if it goes wrong for certain: always, or for a witness.
+    /// True if it certainly goes wrong: always, or for a witness.
     #[must_use]
     pub const fn is_certain(self) -> bool {
         !matches!(self, Self::Potential)

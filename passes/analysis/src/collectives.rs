@@ -1,7 +1,7 @@
 //! Warp collectives with the constants among their operands, in the calling contexts that decide them.
 //!
-//! `-G` builds make a function of every intrinsic, so masks arrive as arguments. Where an operand of a collective
-//! hangs off a parameter, each chain of direct calls that decides it is a site of its own.
+//! `-G` builds make a function of every intrinsic, so masks arrive as arguments. Where an operand of a collective depends on
+//! a parameter, each chain of direct calls that decides it is a site of its own.
 
 use super::call_graph::CallSite;
 use super::constants::{Arguments, Constant, Constants};
@@ -24,9 +24,9 @@ pub struct CollectiveSite {
     pub member_mask: MemberMask,
     /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
     pub callers: Vec<CallSite>,
-    /// Its uses, as [`Collective`] orders them: the member mask first. Only masks and the `c` operands of shuffles are
-    /// followed through registers. In a context, an operand that the function itself decides
-    /// is [`Constant::Unknown`]: another site tells it.
+    /// Its uses, in the order of [`Collective`]: the member mask first. Only masks and the `c` operands of shuffles are
+    /// followed through registers. In a context, an operand that the function itself decides is [`Constant::Unknown`]:
+    /// another site has its value.
     pub operands: Vec<Constant>,
 }
 
@@ -132,7 +132,7 @@ fn operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, V
     })
 }
 
-/// The operands that are followed: the mask and a shuffle's `c`. The values exchanged could be anything.
+/// The operands that are followed: the mask and a shuffle's `c`. The exchanged values are arbitrary.
 fn decisive<'a>(body: &'a Body<'_>, id: InstructionId) -> impl Iterator<Item = Value> + 'a {
     let uses = body.uses(body.instruction(id));
     [uses.first(), uses.get(SHUFFLE_CONTROL)]

@@ -1,12 +1,12 @@
-//! Variables whose content is that of their initialiser in each run of a kernel: constant memory, and global memory of the module's own that
-//! no code of it can write.
+//! Variables that keep the content of their initialiser in each run of a kernel: constant memory, and the module's own
+//! global memory that none of its code can write.
 
 use ptxcheck_ir::{AccessKind, Body, Linkage, Module, Op, Space, SymbolId, SymbolKind, Value};
 use rustc_hash::FxHashSet;
 
 use crate::limits::MAX_CONSTANT_OBJECTS;
 
-/// A variable that is only read, with the first bytes of its initialiser: those after them, up to its size, are zeros unless
+/// A read-only variable, with the first bytes of its initialiser: the following bytes, up to its size, are zeros unless
 /// [`ptxcheck_ir::limits::MAX_INITIAL_BYTES`] are given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstantObject {
@@ -22,7 +22,7 @@ pub(crate) fn find(module: &Module<'_>) -> Vec<ConstantObject> {
     let symbols = (0..module.symbols.len()).map(SymbolId::new);
     let candidates = symbols.filter(|&id| {
         let symbol = module.symbol(id);
-        // The host may write what other modules see.
+        // The host may write variables that other modules can see.
         let is_own =
             symbol.space == Space::Const || symbol.space == Space::Global && symbol.linkage == Linkage::Local;
         matches!(symbol.kind, SymbolKind::Variable)
@@ -57,7 +57,7 @@ const fn symbol_of(value: &Value) -> Option<SymbolId> {
     }
 }
 
-/// True if a body uses what is computed from the address of a variable to load from alone.
+/// True if a body uses values computed from the address of a variable only as addresses of loads.
 fn is_only_read(body: &Body<'_>, symbol: SymbolId) -> bool {
     let mut derived = vec![false; body.registers.len()];
     loop {
@@ -73,7 +73,7 @@ fn is_only_read(body: &Body<'_>, symbol: SymbolId) -> bool {
                 continue;
             }
             match instruction.op {
-                // What is loaded from it is no address of it: no initialiser of the module names it.
+                // The loaded value is not an address of the variable: no initialiser of the module names it.
                 Op::Access(access) if access.kind == AccessKind::Load => continue,
                 Op::Access(_) | Op::Call(_) | Op::CallResult(_) | Op::Return | Op::Opaque => return false,
                 _ => {}

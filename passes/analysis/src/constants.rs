@@ -15,10 +15,10 @@
 //! fixed(s)   one store, unguarded, of something fixed, which dominates the loads; nothing else can write the slot
 //! ```
 //!
-//! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
-//! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local`
-//! memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a
-//! function with ten thousand costs no more than one with ten.
+//! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from. Nothing is
+//! known of the registers of a body with syntax errors: a write may have been lost. Values spilled to `.local` memory are
+//! followed through their slots (see `slots`). Masks and similar operands depend on a handful of registers, so a function
+//! with ten thousand costs no more than one with ten.
 
 use rustc_hash::FxHashMap;
 
@@ -79,7 +79,7 @@ pub struct Constants<'a> {
 }
 
 impl<'a> Constants<'a> {
-    /// Solves for `seeds` and what they are computed from, given what a caller passes.
+    /// Solves for `seeds` and the variables that they are computed from, given the arguments of a caller.
     #[must_use]
     pub fn new(
         body: &'a Body<'a>,
@@ -100,7 +100,7 @@ impl<'a> Constants<'a> {
         constants
     }
 
-    /// The constants among fixed variables alone; those that flow are unknown. Each writer is visited once.
+    /// The constants of fixed variables only; those that flow are unknown. Each writer is visited once.
     #[must_use]
     pub fn fixed(
         body: &'a Body<'a>,
@@ -174,7 +174,7 @@ struct Slice<'a> {
     cfg: &'a Cfg,
     deadline: &'a Deadline,
     definitions: &'a Definitions,
-    /// Those of the body, once it follows one.
+    /// The slots of the body; set once the slice follows one.
     slots: &'a Slots,
     /// Variables of the slice: first the flow-sensitive ones, whose values are in the states.
     variables: Vec<Variable>,
@@ -183,8 +183,8 @@ struct Slice<'a> {
     busy: Vec<bool>,
     /// Values of the variables from [`Self::flowing`] on.
     fixed: Vec<Constant>,
-    /// For each register its index in `variables`, [`NO_PLACE`] for those that are not followed: looked up for every
-    /// result of the body.
+    /// For each register its index in `variables`, [`NO_PLACE`] for those that are not followed: a table, because it is used
+    /// for every result of the body.
     register_places: Vec<u32>,
     slot_places: FxHashMap<SlotId, u32>,
     /// The loads of slots that it follows.
@@ -218,7 +218,7 @@ impl<'a> Slice<'a> {
         slice
     }
 
-    /// Adds `seeds`, and what they hang off.
+    /// Adds `seeds`, and the variables that they depend on.
     fn follow(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
         for seed in seeds.filter(|_| !analyses.is_damaged()) {
             if let Some(variable) = Variable::read_by(seed) {
@@ -263,8 +263,8 @@ impl<'a> Slice<'a> {
         guard.into_iter().chain(slot).chain(read)
     }
 
-    /// Leaves out the variables that hold no constant anywhere, as none of their writers ever makes one from what the slice
-    /// knows. They are most of those that branches depend on.
+    /// Removes the variables that hold no constant anywhere, because none of their writers ever computes one from values
+    /// that the slice knows. They are most of those that branches depend on.
     fn leave_out_unknown(&mut self) {
         let count = self.variables.len();
         let writers = |place: usize| {
@@ -296,8 +296,8 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// True if an instruction may write a constant into a variable, if only those variables that `may_be_known` names may hold
-    /// one.
+    /// True if an instruction may write a constant into a variable, if only those variables for which `may_be_known` holds
+    /// may hold one.
     fn may_write_constant(&self, variable: Variable, id: InstructionId, may_be_known: &[bool]) -> bool {
         let instruction = self.body.instruction(id);
         let is_known = |variable| self.place(variable).is_some_and(|place| may_be_known[place]);
@@ -318,7 +318,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// By variable, whether it flows.
+    /// By variable: whether it flows.
     fn flows(&self, analyses: &Analyses<'_>) -> Vec<bool> {
         let mut flows: Vec<bool> = self
             .variables
@@ -353,7 +353,7 @@ impl<'a> Slice<'a> {
         flows
     }
 
-    /// By block, whether something in it writes what flows; empty if all may.
+    /// By block: whether it writes a variable that flows; empty if all may.
     fn busy(&self) -> Vec<bool> {
         let flowing = &self.variables[..self.flowing];
         let is_spoiled = |variable: &Variable| match *variable {
@@ -370,7 +370,7 @@ impl<'a> Slice<'a> {
         busy
     }
 
-    /// Tells what flows from what is fixed, and says what the latter holds.
+    /// Separates fixed variables from those that flow, and computes the values of the former.
     fn fix(&mut self, analyses: &Analyses<'_>) {
         let flows = self.flows(analyses);
         self.reorder(&flows);
@@ -414,7 +414,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// Puts what flows first.
+    /// Puts variables that flow first.
     fn reorder(&mut self, flows: &[bool]) {
         let (mut variables, mut fixed) = (Vec::new(), Vec::new());
         for (&variable, &flows) in self.variables.iter().zip(flows) {
@@ -521,7 +521,7 @@ impl<'a> Slice<'a> {
         }
         if let Effect::Load(slot) = self.slots.effect(id, instruction) {
             return match self.held(state, Variable::Slot(slot)) {
-                // Memory that nothing has written holds anything.
+                // Memory without a store on the path holds anything.
                 Constant::Unwritten => Constant::Unknown,
                 held => extended(instruction, held),
             };
@@ -537,7 +537,7 @@ impl<'a> Slice<'a> {
         for (value, &operand) in values.iter_mut().zip(uses) {
             match self.value(state, operand) {
                 Constant::Known(known) => *value = known,
-                // A register that nothing has written holds anything.
+                // A register without a definition on the path holds anything.
                 _ if may_absorb(instruction.op) => {
                     let known = |place: usize| self.value(state, *uses.get(place)?).known();
                     return absorbed(instruction.op, number, known)
@@ -599,12 +599,12 @@ impl Analysis for Slice<'_> {
     }
 }
 
-/// A write under a guard: none, or one that is known, or one that is not.
+/// A write under a guard: no guard, a known guard, or an unknown one.
 fn write(held: &mut Constant, outcome: Constant, executed: Option<Option<bool>>) {
     *held = match executed {
         None | Some(Some(true)) => outcome,
         Some(Some(false)) => *held,
-        // Not written before, it holds anything where the guard is false.
+        // If it was not written before, it holds anything where the guard is false.
         Some(None) if *held == Constant::Unwritten => Constant::Unknown,
         Some(None) => held.join(outcome),
     };

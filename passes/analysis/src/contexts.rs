@@ -1,4 +1,4 @@
-//! The chains of calls that decide operands: constants that callers pass, directly or as they were passed them.
+//! The chains of calls that decide operands: constants that callers pass, directly or from their own arguments.
 
 use super::call_graph::CallSite;
 use super::constants::{Arguments, Constants};
@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{Body, FunctionId, Op, ParamPiece, Value};
 
-/// A chain of calls, innermost first, and what it passes.
+/// A chain of calls, innermost first, and its arguments.
 pub(crate) struct Context {
     pub(crate) callers: Vec<CallSite>,
     pub(crate) arguments: Arguments,
@@ -29,7 +29,7 @@ impl Budget<'_> {
     }
 }
 
-/// The constants of a body that some values depend on, given what a caller passes.
+/// The constants of a body that some values depend on, given the arguments of a caller.
 pub(crate) fn solve<'a>(
     module: &'a Shared<'_>,
     function: FunctionId,
@@ -41,8 +41,8 @@ pub(crate) fn solve<'a>(
     Constants::new(body, analyses, seeds, arguments)
 }
 
-/// The chains of calls of `function` that pass a constant in one of `params`. A caller that hands on a parameter of
-/// its own is followed to its callers, at most [`MAX_CALL_DEPTH`] calls deep and as far as the budget reaches.
+/// The chains of calls of `function` that pass a constant in one of `params`. If a caller passes on a parameter of its own,
+/// its callers are followed, at most [`MAX_CALL_DEPTH`] calls deep and within the budget.
 pub(crate) fn contexts(
     module: &Shared<'_>,
     function: FunctionId,

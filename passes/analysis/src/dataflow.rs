@@ -1,4 +1,4 @@
-//! Forward dataflow: a lattice and a transfer function in, the state before every instruction out.
+//! Forward dataflow: computes the state before every instruction from a lattice and a transfer function.
 //!
 //! ```text
 //! state(entry)  ⊒ entry state
@@ -51,8 +51,8 @@ pub struct Solution<S> {
     entries: Vec<Option<S>>,
 }
 
-/// Solves `analysis` over `body`. `None` if it does not settle within `MAX_DATAFLOW_ROUNDS` (64) times the size of the
-/// body, or in time: the caller then knows nothing.
+/// Solves `analysis` over `body`. `None` if it does not settle within `MAX_DATAFLOW_ROUNDS` (64) times the size of the body,
+/// or in time: nothing is known then.
 pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<Solution<A::State>> {
     let order = cfg.reverse_postorder();
     let mut entries: Vec<Option<A::State>> = vec![None; body.blocks.len()];
@@ -60,7 +60,7 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
     // Lowest rank first, so that a block waits for its predecessors.
     let mut queue = BinaryHeap::from([std::cmp::Reverse(0_usize)]);
     let mut queued = vec![false; order.len()];
-    // Kept from block to block.
+    // Reused from block to block.
     let mut state = analysis.entry();
     let mut along = state.clone();
     let mut work = (body.instructions.len() + order.len()).saturating_mul(MAX_DATAFLOW_ROUNDS);
@@ -112,7 +112,7 @@ impl<S: Clone> Solution<S> {
     }
 }
 
-/// Walks to instructions and holds the state before them. Walking forward inside a block costs only the step.
+/// Moves to instructions and holds the state before them. Moving forward inside a block costs only the steps in between.
 pub struct Cursor<'a, A: Analysis> {
     body: &'a Body<'a>,
     analysis: &'a A,

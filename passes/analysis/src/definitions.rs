@@ -24,7 +24,7 @@ enum Written {
 }
 
 impl Definitions {
-    /// Of `body`; time and memory are linear in it.
+    /// The definitions in `body`; time and memory are linear in it.
     #[must_use]
     pub fn new(body: &Body<'_>) -> Self {
         let mut written = vec![Written::Never; body.registers.len()];
@@ -60,7 +60,7 @@ impl Definitions {
         }
     }
 
-    /// The only instruction of `body` that writes `register`, if it does so whenever it is reached.
+    /// The only instruction of `body` that writes `register`, if its guard cannot skip it.
     #[must_use]
     pub fn only(&self, body: &Body<'_>, register: Register) -> Option<InstructionId> {
         match *self.of(register) {
@@ -69,8 +69,8 @@ impl Definitions {
         }
     }
 
-    /// The instruction of `body` whose result `reader` finds in `register`: the only one that writes it, or the last that
-    /// does so in the reader's block before it. None where several may be that one.
+    /// The instruction of `body` whose result `reader` finds in `register`: the only definition, or the last definition in
+    /// the reader's block before it. `None` if several definitions are possible.
     #[must_use]
     pub fn last(&self, body: &Body<'_>, register: Register, reader: InstructionId) -> Option<InstructionId> {
         let writers = self.of(register);
@@ -84,8 +84,9 @@ impl Definitions {
         is_certain.then_some(last)
     }
 
-    /// The value that a value is copied or computed from: follows its only definition to the operand that `step` chooses of it,
-    /// and so on. Ends at a register with no or several definitions, at one for which `step` returns `None`, or after 16 steps.
+    /// The value that a value is copied or computed from: follows its only definition to the operand that `step` chooses of
+    /// it, and so on. Ends at a register with no or several definitions, at one for which `step` returns `None`, or after 16
+    /// steps.
     pub fn trace(
         &self,
         body: &Body<'_>,
@@ -165,7 +166,7 @@ mod tests {
                 let register = body.uses(body.instruction(reader))[0].register().unwrap();
                 definitions.last(body, register, reader).map(|id| id.index())
             };
-            // The second of two; one that a guard may hold back; the only one, in another block.
+            // The second of two; one that a guard may skip; the only one, in another block.
             assert_eq!([read(2), read(4), read(5)], [Some(1), None, Some(2)]);
         });
     }

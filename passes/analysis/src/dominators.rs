@@ -120,7 +120,7 @@ impl Dominators {
             .filter(|&node| is_end(node))
             .map(|node| node as u32)
             .collect();
-        // The graph turned around, with the virtual exit as its entry.
+        // The reversed graph, with the virtual exit as its entry.
         let successors = |node: usize| {
             let (blocks, ends): (&[BlockId], &[u32]) = if node == count {
                 (&[], &ends)
@@ -191,7 +191,7 @@ impl Forest {
     }
 }
 
-/// Immediate dominators by node; the root's own is itself, [`NONE`] for what it does not reach.
+/// Immediate dominators by node; the root's own is itself, [`NONE`] for nodes that it does not reach.
 fn lengauer_tarjan<S, P>(
     nodes: usize,
     root: usize,
@@ -206,7 +206,7 @@ where
     if root >= nodes {
         return immediate;
     }
-    // From here on nodes go by their preorder numbers.
+    // From here on, nodes are given by their preorder numbers.
     let (mut number, mut order, mut up) = (vec![NONE; nodes], Vec::new(), Vec::new());
     number[root] = 0;
     order.push(root as u32);

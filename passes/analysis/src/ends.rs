@@ -1,12 +1,12 @@
-//! Functions that threads may not come back from.
+//! Functions from which threads may not return.
 
 use ptxcheck_common::externs;
 use ptxcheck_ir::{Call, Callee, Function, FunctionId, Rare};
 
 use crate::shared::Shared;
 
-/// For each function: true if threads may end in a call of it, or in one that it makes. Functions of other modules are taken
-/// to return.
+/// For each function: true if threads may end in a call of it, or in one that it makes. Functions of other modules are
+/// assumed to return.
 pub(crate) fn ends(module: &Shared<'_>) -> Vec<bool> {
     let graph = module.call_graph();
     let may_end = |(number, function): (usize, &Function<'_>)| {

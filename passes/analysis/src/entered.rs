@@ -1,16 +1,17 @@
-//! Execution of an instruction of a function when the function is entered: always, for what some callers pass, or
-//! for what it finds in memory.
+//! Execution of an instruction of a function when the function is entered: always, for the arguments of some callers, or
+//! depending on values in memory.
 //!
 //! ```text
-//! known      a number, a parameter that is passed one, and what is computed from such
-//! way        a way from the entry to an end of the function, by branches that go where what is known sends them
-//! always     each way comes by the instruction, whose own guard is known to hold
+//! known      a number, a parameter with a known argument, and values computed from these
+//! way        a path from the entry to an end of the function, on which decided branches take their known edge
+//! always     each way passes the instruction, whose own guard is known to hold
 //! never      no way does
-//! as passed  else, if a branch or a guard that decides it depends on what is passed
+//! as passed  else, if a branch or a guard that decides it depends on an argument
 //! perhaps    else
 //! ```
 //!
-//! A call is followed inwards: what it passes is known in the function called, and what that passes on in the next.
+//! Calls are followed inwards: the arguments of a call are known in the callee, and the callee's arguments for its own calls
+//! in the next function.
 
 use crate::function::Analyses;
 use crate::limits::{MAX_DECIDED_STEPS, MAX_DECIDED_USES, MAX_SETTLE_ROUNDS};
@@ -31,7 +32,7 @@ pub(crate) enum Executed {
 }
 
 impl Executed {
-    /// True if a use that is wrong is worth a word: what the caller passes beside the pointer may be what keeps it away.
+    /// True if a wrong use is worth reporting: another argument of the call may be what keeps it from being executed.
     pub(crate) const fn may_be_wrong(self) -> bool {
         matches!(self, Self::Always | Self::Perhaps)
     }
@@ -45,11 +46,11 @@ pub(crate) struct Entered<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     passed: KnownArguments,
-    /// The blocks that control reaches, once they are known: definitions elsewhere are none.
+    /// The blocks that control reaches, once they are known: definitions in other blocks are ignored.
     live: Option<Vec<bool>>,
 }
 
-/// True if an instruction is executed whenever another one is that stands before it.
+/// True if an instruction is executed whenever an earlier one is.
 pub(crate) fn follows(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
@@ -61,7 +62,7 @@ pub(crate) fn follows(
     let may_leave = |end: BlockId| dominators.dominates(from, end) && !dominators.dominates(to, end);
     let is_free = match (body.instruction(first).guard, body.instruction(second).guard) {
         (_, None) => true,
-        // Under one predicate both.
+        // Both under one predicate.
         (Some(one), Some(other)) => one == other && analyses.definitions().of(one.register).len() == 1,
         (None, Some(_)) => false,
     };
@@ -79,7 +80,7 @@ pub(crate) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = Block
     })
 }
 
-/// Result number `result` of an operation of which not all operands are known.
+/// Result number `result` of an operation with some unknown operands.
 fn computed(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
     let mut known = [0; MAX_DECIDED_USES];
     let known = known.get_mut(..values.len())?;
@@ -92,20 +93,20 @@ fn computed(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
     if let (Op::Compare(condition, bits, logic @ (Logic::And | Logic::Or)), &[Some(a), Some(b), None]) =
         (op, values)
     {
-        // Where the comparison alone decides it.
+        // If the comparison alone decides it.
         let holds = evaluate_result(Op::Compare(condition, bits, Logic::None), result, &[a, b])?;
         return (holds & 1 == u64::from(logic == Logic::Or)).then_some(holds);
     }
     absorbed(op, result, |place| values.get(place).copied().flatten())
 }
 
-/// True if control may go nowhere in the function from an instruction.
+/// True if no instruction of the function need follow an instruction.
 const fn may_end(last: &Instruction) -> bool {
     matches!(last.op, Op::Return | Op::Exit | Op::Trap)
 }
 
 impl<'a> Entered<'a> {
-    /// `None` where the function has no body that is whole.
+    /// `None` if the function has no complete body.
     pub(crate) fn new(module: &'a Shared<'_>, function: FunctionId, passed: KnownArguments) -> Option<Self> {
         let known = module.module.function(function);
         Some(Self {
@@ -116,7 +117,7 @@ impl<'a> Entered<'a> {
         })
     }
 
-    /// Leaves out the definitions in blocks that nothing leads to, where that decides more branches.
+    /// Removes the definitions in unreachable blocks, if that decides more branches.
     pub(crate) fn settle(&mut self) {
         for _ in 0..MAX_SETTLE_ROUNDS {
             let live = Some(self.reached(BlockId::new(0), None));
@@ -127,7 +128,7 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// The arguments that a call in it passes, as far as they are known.
+    /// The known arguments of a call.
     pub(crate) fn passes(&self, call: InstructionId) -> KnownArguments {
         let Op::Call(number) = self.body.instruction(call).op else {
             return Vec::new();
@@ -173,7 +174,7 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// The blocks that control reaches from one without a step beyond `end`, which is left out.
+    /// The blocks that control reaches from a block without passing `end`, which is left out.
     fn reached(&self, from: BlockId, end: Option<BlockId>) -> Vec<bool> {
         let next = |block| {
             if Some(block) == end {
@@ -194,13 +195,13 @@ impl<'a> Entered<'a> {
         self.reached(BlockId::new(0), None)
     }
 
-    /// The blocks that control may go to from the end of a block, and true if it may leave the function there.
+    /// The possible successors of a block, and true if control may leave the function there.
     pub(crate) fn successors(&self, block: BlockId) -> (&[BlockId], bool) {
         let next = self.next(block).unwrap_or_else(|| self.body.successors(block));
         (next, self.may_leave(block))
     }
 
-    /// The only successor that control takes from a block, if that is known: none if it leaves the function.
+    /// The only successor that control takes from a block, if it is known: none if control leaves the function.
     fn next(&self, block: BlockId) -> Option<&[BlockId]> {
         let successors = self.body.successors(block);
         let last = self.body.terminator(block);
@@ -230,7 +231,7 @@ impl<'a> Entered<'a> {
         Some((number & 1 == 1) != guard.negated)
     }
 
-    /// The number that a value is.
+    /// The number that a value is, if known.
     pub(crate) fn known(&self, value: Value) -> Option<u64> {
         self.number(value, &mut MAX_DECIDED_STEPS.clone())
     }
@@ -285,7 +286,7 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// The value that a load reads: an argument, or what has been put on the stack.
+    /// The value that a load reads: an argument, or a value stored on the stack.
     fn loaded(&self, at: InstructionId, load: &Instruction, left: &mut usize) -> Option<u64> {
         if let Some(piece) = self.body.loaded_piece(load) {
             let passed = self.passed.iter().find(|(known, _)| *known == piece)?;
@@ -294,7 +295,7 @@ impl<'a> Entered<'a> {
         self.number(self.analyses.stored_for(at)?, left)
     }
 
-    /// True if a value depends on what is passed.
+    /// True if a value depends on an argument.
     fn is_of_passed(&self, value: Value) -> bool {
         let mut open = vec![value];
         let mut left = MAX_DECIDED_STEPS;

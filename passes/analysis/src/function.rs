@@ -1,4 +1,4 @@
-//! The analyses of one function, each made when it is first asked for.
+//! The analyses of one function, each computed on first use.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ use crate::param_objects::ParamObjects;
 use crate::reached::{self, ConstantPrecision};
 use crate::slots::{self, Effect, SlotId, Slots};
 
-/// The analyses of one function. Until one is asked for, it costs a few words: modules can have a million functions.
+/// The analyses of one function. Before their first use, they cost a few words: modules can have a million functions.
 pub struct Analyses<'a> {
     module: &'a Module<'a>,
     function: &'a Function<'a>,
@@ -47,7 +47,7 @@ struct Computed {
     slots: OnceLock<Box<Slots>>,
 }
 
-/// The blocks and guarded instructions of a function that may be executed, once they are asked for.
+/// The blocks and guarded instructions of a function that may be executed, computed on first use.
 #[derive(Default)]
 struct Reached {
     blocks: OnceLock<Vec<bool>>,
@@ -86,7 +86,7 @@ impl<'a> Analyses<'a> {
         self.function.body.as_ref().unwrap_or(&NO_BODY)
     }
 
-    /// Some of the function's text could not be read: what its registers hold is not known.
+    /// Some of the function's text could not be read: the values of its registers are not known.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.function.is_damaged
@@ -126,8 +126,8 @@ impl<'a> Analyses<'a> {
         })
     }
 
-    /// The slot that an instruction loads. Most instructions need no slots of the body for it. A load at an address that a slot keeps is
-    /// not among those that it answers for: whoever must miss none asks [`Slots::effect`].
+    /// The slot that an instruction loads. Most instructions need no slots of the body for it. Loads through an address that
+    /// is itself kept in a slot are not covered: use [`Slots::effect`] if none may be missed.
     pub(crate) fn loaded_slot(&self, id: InstructionId, instruction: &Instruction) -> Option<SlotId> {
         if !slots::may_access(self.body(), self.definitions(), instruction) {
             return None;
@@ -148,15 +148,15 @@ impl<'a> Analyses<'a> {
         is_entry || self.dominators().dominates(from, to)
     }
 
-    /// The store whose value an instruction loads from a slot, whenever it is executed: the only writer of the slot,
-    /// and on each path to the load.
+    /// The store whose value an instruction loads from a slot, in each of its executions: the only writer of the slot, and
+    /// on each path to the load.
     pub fn store_for(&self, load: InstructionId) -> Option<InstructionId> {
         let slot = self.loaded_slot(load, self.body().instruction(load))?;
         let store = self.slots().only_store(self.body(), slot)?;
         self.is_before(store, load).then_some(store)
     }
 
-    /// The stores that may have written what an instruction loads from a slot; empty if something else may have.
+    /// The stores that may have written the value that an instruction loads from a slot; empty if other writes are possible.
     pub(crate) fn stores_for(&self, load: InstructionId) -> &[InstructionId] {
         match self.loaded_slot(load, self.body().instruction(load)) {
             Some(slot) if !self.slots().is_spoiled(slot) => self.slots().stores(slot),
@@ -188,7 +188,7 @@ impl<'a> Analyses<'a> {
         self.loaded_slot(load, self.body().instruction(load)).is_some()
     }
 
-    /// The value that a load into a register finds in a slot which one store alone writes, before it.
+    /// The value that a load into a register reads from a slot with a single store, which precedes the load.
     pub(crate) fn kept(&self, load: InstructionId, register: Register) -> Option<Kept> {
         let store = self.store_for(load)?;
         let body = self.body();
@@ -237,7 +237,7 @@ impl<'a> Analyses<'a> {
         self.definitions().trace(body, value, |at| step(self.form(at)))
     }
 
-    /// The instruction whose result a predicate is, moved or not, and true if it is the opposite of that result.
+    /// The instruction whose result a predicate is, moved or not, and true if it is the complement of that result.
     pub(crate) fn tested(&self, predicate: Value) -> Option<(InstructionId, bool)> {
         let mut is_opposite = false;
         let end = self.trace(predicate, |form| match form {
@@ -250,7 +250,7 @@ impl<'a> Analyses<'a> {
         Some((self.writer(end)?, is_opposite))
     }
 
-    /// The variable that a value is the address of, and the distance from its begin in bytes.
+    /// The variable that a value is the address of, and the distance from its base address in bytes.
     #[must_use]
     pub fn variable(&self, value: Value) -> Option<(SymbolId, i64)> {
         let mut distance = Some(0_i64);
@@ -267,20 +267,20 @@ impl<'a> Analyses<'a> {
         }
     }
 
-    /// The instruction that alone writes a value, whenever it is reached.
+    /// The only instruction that writes a value, if its guard cannot skip it.
     #[must_use]
     pub fn writer(&self, value: Value) -> Option<InstructionId> {
         self.definitions().only(self.body(), value.register()?)
     }
 
-    /// The value that a load finds where one store alone writes what it reads, before it: that of [`Self::store_for`].
+    /// The value of a load whose memory only one store writes, before the load: that of [`Self::store_for`].
     #[must_use]
     pub fn stored_for(&self, load: InstructionId) -> Option<Value> {
         let body = self.body();
         body.stored(body.instruction(self.store_for(load)?))
     }
 
-    /// `%tid.y` and `%tid.z`: true for one that some instruction reads. It is computed anew each time.
+    /// `%tid.y` and `%tid.z`: true for one that some instruction reads. The result is not cached.
     pub(crate) fn read_dimensions(&self) -> [bool; 2] {
         let body = self.body();
         let uses = body
@@ -301,7 +301,7 @@ impl<'a> Analyses<'a> {
             .get_or_init(|| Definitions::new(self.body()))
     }
 
-    /// True if anything reads a register.
+    /// True if some instruction reads a register.
     pub fn is_read(&self, register: Register) -> bool {
         let read = self
             .computed()
@@ -310,8 +310,8 @@ impl<'a> Analyses<'a> {
         read.get(register.index()) == Some(&true)
     }
 
-    /// True if an instruction may be executed at all: not behind a branch that a constant decides against, nor under a guard
-    /// that a constant makes false. To be asked of an instruction that is about to be reported.
+    /// True if an instruction may be executed at all: it is not after a branch that a constant decides the other way, nor
+    /// under a guard that a constant makes false. Meant for an instruction that is about to be reported.
     pub fn is_reached(&self, id: InstructionId) -> bool {
         self.may_be_reached(id)
             && self.is_reached_by(
@@ -321,7 +321,7 @@ impl<'a> Analyses<'a> {
             )
     }
 
-    /// The same from fixed constants alone, which costs next to nothing: to be asked of many instructions.
+    /// The same from fixed constants alone, at little cost: meant for many instructions.
     pub fn may_be_reached(&self, id: InstructionId) -> bool {
         self.is_reached_by(id, &self.computed().reached, ConstantPrecision::Fixed)
     }

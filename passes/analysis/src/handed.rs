@@ -1,5 +1,5 @@
-//! Functions that return an address that they are passed, as it is or in another space, and do nothing else: conversions of pointers in code that
-//! is not optimised.
+//! Functions that return one of their pointer arguments, as it is or in another space, and have no other effect: conversions
+//! of pointers in unoptimised code.
 
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, ParamPiece, Space, Value};
@@ -7,7 +7,7 @@ use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, ParamPiece, Space
 use crate::limits::MAX_HANDED_INSTRUCTIONS;
 use crate::shared::Shared;
 
-/// The argument that a call returns so.
+/// The argument that a call returns in this way.
 pub(crate) fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<Value> {
     let instruction = body.instruction(call);
     let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
@@ -16,12 +16,12 @@ pub(crate) fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionI
     body.passed(call, handed(module, module.module.called(symbol)?)?)
 }
 
-/// True if a function does nothing else.
+/// True if a function is of this kind.
 pub(crate) fn hands_on(module: &Shared<'_>, id: FunctionId) -> bool {
     handed(module, id).is_some()
 }
 
-/// The parameter that a function returns so.
+/// The parameter that a function returns in this way.
 fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
     let function = module.module.function(id);
     let body = function.body.as_ref()?;

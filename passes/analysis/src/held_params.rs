@@ -3,10 +3,10 @@
 //! ```text
 //! held(v)        p, if some definition of v loads from parameter p; held(w), if it moves w, or chooses w among others; held(s), if
 //!                it loads a slot of the stack to which s is stored
-//! addresses(a)   the places on the stack that a may be the address of, by the same steps and sums with constants
+//! addresses(a)   the slots of the stack that a may be the address of, by the same steps and sums with constants
 //! ```
 //!
-//! All definitions count, whichever of them reaches the place. What is too much work is left out.
+//! All definitions count, regardless of which of them reaches the place. Definitions beyond the budget are left out.
 
 use rustc_hash::FxHashSet;
 
@@ -15,7 +15,7 @@ use crate::limits::MAX_HELD_STEPS;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{AccessKind, Body, InstructionId, Op, SymbolId, Value};
 
-/// The parameters that a value may be loaded from, by number, in order.
+/// The parameters that a value may be loaded from: their indices, in order.
 #[must_use]
 pub fn held_params(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<u16> {
     let mut walk = Walk {
@@ -71,7 +71,7 @@ pub fn loads_of(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<I
 struct Walk<'w, 'm> {
     body: &'w Body<'m>,
     analyses: &'w Analyses<'m>,
-    /// Definitions that may still be looked at.
+    /// Definitions that may still be visited.
     left: usize,
 }
 
@@ -105,8 +105,9 @@ impl Walk<'_, '_> {
         ends
     }
 
-    /// Follows a value through moves, conversions between spaces, choices and slots of the stack, and wherever `other` leads from another instruction
-    /// and the distance so far. The values that are no registers at the end, with their distances.
+    /// Follows a value through moves, conversions between spaces, choices and slots of the stack, and from other
+    /// instructions to the operand that `other` chooses, given the distance so far. Returns the final values that are not
+    /// registers, with their distances.
     fn walk(
         &mut self,
         value: Value,

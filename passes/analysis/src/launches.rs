@@ -1,4 +1,4 @@
-//! The blocks that the user says kernels are launched with.
+//! The blocks that kernels are launched with, as stated by the user or by host code.
 
 use std::sync::Arc;
 
@@ -11,35 +11,35 @@ pub type Shape = [u32; 3];
 /// Most threads of a block (CUDA C++ Programming Guide, Compute Capabilities).
 pub const MAX_BLOCK_THREADS: u32 = 1_024;
 
-/// Most shapes of the blocks that a kernel is launched with, as the user or host code at hand says it. Of a kernel with more nothing
-/// definite is said.
+/// Limit on the block shapes of a kernel's launches, as stated by the user or available host code. For a kernel with more,
+/// nothing is definite.
 pub const MAX_LAUNCHED_SHAPES: usize = 16;
 
-/// The block shapes that the user states, and those of host code at hand. A kernel's own `.reqntid` wins over all of them.
+/// The block shapes that the user states, and those of available host code. A kernel's own `.reqntid` wins over all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Launches {
     /// For this run: they win over the following.
     pub run: Vec<Shape>,
-    /// For kernels that are called so ([`names::is_called`]): at least one shape each. The last pattern that fits counts.
+    /// For kernels with such names ([`names::is_called`]): at least one shape each. The last matching pattern counts.
     pub kernels: Vec<(Pattern, Vec<Shape>)>,
-    /// The shapes that host code at hand launches kernels with, by their names in their module: each once, at least one. They win over
-    /// the following.
+    /// The shapes with which available host code launches kernels, by their names in their module: each once, at least one.
+    /// They win over the following.
     pub launched: Vec<(String, Vec<Shape>)>,
-    /// The launches that were read off compiled host code at hand, sorted by kernel. Those of kernels all of whose launches are known
+    /// The launches found in available compiled host code, sorted by kernel. For kernels whose launches are all known, they
     /// win over the following, too.
     pub shown: Arc<Vec<ShownKernel>>,
     /// For all others.
     pub others: Vec<Shape>,
 }
 
-/// The launches of a kernel that were read off compiled host code.
+/// The launches of a kernel that were found in compiled host code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ShownKernel {
     /// The kernel's name in its module, normalised ([`names::normalised`]).
     pub kernel: String,
     /// The shapes of its blocks, each once.
     pub shapes: Vec<Shape>,
-    /// A host function that launches it with each of them, and its file: "`run_forces` in app.o".
+    /// For each shape, a host function that launches it, and its file: "`run_forces` in app.o".
     pub places: Vec<String>,
     /// It is launched with no other shapes.
     pub is_all: bool,
@@ -70,7 +70,7 @@ impl Launches {
         named().map_or(&[], |(_, shapes)| shapes)
     }
 
-    /// The blocks that host code at hand launches the kernel of this name with, where all its launches are known.
+    /// The blocks with which available host code launches the kernel of this name, if all its launches are known.
     #[must_use]
     pub fn launched(&self, kernel: &str) -> &[Shape] {
         let mut known = self.launched.iter();
@@ -81,7 +81,7 @@ impl Launches {
         shown.map_or(&[], |shown| &shown.shapes)
     }
 
-    /// The launches of the kernel of this name that were read off compiled host code.
+    /// The launches of the kernel of this name that were found in compiled host code.
     #[must_use]
     pub fn shown(&self, kernel: &str) -> Option<&ShownKernel> {
         if self.shown.is_empty() {
@@ -95,8 +95,7 @@ impl Launches {
     }
 }
 
-/// The block with these sides, of which y and z may be missing; `None` if it has none, or more than
-/// [`MAX_BLOCK_THREADS`] threads.
+/// The block with these sides. y and z may be missing; `None` without sides, or for more than [`MAX_BLOCK_THREADS`] threads.
 #[must_use]
 pub fn shape(sides: &[u32]) -> Option<Shape> {
     let (&x, rest) = sides.split_first()?;

@@ -1,17 +1,17 @@
-//! The analyses: what a module of device IR does, computed on first demand and shared by all rules.
+//! The analyses: facts about a module of device IR, computed on first demand and shared by all rules.
 //!
 //! ```text
-//! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, what is reached
-//!        ─► shared::Shared       of all functions, with the call graph and what is asked for
+//! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, reachable code
+//!        ─► shared::Shared       of all functions, with the call graph and the requested analyses
 //!        ─► lanes, provenance, collectives      of the module; they take Shared, and not each other's results
 //!        ─► out_of_bounds, misaligned, asynchronous  of the module, each on its own
 //!        ─► module::ModuleAnalyses              keeps all of that for the rules
 //! ```
 //!
-//! It sees the device IR alone: the same code finds the same in PTX and in LLVM IR, and no front end is among its dependencies
-//! (tests write their code as PTX). It knows no rule, no file and no message: what it finds are instructions, values and
-//! whether something is certain ([`Certainty`]). Every loop over an input has a limit in `limits.rs` or asks the deadline,
-//! and what was not finished proves nothing.
+//! It sees the device IR alone: the same code gives the same results in PTX and in LLVM IR, and no front end is among its
+//! dependencies (tests write their code as PTX). It knows no rule, no file and no message: its results are instructions,
+//! values and a certainty ([`Certainty`]). Every loop over an input has a limit in `limits.rs` or checks the deadline, and
+//! an unfinished analysis proves nothing.
 //!
 //! ```
 //! use ptxcheck_analysis::{AnalysisOptions, ModuleAnalyses};

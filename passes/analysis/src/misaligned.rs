@@ -1,14 +1,14 @@
-//! Accesses at addresses of which the low bits are known, whatever the rest is, and are not those that the access needs:
+//! Accesses at addresses whose known low bits, for any values of the other bits, violate the alignment of the access:
 //! `b[n * 16 + 8]` read as 16 bytes.
 //!
 //! ```text
-//! wrong     low bits of the address known (see `low_bits`) as far as the access has to be aligned, and not all 0
-//! reached   some way from the entry leads there that no branch decides against, by constants or by low bits
-//! definite  no branch on the way hangs off something that may be a test of the same address: the address of an object, or
-//!           what a function returns
+//! wrong     low bits of the address known (see `low_bits`), as many as the access has to be aligned to, and not all 0
+//! reached   some path from the entry leads there without an edge that constants or low bits exclude
+//! definite  no branch on a path to it depends on a value that may be a test of the same address: the address of an object, or
+//!           the result of a function
 //! ```
 //!
-//! The last is what tells a wrong access from code that a compiler has kept behind a test for alignment.
+//! The last condition distinguishes a wrong access from code that a compiler has kept after a test for alignment.
 
 use rustc_hash::FxHashSet;
 
@@ -24,28 +24,28 @@ use ptxcheck_ir::{
     Register, Space, SymbolId, SymbolKind, Value,
 };
 
-/// An access at an address that is not aligned to its size, whatever is not known of the address.
+/// An access at an address that is not aligned to its size, for any values of the unknown bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Misaligned {
     /// The function.
     pub function: FunctionId,
     /// The access.
     pub instruction: InstructionId,
-    /// The variable that it is in, where that is plain.
+    /// The variable that contains the address, if that is simple.
     pub symbol: Option<SymbolId>,
-    /// Bytes that the address has to be a multiple of.
+    /// The alignment in bytes that the address must have.
     pub unit: u32,
-    /// Bytes of which the address is known to be `past` more than a multiple: `unit`, or fewer where fewer bits are known.
+    /// The address is known to be `past` bytes more than a multiple of this number: `unit`, or less if fewer bits are known.
     pub of: u32,
     /// Bytes by which it is more than such a multiple.
     pub past: u32,
-    /// It is wrong whenever it is executed, and nothing keeps it from being executed.
+    /// It is wrong in each execution, and nothing keeps it from being executed.
     pub is_definite: bool,
-    /// Nothing leads to the function.
+    /// Nothing calls the function.
     pub is_uncalled: bool,
 }
 
-/// All of a module, in the order of the input.
+/// All misaligned accesses of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
     let mut found = Vec::new();
     for (id, function, body) in module.module.bodies() {
@@ -67,7 +67,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
     found
 }
 
-/// Accesses of functions that nothing leads to are not definite.
+/// Accesses of functions that nothing calls are not definite.
 fn doubt_uncalled(module: &Shared<'_>, found: &mut [Misaligned]) {
     if found.iter().any(|one| one.is_definite) {
         let is_reached = reached::functions(module);
@@ -78,8 +78,8 @@ fn doubt_uncalled(module: &Shared<'_>, found: &mut [Misaligned]) {
     }
 }
 
-/// The same for the addresses of asynchronous operations, which the hardware has aligned by other numbers than their sizes: those for
-/// which `unit` has one, with the operations, in the order of the input.
+/// The same for the addresses of asynchronous operations, whose alignment differs from their size. Only operations for which
+/// `unit` gives an alignment, with the operations, in the order of the input.
 pub(crate) fn of_asynchronous(
     module: &Shared<'_>,
     unit: impl Fn(&Asynchronous, InstructionId) -> Option<u32>,
@@ -112,8 +112,8 @@ pub(crate) fn of_asynchronous(
     operations.into_iter().zip(found).collect()
 }
 
-/// True for what the low bits of an address can come from: a variable, or a mask that rounds down. Addresses of parameters
-/// are not looked for, since all kernels read those.
+/// True for a possible source of known low bits of an address: a variable, or a mask that rounds down. Addresses of
+/// parameters are not included, because all kernels read those.
 fn is_source(module: &Shared<'_>, value: Value) -> bool {
     match value {
         Value::Symbol(symbol, _) => !matches!(module.module.symbol(symbol).kind, SymbolKind::Function(_)),
@@ -128,7 +128,7 @@ struct Search<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     known_bits: KnownBits<'a, 'm>,
-    /// For each block: true if some way leads there that no branch decides against; once it is asked for.
+    /// For each block: true if some path reaches it without an excluded edge; computed on first use.
     is_reached: Option<Vec<bool>>,
 }
 
@@ -170,7 +170,7 @@ impl<'a, 'm> Search<'a, 'm> {
         (address, past): (Value, i64),
     ) -> Option<Misaligned> {
         let bits = self.known_bits.bits(address);
-        // A constant is an address that the program means, or none.
+        // A constant is an address that the program intends, or no address.
         if bits.value().is_some() {
             return None;
         }
@@ -191,7 +191,7 @@ impl<'a, 'm> Search<'a, 'm> {
         })
     }
 
-    /// False for what constants or low bits keep from being executed.
+    /// False for instructions that constants or low bits keep from being executed.
     fn may_be_executed(&mut self, at: InstructionId) -> bool {
         if self.is_reached.is_none() {
             self.is_reached = Some(self.reached());
@@ -226,7 +226,7 @@ impl<'a, 'm> Search<'a, 'm> {
         self.holds(last)
     }
 
-    /// True if a branch on the way to an instruction, or its guard, may be a test of an address.
+    /// True if a branch on a path to an instruction, or its guard, may be a test of an address.
     fn may_be_tested(&mut self, at: InstructionId) -> bool {
         let block = self.body.block_of(at);
         let (cfg, post) = (self.analyses.cfg(), self.analyses.post_dominators());
@@ -258,7 +258,7 @@ impl<'a, 'm> Search<'a, 'm> {
         self.hang_off_addresses(conditions)
     }
 
-    /// True if values are computed from the address of an object, or from what functions return.
+    /// True if values are computed from the address of an object, or from results of functions.
     fn hang_off_addresses(&self, mut open: Vec<Value>) -> bool {
         let mut seen: FxHashSet<Register> = FxHashSet::default();
         while let Some(value) = open.pop() {
@@ -295,7 +295,7 @@ impl<'a, 'm> Search<'a, 'm> {
         matches!(self.module.module.symbol(symbol).kind, SymbolKind::Function(_))
     }
 
-    /// The variable that an address is computed from, where that is plain.
+    /// The variable that an address is computed from, if that is simple.
     fn object(&self, address: Value) -> Option<SymbolId> {
         let end = self.analyses.trace(address, |form| match form {
             Form::Sum(a, b) => [a, b].into_iter().find(|&value| self.leads_to_object(value)),

@@ -1,4 +1,4 @@
-//! A module with its analyses, each made when it is first asked for, as rules are given it.
+//! A module with its analyses, each computed on first use; the interface for rules.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -20,13 +20,13 @@ use crate::provenance::{self, Violation};
 
 use crate::shared::{AnalysisOptions, Shared};
 
-/// A module under analysis, with the analyses that have been asked for.
+/// A module under analysis, with the analyses that have been requested.
 pub struct ModuleAnalyses<'a> {
     shared: Shared<'a>,
     collectives: OnceLock<Vec<CollectiveSite>>,
     violations: OnceLock<Vec<Violation>>,
     lanes: OnceLock<Vec<Root>>,
-    /// The results about lanes have been asked for.
+    /// The results about lanes have been requested.
     has_shown_lanes: AtomicBool,
     outside: OnceLock<Vec<Outside>>,
     misaligned: OnceLock<Vec<Misaligned>>,
@@ -45,7 +45,7 @@ impl<'a> Deref for ModuleAnalyses<'a> {
 }
 
 impl<'a> ModuleAnalyses<'a> {
-    /// A context in which nothing has been analysed yet, with as much time as it takes.
+    /// A context in which nothing has been analysed yet, without a deadline.
     #[must_use]
     pub fn new(module: &'a Module<'a>, options: AnalysisOptions) -> Self {
         Self::with_deadline(module, options, Deadline::NEVER)
@@ -80,11 +80,11 @@ impl<'a> ModuleAnalyses<'a> {
             .get_or_init(|| lanes::analyse(self, self.options.lanes))
     }
 
-    /// Makes the analyses of a whole module before they are asked for, that of lanes at the same time as the others: none of them uses
+    /// Computes the analyses of a whole module in advance, that of lanes in parallel with the others: none of them uses
     /// another.
     pub fn make_ahead(&self) {
         let bodies: Vec<_> = self.module.bodies().collect();
-        // The search for witnesses begins with those of functions with collectives, one after the other.
+        // The search for witnesses starts with functions with collectives, one after the other.
         bodies.into_par_iter().for_each(|(id, _, body)| {
             if !body.collectives.is_empty() {
                 self.function(id).definitions();
@@ -99,15 +99,15 @@ impl<'a> ModuleAnalyses<'a> {
         rayon::join(|| self.made_lanes(), others);
     }
 
-    /// The kernels as the lane analysis looks at them, to be solved for many scenarios.
+    /// The layouts of the kernels for the lane analysis, to be solved for many scenarios.
     #[must_use]
     pub fn lane_layouts(&self) -> LaneLayouts<'_> {
         LaneLayouts::new(self)
     }
 
-    /// The findings about the lanes of a kernel under a scenario: definite is what goes wrong in each run that has its values and
-    /// reaches the place. `None` if the kernel has no collectives and barriers, or excludes the scenario, or is too large. Many
-    /// scenarios of a kernel are better asked of [`Self::lane_layouts`].
+    /// The findings about the lanes of a kernel under a scenario: definite means wrong in each run that has its values and
+    /// reaches the place. `None` if the kernel has no collectives and barriers, or excludes the scenario, or is too large.
+    /// For many scenarios of a kernel, [`Self::lane_layouts`] is better.
     #[must_use]
     pub fn lanes_under(&self, kernel: FunctionId, scenario: &Scenario) -> Option<Root> {
         let layouts = self.lane_layouts();
@@ -118,7 +118,7 @@ impl<'a> ModuleAnalyses<'a> {
             .lanes_under(scenario)
     }
 
-    /// A sentence on the kernels that the lane analysis, if it was asked for, has left out since they exceed a limit.
+    /// A sentence on the kernels that the lane analysis, if it was requested, has left out because they exceed a limit.
     #[must_use]
     pub fn limit(&self) -> Option<String> {
         if !self.has_shown_lanes.load(Ordering::Relaxed) {
@@ -139,13 +139,13 @@ impl<'a> ModuleAnalyses<'a> {
         self.collectives.get_or_init(|| collectives::sites(self))
     }
 
-    /// The accesses that threads make outside of objects, where the number of the thread decides the place; in the order of
-    /// the input.
+    /// The accesses that threads make outside of objects, where the thread number decides the address; in the order of the
+    /// input.
     pub fn outside(&self) -> &[Outside] {
         self.outside.get_or_init(|| out_of_bounds::find(self))
     }
 
-    /// The accesses at addresses whose low bits are known, and not those that the access needs; in the order of the input.
+    /// The accesses at addresses whose known low bits violate the alignment of the access; in the order of the input.
     pub fn misaligned(&self) -> &[Misaligned] {
         self.misaligned.get_or_init(|| misaligned::find(self))
     }
@@ -155,8 +155,8 @@ impl<'a> ModuleAnalyses<'a> {
         self.exchanges.get_or_init(|| lanes::exchanges(self))
     }
 
-    /// The exchanges of lanes through shared memory that may be, in the order of the input, in variables without a definite one; none
-    /// where the options ask for no potential findings about lanes.
+    /// The possible exchanges of lanes through shared memory, in the order of the input, in variables without a definite
+    /// one; none if the options exclude potential findings about lanes.
     pub fn possible_exchanges(&self) -> &[PossibleExchange] {
         self.possible_exchanges.get_or_init(|| match self.options.lanes {
             Certainty::Potential => lanes::possible_exchanges(self, self.exchanges()),
@@ -170,7 +170,7 @@ impl<'a> ModuleAnalyses<'a> {
         AsyncAnalysis::new(&self.shared, &self.async_parts)
     }
 
-    /// The variables whose content is that of their initialiser in each run.
+    /// The variables that keep the content of their initialiser in each run.
     pub fn constant_objects(&self) -> &[ConstantObject] {
         self.constant_objects
             .get_or_init(|| constant_objects::find(self.module))

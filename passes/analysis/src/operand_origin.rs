@@ -9,14 +9,14 @@ use ptxcheck_ir::{
 use crate::ModuleAnalyses;
 use crate::limits::MAX_OPERAND_STEPS;
 
-/// The origin of an operand, as far as one function shows it.
+/// The origin of an operand, as far as one function determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandOrigin {
-    /// The origin that was asked for, and the instruction that makes the operand; `None` for a constant.
+    /// The requested origin, and the instruction that computes the operand; `None` for a constant.
     Found(Option<(FunctionId, InstructionId)>),
-    /// A piece of a parameter, by the parameter's number and the offset in bytes: callers decide.
+    /// A piece of a parameter, by the parameter's index and the offset in bytes: callers decide.
     Param(ParamPiece),
-    /// Another origin, or none that is known.
+    /// Another origin, or an unknown one.
     Other,
 }
 
@@ -33,7 +33,7 @@ fn param(body: &Body<'_>, at: InstructionId) -> Option<OperandOrigin> {
     body.loaded_piece(body.instruction(at)).map(OperandOrigin::Param)
 }
 
-/// The origin of data that is loaded.
+/// The origin of loaded data.
 #[derive(Clone, Copy, Debug)]
 pub struct Loaded {
     /// The instruction that loads it.
@@ -42,7 +42,7 @@ pub struct Loaded {
     pub is_converted: bool,
 }
 
-/// Finds out if a value is loaded at an address that differs from lane to lane.
+/// Determines whether a value is loaded at an address that differs from lane to lane.
 #[must_use]
 pub fn loaded_per_lane(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Loaded {
     let mut is_converted = false;
@@ -75,7 +75,7 @@ fn loaded_or_converted(
         }
         let instruction = body.instruction(at);
         match (instruction.op, body.uses(instruction)) {
-            // Floating-point operations are opaque; those with one operand are taken for conversions.
+            // Floating-point operations are opaque; those with one operand are assumed to be conversions.
             (Op::Opaque, &[from @ Value::Register(_)]) => {
                 *is_converted |= rounds(module, instruction);
                 value = from;
@@ -103,14 +103,14 @@ fn loaded_or_converted(
     OperandOrigin::Other
 }
 
-/// True if an instruction rounds a floating-point number to an integer, as only conversions of such do (PTX ISA, cvt).
+/// True if an instruction rounds a floating-point number to an integer: only conversions do so (PTX ISA, cvt).
 fn rounds(module: &ModuleAnalyses<'_>, instruction: &Instruction) -> bool {
     let name = module.module.origin.name(instruction).unwrap_or_default();
     let mut parts = name.split('.');
     parts.next() == Some("cvt") && parts.any(|part| matches!(part, "rni" | "rzi" | "rmi" | "rpi"))
 }
 
-/// Finds out if a value is a mask of lanes: a ballot, the mask of the active lanes, or all ones.
+/// Determines whether a value is a mask of lanes: a ballot, the mask of the active lanes, or all ones.
 #[must_use]
 pub fn lane_mask(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> OperandOrigin {
     let Some(body) = &module.module.function(id).body else {
@@ -143,7 +143,7 @@ pub fn lane_mask(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> O
     }
 }
 
-/// An operation that makes a mask of lanes.
+/// An operation that computes a mask of lanes.
 enum MaskMaker {
     /// The lanes that execute it together.
     Lanes,
@@ -160,8 +160,8 @@ fn mask_maker(body: &Body<'_>, at: InstructionId) -> Option<MaskMaker> {
     }
 }
 
-/// True if a mask is a constant or made from the active lanes, and so certainly no data. A program whose ballots take masks that
-/// are data keeps masks in memory: then data is no sign of swapped operands.
+/// True if a mask is a constant or computed from the active lanes, and so certainly no data. A program whose ballots take
+/// masks that are data keeps masks in memory: then data does not indicate swapped operands.
 fn is_no_data(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
     match moved(module, id, mask) {
         Value::Integer(_) => true,
@@ -201,7 +201,7 @@ fn is_made_in_callee(
     made() == Some(true)
 }
 
-/// The one value that a called function returns.
+/// The only value that a called function returns.
 struct Returned {
     call: InstructionId,
     callee: FunctionId,
@@ -241,7 +241,7 @@ fn returned(
     })
 }
 
-/// Finds values that differ from lane to lane. The registers in `assumed` are taken to differ while their definitions are
+/// Finds values that differ from lane to lane. The registers in `assumed` are assumed to differ while their definitions are
 /// examined: in a loop, `i += step` differs if `i` did before.
 struct LaneVariance<'m, 'a> {
     module: &'m ModuleAnalyses<'a>,
@@ -250,8 +250,8 @@ struct LaneVariance<'m, 'a> {
 }
 
 impl LaneVariance<'_, '_> {
-    /// True if a value, as an instruction reads it, depends on the lane's number by sums and products alone, so that the
-    /// lanes of a warp have different ones.
+    /// True if a value, at the instruction that reads it, depends on the lane index by sums and products alone, so that it
+    /// differs between the lanes of a warp.
     fn differ(&mut self, id: FunctionId, reader: InstructionId, value: Value) -> bool {
         let register = match value {
             Value::Special(Special::Tid(0) | Special::LaneId) => return true,
@@ -312,7 +312,7 @@ impl LaneVariance<'_, '_> {
     }
 }
 
-/// True if a value is the number of the thread or lane, shifted left by so many bits.
+/// True if a value is the index of the thread or lane, shifted left by so many bits.
 fn is_lane(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value, by: u32) -> bool {
     let mut value = moved(module, id, value);
     if by > 0 {
@@ -327,5 +327,5 @@ fn is_lane(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value, by: u32) -
     matches!(value, Value::Special(Special::Tid(0) | Special::LaneId))
 }
 
-/// The bits of a thread's number that tell the lanes of a warp apart.
+/// The bits of a thread number that distinguish the lanes of a warp.
 const LANE_BITS: i64 = 31;

@@ -1,7 +1,7 @@
-//! Accesses whose place the number of the thread decides, and that threads certainly make outside of the object.
+//! Accesses at addresses that the thread number decides, and that threads certainly make outside of the object.
 //!
-//! The threads are those of warp 0, which every launch has, and where the shape of blocks is known those of all warps of their first
-//! row; each is looked at by itself:
+//! The threads are those of warp 0, which every launch has, and, if the shape of blocks is known, those of all warps of
+//! their first row; each is analysed separately:
 //!
 //! ```text
 //! place(l)     the object and the offset that the address has in lane l of warp w, evaluated with `%tid.x` = 32w + l
@@ -9,11 +9,12 @@
 //!              object
 //! ```
 //!
-//! So no condition that is not known is passed on the way: whoever executes the kernel with such threads makes the access. That
-//! they exist is known where the shape of the blocks is (of several, those that exist in all), or where all 32 lanes of the warp are named by a
-//! collective that all paths to the access, or from it, lead through. Elsewhere the first such thread is a threshold: the access is wrong
-//! in every block that has this thread. From 32 on that is reported only where the code shows that blocks have it (`block_size`): arrays
-//! of as many elements as the block has threads are common. Only kernels are analysed, since callers may pass functions anything.
+//! So the paths contain no unknown condition: every execution of the kernel with such threads makes the access. These
+//! threads are known to exist if the shape of the blocks is known (if there are several, those that exist in all), or if a
+//! collective that all paths to the access, or from it, lead through names all 32 lanes of the warp. Elsewhere the first
+//! such thread is a threshold: the access is wrong in every block that has this thread. From 32 on that is reported only if
+//! the code shows that blocks have it (`block_size`): arrays of as many elements as the block has threads are common. Only
+//! kernels are analysed, because callers may pass functions anything.
 
 use std::cell::{LazyCell, OnceCell};
 use std::sync::Arc;
@@ -49,19 +50,20 @@ pub struct Outside {
     pub param: Option<u16>,
     /// [`Wrong::OutOfBounds`] or [`Wrong::Misaligned`].
     pub wrong: Wrong,
-    /// The first warp of the block in which it is.
+    /// The first warp of the block for which it is wrong.
     pub warp: u32,
-    /// The lanes of that warp for which it is.
+    /// The lanes of that warp for which it is wrong.
     pub lanes: Lanes,
-    /// The least and the greatest offset of those, in bytes from the start of the object.
+    /// The least and the greatest of their offsets, in bytes from the start of the object.
     pub offsets: (i64, i64),
     /// The known or assumed launches of the kernel.
     pub launch: Launch,
-    /// It is wrong in every block of more threads than this, and in none of up to so many; `None` where the threads certainly exist.
+    /// It is wrong in every block of more threads than this, and in no block of this size or smaller; `None` if the threads
+    /// certainly exist.
     pub above: Option<Threshold>,
 }
 
-/// All of a module, in the order of the input.
+/// All such accesses of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
     let mut outside = Vec::new();
     let ends = LazyCell::new(|| ends(module));
@@ -79,7 +81,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
     outside
 }
 
-/// True if threads may not come back from some call in a body, which no branch shows.
+/// True if threads may not return from some call in a body; no branch shows that.
 fn calls_may_end(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
     body.calls.iter().any(|call| {
         let callee = match call.callee {
@@ -94,25 +96,25 @@ fn calls_may_end(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
     })
 }
 
-/// A kernel of whose launches enough is known.
+/// A kernel with enough known facts about its launches.
 struct Kernel<'a, 'm> {
     module: &'a Shared<'m>,
     id: FunctionId,
     function: &'a Function<'m>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
-    /// The threads of each warp, once they are asked for.
+    /// The threads of each warp, computed on first use.
     warps: Vec<OnceCell<Threads<'a, 'm>>>,
     launch: Launch,
     paths: CertainPaths<'a, 'm>,
-    /// The threads that are considered: those of the first row of each block; where the shape of blocks is not known, those of warp 0, and
-    /// more where a test of the thread's number shows that there are more.
+    /// The threads that are considered: those of the first row of each block; if the shape of blocks is not known, those of
+    /// warp 0, and more if a test of the thread number shows that there are more.
     row: u32,
-    /// What is known of the size of blocks, where their shape is not known.
+    /// Facts about the size of blocks, if their shape is not known.
     size: Option<SizeHints>,
 }
 
-/// What the code of a kernel shows of the size of its blocks.
+/// Facts about the size of a kernel's blocks that its code implies.
 struct SizeHints {
     /// The blocks of code with a collective that names all lanes.
     full: Vec<BlockId>,
@@ -141,13 +143,14 @@ impl<'a, 'm> Kernel<'a, 'm> {
         }
         let launches = launches_of(module, id, false);
         let launch = Launch::common(&function.launch, &launches);
-        // The place of a lane does not depend on the shape: what is wrong in all shapes is wrong in the lanes that are in all of them.
+        // The address of a lane does not depend on the shape: an access that is wrong in all shapes is wrong in the lanes
+        // that exist in all of them.
         let rows = launches.iter().filter_map(|launch| launch.shape).map(|[x, ..]| x);
         let least_row = rows.min();
         let analyses = module.function(id);
         let threads = Threads::of_warp(body, analyses, 0);
         let size = match least_row {
-            // Blocks may have fewer threads than they are allowed.
+            // Blocks may have fewer threads than allowed.
             Some(_) if launch.source == ShapeSource::Bound => return None,
             Some(_) => None,
             None if module.reads_other_dimensions(id) => return None,
@@ -191,7 +194,8 @@ impl<'a, 'm> Kernel<'a, 'm> {
         let all = (0..).map(InstructionId::new).zip(&self.body.instructions);
         all.filter_map(
             |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
-                // Global memory is what parameters point to; of what lies there in the module, most is not accessed by thread.
+                // For global memory, only parameters are considered: most variables of the module there are not accessed by
+                // thread.
                 (Op::Access(access), &[address @ Value::Register(_), Value::Integer(past), ..])
                     if access.space != Space::Global =>
                 {
@@ -202,9 +206,9 @@ impl<'a, 'm> Kernel<'a, 'm> {
         )
     }
 
-    /// The access in the first warp in which some thread makes it outside.
+    /// The access in the first warp that has a thread which makes it outside of the object.
     fn judge(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
-        // Most addresses are of no object, or the same in all threads.
+        // Most addresses are in no known object, or the same in all threads.
         let (_, by) = self.threads(0).addresses(address)?;
         let first = by.at(0)?;
         if by.at(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
@@ -281,7 +285,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
             && self.paths.comes(threads, lane, self.body.block_of(id))
     }
 
-    /// True if all lanes of warp 0 exist where an access in this block is executed.
+    /// True if all lanes of warp 0 exist if an access in this block is executed.
     fn exist(&self, full: &[BlockId], block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         full.iter()
@@ -289,7 +293,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
     }
 }
 
-/// The blocks with a collective that no guard keeps from being executed and that names all lanes.
+/// The blocks with a collective that no guard skips and that names all lanes.
 fn full_collectives(body: &Body<'_>, threads: &Threads<'_, '_>) -> Vec<BlockId> {
     let is_full = |&id: &InstructionId| {
         let instruction = body.instruction(id);

@@ -1,8 +1,9 @@
-//! Addresses that may lead into the thread's own memory: its frame, or that of a caller.
+//! Addresses that may point into the thread's own memory: its frame, or the frame of a caller.
 //!
-//! Such an address is one of a `.local` symbol, or what a caller passes, if some caller may pass one. Any other way to such an address lets
-//! the symbol leak (`addresses`): what is computed or loaded in another way may be one only where something leaks. What a function that
-//! nobody in the module calls is passed, is taken for other memory.
+//! Such an address is that of a `.local` symbol, or an argument, if some caller may pass such an address. Any other use of
+//! such an address lets the symbol leak (`addresses`): a value that is computed or loaded in another way may be such an
+//! address only if a symbol leaks. The arguments of a function without calls in the module are assumed to point to other
+//! memory.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,27 +14,27 @@ use crate::slots::Slots;
 use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{Body, Callee, FunctionId, Module, Rare, Space, Value};
 
-/// The memory that an address leads to.
+/// The memory that an address points into.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lead {
     /// A `.local` symbol.
     Own,
     /// Memory that is not the thread's own.
     Other,
-    /// The address that is passed in the parameter with this number.
+    /// The argument for the parameter with this index.
     Param(u16),
     /// Not known.
     Unknown,
 }
 
-/// The parameters of functions that are passed addresses of their callers' own memory.
+/// The parameters of functions whose arguments may be addresses of their callers' own memory.
 #[derive(Default)]
 pub(crate) struct OwnParams {
     /// By function and number.
     params: FxHashSet<(FunctionId, u16)>,
-    /// Calls through pointers pass some, to any function.
+    /// Calls through pointers pass such addresses, to any function.
     is_passed_to_all: bool,
-    /// An address of some frame is somewhere where it is not followed.
+    /// An address of some frame is in a place where it is not followed.
     leaks: bool,
 }
 
@@ -43,17 +44,18 @@ pub(crate) struct Known<'f> {
     pub definitions: &'f Definitions,
     /// Its slots.
     pub slots: &'f Slots,
-    /// Its uses of addresses that it is passed.
+    /// Its uses of its pointer arguments.
     pub param_use: Option<&'f ParamUse>,
 }
 
-/// A parameter of a function, or, as `None`, those of all functions.
+/// A parameter of a function, or, if `None`, those of all functions.
 type Target = Option<(FunctionId, u16)>;
 
 /// Longest chain of definitions that an address is followed through.
 const MAX_CHAIN: usize = 64;
 
-/// The memory that an address leads to, and that where it leads if what is added to it is the address.
+/// The memory that an address points into; and, for sums, the memory that the other summands point into, because one of
+/// these may be the address.
 fn leads(
     module: &Module<'_>,
     body: &Body<'_>,
@@ -108,13 +110,13 @@ fn follow(
     Lead::Unknown
 }
 
-/// True if an address of a function's frame is somewhere where it is not followed.
+/// True if an address of a function's frame is in a place where it is not followed.
 fn leaks(body: &Body<'_>, slots: &Slots) -> bool {
     body.has(Rare::STACK_ALLOC) || slots.has_leaked()
 }
 
-/// True if an address in a function, none of an access behind a parameter that `addresses` follows, may lead into the thread's own memory.
-/// `passed`: the parameters of the module's functions.
+/// True if an address in a function may point into the thread's own memory. It is not the address of an access behind a
+/// parameter that `addresses` follows. `passed`: the parameters of the module's functions.
 pub(crate) fn may_be_own<'p>(
     module: &Module<'_>,
     id: FunctionId,
@@ -140,12 +142,12 @@ pub(crate) fn may_be_own<'p>(
 }
 
 impl OwnParams {
-    /// True if a parameter of a function may be passed an address of the caller's own memory.
+    /// True if the argument of a parameter may be an address of the caller's own memory.
     pub(crate) fn contains(&self, function: FunctionId, number: u16) -> bool {
         self.is_passed_to_all || self.params.contains(&(function, number))
     }
 
-    /// Of the functions of a module.
+    /// The parameters of the functions of a module.
     pub(crate) fn new<'f>(module: &Module<'_>, known: impl Fn(FunctionId) -> Known<'f>) -> Self {
         let mut found = Self {
             leaks: module.bodies().any(|(id, _, body)| leaks(body, known(id).slots)),

@@ -1,6 +1,7 @@
 //! The uses that functions make of the objects behind their pointer parameters: constructors, helpers with out-parameters.
 //!
-//! Callees first, so that what a function passes on is known. Of functions that call each other in a cycle nothing is known.
+//! Callees come first, so that the uses of arguments that a function passes on are known. For functions that call each other
+//! in a cycle, nothing is known.
 
 use std::sync::OnceLock;
 
@@ -11,7 +12,7 @@ use crate::limits::MAX_TOUCHED_PIECES;
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{FunctionId, InstructionId, Module, ParamPiece};
 
-/// The functions of a module, looked at when the first of them is asked for.
+/// The functions of a module, analysed when the first of them is requested.
 pub(crate) struct ParamObjects<'a> {
     module: &'a Module<'a>,
     deadline: &'a Deadline,
@@ -20,7 +21,7 @@ pub(crate) struct ParamObjects<'a> {
 
 /// The uses that one function makes of the objects behind its parameters.
 pub(crate) struct ParamUse {
-    /// The accesses and uses of addresses that begin at a parameter.
+    /// The accesses through, and uses of, addresses that are based on a parameter.
     addresses: Addresses,
     /// The bytes that it may touch, itself or through calls; sorted.
     touched: Vec<Touched>,
@@ -72,7 +73,7 @@ impl ParamUse {
         Self { addresses, touched }
     }
 
-    /// The access of an instruction behind a parameter, and its distance in bytes from what is passed.
+    /// The access of an instruction behind a parameter, and its distance in bytes from the argument.
     pub(crate) fn access(&self, id: InstructionId) -> Option<(ParamPiece, i64, u32)> {
         let accesses = &self.addresses.accesses;
         let place = accesses.binary_search_by_key(&id, |(id, _)| *id).ok()?;
@@ -118,7 +119,7 @@ impl<'a> ParamObjects<'a> {
         }
     }
 
-    /// The uses that a function makes; `None` for kernels, and where nothing is known.
+    /// The uses that a function makes; `None` for kernels, and if nothing is known.
     pub(crate) fn of(&self, function: FunctionId) -> Option<&ParamUse> {
         let all = self.of.get_or_init(|| {
             let mut known = Known((0..self.module.functions.len()).map(|_| None).collect());
@@ -156,7 +157,7 @@ impl Callees for ParamObjects<'_> {
     }
 }
 
-/// The functions that have been looked at.
+/// The functions that have been analysed.
 struct Known(Vec<Option<Box<ParamUse>>>);
 
 impl Callees for Known {

@@ -1,4 +1,4 @@
-//! Places in a module: what findings are about.
+//! Places in a module: the subjects of findings.
 
 use crate::call_graph::CallSite;
 use ptxcheck_ir::{DebugId, FunctionId, InstructionId, Span, SymbolId};

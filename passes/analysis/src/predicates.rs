@@ -1,4 +1,4 @@
-//! The outcomes of tests that follow from a predicate computed from them being true or false.
+//! The outcomes of tests that follow if a predicate computed from them is true or false.
 //!
 //! ```text
 //! mov p, a               p ⇒ a, ¬p ⇒ ¬a            not p, a          p ⇒ ¬a, ¬p ⇒ a
@@ -8,18 +8,18 @@
 //! setp.x.or  p|q, u, v, c     ¬p ⇒ ¬(u x v), ¬c    ¬q ⇒ u x v, ¬c
 //! ```
 //!
-//! Unoptimised code keeps predicates as integers (`selp 1, 0` or `zext`, and `setp.ne 0` where it branches): of an integer,
-//! true is that its lowest bit is set.
+//! Unoptimised code keeps predicates as integers (`selp 1, 0` or `zext`, and `setp.ne 0` where it branches): an integer
+//! counts as true if its lowest bit is set.
 
 use super::definitions::Definitions;
 use super::function::Analyses;
 use crate::limits::MAX_PREDICATE_STEPS;
 use ptxcheck_ir::{BinaryOp, Body, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
 
-/// A test that has this outcome where a predicate is what it was said to be.
+/// A test that has this outcome if a predicate has the given value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
-    /// The instruction that tests, if it is the only one that writes the register, whenever it is reached. Of a comparison
+    /// The testing instruction, if it is the only definition of the register and its guard cannot skip it. For a comparison
     /// that is combined with a predicate, the comparison alone.
     pub definition: Option<InstructionId>,
     /// The register that holds its outcome.
@@ -41,14 +41,14 @@ pub(crate) struct Predicates<'a, A> {
 }
 
 impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
-    /// The tests whose outcomes follow from a predicate's being true (`holds`), or false: all that it depends on, or those
-    /// among them that are not followed any further.
+    /// The tests whose outcomes follow if a predicate is true (`holds`), or false: all that it depends on, or those among
+    /// them that are not followed any further.
     pub(crate) fn each_test(&self, predicate: Register, holds: bool, visit: impl FnMut(Test)) {
         self.each(predicate, holds, |_, _| true, visit);
     }
 
-    /// The tests of [`Self::each_test`] for a predicate that is read at `reader`, those alone that every path to it makes
-    /// anew: in a loop, others may be of the round before.
+    /// The tests of [`Self::each_test`] for a predicate that is read at `reader`, restricted to those that every path to it
+    /// executes anew: in a loop, other outcomes may be from the previous round.
     pub(crate) fn each_current_test(
         &self,
         analyses: &Analyses<'_>,
@@ -70,7 +70,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         mut visit: impl FnMut(Test),
     ) {
         let mut steps = 0;
-        // Most predicates are one test, and take no memory.
+        // Most predicates are a single test, and need no allocation.
         let mut open = Vec::new();
         let mut next = Some(Test {
             definition: None,
@@ -207,7 +207,7 @@ mod tests {
     use crate::testing::with_ptx;
     use ptxcheck_ir::Value;
 
-    /// The outcomes that follow from `%p3` being `holds`: numbers of instructions with the outcome of each.
+    /// The outcomes that follow if `%p3` is `holds`: indices of instructions with the outcome of each.
     fn tests(code: &str, holds: bool) -> Vec<(Option<usize>, bool)> {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n\

@@ -16,7 +16,7 @@ use ptxcheck_ir::{BinaryOp, Body, Condition, Logic, Op, Register, Special, Value
 /// The least and the greatest value, as unsigned numbers.
 type Range = (u64, u64);
 
-/// The value of a predicate whose only definition is a comparison of values with ranges that leave one outcome.
+/// The value of a predicate whose only definition is a comparison of values whose ranges leave one outcome.
 #[must_use]
 pub(crate) fn outcome(body: &Body<'_>, definitions: &Definitions, predicate: Register) -> Option<bool> {
     let comparison = body.instruction(definitions.only(body, predicate)?);
@@ -47,7 +47,7 @@ fn decide(condition: Condition, bits: u8, a: Range, b: Range) -> Option<bool> {
             if signed && a.1.max(b.1) > ones(bits.saturating_sub(1)) {
                 return None;
             }
-            // Orders are monotone: where both ends agree, so does all between.
+            // Orders are monotone: if both ends agree, all values in between do.
             let holds = |a: u64, b: u64| evaluate(Op::Compare(condition, bits, Logic::None), &[a, b]);
             let (first, last) = (holds(a.0, b.1)?, holds(a.1, b.0)?);
             (first == last).then_some(first & 1 == 1)
@@ -55,7 +55,7 @@ fn decide(condition: Condition, bits: u8, a: Range, b: Range) -> Option<bool> {
     }
 }
 
-/// The range of an operand that is compared at so many bits; `None` where nothing narrows it.
+/// The range of an operand that is compared at so many bits; `None` if it is not restricted.
 pub(crate) fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bits: u8) -> Option<Range> {
     let (mut current, mut shift, mut most) = (value, 0, ones(bits));
     for _ in 0..MAX_PREDICATE_STEPS {
@@ -86,7 +86,7 @@ pub(crate) fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bi
                         current = source;
                         match change {
                             Change::Nothing => {}
-                            // Numbers below half of the narrower width stay what they are.
+                            // Numbers below half of the narrower width keep their value.
                             Change::Width { from, to, .. } => {
                                 most = most.min(ones(from.min(to).saturating_sub(1)));
                             }

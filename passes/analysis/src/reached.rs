@@ -1,12 +1,12 @@
-//! The blocks and functions that may be reached: unoptimised code keeps branches that a constant decides, and inline functions
-//! that nothing calls; inline assembly keeps its guards, whatever the compiler knows of them.
+//! The blocks and functions that may be reached: unoptimised code keeps branches that a constant decides, and inline
+//! functions that nothing calls; inline assembly keeps its guards, even if the compiler knows their values.
 //!
 //! ```text
-//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`); where only few
-//!           are asked for, on one that is constant there; on one that the ranges of special registers decide (see
-//!           `ranges`); and a call that the way to it decides against
-//! reached   the entry, and what an edge leads to from there, of decided branches the one that is taken
-//!           kernels, what other modules see and do not have themselves, functions whose address is taken, what these call
+//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`); if only few
+//!           are requested, on one that is constant there; on one that the ranges of special registers decide (see
+//!           `ranges`); and a call that the path to it excludes
+//! reached   the entry, and the targets of edges from reached code, for decided branches only the edge that is taken
+//!           kernels, functions that other modules can see and do not have themselves, functions whose address is taken, their callees
 //! ```
 
 use rustc_hash::FxHashMap;
@@ -48,7 +48,7 @@ pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, precision: Consta
     })
 }
 
-/// The instructions that their guards keep from ever being executed, in the order of the input.
+/// The instructions that a guard always skips, in the order of the input.
 #[must_use]
 pub(crate) fn held_back(
     body: &Body<'_>,
@@ -100,8 +100,8 @@ fn decided(
 }
 
 /// For each function: true if a kernel or another module may call it. A weak function does not count as called from other
-/// modules: those have a copy, as inline functions and instances of templates are weak. All are reached in a module without
-/// roots.
+/// modules: those have a copy, because inline functions and instances of templates are weak. All are reached in a module
+/// without roots.
 #[must_use]
 pub(crate) fn functions(context: &Shared<'_>) -> Vec<bool> {
     let module = context.module;

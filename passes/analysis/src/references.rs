@@ -27,7 +27,7 @@ impl Uses {
     }
 }
 
-/// The undefined symbols that are used, in the order of their first use; not those that the module itself says to be
+/// The undefined symbols that are used, in the order of their first use; without those that the module itself marks as
 /// constants of the host.
 #[must_use]
 pub fn undefined(module: &Module<'_>) -> Vec<Uses> {

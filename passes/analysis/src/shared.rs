@@ -15,14 +15,14 @@ use crate::launches::{Launches, Shape};
 use crate::own_memory::{self, Known, OwnParams};
 use crate::param_objects::{ParamObjects, ParamUse};
 
-/// Options of the analyses: they skip work that only findings nobody reports would need.
+/// Options of the analyses: they skip work that is only needed for findings that are not reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnalysisOptions {
-    /// Findings about lanes: definite ones, or potential ones, too.
+    /// Findings about lanes: only definite ones, or also potential ones.
     pub lanes: Certainty,
-    /// Findings about addresses in a wrong space: none, definite ones, or potential ones, too.
+    /// Findings about addresses in a wrong space: none, only definite ones, or also potential ones.
     pub spaces: Option<Certainty>,
-    /// Findings about uses of address 0: none, definite ones, or potential ones, too.
+    /// Findings about uses of address 0: none, only definite ones, or also potential ones.
     pub nulls: Option<Certainty>,
     /// Report the second of two conversions of an address in global memory, too.
     pub global_twice: bool,
@@ -105,7 +105,8 @@ impl<'a> Shared<'a> {
         &self.functions[id.index()]
     }
 
-    /// The blocks that host code at hand launches a kernel with, where all its launches are known: none if device code can launch it, too.
+    /// The blocks with which available host code launches a kernel, if all its launches are known: none if device code can
+    /// launch it, too.
     pub(crate) fn launched(&self, kernel: FunctionId) -> &[Shape] {
         let shapes = self.options.launches.launched(self.module.function_name(kernel));
         let is_referred_to = || {
@@ -135,8 +136,8 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// The uses that a function makes of the objects that its callers pass the addresses of; `None` where no function is passed an address
-    /// in `.local` memory that is followed.
+    /// The uses that a function makes of the objects whose addresses its callers pass; `None` if no function is passed a
+    /// followed address in `.local` memory.
     pub(crate) fn param_use(&self, function: FunctionId) -> Option<&ParamUse> {
         let has_passed = || {
             let calls = |body: &Body<'_>| !body.calls.is_empty();
@@ -181,8 +182,8 @@ impl<'a> Shared<'a> {
         })
     }
 
-    /// `%tid.y` and `%tid.z`: true for one that a function, or one that it may call, reads. A call through a pointer may be one of
-    /// any function of the module but kernels.
+    /// `%tid.y` and `%tid.z`: true for one that a function, or one that it may call, reads. A call through a pointer may
+    /// reach any function of the module except kernels.
     #[must_use]
     pub fn read_dimensions(&self, root: FunctionId) -> [bool; 2] {
         let read = self.read_dimensions.get_or_init(|| {
@@ -192,7 +193,7 @@ impl<'a> Shared<'a> {
         [read[0][root.index()], read[1][root.index()]]
     }
 
-    /// The marks of functions, with those added that may call a marked one.
+    /// The marks of functions, with the marks of their possible callers added.
     fn readers(&self, mut marked: Vec<bool>) -> Vec<bool> {
         let mut bodies = self.module.bodies();
         if bodies.any(|(id, function, _)| !function.is_kernel() && marked[id.index()]) {

@@ -1,4 +1,4 @@
-//! ArrayUses of several shared arrays that begin at the same address, and which of them come into each other's way.
+//! Uses of several shared arrays that begin at the same address, and conflicts between them.
 //!
 //! ```text
 //! use        an access whose address is computed from an array, or a call of a function that has one or is passed such an
@@ -6,11 +6,11 @@
 //! together   one use is on every path through the other, where a use counts for the branch that leads to it if some threads
 //!            take it and others do not, or if it is in a loop that goes on there
 //! conflict   two uses together, of two arrays, one of them a write, of which one reaches the other past no barrier; or a
-//!            read of one array behind a write to the other, where nothing writes the first in between
-//! behind     a use at a constant distance behind the begin of its array, whatever is added to that
+//!            read of one array after a write to the other, if nothing writes the first in between
+//! behind     a use at a constant distance beyond the base address of its array, plus any index
 //! ```
 //!
-//! An array all of whose uses are behind its begin does not conflict: the program leaves room there for another one.
+//! An array all of whose uses are beyond its base address does not conflict: the program leaves room there for another one.
 
 use std::cell::{Cell, RefCell};
 
@@ -26,20 +26,20 @@ use rustc_hash::FxHashMap;
 use crate::limits::{MAX_INDEX_STEPS, MAX_SHARED_CALLS, MAX_SHARED_ROUNDS, MAX_SHARED_USES};
 use crate::{Analyses, ModuleAnalyses};
 
-/// A set of arrays by their numbers, and [`THREAD`].
+/// A set of arrays by their indices, and [`THREAD`].
 type ArraySet = u64;
 
 /// The value differs from thread to thread.
 const THREAD: ArraySet = 1 << 63;
 
-/// Most arrays that are told apart.
+/// Most arrays that are distinguished.
 pub const MAX_ARRAYS: usize = 63;
 
 /// The arrays that a value may be an address in, and [`THREAD`].
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Taint {
     all: ArraySet,
-    /// Those of them that it may be the begin of, or behind the begin by an unknown distance alone.
+    /// The arrays whose base address it may be, possibly plus an unknown distance alone.
     near: ArraySet,
 }
 
@@ -55,7 +55,7 @@ impl Taint {
         }
     }
 
-    /// The same at a constant distance from there.
+    /// The same, at a constant distance from there.
     const fn at(self, distance: i64) -> Self {
         if distance > 0 {
             Self { near: 0, ..self }
@@ -80,9 +80,9 @@ struct Use {
     at: InstructionId,
     reads: ArraySet,
     writes: ArraySet,
-    /// Of these, the arrays that are not used behind their begin alone.
+    /// Of these, the arrays that are not only used beyond their base address.
     near: ArraySet,
-    /// It is a call, which may write what it reads.
+    /// It is a call, which may write the array that it reads.
     is_call: bool,
 }
 
@@ -243,7 +243,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         if let Some(&known) = self.known.borrow().get(&called) {
             return known;
         }
-        // A function that calls itself may do anything.
+        // A recursive function may have any effect.
         self.known.borrow_mut().insert(called, unknown);
         if self.depth.get() == MAX_SHARED_CALLS {
             return unknown;
@@ -315,7 +315,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             }
             (_, Form::Moved(..) | Form::Choice(..) | Form::ProductSum(..) | Form::Sum(..))
             | (Op::MapShared(_), _) => used(),
-            // The begin may be reached again.
+            // The base address may be reached again.
             (_, Form::Difference(..) | Form::Bits(..)) => used().at(-1),
             (Op::Access(_), _) => match self.module.function(function).stored_for(at) {
                 Some(value) => self.taint_of(taint, value),
@@ -331,8 +331,8 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         }
     }
 
-    /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices after the base of an array are: a
-    /// parameter may say where the array begins. Other parts are taken to be positive or 0.
+    /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices relative to the base
+    /// of an array are: a parameter may be the start of the array. Other parts are assumed to be positive or 0.
     fn is_behind(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
         let analyses = self.module.function(function);
         let is_kernel = self.module.module.function(function).is_kernel();
@@ -351,7 +351,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             }
             let is_or = matches!(instruction.op, Op::Binary(BinaryOp::Or, _));
             match analyses.form(only) {
-                // Compilers add to a multiple of a power of two by `or`.
+                // Compilers use `or` to add to a multiple of a power of two.
                 Form::Bits(..) if !is_or => {}
                 Form::Sum(_, Value::Integer(by))
                 | Form::Sum(Value::Integer(by), _)
@@ -399,11 +399,11 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     }
 }
 
-/// True if an operation separates the uses before it from those behind it.
+/// True if an operation separates the uses before it from those after it.
 const fn is_barrier(op: Op) -> bool {
     match op {
         Op::Barrier(barrier) => barrier.waits,
-        // Enough between the threads of one warp.
+        // This is enough between the threads of one warp.
         Op::Collective(Collective::Sync, _) => true,
         _ => false,
     }
@@ -442,7 +442,7 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
         }
     }
 
-    /// True if a path leads from one instruction to another; `without_barrier`: past no barrier.
+    /// True if a path leads from one instruction to another; `without_barrier`: without passing a barrier.
     fn reaches(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
         let paths = Paths::new(self.body);
         if without_barrier {
@@ -452,7 +452,8 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
         }
     }
 
-    /// True if one of two instructions is on every path through the other, loops and branches of threads aside.
+    /// True if one of two instructions is on every path through the other, ignoring loops and branches that threads take
+    /// differently.
     fn are_together(&self, first: InstructionId, second: InstructionId) -> bool {
         let (first, second) = (self.anchor(first), self.anchor(second));
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
@@ -463,7 +464,7 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
             || post.dominates(second, first)
     }
 
-    /// The block that decides whether an instruction is executed, loops and divergent branches aside.
+    /// The block that decides whether an instruction is executed, ignoring loops and divergent branches.
     fn anchor(&self, at: InstructionId) -> BlockId {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         let mut block = self.body.block_of(at);

@@ -10,9 +10,10 @@
 //! call, atomic, …   the same
 //! ```
 //!
-//! An address is `s+k` where `addresses` says so. Any other use of an address lets it *escape*: through it, an instruction that does
-//! not name the symbol may write any of its slots. An address that escapes to functions alone that are known not to keep it does not *leak*: they
-//! access what they are passed, and `passed` says where they are passed it; what they access of a symbol are slots, too.
+//! An address is `s+k` where `addresses` determines it. Any other use of an address lets it *escape*: through it, an
+//! instruction that does not name the symbol may write any of its slots. An address that escapes only to functions that are
+//! known not to keep it does not *leak*: those functions access their argument, and `passed` holds the calls that pass it;
+//! the pieces of a symbol that they access are slots, too.
 
 use rustc_hash::FxHashMap;
 
@@ -21,7 +22,7 @@ use super::definitions::Definitions;
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{AccessKind, Body, Instruction, InstructionId, Module, Op, Space, SymbolId, Value};
 
-/// A slot: its place among [`Slots::slots`].
+/// A slot: its index in [`Slots::slots`].
 pub(crate) type SlotId = u32;
 
 /// A stretch of a `.local` symbol.
@@ -44,7 +45,7 @@ pub(crate) enum Effect {
     Load(SlotId),
     /// The slot holds its one stored value; see [`Slots::overlapping`] for those it spoils.
     Store(SlotId),
-    /// It writes the slot with something that is not followed (a vector, a part under a guard).
+    /// It writes an unknown value to the slot (a vector, a part under a guard).
     Spoil(SlotId),
     /// It may write any slot of a symbol that [`Slots::escapes`].
     SpoilEscaped,
@@ -55,7 +56,7 @@ pub(crate) enum Effect {
 pub(crate) struct Slots {
     /// Sorted by symbol and offset.
     pub slots: Vec<Slot>,
-    /// For each instruction: the slot that it accesses; empty if none does.
+    /// For each instruction: the slot that it accesses; empty if no instruction accesses one.
     accesses: Vec<SlotId>,
     /// The stores to slots, by slot.
     writers: Groups<InstructionId>,
@@ -66,7 +67,7 @@ pub(crate) struct Slots {
     pub passed: Vec<PassedAddress>,
     /// For each slot: true if code that does not name its symbol, and was not passed its address, may access it.
     leaking: Vec<bool>,
-    /// By slot, the passed addresses through which functions may write some of its bytes: numbers in `passed`.
+    /// By slot: indices in `passed` of the addresses through which functions may write some of its bytes.
     callee_writers: Groups<u32>,
 }
 
@@ -83,8 +84,9 @@ impl Slots {
         callee_writers: Groups::EMPTY,
     };
 
-    /// Of `body`. Costs a pass over the body if it names `.local` symbols, else nothing. `follows_params`: it is no kernel's, and
-    /// may keep addresses that it is passed in slots. `callees`: what functions do with addresses that they are passed.
+    /// The slots of `body`. Costs a pass over the body if it names `.local` symbols, else nothing. `follows_params`: the
+    /// function is no kernel, and may keep its pointer arguments in slots. `callees`: the uses that functions make of their
+    /// pointer arguments.
     #[must_use]
     pub(crate) fn new(
         module: &Module<'_>,
@@ -151,7 +153,7 @@ impl Slots {
         slots
     }
 
-    /// The slots of the accesses found, and of the symbols that escape, which are sorted.
+    /// The slots of the accesses, and of the symbols that escape; both are sorted.
     fn of_accesses(body: &Body<'_>, found: Found, escaped: &[SymbolId]) -> Self {
         let mut order: Vec<(Slot, SlotId)> = found.slots.into_iter().zip(0..).collect();
         order.sort_unstable();
@@ -207,7 +209,7 @@ impl Slots {
         let slot = self.accesses.get(id.index()).filter(|slot| **slot != NO_SLOT);
         match instruction.op {
             Op::Access(access) => match (slot, access.kind) {
-                // Nobody but the thread writes them, whatever a program calls volatile.
+                // Only the thread itself writes them, even if the program declares them volatile.
                 (Some(&slot), AccessKind::Load) if access.count == 1 => Effect::Load(slot),
                 (_, AccessKind::Load) => Effect::None,
                 (Some(&slot), AccessKind::Store) if access.count == 1 => Effect::Store(slot),
@@ -265,7 +267,7 @@ impl Slots {
         self.escapes(slot) || self.overlapping(slot).next().is_some()
     }
 
-    /// All that writes a slot of `body`, if that is one store, done whenever it is reached.
+    /// The only write to a slot of `body`, if it is a store whose guard cannot skip it.
     #[must_use]
     pub(crate) fn only_store(&self, body: &Body<'_>, slot: SlotId) -> Option<InstructionId> {
         let &[one] = self.stores(slot) else { return None };
@@ -313,7 +315,7 @@ impl Slots {
 /// In [`Slots::accesses`]: none.
 const NO_SLOT: SlotId = SlotId::MAX;
 
-/// The slots that are accessed, numbered as they come.
+/// The accessed slots, numbered in the order of their first access.
 #[derive(Default)]
 struct Found {
     slots: Vec<Slot>,
@@ -324,7 +326,7 @@ struct Found {
 }
 
 impl Found {
-    /// The number of a slot, a new one if it is not yet there.
+    /// The index of a slot; a new one if it is not yet known.
     fn number(&mut self, slot: Slot) -> SlotId {
         *self.numbers.entry(slot).or_insert_with(|| {
             self.slots.push(slot);
@@ -333,7 +335,7 @@ impl Found {
     }
 }
 
-/// The slot that bytes are, if they are in a symbol.
+/// The slot of these bytes, if they are in a symbol.
 fn slot_of(bytes: Bytes) -> Option<Slot> {
     match bytes.base {
         Base::Symbol(symbol) => Some(Slot {
@@ -364,5 +366,5 @@ pub(crate) fn may_access(body: &Body<'_>, definitions: &Definitions, instruction
     true
 }
 
-/// Steps to the base of an address before it is taken for one of a slot.
+/// Limit on the steps to the base of an address before it is assumed to be that of a slot.
 const MAX_STEPS: usize = 8;

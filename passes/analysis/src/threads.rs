@@ -1,4 +1,4 @@
-//! The values of registers in each lane of one warp, where they depend on nothing but the number of the thread.
+//! The values of registers in each lane of one warp, if they depend only on the thread number.
 
 use std::cell::RefCell;
 
@@ -12,18 +12,18 @@ const WARP: usize = ptxcheck_ir::WARP as usize;
 
 /// The threads of a warp of a CTA of one dimension, or of the part of a warp that lies in the first row of a CTA.
 pub(crate) struct Threads<'a, 'm> {
-    /// The number of the warp in its block.
+    /// The index of the warp in its block.
     pub(crate) warp: u32,
     values: RefCell<Evaluator<'a, 'm, Linear<'a>>>,
 }
 
 impl<'a, 'm> Threads<'a, 'm> {
-    /// Those of a warp, with values followed through variables in local memory.
+    /// The threads of a warp, with values followed through variables in local memory.
     pub(crate) fn of_warp(body: &'a Body<'m>, analyses: &'a Analyses<'m>, warp: u32) -> Self {
         Self::new(Source::within(body, analyses), warp, None)
     }
 
-    /// The same, and through collectives of the warp, where `elect.sync` gives what is said.
+    /// The same, and through collectives of the warp, with a given outcome of `elect.sync`.
     pub(crate) fn of_elected(
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
@@ -33,7 +33,7 @@ impl<'a, 'm> Threads<'a, 'm> {
         Self::new(Source::within(body, analyses), warp, Some(elected))
     }
 
-    /// Those of a warp, with values in registers alone.
+    /// The threads of a warp, with values in registers alone.
     pub(crate) fn in_registers(body: &'a Body<'m>, definitions: &'a Definitions, warp: u32) -> Self {
         let source = Source {
             body,
@@ -66,7 +66,7 @@ impl<'a, 'm> Threads<'a, 'm> {
         self.numbers(value)?.same()
     }
 
-    /// A value in all lanes of the warp; `None` also where it is not known in one of them.
+    /// A value in all lanes of the warp; `None` also if it is not known in one of them.
     pub(crate) fn all(&self, value: Value) -> Option<[u64; WARP]> {
         self.numbers(value)?.all()
     }
@@ -84,7 +84,7 @@ impl<'a, 'm> Threads<'a, 'm> {
         }
     }
 
-    /// The atom that an address counts from, and its distance from there in bytes by lane, as far as it is known.
+    /// The atom that an address counts from, and its distance from there in bytes by lane, if known.
     pub(crate) fn addresses(&self, value: Value) -> Option<(Atom, Numbers)> {
         let Sum { parts, by } = self.sum(value)?;
         Some((self.values.borrow().domain().single(parts)?, by))
@@ -109,7 +109,7 @@ mod tests {
         selp.b32 %r13, 4, 8, %p1;\nadd.s32 %r14, %r13, %r5;\nadd.s32 %r15, %r4, 4;\nadd.s32 %r16, %r16, 4;\n\
         sub.s32 %r17, %r6, %r5;\nret;\n}\n";
 
-    /// The values and addresses that the registers of the text have in a warp, by the register's place in the text.
+    /// The values and addresses of the registers of the text in a warp, by the register's index in the text.
     fn in_warp(warp: u32, ask: impl Fn(&dyn Fn(usize) -> (Option<Numbers>, Option<(Atom, Numbers)>))) {
         with_ptx(TEXT, |module| {
             let body = module.module.functions[0].body.as_ref().unwrap();
@@ -135,7 +135,7 @@ mod tests {
                 let value = |instruction| at(instruction).0;
                 assert_eq!(value(2), Some(by_lane(|lane| (first + lane) * 4)));
                 assert_eq!(value(3), Some(by_lane(|lane| ((first + lane) * 4) & 60)));
-                // Known but in lane 0, which divides by 0.
+                // Known except in lane 0, which divides by 0.
                 let quotient = value(14).unwrap();
                 let expected = |lane: i64| (first + lane) * 4 / lane;
                 assert_eq!(quotient.at(0), None);

@@ -19,8 +19,8 @@ impl Variable {
         value.register().map(Self::Register)
     }
 
-    /// The instructions that write it, in the order of the input; of a slot, those that store one value to it. `slots` is
-    /// called for a slot alone.
+    /// The instructions that write it, in the order of the input; for a slot, those that store one value to it. `slots` is
+    /// called only for a slot.
     pub(crate) fn writers<'a>(
         self,
         definitions: &'a Definitions,
@@ -33,7 +33,7 @@ impl Variable {
     }
 }
 
-/// A place that holds a value in one call of a function, those that the caller sees included.
+/// A variable that holds a value in one call of a function, including those that the caller sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FrameVariable {
     /// A variable of the body.

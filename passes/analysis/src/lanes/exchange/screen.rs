@@ -1,15 +1,16 @@
-//! Kernels that may have an exchange: those in which two lanes may access the same bytes of memory, one of them to write, on their ways
-//! from one place, past no ordering.
+//! Screen: the kernels that may have an exchange. In these, two lanes may access the same bytes of memory, at least one of
+//! them with a write, on paths from one point without an ordering.
 //!
 //! ```text
 //! piece        the instructions of a block between two orderings
-//! way(h, l)    the pieces that lane l comes to from the piece h past no ordering, while its branches are decided
-//! suspect      a kernel, or one that calls a function, with a piece from which the ways of two lanes lead to such accesses
+//! way(h, l)    the pieces that lane l reaches from the piece h past no ordering, while its branches are decided
+//! suspect      a kernel, or one that calls a function, with a piece from which the paths of two lanes lead to such accesses
 //! ```
 //!
-//! Places and branches are what [`Linear`] knows of warp 0. The lane analysis may know more of what is computed from constants, the number
-//! of the thread and variables in shared memory alone, through slots of the stack and parameters of functions, from other
-//! dimensions, and from the shape of blocks where that is stated: such a place may be any, and lanes may go either way at such a branch.
+//! Addresses and branch conditions are known as far as [`Linear`] knows them for warp 0. The lane analysis may know more:
+//! values that are computed only from constants, thread numbers and variables in shared memory, through slots of the stack
+//! and parameters of functions; other dimensions; and the shape of blocks where it is stated. Such an address counts as any
+//! address, and lanes may take either edge of such a branch.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -43,15 +44,15 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
     leading_to(module, marked)
 }
 
-/// The accesses in loops of a kernel that may be those of two lanes to the same bytes, in one round or in several.
+/// The accesses in loops of a kernel that may be made by two lanes to the same bytes, in one round or in different rounds.
 pub(super) struct LoopScreen<'a, 'm> {
     module: &'a Shared<'m>,
-    /// By function that the kernel consists of.
+    /// By function that the kernel calls, itself included.
     searches: FxHashMap<FunctionId, Search<'a, 'm>>,
 }
 
 impl<'a, 'm> LoopScreen<'a, 'm> {
-    /// Nothing is looked at yet.
+    /// A screen in which no loop has been examined yet.
     pub(super) fn new(module: &'a Shared<'m>) -> Self {
         Self {
             module,
@@ -59,8 +60,8 @@ impl<'a, 'm> LoopScreen<'a, 'm> {
         }
     }
 
-    /// False if the lane analysis certainly finds no more about these accesses of a loop when rounds are apart: it knows none of their
-    /// places, or each lane has a place of its own, the same in all rounds.
+    /// False if analysing rounds separately certainly adds nothing about these accesses of a loop: none of their addresses
+    /// is known, or each lane has an address of its own, the same in all rounds.
     pub(super) fn may_clash(&mut self, accesses: &[(FunctionId, InstructionId)]) -> bool {
         let Some(&(function, _)) = accesses.first() else {
             return false;
@@ -85,7 +86,7 @@ impl<'a, 'm> LoopScreen<'a, 'm> {
     }
 }
 
-/// True if the ways of two lanes through a function may lead to such accesses.
+/// True if the paths of two lanes through a function may lead to such accesses.
 fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     if body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
         return false;
@@ -99,7 +100,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
         return false;
     }
     let mut search = Search::new(module, id, body);
-    // All accesses of most functions are to places that have nothing to do with each other.
+    // In most functions, no two accesses have related addresses.
     let all: Vec<usize> = (0..search.pieces.all.len()).collect();
     if !search.may_clash(&all) {
         return false;
@@ -107,16 +108,16 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     search.finds()
 }
 
-/// The lanes in which addresses are looked at first: two of one half of four, and one of the other half of the warp.
+/// The lanes whose addresses are compared first: two of one group of four, and one of the other half of the warp.
 const FIRST: [usize; 3] = [4, 5, 20];
 
-/// Most operations one behind the other that are looked through.
+/// Limit on the length of a chain of operations that is followed.
 const MAX_DEPTH: usize = 48;
 
-/// Most accesses of a loop that are held against each other.
+/// Limit on the accesses of a loop that are compared with each other.
 const MAX_COMPARED: usize = 256;
 
-/// Most definitions of a register that is looked through.
+/// Limit on the definitions of a register that are followed.
 const MAX_DEFINITIONS: usize = 8;
 
 /// An access of a piece.
@@ -200,17 +201,17 @@ struct Search<'a, 'm> {
     sums: Evaluator<'a, 'm, Linear<'a>>,
     analyses: &'a Analyses<'m>,
     is_kernel: bool,
-    /// Addresses that no sum is known of may be in shared memory.
+    /// Addresses without a known sum may be in shared memory.
     may_be_shared: bool,
     /// It has variables on the stack.
     has_slots: bool,
-    /// Addresses in any memory that count from what all threads of a block share are looked for, too.
+    /// Also searches for addresses in any memory that count from an address shared by all threads of a block.
     follows_parts: bool,
-    /// The shape of its blocks is known, or taken to be one of several. Once that is asked for.
+    /// The shape of its blocks is known, or assumed to be one of several. Computed on first use.
     has_shape: Option<bool>,
-    /// The lanes in which a predicate holds, where that is known of all.
+    /// The lanes in which a predicate holds, where it is known in all lanes.
     predicates: FxHashMap<Register, Option<Lanes>>,
-    /// The registers of which the lane analysis may know more than [`Linear`].
+    /// By register: the lane analysis may know more about it than [`Linear`].
     knowable: FxHashMap<Register, bool>,
     steps: usize,
 }
@@ -277,8 +278,8 @@ impl Search<'_, '_> {
         false
     }
 
-    /// The accesses on the ways of all lanes from a piece, with the lanes that make them. Marks blocks that lanes come to on such ways
-    /// alone.
+    /// The accesses on the paths of all lanes from a piece, with the lanes that make them. Marks blocks that lanes reach
+    /// only on such paths.
     fn way(
         &mut self,
         head: BlockId,
@@ -320,7 +321,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The blocks that lanes go on to where that is decided, and the lanes of each.
+    /// The blocks that lanes continue to where the branch is decided, and the lanes of each.
     fn successors(&mut self, block: BlockId, here: Lanes) -> [Option<(BlockId, Lanes)>; 2] {
         let body = self.body;
         let test = body.terminator(block).and_then(|last| last.guard);
@@ -342,12 +343,12 @@ impl Search<'_, '_> {
         *self.has_shape.get_or_insert_with(|| {
             let reads_other = module.reads_other_dimensions(id);
             let launches = launches_of(module, id, reads_other);
-            // A block of several dimensions is looked at in some layouts, with sides.
+            // A block of several dimensions is analysed in some layouts, with known sides.
             reads_other || launches.iter().any(|launch| launch.shape.is_some())
         })
     }
 
-    /// The lanes in which a guard holds, where that is known of all of them.
+    /// The lanes in which a guard holds, where it is known in all lanes.
     fn holds(&mut self, guard: Guard) -> Option<Lanes> {
         let value = Value::Register(guard.register);
         let holds = match self.predicates.get(&guard.register) {
@@ -367,7 +368,7 @@ impl Search<'_, '_> {
         self.sums.of(value)?.numbers()?.all()
     }
 
-    /// The place of an access, if that is known in all lanes.
+    /// The address of an access, if it is known in all lanes.
     fn place(&mut self, access: usize) -> Option<Place> {
         let access = &self.pieces.all[access];
         let Sum { parts, by } = self.sums.of(access.address)?;
@@ -375,7 +376,7 @@ impl Search<'_, '_> {
         Some((parts, by.map(|by| (by as i64).saturating_add(access.past))))
     }
 
-    /// True if the lane analysis may know an address of which no sum is known.
+    /// True if the lane analysis may know an address that has no known sum.
     fn is_knowable_place(&mut self, access: usize) -> bool {
         let access = &self.pieces.all[access];
         let (address, is_global) = (access.address, access.is_global);
@@ -383,8 +384,8 @@ impl Search<'_, '_> {
         may_be_known && self.is_knowable(address, MAX_DEPTH)
     }
 
-    /// True if the lane analysis may know a place that [`Linear`] does not, and may find there, or at another of these places, a value that
-    /// one lane writes and another reads, or two values that two lanes write.
+    /// True if the lane analysis may know an address that [`Linear`] does not, and may find there, or at another of these
+    /// addresses, a value that one lane writes and another reads, or two different values that two lanes write.
     fn may_clash_anywhere(&mut self, made: &[usize]) -> bool {
         if made.len() < 2 {
             return false;
@@ -415,8 +416,8 @@ impl Search<'_, '_> {
         })
     }
 
-    /// False if no two lanes access the same place, as some lanes tell: accesses count from different things, or each lane has a place
-    /// of its own.
+    /// False if a few sample lanes show that no two lanes access the same address: the accesses count from different bases,
+    /// or each lane has an address of its own.
     fn may_clash(&mut self, made: &[usize]) -> bool {
         let mut groups: FxHashMap<Parts, Group> = FxHashMap::default();
         if self.may_clash_anywhere(made) {
@@ -439,7 +440,7 @@ impl Search<'_, '_> {
             let access = &self.pieces.all[number];
             group.has_store |= access.is_store;
             group.is_apart &= is_own && group.by == by;
-            // A store may write different values to one place, and more than one lane may come to a store.
+            // Several lanes may reach a store, and may write different values to one address.
             let writes_apart = values.is_some_and(|values| values.iter().any(|value| *value != values[0]));
             if group.has_store && (!group.is_apart || writes_apart && !is_own) {
                 return true;
@@ -448,8 +449,8 @@ impl Search<'_, '_> {
         false
     }
 
-    /// True if two lanes may access the same bytes, whenever each makes these accesses, one of them to write: a value that the other
-    /// reads, or another value than it writes.
+    /// True if two lanes may access the same bytes, if each lane makes these accesses, and one access is a write: the other
+    /// is a read, or a write of a different value.
     fn may_overlap(&mut self, made: &[usize]) -> bool {
         if made.len() > MAX_COMPARED || self.may_clash_anywhere(made) {
             return true;
@@ -489,13 +490,13 @@ impl Search<'_, '_> {
         })
     }
 
-    /// True if an instruction accesses an object that a caller passes the address of.
+    /// True if an instruction accesses an object whose address a caller passes.
     fn is_in_object(&self, id: InstructionId) -> bool {
         let used = self.module.param_use(self.id);
         used.is_some_and(|used| used.access(id).is_some())
     }
 
-    /// True if a value is computed from what the lane analysis may know alone; `depth`: of operations that are looked through.
+    /// True if a value is computed only from values that the lane analysis may know; `depth`: operations followed so far.
     fn is_knowable(&mut self, value: Value, depth: usize) -> bool {
         let register = match value {
             Value::Integer(_) | Value::Symbol(..) => return true,
@@ -510,7 +511,7 @@ impl Search<'_, '_> {
             return known;
         }
         let body = self.body;
-        // A register that is computed from itself depends on the rest.
+        // For a register that is computed from itself, the other operands decide.
         self.knowable.insert(register, true);
         let definitions = self.analyses.definitions().of(register);
         let is_knowable = depth > 0
@@ -543,7 +544,7 @@ impl Search<'_, '_> {
         is_knowable
     }
 
-    /// True if two of these accesses may be those of different lanes to the same bytes.
+    /// True if two of these accesses may be made by different lanes to the same bytes.
     fn clash(&mut self, made: &[(usize, Lanes)]) -> bool {
         let bytes = made.iter().map(|&(access, _)| self.pieces.all[access].bytes);
         let granule = bytes.min().unwrap_or(1);
@@ -587,7 +588,7 @@ impl Search<'_, '_> {
             !access.is_store
                 && lanes(set).any(|lane| {
                     words(by[lane], access.bytes).any(|word| {
-                        // A read where the lane writes itself is a matter of the writes.
+                        // If the lane may have written the bytes itself, the clash is reported for the writes.
                         let written = written.get(&(parts, word));
                         written.is_some_and(|written| written.lanes >> lane & 1 == 0)
                     })
@@ -596,23 +597,23 @@ impl Search<'_, '_> {
     }
 }
 
-/// The numbers of the words of so many bytes, `granule`, that an access touches.
+/// The indices of the words of `granule` bytes that an access of this size touches.
 fn words(granule: i64, at: i64, bytes: i64) -> RangeInclusive<i64> {
     at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule)
 }
 
-/// Accesses that count from the same.
+/// Accesses that count from the same base.
 struct Group {
-    /// The place of the first one, in some lanes.
+    /// The offset of the first access, in the sample lanes.
     by: [i64; FIRST.len()],
     has_store: bool,
-    /// All of them are to one place, which is another for each lane.
+    /// All accesses are to one offset, which differs between lanes.
     is_apart: bool,
 }
 
 /// The writes to a word.
 struct Written {
     lanes: Lanes,
-    /// The first one: its lane, and its value, where that is known.
+    /// The first write: its lane, and its value, where known.
     first: (usize, Option<u64>),
 }

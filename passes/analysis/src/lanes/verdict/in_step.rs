@@ -181,7 +181,8 @@ impl InStep {
                 choice: Choice::default(),
             }));
         }
-        // A collective that is not undivided: whether they have passed the same ones is not known.
+        // Such a collective is not one of the undivided boundaries, so it is not known whether they have passed the same
+        // ones.
         let perhaps = boundaries.perhaps(there, here).into_iter();
         pairs.extend(perhaps.map(|(callers, lane)| Pair {
             callers,
