@@ -260,6 +260,13 @@ impl<'a, 'm> Exits<'a, 'm> {
         let mut seen = FxHashSet::from_iter(work.iter().copied());
         while let Some(variable) = work.pop() {
             let writers = variable.writers(analyses.definitions(), || analyses.slots());
+            if writers.is_empty() {
+                // A callee may store a known value. No other value of a variable without a definition is known.
+                match variable {
+                    Variable::Slot(slot) if analyses.slots().is_written_by_callees(slot) => by_lane = true,
+                    _ => return Err(Unmade::OfOthers),
+                }
+            }
             left = left.checked_sub(writers.len()).ok_or(Unmade::TooMuchWork)?;
             if writers.len() > 1 {
                 several.extend(writers);
