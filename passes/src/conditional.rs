@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The kernel itself rules scenarios out: where its guards end the threads, or the bounds of its launch exclude the block, nothing is
-//! definite. What no scenario fixes (what is read through pointers, floating-point numbers, results of atomics) is arbitrary: a
+//! definite. Values that no scenario fixes (loads through pointers, floating-point numbers, results of atomics) are arbitrary: a
 //! finding that depends on it is not definite under the scenario, and so stays potential.
 
 mod blocks;

@@ -1,4 +1,4 @@
-//! The part of a run that one of several shards has, by numbers made from contents: each machine finds its own without asking the others.
+//! Assigns inputs to shards by a hash of their contents, so that each machine computes its own part without communication.
 
 use std::cmp::Reverse;
 

@@ -159,7 +159,7 @@ pub struct Cause {
     pub is_symbol: bool,
     /// The failing operation, as the input names it without types: `ld.shared`.
     pub operation: Option<String>,
-    /// Hash of the text of the instruction to mend, without the numbers of registers and labels; 0 where it is not an
+    /// Hash of the text of the instruction to fix, without the numbers of registers and labels; 0 where it is not an
     /// instruction.
     pub instruction: u64,
     /// Hash of the branches, calls, barriers and collectives of the function that holds it, in their order; 0 where they are few.
@@ -185,7 +185,7 @@ fn nameless() -> &'static Rule {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The rule that made it. Serialised findings do not contain it: who reads it says which it is.
+    /// The rule that made it. Serialised findings do not contain it; the reader sets it.
     #[serde(skip, default = "nameless")]
     pub rule: &'static Rule,
     /// Definite or potential.

@@ -58,7 +58,7 @@ pub struct Additional {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PackageMember {
-    /// Its name: that of the package, `!`, and its path there. The problem of the package as a whole.
+    /// Its name: that of the package, `!`, and its path there. For a problem of the package as a whole, the name of the package.
     pub name: String,
     /// Its path in the package; empty for the package as a whole.
     pub path: String,

@@ -1,4 +1,4 @@
-//! Releases: what the images of all inputs of a run hold, how one release differs from another, and what may only shrink.
+//! Releases: the contents of the images of all inputs of a run, the differences between two releases, and figures that may only shrink.
 //!
 //! ```text
 //! inputs ─┬─► contents.rs: Contents of all files ─► diff.rs: Diff of two releases

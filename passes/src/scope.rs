@@ -147,7 +147,7 @@ pub struct PathMap {
 }
 
 impl PathMap {
-    /// The name of a source with what stands for its beginning; `None` if it begins with something else. A beginning ends where
+    /// The name of a source with the replacement of its prefix; `None` if it begins with something else. A beginning ends where
     /// a part of the name does.
     #[must_use]
     pub fn apply(&self, file: &str) -> Option<String> {

@@ -25,7 +25,7 @@ pub use ptxcheck_worker::Command as WorkerCommand;
 /// sentence. `read_device_code` of `ptxcheck-frontend-llvm` is one.
 pub type ReadIr = fn(&[u8], &mut dyn FnMut(Option<&Module<'_>>)) -> Result<(), String>;
 
-/// What reads LLVM IR.
+/// The program that reads LLVM IR.
 #[derive(Clone, Debug, Default)]
 pub enum IrReader {
     /// Nothing: LLVM IR and MLIR are refused.
@@ -389,9 +389,9 @@ pub struct Settings {
     pub is_strict: bool,
     /// Names of inputs that were left out of the run, as [`Settings::exclude`] says.
     pub left_out: Vec<String>,
-    /// The inputs are linked together: what one of them defines, the others can refer to.
+    /// The inputs are linked together: symbols that one of them defines are visible to the others.
     pub link_set: bool,
-    /// The inputs are linked together and are all the device code there is: what they do not define, nobody does.
+    /// The inputs are linked together and are all the device code there is: symbols that they do not define are undefined.
     pub whole_program: bool,
     /// The blocks that kernels are launched with. Those with `.reqntid` keep theirs.
     pub launches: Launches,
@@ -413,7 +413,7 @@ pub struct Settings {
     pub digest_kernels: bool,
     /// The policy that the images of the inputs are checked against.
     pub policy: Policy,
-    /// What reads LLVM IR.
+    /// The program that reads LLVM IR.
     pub ir_reader: IrReader,
     /// Command of the process that reads MLIR, `ptxcheck-mlir`; without one, MLIR is no input.
     pub mlir_worker: Option<WorkerCommand>,

@@ -129,7 +129,7 @@ struct Head {
     expired: Vec<String>,
 }
 
-/// A finding, with what it does not serialise itself.
+/// A finding, with the fields that it does not serialise itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ShardFinding {
     code: String,

@@ -130,7 +130,7 @@ fn is_source(path: &Path) -> bool {
 
 fn read(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
-    // A link may lead to what is no source.
+    // A link may lead to a file that is not a source.
     if !is_source(path) || !metadata.is_file() || metadata.len() > SOURCE_BYTES {
         return None;
     }

@@ -1,7 +1,7 @@
 //! LLVM IR, read and analysed in a process of its own.
 //!
 //! LLVM aborts or crashes on malformed input, runs out of memory on hostile input, and can loop on it. So a run starts
-//! the program `ptxcheck-llvm`, hands it one input after the other over a pipe, and gets back what was found. A worker that dies loses the
+//! the program `ptxcheck-llvm`, hands it one input after the other over a pipe, and gets back the findings. A worker that dies loses the
 //! input it was analysing, and nothing else: the next input starts another. Each thread of a run has one, so that a thousand inputs do not
 //! start a thousand processes.
 //!
@@ -10,7 +10,7 @@
 //!                          the memory given back ─────── ready ────────────► run, before it hands over another
 //! ```
 //!
-//! `message.rs` says what goes over the pipe, `process.rs` starts workers and talks to them, `starts.rs` remembers that one does
+//! `message.rs` defines the messages, `process.rs` starts workers and talks to them, `starts.rs` remembers that one does
 //! not start, `analyse.rs` is what runs inside. A worker ends when its standard input does. LLVM itself is handed in from
 //! outside ([`ReadIr`](crate::settings::ReadIr)), so that programs that only start workers do not link it.
 

@@ -72,7 +72,7 @@ pub enum StatementKind {
     Directive,
 }
 
-/// One statement. 20 bytes; what the fields mean depends on the kind, so they are read through methods.
+/// One statement. 20 bytes; the meaning of the fields depends on the kind, so they are read through methods.
 #[derive(Clone, Copy, Debug)]
 pub struct Statement {
     pub(crate) start: u32,
@@ -196,7 +196,7 @@ pub enum OperandKind {
     Minus,
     /// `(a, b)`: children; a call's arguments or results.
     List,
-    /// `x[1]`, `x[%r2]`. Children: the name, then what stands in brackets (no `Address` node).
+    /// `x[1]`, `x[%r2]`. Children: the name, then the operands in brackets (no `Address` node).
     Index,
 }
 
@@ -397,7 +397,7 @@ pub struct Location {
     pub line: u32,
     /// 1-based column; 0 if the compiler had none.
     pub column: u32,
-    /// Place of what follows `inlined_at`; [`NONE`] without it.
+    /// Place of the operand after `inlined_at`; [`NONE`] without it.
     pub(crate) inlined: u32,
 }
 

@@ -216,7 +216,7 @@ impl<'s> Parser<'s> {
         if let [b';', after @ ..] = rest {
             rest = after;
         }
-        // Sections end with their brace; what ends with blanks is short.
+        // Sections end with their brace; other directives may be followed by blanks, and are short.
         let end = if tag == Tag::Section {
             rest
         } else {

@@ -11,7 +11,7 @@ pub enum Cause {
     Limit,
 }
 
-/// One error: what was expected, and where something else stood.
+/// One error: the expected token, and the place of the token found instead.
 ///
 /// It is small and holds no text, so that a parser may make many. Show it with its line and column through
 /// [`SyntaxError::located`]:
@@ -85,7 +85,7 @@ impl std::fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// A [`SyntaxError`] with its line, column and message: what is shown to people, and outlives the source.
+/// A [`SyntaxError`] with its line, column and message: the form that is shown to people, and outlives the source.
 ///
 /// It displays as "3:15: expected `;` after the operands, found `}`", to follow a file's name and a colon.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -140,7 +140,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Attributes, results, name and parameters. What was read stays in `function` if the rest fails.
+    /// Attributes, results, name and parameters. The part read so far stays in `function` if the rest fails.
     fn header(&mut self, mut rest: &'s [u8], function: &mut Function) -> Parsed<'s, ()> {
         while let [b'.', ..] = rest {
             let (after, word) = lexeme(directive).parse(rest)?;

@@ -1,6 +1,6 @@
 //! Tokens: names, numbers, strings, and the blanks and comments between them.
 //!
-//! All functions take the rest of the source and return what is left of it, as nom parsers do. Where a token lies
+//! All functions take the rest of the source and return the unread part, as nom parsers do. Where a token lies
 //! follows from the length of the rest, so nothing has to carry offsets along.
 
 use memchr::{memchr, memchr2, memchr3, memmem};
@@ -370,7 +370,7 @@ fn is_decimal_float(text: &[u8]) -> bool {
     }
 }
 
-/// Length of the token that stands in the place of what was expected.
+/// Length of the token that stands in place of the expected one.
 pub(crate) fn token_len(input: &[u8]) -> usize {
     match input.first() {
         None => 0,

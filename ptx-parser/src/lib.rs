@@ -1,8 +1,8 @@
 //! PTX text to a borrowed, flat syntax tree, and back.
 //!
-//! [`parse`] reads a module of any PTX ISA version. It never fails on what it does not know: an instruction is a guard, a dotted opcode and
-//! operands, for any opcode. What is malformed becomes a [`SyntaxError`] with a place, the parser goes on after the next `;` or `}`, and
-//! the rest of the module is in the tree.
+//! [`parse`] reads a module of any PTX ISA version. It never fails on unknown instructions: an instruction is a guard, a dotted opcode and
+//! operands, for any opcode. A malformed statement becomes a [`SyntaxError`] with a place, the parser goes on after the next `;` or `}`,
+//! and the rest of the module is in the tree.
 //!
 //! ```
 //! let source = b".version 8.5\n.target sm_90\n.entry k() { @!%p1 ld.global.u32 %r1, [%rd1+4]; ret; }";
@@ -25,7 +25,7 @@
 //! * A [`Visitor`] sees all parts of a tree in source order.
 //! * [`ast::ScalarType`] and [`ast::Variable`] know sizes and alignments.
 //! * [`operand`] has the values of literals and constant expressions, and the elements of initialisers.
-//! * [`debug_info`] reads the data of `.section`, and the comments in which clang says what was inlined.
+//! * [`debug_info`] reads the data of `.section`, and the comments in which clang names inlined calls.
 //! * [`printer`] prints a tree, and says whether two trees are the same.
 //! * [`Span`] is a range of bytes in the source; [`LineIndex`] and [`Position`] turn offsets into lines and columns.
 //! * [`limits`] has every limit.

@@ -18,7 +18,7 @@ pub const MAX_OPERANDS: usize = u8::MAX as usize;
 /// Longest dotted opcode in bytes. The longest seen in production has 119.
 pub const MAX_OPCODE_BYTES: usize = u16::MAX as usize;
 
-/// Most syntax errors kept for one source. What follows is counted, not kept.
+/// Most syntax errors kept for one source. Further ones are counted, not kept.
 pub const MAX_ERRORS: usize = 100;
 
 /// Braces that are examined to cut a module into pieces, for each cut.

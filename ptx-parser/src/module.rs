@@ -32,7 +32,7 @@ use crate::span::Span;
 ///
 /// # Errors
 ///
-/// Only if `source` is longer than [`MAX_SOURCE_BYTES`]. What is malformed is in [`Tree::errors`]; the statements
+/// Only if `source` is longer than [`MAX_SOURCE_BYTES`]. Malformed statements are in [`Tree::errors`]; the statements
 /// around it are in the tree. A scope or function that the source leaves open is closed, with an empty `}`, where
 /// the next function begins or the source ends.
 pub fn parse(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
@@ -40,9 +40,8 @@ pub fn parse(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
 }
 
 /// Reads what a module declares: all that stands outside of braces, and the first `.loc` of each body, which is about
-/// where the source declares the function. Function bodies, the elements of initialisers and the data of sections are
-/// passed over unread, and what is wrong in them is no error here: [`Tree::errors`] has what is wrong outside, and
-/// braces that nothing closes. Several times faster than [`parse`].
+/// where the source declares the function. Function bodies, the elements of initialisers and the data of sections are skipped, and errors
+/// in them are not reported here: [`Tree::errors`] has errors outside of them, and unclosed braces. Several times faster than [`parse`].
 ///
 /// ```
 /// use ptxcheck_ptx_parser::parse_declarations;
@@ -95,7 +94,7 @@ pub(crate) fn text_of(source: &[u8]) -> Result<&[u8], SyntaxError> {
 
 pub(crate) struct Parser<'s> {
     pub(crate) tree: Tree<'s>,
-    /// Length of the text: offsets are this less what is left.
+    /// Length of the text: offsets are this minus the unread length.
     len: usize,
     /// The instruction is a call: its parentheses hold arguments, not expressions.
     pub(crate) in_call: bool,
@@ -125,7 +124,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The same, with what has been read.
+    /// The same, with the part that has been read.
     pub(crate) fn with(tree: Tree<'s>, end: usize) -> Self {
         Self {
             tree,
@@ -350,7 +349,7 @@ impl<'s> Parser<'s> {
         self.tree
     }
 
-    /// Adds what is found apart from the grammar, in front of what that says about the same place.
+    /// Adds errors that are found apart from the grammar, in front of the grammar's errors at the same place.
     fn insert_error(&mut self, what: &'static str, start: u32) {
         let errors = &mut self.tree.errors;
         let at = errors.partition_point(|earlier| earlier.span.start < start);

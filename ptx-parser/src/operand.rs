@@ -369,7 +369,7 @@ impl<'t> OperandRef<'t> {
         self.index as usize
     }
 
-    /// The index of what follows it and its descendants.
+    /// The index after the node and its descendants.
     pub(crate) fn next_index(self) -> usize {
         self.index as usize + 1 + usize::from(self.node().descendants)
     }

@@ -1,6 +1,6 @@
 //! A tree back to text, in one canonical format, and whether two trees say the same.
 //!
-//! Parsing what is printed gives the same tree ([`same`]), comments included; printing that gives the same bytes. A comment inside a
+//! Parsing the printed text gives the same tree ([`same`]), comments included; printing that gives the same bytes. A comment inside a
 //! statement moves after it.
 
 pub use crate::comparison::same;
@@ -15,8 +15,8 @@ use crate::lexer::{NAME, class, token_len, trivia};
 use crate::operand::{OperandRef, Operands};
 use crate::span::Span;
 
-/// The canonical text of a tree without errors: a statement a line, indented with tabs, one blank between words. What a
-/// tree with errors left out is not in it.
+/// The canonical text of a tree without errors: a statement a line, indented with tabs, one blank between words. Text that the parser
+/// dropped because of errors is not printed.
 ///
 /// ```
 /// use ptxcheck_ptx_parser::parse;

@@ -1,6 +1,6 @@
 //! Scalar and opaque types, and their sizes.
 
-/// Makes the enumeration and what is said of each type from one row for each: variant, name, bits.
+/// Makes the enumeration and the properties of each type from one row for each: variant, name, bits.
 macro_rules! scalar_types {
     ($($variant:ident $name:literal $bits:expr, $what:literal;)*) => {
         /// The type of a variable, or one that an opcode names.
@@ -108,8 +108,8 @@ scalar_types! {
 }
 
 impl ScalarType {
-    /// Bytes of one value in memory. `None` where [`ScalarType::bits`] is, for `.pred`, which has no place in memory, and
-    /// for what does not fill whole bytes.
+    /// Bytes of one value in memory. `None` where [`ScalarType::bits`] is, for `.pred`, which has no place in memory, and for types that do
+    /// not fill whole bytes.
     ///
     /// ```
     /// use ptxcheck_ptx_parser::ast::ScalarType;

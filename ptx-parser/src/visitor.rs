@@ -9,20 +9,19 @@ use crate::tree::{Guard, Instruction};
 /// The continuation of a walk after a method of a [`Visitor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// To the parts of what was visited, then to what comes after it.
+    /// Visits the parts of the node, then the next node.
     Into,
-    /// To what comes after it.
+    /// Skips the parts of the node, and visits the next node.
     Over,
-    /// Nowhere: the walk ends.
+    /// Ends the walk.
     Stop,
 }
 
 /// Code that sees the parts of a module in source order. [`Tree::walk`] calls it for all of the module,
 /// [`Tree::walk_function`] for one function.
 ///
-/// Every method has a default that does nothing and goes on, so that a visitor has only those it needs. What a method
-/// returns says whether the parts of the thing are visited: see [`Walk`]. Where there are none, [`Walk::Into`] and
-/// [`Walk::Over`] are the same.
+/// Every method has a default that does nothing and goes on, so that a visitor has only those it needs. The result of a method says whether
+/// the parts of the node are visited: see [`Walk`]. Where there are none, [`Walk::Into`] and [`Walk::Over`] are the same.
 ///
 /// A walk allocates nothing and does not recurse, however deep the source nests. Comments are apart, in
 /// [`Tree::comments`], as they may stand between any two tokens; the elements of initialisers and the data of sections

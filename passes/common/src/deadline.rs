@@ -1,8 +1,8 @@
 //! The time that one input may take.
 //!
-//! Analyses ask in the midst of their loops, and give up with what stands for "unknown". What was begun before the time was
-//! over and ended after it may rest on that: nobody reports anything of it. So a deadline that has passed once stays
-//! passed, for all threads that analyse the input.
+//! Analyses check the deadline in their loops, and give up with the value for "unknown". A result that was begun before the deadline and
+//! finished after it may depend on that value: it is not reported. So a deadline that has passed once stays passed, for all threads that
+//! analyse the input.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,7 +12,7 @@ pub const ASSERT_FAIL: &str = "__assertfail";
 /// The function that `printf` calls: with a format, and a buffer of the arguments.
 pub const PRINT: &str = "vprintf";
 
-/// A list of names by what they belong to.
+/// A list of names by their owner.
 struct Table {
     exact: FxHashMap<&'static str, &'static str>,
     /// With their groups; longer ones first.

@@ -11,8 +11,8 @@
 //! | [`maps`] | maps whose keys come from inputs |
 //! | [`externs`] | which symbols the toolchain provides, from tables of its own |
 //!
-//! It depends on no other crate of the workspace, and knows nothing of PTX, LLVM, files or findings. What only one layer needs
-//! does not belong here.
+//! It depends on no other crate of the workspace, and knows nothing of PTX, LLVM, files or findings. Code that only one layer needs does
+//! not belong here.
 //!
 //! ```
 //! use ptxcheck_common::names;

@@ -20,7 +20,7 @@ pub fn demangle(name: &str) -> Option<String> {
     demangle_with(name, DemangleOptions::new())
 }
 
-/// The name in C++ or Rust that `name` stands for, without its parameters and what it returns: `ns::kernel<float>`.
+/// The name in C++ or Rust that `name` stands for, without its parameters and return type: `ns::kernel<float>`.
 #[must_use]
 fn qualified(name: &str) -> Option<String> {
     demangle_with(name, DemangleOptions::new().no_params().no_return_type())
@@ -116,7 +116,7 @@ fn is_version(scope: &str) -> bool {
     })
 }
 
-/// `name` without what stands between `<` and `>`, operators of comparison aside.
+/// `name` without the text between `<` and `>`, except for comparison operators.
 fn without_template_arguments(name: &str) -> String {
     const OPERATOR: &str = "operator";
     let mut plain = String::with_capacity(name.len());
@@ -142,7 +142,7 @@ fn without_template_arguments(name: &str) -> String {
 }
 
 /// The name of an instance of a template without its arguments, and the arguments: `ns::kernel` and `float`, `4` for
-/// `void ns::kernel<float, 4>(float*)`. `None` for what is no instance of a function template.
+/// `void ns::kernel<float, 4>(float*)`. `None` if it is not an instance of a function template.
 #[must_use]
 pub fn template_arguments(name: &str) -> Option<(String, Vec<String>)> {
     let full = demangle(&normalised(name)).or_else(|| demangle(name))?;
@@ -336,7 +336,7 @@ fn strip_static(name: &str) -> Option<&str> {
     rest.get(module_id..)?.strip_prefix('_')
 }
 
-/// nvcc puts what has internal linkage into a namespace `_INTERNAL_<hash>_<N>_<file>_<hash>` of its own. Nobody wrote
+/// nvcc puts symbols with internal linkage into a namespace `_INTERNAL_<hash>_<N>_<file>_<hash>` of its own. Nobody wrote
 /// it, and it changes with the path of the file.
 fn without_internal_namespaces(name: String) -> String {
     const MARK: &str = "_INTERNAL_";

@@ -177,7 +177,7 @@ impl TryFrom<(Kind, String)> for Pattern {
 pub struct BadPattern(String);
 
 impl BadPattern {
-    /// Of a regular expression. The crate draws a picture of several lines; its last one says what is wrong.
+    /// Of a regular expression. The crate draws a picture of several lines; its last line describes the error.
     fn of(text: &str, error: &regex::Error) -> Self {
         let said = error.to_string();
         let last = said.lines().last().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Structures, arrays and vectors whose elements are followed one by one: each is a register or constant of its own.
 //!
-//! The aggregate as a whole has a register, too, which is written with something unknown: what is not followed reads it.
+//! The aggregate as a whole has a register, too, which is written with an unknown value: it is read by uses that are not followed.
 
 use super::body::Lowering;
 use super::instructions::{binary, condition, converted};
@@ -10,7 +10,7 @@ use ptxcheck_ir::{Access, AccessKind, Argument, InstructionId, Logic, Op, Space,
 
 impl<'m> Lowering<'_, '_, 'm> {
     /// The elements of an aggregate, those of aggregates in it among them: the type of each and its offset in bytes.
-    /// `None` for what is none, is empty, or has too many.
+    /// `None` for a type that is not an aggregate, is empty, or has too many elements.
     pub(super) fn elements(&self, ty: Type<'m>) -> Option<Vec<(Type<'m>, u64)>> {
         if !self.shape(ty).is_aggregate {
             return None;
@@ -174,7 +174,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             && let Some(place) = parts.get_mut(taken)
             && place.len() == given.len()
         {
-            // Registers are written once each: what a part holds is what it held when it was put there.
+            // Registers are written once each: a part has the value that it had when it was inserted.
             place.copy_from_slice(&given);
             return self.aggregate(instruction, parts, &given);
         }
@@ -283,7 +283,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// A load of a vector writes a register for each element. False for what is no vector of whole bytes.
+    /// A load of a vector writes a register for each element. False for a type other than a vector whose elements are whole bytes.
     pub(super) fn load_vector(&mut self, instruction: User<'m>, op: Op, address: Value) -> bool {
         let Op::Access(access) = op else { return false };
         let Some(elements) = self.vector(instruction.value(), access) else {

@@ -1,7 +1,7 @@
-//! `nvvm.annotations`: what named metadata says of kernels and variables (NVVM IR Specification, Global Property
+//! `nvvm.annotations`: the properties of kernels and variables in named metadata (NVVM IR Specification, Global Property
 //! Annotation).
 //!
-//! LLVM 22 turns what is said of functions into calling conventions and attributes when it reads a module; LLVM 19 does
+//! LLVM 22 converts those of functions to calling conventions and attributes when it reads a module; LLVM 19 does
 //! not, and none does for variables.
 
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
-//! Edges between blocks, and what they leave for phis.
+//! Edges between blocks, and the copies on them that replace phis.
 //!
 //! A phi is a copy at the end of each block that leads to it, into a register of its own, and a copy from there where the
-//! phi stands: so what it defines is defined once, and the copies of one edge do not overwrite what others of them read.
+//! phi stands: so its result is defined once, and the copies of one edge do not overwrite each other's sources.
 //! The copies of an edge whose source has other successors get a block of their own on the edge.
 
 use super::body::{Label, Lowering};
@@ -13,7 +13,7 @@ use ptxcheck_ir::{Op, Register, Slots, Value};
 /// The label of no block of the function.
 pub(super) const NOWHERE: Label = Label::MAX;
 
-/// A phi, and where edges leave what it takes.
+/// A phi, and the registers to which edges copy its operands.
 #[derive(Clone, Copy)]
 pub(super) struct Phi<'m> {
     user: User<'m>,
@@ -23,7 +23,7 @@ pub(super) struct Phi<'m> {
     parts: Slots,
 }
 
-/// The value that an edge brings to a phi.
+/// The value that a phi takes on an edge.
 #[derive(Clone, Copy)]
 struct PhiSource<'m> {
     to: Label,
@@ -31,7 +31,7 @@ struct PhiSource<'m> {
     source: LlvmValue<'m>,
 }
 
-/// The values that edges bring to phis, by the blocks that they come from.
+/// The values that phis take on edges, by the blocks that the edges come from.
 #[derive(Default)]
 pub(super) struct PhiSources<'m> {
     /// As they were noted: by the blocks that edges go to, then by phi.
@@ -45,7 +45,7 @@ impl<'m> PhiSources<'m> {
         self.noted.clear();
     }
 
-    /// Sorts what was noted; `blocks` is how many blocks there are.
+    /// Sorts the noted values; `blocks` is the number of blocks.
     pub(super) fn sort(&mut self, blocks: usize) {
         let noted = self.noted.iter().map(|&(from, one)| (from as usize, one));
         self.by_block = Groups::new(blocks, noted);
@@ -60,7 +60,7 @@ impl<'m> PhiSources<'m> {
 }
 
 impl<'m> Lowering<'_, '_, 'm> {
-    /// Gives the phis of a block places where edges leave what they take, and notes what that is.
+    /// Gives the phis of a block registers to which edges copy their operands, and notes the operands.
     pub(super) fn phis(&mut self, number: usize) {
         for phi in self.scratch.blocks[number].phis() {
             let shape = self.shape(phi.ty());
@@ -96,8 +96,8 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// The target of an edge. Where the block needs copies that others of `from`'s successors do not, a block of the
-    /// edge's own is queued; with a single successor, the copies are added here. Damaged bitcode may name what is no block of
-    /// the function: nothing is known of lanes that go there, and they end.
+    /// edge's own is queued; with a single successor, the copies are added here. Damaged bitcode may name a block that is not in the
+    /// function: nothing is known of lanes that go there, and they end.
     pub(super) fn edge(&mut self, from: Label, to: LlvmBlock<'m>, alone: bool) -> Label {
         let to = self.scratch.label_of.get(to.address()).unwrap_or(NOWHERE);
         if to != NOWHERE {

@@ -1,10 +1,9 @@
 //! Variables of the host that device code uses: what LLVM IR says of a global that CUDA's address spaces leave out.
 //!
-//! A CUDA compiler gives each variable of device code an address space. What is left in the generic one, has a name in
-//! the source and is no literal, table or vtable of the compiler's own was never meant for the device. Other languages
-//! (OpenMP, C, Rust, Triton, Numba) keep device variables there: the rule is for CUDA modules, which clang marks.
-//! clang copies constants of the host into constant memory, where they cannot be distinguished from `__constant__` variables, except by a
-//! type that is `const volatile`.
+//! A CUDA compiler gives each variable of device code an address space. A variable in the generic address space that has a name in the
+//! source, and is no literal, table or vtable of the compiler, was not meant for the device. Other languages (OpenMP, C, Rust, Triton,
+//! Numba) keep device variables there: the rule is for CUDA modules, which clang marks. clang copies constants of the host into constant
+//! memory, where they cannot be distinguished from `__constant__` variables, except by a type that is `const volatile`.
 
 use rustc_hash::FxHashSet;
 

@@ -32,7 +32,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 }
                 "assume" => {
                     let condition = self.operand(call, 0);
-                    // What stands beside a condition of `true` is about pointers.
+                    // Operand bundles beside the condition `true` are about pointers.
                     if !matches!(condition, Value::Integer(_)) {
                         self.emit(Op::Assume, &[], &[condition]);
                     }

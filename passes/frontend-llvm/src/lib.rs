@@ -16,7 +16,7 @@
 //! | `places.rs`, `outline.rs`, `opcodes.rs` | find the lines of text |
 //! | `bitcode.rs`, `newer.rs` | distinguish bitcode from text, and read spellings that this LLVM does not know |
 //!
-//! Of the two bindings, `inkwell` has what is owned: the context, the buffer of an input, the module that LLVM reads into them,
+//! Of the two bindings, `inkwell` has the owned objects: the context, the buffer of an input, the module that LLVM reads into them,
 //! and what LLVM says when it refuses one. It frees them in the right order, and its errors are values. `llvm-sys` below it has
 //! the walk: instructions, operands, types, constants, attributes, metadata and debug locations. inkwell's types for these ask
 //! LLVM for the kind of each value as they are made, panic on kinds that they do not know, which is for the input to choose here,

@@ -3,7 +3,7 @@
 //! `f0x3F800000`.
 //!
 //! No analysis uses the value of a floating-point constant, so where LLVM refuses a text, it is read again with zeros
-//! in place of all of them. They take as many bytes: what LLVM says of a place in the text holds for the original.
+//! in place of all of them. They take as many bytes: positions that LLVM reports in the text hold for the original.
 
 use super::bitcode::is_bitcode;
 

@@ -2,7 +2,7 @@
 
 /// A map from addresses to numbers that is emptied at no cost.
 ///
-/// Linear probing, at most half full. What a round has not filled itself counts as empty.
+/// Linear probing, at most half full. Slots that a round has not filled itself count as empty.
 pub(super) struct Numbers {
     /// A power of two of them.
     slots: Vec<Slot>,

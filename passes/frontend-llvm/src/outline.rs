@@ -430,7 +430,7 @@ fn begins_constant(cursor: &Cursor<'_>) -> bool {
 }
 
 /// Goes to the end of an instruction's line, or to that of a line that begins with none, with all lines that brackets
-/// on it take in. What `instruction` calls and where it ends on its first line is noted. True where another instruction
+/// on it take in. The callee of `instruction` and its end on the first line are noted. True where another instruction
 /// stands on the line.
 fn rest_of_line(cursor: &mut Cursor<'_>, mut instruction: Option<&mut TextInstruction>) -> bool {
     let start = cursor.at;

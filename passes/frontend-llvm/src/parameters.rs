@@ -6,7 +6,7 @@ use crate::limits::MAX_PARAMETER_USES;
 use ptxcheck_ir::{Access, AccessKind, Op, Space, Value};
 
 impl<'m> Lowering<'_, '_, 'm> {
-    /// Parameters are loaded on entry, as in PTX. What is passed by value lies in memory of the callee's own.
+    /// Parameters are loaded on entry, as in PTX. An argument passed by value lies in memory of the callee.
     pub(super) fn parameters(&mut self) {
         for (number, param) in self.function.params().enumerate() {
             let register = Value::Register(self.register(param));

@@ -5,7 +5,7 @@
 //! LLVM's: a module without findings needs none of this.
 //!
 //! LLVM's reader may drop, add and rename calls of intrinsics, so a block's instructions are matched by opcode, result and
-//! callee. What has no certain partner has the place of its block, or of its function: a wrong line is worse than a
+//! callee. An instruction without a certain partner has the place of its block, or of its function: a wrong line is worse than a
 //! vague one.
 
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -7,7 +7,7 @@
 //! * A [`Value`], [`Type`], [`Block`] or [`Node`] with lifetime `'m` is made only from a module that is borrowed for
 //!   `'m` (see [`Module::new`]) or from another such handle. Nothing here changes or frees a part of a module, so the
 //!   pointer in a handle is valid for `'m`.
-//! * LLVM checks the kind of what it is given with assertions at most. A function whose callee wants a certain kind
+//! * LLVM checks the kind of its arguments with assertions at most. A function whose callee wants a certain kind
 //!   checks the kind first, and returns `None` for another.
 #![allow(unsafe_code)]
 
@@ -125,7 +125,7 @@ pub(super) fn set_options() {
     ONCE.call_once(|| {
         let arguments: [&CStr; 2] = [c"ptxcheck", c"-disable-auto-upgrade-debug-info"];
         let pointers = arguments.map(CStr::as_ptr);
-        // SAFETY: two C strings that outlive the call; LLVM copies what it keeps, and the lock keeps threads apart.
+        // SAFETY: two C strings that outlive the call; LLVM copies the data that it keeps, and the lock excludes other threads.
         unsafe { LLVMParseCommandLineOptions(2, pointers.as_ptr(), std::ptr::null()) }
     });
 }

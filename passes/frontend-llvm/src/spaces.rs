@@ -18,7 +18,7 @@ pub(super) const fn space(number: u32) -> Option<Space> {
     })
 }
 
-/// The space of a pointer's type; generic for what is no pointer, or points into a space that nobody knows.
+/// The space of a pointer's type; generic for a type that is not a pointer, and for a pointer into an unknown space.
 pub(super) fn space_of(ty: Type<'_>) -> Space {
     ty.space().and_then(space).unwrap_or(Space::Generic)
 }

@@ -1,4 +1,4 @@
-//! Dialects that MLIR does not have, of compilers that have their own build of it: what to give instead of their texts.
+//! Dialects that MLIR does not have, of compilers that have their own build of it: the input to give instead of their texts.
 
 /// A compiler with dialects of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

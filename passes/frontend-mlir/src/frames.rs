@@ -21,7 +21,7 @@ impl Locations<'_> {
     }
 }
 
-/// Reads one location: the bytes between the brackets of `loc(…)`. What is none names no place.
+/// Reads one location: the bytes between the brackets of `loc(…)`. Text that is not a location names no place.
 struct Reader<'l, 't> {
     locations: &'l Locations<'t>,
     text: &'t [u8],

@@ -159,7 +159,7 @@ fn fence(m: &Modifiers<'_>) -> Option<AsyncOp> {
             _ => FenceDirection::Both,
         };
         let is_other = m.has("alias") || m.has_prefixed("tensormap");
-        // `.async` alone is for all memories, as is what is not known.
+        // `.async` alone is for all memories, and so is an unknown qualifier.
         let names = |space: Space| m.spaces().any(|named| named == space);
         let global = !is_other && !m.spaces().any(is_shared) && !m.has_prefixed("sync_restrict");
         return Some(AsyncOp::ProxyFence(ProxyFence {

@@ -79,7 +79,7 @@ pub(super) struct Lowering<'a, 's> {
     block_span: Option<Span>,
 }
 
-/// A body, its first debug location, and what is malformed in it.
+/// A body, its first debug location, and its syntax errors.
 pub(super) type Lowered<'s> = (Body<'s>, DebugId, Malformed);
 
 impl<'a, 's> Lowering<'a, 's> {

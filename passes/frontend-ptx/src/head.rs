@@ -43,7 +43,7 @@ pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
             _ => {}
         }
     }
-    // The text that could not be read may be what is missing.
+    // A missing `.version` may be in the text that could not be read.
     let is_blank = tree.source().trim_ascii().is_empty();
     if tree.statements().is_empty() && tree.errors().is_empty() && !is_blank {
         let end = tree.source().len() as u32;

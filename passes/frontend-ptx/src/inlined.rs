@@ -16,7 +16,7 @@ use crate::limits::{MAX_DEBUG_BYTES, MAX_INLINED_CALLS};
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a, 'e> = gimli::DebuggingInformationEntry<Bytes<'a>>;
 
-/// A call that was replaced by the code of what it calls.
+/// A call that was replaced by the code of its callee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InlinedCall {
     /// The function that is called, as its symbol would be named.
@@ -75,7 +75,7 @@ impl InlinedCalls {
             .map(|range| &self.ranges[range].call)
     }
 
-    /// Ranges that lie in each other as their bounds say; what reaches out of the one around it ends with that.
+    /// Ranges that lie in each other as their bounds say; a range that extends past the enclosing one is cut at its end.
     fn nested(mut ranges: Vec<Range>) -> Self {
         ranges.sort_by_key(|range| (range.low, std::cmp::Reverse(range.high)));
         let mut segments: Vec<(u64, Option<usize>)> = Vec::new();

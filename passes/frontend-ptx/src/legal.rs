@@ -49,7 +49,7 @@ impl Targets {
     }
 }
 
-/// An instruction, and what has it.
+/// An instruction, and the targets and versions that have it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     /// The first part of the opcode.

@@ -122,8 +122,8 @@ impl<'s> Lowering<'_, 's> {
         self.end_branch(guard, std::iter::empty());
     }
 
-    /// Something that is named here and that its function does not declare. In a function that the parser could not read
-    /// all of, the declaration may be what is missing.
+    /// Something that is named here and that its function does not declare. In a function that the parser could not read completely, the
+    /// declaration may be in the unread part.
     #[cold]
     pub(super) fn unresolved(&mut self, span: Span, expected: &'static str) {
         if self.is_whole {

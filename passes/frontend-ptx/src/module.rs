@@ -28,7 +28,7 @@ pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module
     module(tree, symbols, origin, head::malformed(tree))
 }
 
-/// Lowers a tree; what the tree has no room for (see its errors) is missing in the module, too.
+/// Lowers a tree; declarations beyond the limits of the tree (see its errors) are missing in the module, too.
 #[must_use]
 pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     lower_until(tree, origin, Deadline::NEVER)

@@ -82,7 +82,7 @@ pub(super) fn decode_with_least(opcode: &[u8]) -> (Decoded, u8) {
     (decoded, least_operands(name, &modifiers))
 }
 
-/// The opcode, the fewest operands at the top level that any form of it has, and what it does.
+/// The opcode, the fewest operands at the top level that any form of it has, and its effect.
 type Row = (&'static str, u8, fn(&Modifiers<'_>) -> Decoded);
 
 /// Sorted by name.

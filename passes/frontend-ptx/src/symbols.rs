@@ -121,7 +121,7 @@ impl<'s> Symbols<'s> {
             });
         let function = known.unwrap_or_else(|| self.new_function(tree, syntax));
         if syntax.has_body && self.functions[function.index()].header != syntax.header {
-            // The definition of what was declared before.
+            // The definition of a symbol that was declared before.
             let symbol = self.functions[function.index()].symbol;
             self.functions[function.index()] = function_of(tree, syntax, symbol);
             self.all[symbol.index()].span = syntax.name;

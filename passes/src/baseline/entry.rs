@@ -39,7 +39,7 @@ pub struct Entry {
     pub message: String,
     /// The inputs that they were found in, relative to the folder of the configuration, sorted.
     pub inputs: Vec<String>,
-    /// Number of inputs that are not listed. What has some is never called gone.
+    /// Number of inputs that are not listed. An entry with such inputs is never reported as gone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub further_inputs: usize,
     /// Line and column in the file of the baseline, both 1-based; (0, 0) if it was not read.

@@ -44,7 +44,7 @@ impl Baseline {
     ///
     /// # Errors
     ///
-    /// [`BaselineError`] if it is none, has another version, or is beyond a limit.
+    /// [`BaselineError`] if the text is not a baseline, has another version, or is beyond a limit.
     pub fn parse(name: &str, text: &str) -> Result<Self, BaselineError> {
         let error = |(line, column): (usize, usize), message: String| BaselineError {
             name: name.to_owned(),

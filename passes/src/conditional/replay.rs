@@ -250,8 +250,8 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Runs a witness under one schedule, with what is left of the instructions that may be run, and at most so many of a thread, on
-    /// average; `None` if the machine refuses its launch.
+    /// Runs a witness under one schedule, with the remaining budget of instructions, and a limit per thread, on average; `None` if the
+    /// machine refuses its launch.
     fn run(
         &self,
         (left_over, thread_steps): (&Cell<u64>, u64),

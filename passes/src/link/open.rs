@@ -9,7 +9,7 @@ use crate::locate::Locator;
 use ptxcheck_common::callers::Callers;
 use ptxcheck_ir::limits::SHOWN_USES;
 
-/// The symbols of a module; `None` where some of it could not be read: the definition may be what was lost.
+/// The symbols of a module; `None` where some of it could not be read: the lost part may contain the definition.
 #[must_use]
 pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
     if module.is_damaged {

@@ -1,4 +1,4 @@
-//! One image: unpacked, and read as what it is.
+//! One image: unpacked, and read according to its kind.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl ImageScanner<'_> {
         }
     }
 
-    /// Reads the bytes of an image as what they are; for machine code with PTX inside, that PTX as an image.
+    /// Reads the bytes of an image according to its kind; for machine code with PTX inside, that PTX as an image.
     fn read(&self, image: &mut ScannedImage, bytes: &[u8], packed: &PackedImage<'_>) -> Option<ScannedImage> {
         match packed.kind {
             ImageKind::Ptx => {

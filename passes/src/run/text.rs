@@ -81,7 +81,7 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
         ptx::lower_until(&tree, &origin, options.deadline)
     };
     if options.deadline.is_over() {
-        // Facts that are incomplete prove nothing by what they lack.
+        // Incomplete facts do not prove that a declaration is missing.
         report.facts = Arc::new(Facts {
             is_damaged: true,
             ..Facts::default()
@@ -96,7 +96,7 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
         ptx::digest_kernels(&tree, &mut facts);
     }
     let of_module = if settings.images_only {
-        // Bodies have not been read, so nothing is known of what they refer to.
+        // Bodies have not been read, so the symbols that they use are unknown.
         let facts = Facts {
             illegal: ptx::illegal(&tree),
             ..facts

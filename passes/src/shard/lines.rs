@@ -1,4 +1,4 @@
-//! Shards as JSON lines: one with what is about the whole shard, then one for each input and each finding. Files of several shards may be
+//! Shards as JSON lines: one with the data of the whole shard, then one for each input and each finding. Files of several shards may be
 //! concatenated, as the output of concurrent jobs is.
 
 use std::io::{self, BufRead};

@@ -20,8 +20,8 @@ pub(crate) struct VariantWheel<'a> {
 }
 
 impl<'a> VariantWheel<'a> {
-    /// The wheels that hold kernels and claim something of GPUs. Those of which a part could not be read are not among them: it may hold
-    /// what is claimed.
+    /// The wheels that hold kernels and claim something of GPUs. Wheels that could not be read completely are left out: the unread part may
+    /// support the claims.
     pub(crate) fn all(all: &'a [InputReport]) -> Vec<Self> {
         let metadata = metadata(all).filter_map(|(number, name, metadata)| match name {
             MetadataName::Wheel { root, .. } => Some((number, root, the_variant(metadata)?)),
@@ -54,7 +54,7 @@ impl<'a> VariantWheel<'a> {
         metadata.filter_map(wheel).collect()
     }
 
-    /// For each input, with its number, what the GPUs load of it that the wheel is offered to: all, if it names none.
+    /// For each input, with its number, the images that the GPUs load to which the wheel is offered: all, if it names none.
     pub(crate) fn forecasts(&self) -> &[(usize, &'a InputReport, InputForecast<'a>)] {
         self.forecasts.get_or_init(|| {
             let gpus: Vec<Gpu> = Gpu::all().filter(|gpu| self.claims.offers(*gpu)).collect();

@@ -36,7 +36,7 @@ impl VariantMetadata {
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`], if its schema is newer than the drafts (PEP 825, Schema): nothing is known of what it means.
+    /// [`UnknownFormat`], if its schema is newer than the drafts (PEP 825, Schema): its meaning is unknown.
     pub fn parse(bytes: &[u8]) -> Result<Self, UnknownFormat> {
         let document: Document = match serde_json::from_slice(bytes) {
             Ok(document) => document,

@@ -1,7 +1,7 @@
 //! The messages between a run and its workers, in the format of postcard.
 //!
-//! Both ends are of one version, which a worker says before it is asked. What does not decode is a worker that died while it
-//! wrote. Rules go by their codes: each end has them.
+//! Both ends have the same version, which a worker sends before its first task. A message that does not decode means that the worker died
+//! while it wrote. Rules are sent as codes: both ends have the same rules.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub enum Answer {
     Failed(ProblemKind, String),
 }
 
-/// Selector, level, and what it does.
+/// Selector, level, and its effect.
 type LevelMessage = (String, Level, Change);
 
 /// The settings that a worker has to know: all that decide what is found in a module.

@@ -1,4 +1,4 @@
-//! The questions to the worker that has MLIR: a program of its own, which makes LLVM bitcode of kernels.
+//! The client of the MLIR worker: a separate program, which converts kernels to LLVM bitcode.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,11 +21,11 @@ pub const PROTOCOL: Protocol = Protocol {
     version: message::VERSION,
 };
 
-/// Words for the program's not being there.
+/// The message if the program is missing.
 pub const MISSING: &str =
     "`ptxcheck-mlir`, which reads that, is neither beside this program nor named by PTXCHECK_MLIR";
 
-/// The advice for those who lack the program or its libraries.
+/// The advice if the program or its libraries are missing.
 const INSTEAD: &str = "or give the PTX or LLVM IR that the compiler makes of it";
 
 /// Has the worker convert text or bytecode. The time of its input is over at `deadline`.

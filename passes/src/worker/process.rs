@@ -1,4 +1,4 @@
-//! Workers as processes: asking one about IR, and being one.
+//! Workers as processes: client and server side.
 
 use std::io;
 use std::time::Duration;

@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 use ptxcheck_worker::Lost;
 
-/// The start of a worker in a run, as the first answer to a thread showed: the reason that it does not start, if it does not. It is
-/// started in vain once by each thread at most, however many files there are.
+/// Whether a worker starts in a run, known from the first answer to a thread: the reason that it does not start, if it does not. Each
+/// thread tries to start it in vain at most once, for any number of files.
 #[derive(Debug, Default)]
 pub struct Start(OnceLock<Option<String>>);
 
 impl Start {
-    /// What `ask` is answered, unless the worker is known not to start.
+    /// The answer to `ask`, unless the worker is known not to start.
     pub(super) fn ask<A>(&self, ask: impl FnOnce() -> Result<A, Lost>) -> Result<A, Failure> {
         if let Some(Some(error)) = self.0.get() {
             return Err(Failure::NotStarted(error.clone()));

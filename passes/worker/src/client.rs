@@ -152,7 +152,7 @@ impl Alarm {
     }
 }
 
-/// Starts a worker of this protocol and ends it. Returns what it says that it reads: `LLVM 22`.
+/// Starts a worker of this protocol and ends it. Returns the kind of input that it announces: `LLVM 22`.
 ///
 /// # Errors
 ///

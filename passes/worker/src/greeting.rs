@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::limits::MAX_GREETING;
 
-/// What both ends have to agree on: the messages change with the version.
+/// The data on which both ends have to agree: the messages change with the version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocol {
     /// The name of the worker's program.
@@ -19,7 +19,7 @@ impl Protocol {
         format!("{} {}: {}\n", self.program, self.version, what.replace('\n', " "))
     }
 
-    /// What the worker that greets with this line reads. The error says why it is not to be asked.
+    /// The kind of input that the worker with this greeting reads. The error says why the worker cannot be used.
     fn reads(self, line: &[u8]) -> Result<String, String> {
         let Self { program, version } = self;
         let no_worker = || format!("it is not `{program}`");
@@ -49,7 +49,7 @@ impl Protocol {
 pub(crate) struct Greeting {
     /// Its bytes, with which the worker is ready each time.
     pub(crate) line: Vec<u8>,
-    /// What the worker reads.
+    /// The kind of input that the worker reads.
     pub(crate) reads: String,
 }
 

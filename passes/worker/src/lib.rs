@@ -12,7 +12,7 @@
 //! ```
 //!
 //! `client.rs` starts workers and asks them, [`serve`] is one, `pipe.rs` has the messages on the pipe, `greeting.rs` the first
-//! of them. What task and answer say is the business of those who ask and answer: a [`Protocol`] names them, and a process that
+//! of them. Tasks and answers are opaque bytes here; only client and worker interpret them: a [`Protocol`] names them, and a process that
 //! greets with another one is refused. A worker ends when its standard input does.
 
 #![warn(unreachable_pub, unnameable_types)]

@@ -27,8 +27,8 @@ impl Answer<'_> {
 
 /// Answers requests from standard input on standard output, until they end: `work` has the task, the bytes and the time of
 /// each, and may go on after its answer, to give memory back. `late` is the answer where the time (which it has) is over before
-/// that of `work`; the process ends with it. The worker greets with the protocol and what it `reads`. Limits the memory of the
-/// process for good.
+/// that of `work`; the process ends with it. The greeting of the worker names the protocol and the kind of input that it `reads`. Limits
+/// the memory of the process for good.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ impl Watch {
         let has_answer = Arc::new(Mutex::new(false));
         let known = Arc::clone(&has_answer);
         std::thread::Builder::new().spawn(move || {
-            // Analyses end by themselves, with what was found in time.
+            // Analyses end by themselves, with the findings up to then.
             if waiting.recv_timeout(limit.saturating_add(GRACE)) != Err(RecvTimeoutError::Timeout) {
                 return;
             }

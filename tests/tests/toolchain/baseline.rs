@@ -180,7 +180,7 @@ fn recompiled_and_moved(project: &Project) -> Result<(), String> {
     );
     project.build(&moved, LINES)?;
     project.all_is_known(BASELINE)?;
-    // They are shown to who asks for it, and counted.
+    // They are shown on request, and counted.
     let output = project.run(&format!("-v {BASELINE}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     contains(&said, "k.cu:13:9: error: the mask 0xffffffff of `__syncwarp`")?;

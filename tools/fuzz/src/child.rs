@@ -66,7 +66,7 @@ pub fn run(kind: &Kind, range: &MutantRange) {
     send("done");
 }
 
-/// Checks one mutant, and says what is wrong with it; the time that took.
+/// Checks one mutant, reports its defect, and returns the time that the check took.
 fn check_one(kind: &Kind, seed: u64, index: u64) -> Duration {
     let bytes = kind.mutant(seed, index);
     measure::start();

@@ -13,7 +13,7 @@ use crate::package;
 use crate::ptx::Ptx;
 use crate::verdict;
 
-/// A maker of mutants and what has to hold of them.
+/// A maker of mutants and the properties that must hold for them.
 pub enum Kind {
     /// Modules of PTX.
     Ptx(Box<Ptx>),

@@ -1,4 +1,4 @@
-//! Mutants for ptxcheck: PTX, images, packages, LLVM IR and MLIR that nobody would write, and what has to hold of each.
+//! Mutants for ptxcheck: PTX, images, packages, LLVM IR and MLIR that nobody would write, and the properties that must hold for each.
 //!
 //! ```text
 //! campaign ── a range of indices ──► child: mutant, check, mutant, check, … ── failures, deaths ──► campaign

@@ -42,7 +42,7 @@ pub fn memory() -> (u64, u64) {
     (bytes("VmRSS:"), bytes("VmHWM:"))
 }
 
-/// Leaves this process so many bytes of address space: what wants more ends it, and not the machine.
+/// Leaves this process so many bytes of address space: a larger request ends the process, not the machine.
 pub fn limit_memory(bytes: u64) {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let limit = Rlimit {

@@ -17,7 +17,7 @@ pub(crate) struct Compiled<'a> {
     pub(crate) has_lines: bool,
 }
 
-/// The diagnostics of a module. What prevents the check is a warning; nothing panics.
+/// The diagnostics of a module. A reason that prevents the check is a warning; nothing panics.
 pub(crate) fn check(module: &Compiled<'_>) -> Vec<Diagnostic> {
     let checked = catch_unwind(AssertUnwindSafe(|| diagnostics(module)));
     let mut found = match checked {

@@ -9,7 +9,7 @@ use crate::limits;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Diagnostic {
     pub(crate) kind: Kind,
-    /// The first line is what is wrong.
+    /// The first line is the message.
     pub(crate) message: String,
     /// The kernel that a finding is in or is reached from, where there is one.
     pub(crate) kernel: String,

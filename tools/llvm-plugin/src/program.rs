@@ -37,7 +37,7 @@ pub(crate) fn run(settings: &Settings, bitcode: &[u8], source: &Path) -> Result<
     let files =
         Files::new(bitcode).map_err(|error| format!("a temporary file could not be written: {error}"))?;
     let mut command = Command::new(&settings.program);
-    // Builds run compilers side by side. Of what is said twice, the last counts.
+    // Builds run compilers side by side. If an option is given twice, the last one counts.
     command.args(["check", "--jobs", "1"]);
     if let Some(file) = configuration(source) {
         command.arg("--config").arg(file);

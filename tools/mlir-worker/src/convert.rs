@@ -14,7 +14,7 @@ use crate::launches::Launches;
 use crate::mlir::{Context, Module, Operation};
 use crate::target::{Target, other};
 
-/// The target triple of what is translated.
+/// The target triple of the translated module.
 const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
 
 /// Most modules within each other that are looked into.
@@ -158,7 +158,7 @@ fn named(operation: Operation<'_>) -> String {
     })
 }
 
-/// MLIR's message, at least with the line of what it is about.
+/// MLIR's message, at least with its line.
 fn failed(context: &Context, line: u32) -> Content {
     let mut said = context.take_error().unwrap_or_default();
     if said.line == 0 {
@@ -170,7 +170,7 @@ fn failed(context: &Context, line: u32) -> Content {
     Content::Failed(said)
 }
 
-/// A `gpu.module`, lowered in a module of its own: what MLIR can't do in one costs the others nothing.
+/// A `gpu.module`, lowered in a module of its own: a failure of MLIR in one does not affect the others.
 fn gpu_module(
     context: &Context,
     around: &Module<'_>,

@@ -7,7 +7,7 @@
 //!   `'m`, or from another such handle. What erases operations, passes, borrows the module mutably. Attributes live as long as
 //!   their context.
 //! * A null handle is never kept: handles that may be null are checked first.
-//! * MLIR checks the kind of what it is given with assertions at most. A function whose callee wants a certain kind checks the kind first,
+//! * MLIR checks the kind of its arguments with assertions at most. A function whose callee wants a certain kind checks the kind first,
 //!   and returns `None` for another.
 //! * Callbacks are called during the call that they are handed to, but for that of diagnostics, whose data the context owns.
 #![allow(unsafe_code)]

@@ -191,7 +191,7 @@ fn direct(body: &Body<'_>, is_straight: bool, operands: &[Option<Register>]) -> 
     direct
 }
 
-/// The text with its operands' names: `$0`, `${1:c}`, `$$`. `None` for what is no operand.
+/// The text with its operands' names: `$0`, `${1:c}`, `$$`. `None` if one of them is not an operand.
 fn substituted(text: &str, operands: &[Operand]) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;

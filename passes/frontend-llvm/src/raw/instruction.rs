@@ -134,7 +134,7 @@ impl<'m> User<'m> {
         }
     }
 
-    /// What a load, store or atomic promises to other threads (LLVM Language Reference, Atomic Memory Ordering Constraints); nothing, for
+    /// The memory ordering of a load, store or atomic (LLVM Language Reference, Atomic Memory Ordering Constraints); nothing, for
     /// anything else. Of atomics that read and write, the code generator drops orderings before sm_70: they count as relaxed.
     pub(crate) fn semantics(self) -> Semantics {
         match self.ordering() {

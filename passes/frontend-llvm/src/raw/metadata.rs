@@ -12,7 +12,7 @@ use super::{Node, Value, ValueKind, text, wrap};
 const MAX_NODE_OPERANDS: u32 = 4_096;
 
 impl<'m> Value<'m> {
-    /// The operands of a node; none for what is no node.
+    /// The operands of a node; none if it is not a node.
     pub(super) fn node_operands(self) -> Vec<Option<Value<'m>>> {
         // SAFETY: the kind of metadata as a value is checked before it is taken for a node; LLVM writes exactly as many operands
         // as it announces.
@@ -33,7 +33,7 @@ impl<'m> Value<'m> {
     /// A string in metadata.
     pub(crate) fn string(self) -> Option<&'m str> {
         let mut length = 0;
-        // SAFETY: the answer is null for what is no string.
+        // SAFETY: the result is null if it is not a string.
         unsafe {
             if self.kind() != ValueKind::LLVMMetadataAsValueValueKind {
                 return None;
@@ -92,7 +92,7 @@ impl<'m> Node<'m> {
         }
     }
 
-    /// The DWARF tag of a type; 0 for what is none.
+    /// The DWARF tag of a type; 0 if it is not one.
     pub(crate) fn type_tag(self) -> u16 {
         // SAFETY: live metadata, asked for its tag if it is a type.
         unsafe {

@@ -1,4 +1,4 @@
-//! A module: what it holds, and how it lays out types.
+//! A module: its contents, and its layout of types.
 
 use std::ffi::CStr;
 use std::marker::PhantomData;

@@ -1,8 +1,8 @@
 //! The cause of findings in a helper whose callers differ.
 //!
-//! A helper such as `shift(mask, value, source)` is inlined into its callers, and each finding in it names its line. Where the callers give
-//! it the same values, that line is to be mended. Where their masks, objects or sizes differ, one of them is right and another wrong, or
-//! each is wrong in its own way: then the call is the cause, and findings of several callers are several.
+//! A helper such as `shift(mask, value, source)` is inlined into its callers, and each finding in it names its line. If the callers pass it
+//! the same values, that line has to be fixed. If their masks, objects or sizes differ, some calls may be right and others wrong: then the
+//! call is the cause, and each such call is a cause of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 /// Most helpers that lie between a line and the call that is the cause.
 const MAX_HELPERS: usize = 8;
 
-/// The keys of a payload that say what the caller gave, and not which threads came there.
+/// The keys of a payload that describe the values passed by the caller, and not the threads that reach the place.
 const GIVEN: [&str; 10] = [
     "bytes",
     "expected_space",
@@ -30,7 +30,7 @@ const GIVEN: [&str; 10] = [
 /// A line: its file and number.
 type Line = (String, u32);
 
-/// Moves findings from the line of a helper to its calls, where the calls differ in what they give.
+/// Moves findings from the line of a helper to its calls, if the calls pass different values.
 pub(super) fn move_to_calls(findings: &mut [Finding], settings: &Settings) {
     if settings.headers.report_at == ReportAt::Header {
         return;
@@ -80,7 +80,7 @@ fn place(finding: &Finding) -> Option<(Line, Line)> {
     Some((line(&source.at), line(source.inlined_at.first()?)))
 }
 
-/// What a caller gave, as a text.
+/// The values that a caller passed, as a text.
 fn given(data: &Data) -> String {
     let wanted = data.iter().filter(|(key, _)| GIVEN.contains(key));
     let mut text = String::new();

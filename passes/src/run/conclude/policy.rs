@@ -1,4 +1,4 @@
-//! Parts of a policy that nothing in the files is for: kernels, targets and GPUs that it names and that are not there.
+//! Parts of a policy that match nothing in the files: names of missing kernels, targets and GPUs.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub(super) fn idle(policy: &Policy, inputs: &[InputReport], kernels: &HashSet<Rc
     let by_design = policy.by_design.iter().flat_map(|entry| &entry.kernels);
     let blocks = policy.required_blocks.iter().flat_map(|block| &block.kernels);
     let patterns = budgets.chain(by_design).chain(blocks);
-    // What should not be exported is best matched by nothing, so hidden symbols are not among them.
+    // Patterns of symbols that must not be exported should match nothing, so hidden symbols are not compared with them.
     found.extend(
         patterns
             .filter(|pattern| !fits(pattern))

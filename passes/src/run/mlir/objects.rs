@@ -8,7 +8,7 @@ use crate::image::{self, InputError};
 use crate::inventory::ImageKind;
 use crate::rule::ProblemKind;
 
-/// The images of an object, and what is wrong with it.
+/// The images of an object, and its errors.
 pub(super) struct Object {
     pub(super) images: Vec<ScannedImage>,
     pub(super) errors: Vec<InputError>,

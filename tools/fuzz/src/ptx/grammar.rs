@@ -197,7 +197,7 @@ fn pieces(alternative: &str, names: &HashMap<&str, usize>) -> Vec<Piece> {
 
 /// The names that a function may use.
 pub struct Names {
-    /// Registers written last, for each class: what is read is mostly what was written a little before.
+    /// Registers written last, for each class: most reads are of registers written shortly before.
     recent: [[u8; 4]; Class::COUNT],
     /// Labels `L0` up to this number.
     pub labels: usize,

@@ -55,7 +55,7 @@ impl Graph {
             let budget = 1 + numbers.below(MAX_BLOCKS / 2);
             let (_, last) = graph.region(numbers, budget);
             graph.blocks[last].end = BlockEnd::Leave;
-            // Edges into the middle of what is nested.
+            // Edges into the middle of nested regions.
             if numbers.one_in(3) {
                 for _ in 0..=numbers.below(2) {
                     let count = graph.blocks.len();

@@ -4,7 +4,7 @@ use super::grammar::{Names, boundary};
 use super::module::Generator;
 use crate::numbers::Numbers;
 
-/// Most lines of a mutant: what is longer measures the size of the seeds.
+/// Most lines of a mutant: longer ones only measure the size of the seeds.
 const MAX_LINES: usize = 400;
 
 /// Parts of opcodes that a mutant may have more or fewer of.
