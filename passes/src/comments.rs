@@ -2,7 +2,7 @@
 //!
 //! They stand on the line of the finding, after the code, or on lines of their own above it. `//`, `/* … */`, `#` and `;` begin
 //! comments: of CUDA and PTX, of Python, of LLVM IR. In PTX and LLVM IR they come from inline assembly, which is a string in
-//! LLVM IR; in sources, text in a string is no comment.
+//! LLVM IR; in sources, text in a string is not a comment.
 
 mod literals;
 

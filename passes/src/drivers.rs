@@ -14,7 +14,7 @@ impl std::fmt::Display for Driver {
     }
 }
 
-/// A text that is no version of a driver.
+/// A text that is not a version of a driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no driver version such as `550.54.14`")]
 pub struct NoDriver(String);

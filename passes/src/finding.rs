@@ -114,7 +114,7 @@ impl FromIterator<(&'static str, Value)> for Data {
 }
 
 /// Keeps at most [`MAX_FINDINGS`] findings, the most certain first, and returns the number of dropped ones.
-/// Elements without a certainty are no findings, and stay.
+/// Elements without a certainty are not findings, and stay.
 pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
     let counts =
         Certainty::ALL.map(|wanted| found.iter().filter(|one| certainty(one) == Some(wanted)).count());

@@ -79,7 +79,7 @@ impl PinnedFigures {
     }
 }
 
-/// A budget for the machine code of some kernels. `None` is no limit.
+/// A budget for the machine code of some kernels. `None` is not a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Patterns of their names, in the image or in C++; none for all kernels.
@@ -201,14 +201,14 @@ pub const MAX_BLOCK_THREADS: u32 = 1024;
 /// Registers of a thread: the fewest and the most that a budget can leave (CUDA Programming Guide, Compute Capabilities).
 pub const THREAD_REGISTERS: std::ops::RangeInclusive<u64> = 1..=255;
 
-/// Targets that are no GPU from Maxwell on: older ones, and Thor as CUDA 12 numbers it.
+/// Targets that are not GPUs from Maxwell on: older ones, and Thor as CUDA 12 numbers it.
 const OTHER_TARGETS: [u32; 7] = [20, 21, 30, 32, 35, 37, 101];
 
 /// The first targets with `a` and with `f` (PTX ISA, .target).
 const FIRST_SPECIFIC: u32 = 90;
 const FIRST_OF_FAMILY: u32 = 100;
 
-/// A text that is no target.
+/// A text that is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoTarget {

@@ -93,7 +93,7 @@ fn edit(source: &[u8], old: &[u8], new: &[u8], target: &[u8]) -> Result<Vec<u8>,
     edits.push((collector.target.ok_or(EditError::NoTarget)?, target));
     let edited = replaced(source, edits);
 
-    // A text that is no name gives another module, or none.
+    // A text that is not a name gives another module, or none.
     let tree = whole(&edited).map_err(|_| EditError::NotAName)?;
     if !has_kernel(&tree, new) || tree.target().next() != Some(target) {
         return Err(EditError::NotAName);

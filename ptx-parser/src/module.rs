@@ -400,7 +400,7 @@ const SAMPLE_BYTES: usize = 8 << 10;
 const MAX_SAMPLES: usize = 16;
 
 /// Estimates for a stretch of text, by the bytes that end statements and separate or nest operands. Tables of numbers have many commas and
-/// no operands, and blank lines are no statements, so both count for a few per semicolon only.
+/// no operands, and blank lines are not statements, so both count for a few per semicolon only.
 fn counted(text: &[u8]) -> (usize, usize) {
     let count = |byte| memchr::memchr_iter(byte, text).count();
     let semicolons = count(b';');

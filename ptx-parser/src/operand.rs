@@ -181,7 +181,7 @@ impl<'s> Parser<'s> {
         Ok((rest, ()))
     }
 
-    /// `(…)`: arguments, unless all of it is one constant expression of an instruction that is no call.
+    /// `(…)`: arguments, unless all of it is one constant expression of an instruction that is not a call.
     fn list_or_expression(&mut self, input: &'s [u8], depth: usize) -> Parsed<'s, ()> {
         if !self.in_call {
             match expression(input, depth) {

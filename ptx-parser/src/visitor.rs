@@ -125,7 +125,7 @@ pub trait Visitor<'t> {
         Walk::Into
     }
 
-    /// `{` of a nested scope. Its statements come after it and are no parts of it.
+    /// `{` of a nested scope. Its statements come after it and are not parts of it.
     fn open_block(&mut self, tree: &'t Tree<'t>, statement: &'t Statement) -> Walk {
         Walk::Into
     }
@@ -234,7 +234,7 @@ fn walk<'t, V: Visitor<'t> + ?Sized>(
     }
 }
 
-/// Visits the parts of a statement that is no function.
+/// Visits the parts of a statement that is not a function.
 fn parts<'t, V: Visitor<'t> + ?Sized>(
     tree: &'t Tree<'t>,
     statement: &'t Statement,

@@ -252,7 +252,7 @@ impl Outputs {
         fs::write(root().join(TABLE), text).map_err(|error| format!("{TABLE}: {error}"))
     }
 
-    /// Paths that have a row and are no output.
+    /// Paths that have a row and are not output.
     #[must_use]
     pub fn without_source(&self, all: &[Output]) -> Vec<String> {
         let rows = self.rows.keys().cloned();
@@ -525,7 +525,7 @@ pub fn committed() -> Result<Vec<Output>, String> {
     Ok(all)
 }
 
-/// The files in `corpus/compilers` that are no output.
+/// The files in `corpus/compilers` that are not output.
 #[must_use]
 pub fn stray(all: &[Output]) -> Vec<String> {
     let root = root();

@@ -172,7 +172,7 @@ impl TryFrom<(Kind, String)> for Pattern {
     }
 }
 
-/// Why a text is no pattern, as a sentence.
+/// Why a text is not a pattern, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPattern(String);
 

@@ -1,6 +1,6 @@
 //! Names that are not UTF-8, as text. No two become one.
 //!
-//! A byte that is no part of a character is shown as `\\xff`. So that nothing else is shown like that, a backslash in the
+//! A byte that is not a part of a character is shown as `\\xff`. So that nothing else is shown like that, a backslash in the
 //! name in front of `x` and two digits of a hexadecimal number is shown as `\\x5c`.
 
 use std::borrow::Cow;

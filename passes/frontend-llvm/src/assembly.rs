@@ -108,7 +108,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// A text that is no PTX, too long, or goes elsewhere than its own labels: it may do what a function of which nothing is
+    /// A text that is not PTX, too long, or goes elsewhere than its own labels: it may do what a function of which nothing is
     /// known may do, and end lanes.
     fn unread(&mut self, lists: &Lists) {
         let first = self.body.arguments.len();

@@ -181,7 +181,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             _ if kind == ValueKind::LLVMInlineAsmValueKind => Called::Assembly,
             Some(symbol) if asks(known(symbol).name) => Called::Reflect,
             Some(symbol) if matches!(known(symbol).kind, SymbolKind::Function(_)) => Called::Function(symbol),
-            // The functions that are no symbols are intrinsics.
+            // The functions that are not symbols are intrinsics.
             None if kind == ValueKind::LLVMFunctionValueKind => match value.name() {
                 name if asks(name) => Called::Reflect,
                 name => Called::Intrinsic(Intrinsic::named(name)),

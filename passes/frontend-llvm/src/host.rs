@@ -1,7 +1,7 @@
 //! Variables of the host that device code uses: what LLVM IR says of a global that CUDA's address spaces leave out.
 //!
 //! A CUDA compiler gives each variable of device code an address space. A variable in the generic address space that has a name in the
-//! source, and is no literal, table or vtable of the compiler, was not meant for the device. Other languages (OpenMP, C, Rust, Triton,
+//! source, and is not a literal, table or vtable of the compiler, was not meant for the device. Other languages (OpenMP, C, Rust, Triton,
 //! Numba) keep device variables there: the rule is for CUDA modules, which clang marks. clang copies constants of the host into constant
 //! memory, where they cannot be distinguished from `__constant__` variables, except by a type that is `const volatile`.
 
@@ -14,7 +14,7 @@ use ptxcheck_ir::{HostConstant, Space};
 
 /// A variable of the host, as a module shows it.
 pub(super) enum Host {
-    /// Device code has its address, or writes it, or it is no constant.
+    /// Device code has its address, or writes it, or it is not a constant.
     Variable,
     /// Device code does no more than read it.
     Constant(HostConstant),

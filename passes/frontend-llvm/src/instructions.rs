@@ -132,7 +132,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.end_block(&[default]);
     }
 
-    /// Lowers an instruction that is no terminator. False where control does not go past it.
+    /// Lowers an instruction that is not a terminator. False where control does not go past it.
     pub(super) fn instruction(&mut self, instruction: User<'m>) -> bool {
         match instruction.opcode() {
             Opcode::LLVMCall => return self.call(instruction),

@@ -15,7 +15,7 @@ const HEADER: &str = ".version 9.0\n.target sm_120a\n.address_size 64\n";
 
 impl<'a, 'm> Symbols<'a, 'm> {
     /// Adds the symbols of the module's assembly. One that the module declares and the assembly defines is defined.
-    /// Nothing of a text that is no PTX.
+    /// Nothing of a text that is not PTX.
     pub(super) fn assembly(&mut self, locations: &mut Locations<'m>) {
         let text = self.module.assembly();
         if text.trim().is_empty() || text.len() > MAX_ASSEMBLY_BYTES {

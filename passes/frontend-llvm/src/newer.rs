@@ -10,7 +10,7 @@ use super::bitcode::is_bitcode;
 /// Stands for every floating-point type.
 const ZERO: &[u8] = b"0.0";
 
-/// The text with zeros for floating-point constants; `None` where there are none, or it is no text.
+/// The text with zeros for floating-point constants; `None` where there are none, or it is not a text.
 pub(super) fn rewritten(text: &[u8]) -> Option<Vec<u8>> {
     if is_bitcode(text) {
         return None;

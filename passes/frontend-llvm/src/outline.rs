@@ -218,7 +218,7 @@ fn span(start: usize, end: usize) -> Span {
     Span::new(start as u32, end as u32)
 }
 
-/// A name as LLVM has it: without quotes, and with what `\xx` stands for. `None` for a number, which is no name.
+/// A name as LLVM has it: without quotes, and with what `\xx` stands for. `None` for a number, which is not a name.
 pub(super) fn unquoted(name: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
     let Some(inside) = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")) else {
         let is_number = name.iter().all(u8::is_ascii_digit);
@@ -287,7 +287,7 @@ impl Outline {
                 Class::Open if cursor.byte() == b'{' => cursor.braces(),
                 Class::Open => cursor.brackets(),
                 Class::Other if cursor.byte() == b'!' && cursor.metadata() => {}
-                // `!7` is no word, and `%x` and `$x` are no globals.
+                // `!7` is not a word, and `%x` and `$x` are not globals.
                 _ => {
                     cursor.at += 1;
                     if cursor.class() == Some(Class::Word) {

@@ -180,7 +180,7 @@ impl<'m> Known<'m> {
     }
 }
 
-/// Intrinsics that LLVM turns into something that is no instruction.
+/// Intrinsics that LLVM turns into something that is not an instruction.
 const DROPPED: &[u8] = b"llvm.dbg.";
 
 /// The match of an instruction of the text with one of LLVM.

@@ -99,7 +99,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// The constant offset that a GEP adds to its base; the other indices go to `dynamic`, each with the bytes that it is
-    /// multiplied by. `None` if the offset is no number.
+    /// multiplied by. `None` if the offset is not a number.
     pub(super) fn offsets(
         &mut self,
         value: User<'m>,

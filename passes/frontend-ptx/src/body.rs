@@ -508,7 +508,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// True if a name is a label in scope: labels are no values, but they are declared.
+    /// True if a name is a label in scope: labels are not values, but they are declared.
     pub(super) fn is_label(&self, name: &[u8]) -> bool {
         self.find_label(name).is_some()
     }

@@ -1,6 +1,6 @@
 //! The head of a module: `.version`, `.target`, `.address_size` (PTX ISA, PTX Module Directives).
 //!
-//! A version or a target that is newer than this program is none of its business; one that is no version or target at all
+//! A version or a target that is newer than this program is none of its business; one that is not a version or target at all
 //! is malformed, and so is a module without them, or a text with two modules: the assembler and the driver reject it.
 
 use ptxcheck_ptx_parser::Span;

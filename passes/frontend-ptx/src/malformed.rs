@@ -1,4 +1,4 @@
-//! Malformed code that the parser reads and no form of an instruction allows: too few operands, a guard that is no predicate, a
+//! Malformed code that the parser reads and no form of an instruction allows: too few operands, a guard that is not a predicate, a
 //! branch to no label. The instruction becomes one of which nothing is known, and the function counts as damaged.
 //!
 //! Everything else that does not fit an opcode is for the assembler to say; see [`ptxcheck_ir::fitting`] for what the lowering

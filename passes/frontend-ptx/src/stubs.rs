@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// A damaged kernel is no stub: the rest of its body is not known.
+    /// A damaged kernel is not a stub: the rest of its body is not known.
     #[test]
     fn what_is_malformed_is_no_stub() {
         assert_eq!(stubs("trap; +;"), [None; 2]);

@@ -18,7 +18,7 @@ pub(super) struct Member<'a> {
 ///
 /// # Errors
 ///
-/// [`BadFile`], if it is no archive or holds nothing itself.
+/// [`BadFile`], if it is not an archive or holds nothing itself.
 pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<BadFile>), BadFile> {
     let archive = ArchiveFile::parse(bytes).map_err(BadFile::archive)?;
     if archive.is_thin() {

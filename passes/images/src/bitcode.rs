@@ -24,7 +24,7 @@ const UNABBREVIATED: u64 = 3;
 const MODULE_BLOCK: u64 = 8;
 const TRIPLE_RECORD: u64 = 2;
 
-/// The triple of the first module; `None` where the bytes are no bitcode, or it is not found.
+/// The triple of the first module; `None` where the bytes are not bitcode, or it is not found.
 pub(super) fn triple(bytes: &[u8]) -> Option<String> {
     let bytes = if bytes.starts_with(WRAPPER_MAGIC) {
         bytes.get(u32_at(bytes, 8)? as usize..)?

@@ -1,6 +1,6 @@
 //! Why files and parts of them can't be read, as sentences that a user can act on.
 //!
-//! Errors of other crates about the bytes are kept as text: their types are no part of this interface.
+//! Errors of other crates about the bytes are kept as text: their types are not part of this interface.
 
 use std::fmt::Display;
 
@@ -22,7 +22,7 @@ pub enum BadFile {
     /// The headers of a COFF or PE file.
     #[error("its headers are broken: {0}")]
     Windows(String),
-    /// Machine code that is no ELF file.
+    /// Machine code that is not an ELF file.
     #[error("it is said to be machine code, and is no ELF file")]
     NoElf,
     /// Machine code that is an ELF file for no GPU.

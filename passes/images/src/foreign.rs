@@ -71,7 +71,7 @@ const ENDINGS: [(&str, Foreign); 9] = [
 
 const MAGIC: [(&[u8], Foreign); 2] = [(b"\x03\x02\x23\x07", SPIRV), (b"\x07\x23\x02\x03", SPIRV)];
 
-/// NVIDIA's container of IR that is no PTX, and what the word at offset 14 says of it: 1 for LTO-IR, 2 for OptiX IR
+/// NVIDIA's container of IR that is not PTX, and what the word at offset 14 says of it: 1 for LTO-IR, 2 for OptiX IR
 /// (measured on nvcc 13.5, for sm_75 to sm_120, with and without `-G`).
 const NVVM_MAGIC: &[u8] = b"\xed\x43\x4e\x7f";
 const NVVM_LEVEL: usize = 14;

@@ -3,7 +3,7 @@
 //! nvcc's host code has, for each instance of a kernel template that it mentions, a function with the kernel's own mangled
 //! name, which calls `__wrapper__device_stub_<name>`. Its last device pass says which of them are registered: for those
 //! `__cudaRegisterAll` or `__nv_cudaEntityRegisterCallback` takes the address of that function. The wrapper of any other
-//! passes 0 to `cudaLaunchKernel`, which fails on every device. (A kernel that is no template has no stub without its
+//! passes 0 to `cudaLaunchKernel`, which fails on every device. (A kernel that is not a template has no stub without its
 //! registration, so the host linker reports it. clang registers all that it makes stubs for.)
 //!
 //! Read off x86-64 alone: relocations, and in code `call`, `jmp` and `lea` of a place relative to the next instruction.

@@ -79,7 +79,7 @@ impl<'a> PackedImage<'a> {
     }
 }
 
-/// An error in an input, or in one of its images, that is no place in a text.
+/// An error in an input, or in one of its images, that is not a place in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError {
     /// The kind: it decides which rule reports it.
@@ -139,7 +139,7 @@ pub fn scan_with<'a>(
     let mut sections = Sections::default();
     match contents.format {
         FileFormat::Ptx => {
-            // An empty file is no module.
+            // An empty file is not a module.
             if bytes.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != 0) {
                 contents.images.push(PackedImage::whole(ImageKind::Ptx, bytes));
             }

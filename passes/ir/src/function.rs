@@ -35,7 +35,7 @@ pub struct LaunchBounds {
 /// A parameter or return value.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter<'s> {
-    /// Its name; empty where the front end has none, as for functions in LLVM IR that are no kernels.
+    /// Its name; empty where the front end has none, as for functions in LLVM IR that are not kernels.
     pub name: &'s str,
     /// Bytes; 0 for textures, samplers and surfaces, and for `foo[]`.
     pub size: u64,

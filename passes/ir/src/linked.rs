@@ -298,7 +298,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
             span: self.end.span.checked_add(1)?,
             debug: self.end.debug,
         };
-        // The greatest number is no debug location.
+        // The greatest number is not a debug location.
         self.end = Ends {
             span: first.span.checked_add(ends.span)?,
             debug: first

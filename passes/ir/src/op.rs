@@ -421,8 +421,8 @@ impl Access {
         }
     }
 
-    /// True if it is strong: two strong accesses to exactly the same bytes, each with a scope that includes the other thread, are no data
-    /// race (PTX ISA, Memory Consistency Model, Morally strong operations).
+    /// True if it is strong: two strong accesses to exactly the same bytes, each with a scope that includes the other thread, are not a
+    /// data race (PTX ISA, Memory Consistency Model, Morally strong operations).
     #[must_use]
     pub const fn is_strong(self) -> bool {
         !matches!(self.semantics, Semantics::Weak)

@@ -19,7 +19,7 @@ pub(crate) const CTA: u64 = 1 << 24;
 const GLOBALS: u64 = 0x7000_0000_0000;
 /// Where functions begin.
 const CODE: u64 = 0x6000_0000_0000;
-/// Where memory of other spaces begins: 0 is no address of an object.
+/// Where memory of other spaces begins: 0 is not an address of an object.
 const FIRST: u64 = 0x400;
 
 /// Bytes of local memory, and of parameters, of each frame of a thread.

@@ -36,7 +36,7 @@ pub(crate) struct Effects {
 pub(crate) struct Decisive;
 
 impl Effects {
-    /// Adds those of an instruction that is no terminator.
+    /// Adds those of an instruction that is not a terminator.
     ///
     /// # Errors
     ///

@@ -85,7 +85,7 @@ impl Machine<'_> {
     }
 
     /// True if a thread has not yet left the way to the place where another waits, in this round of the loops around that place:
-    /// its actions until then are no sign that it will not come.
+    /// its actions until then do not show that it will never arrive.
     fn may_still_come(&self, thread: usize, other: usize) -> bool {
         let (own, others) = (&self.threads[thread], &self.threads[other]);
         let (Some(from), Some(to)) = (own.position(), others.position()) else {
@@ -211,8 +211,8 @@ impl Machine<'_> {
         self.spend(group.len() as u64 / PAIRS_PER_STEP)
     }
 
-    /// Nobody can go on: the threads that wait for one that is elsewhere are let go. First those at collectives: who waits at a
-    /// barrier may do so for them, which is no fault of the barrier unless they wait for it in turn.
+    /// No thread can continue: the threads that wait for one that is elsewhere are released. First those at collectives: a thread at a
+    /// barrier may be waiting for them, which is not a failure of the barrier unless they wait for it in turn.
     pub(crate) fn deadlock(&mut self) -> Step {
         let at = |wanted: fn(State) -> bool| -> Vec<usize> {
             let threads = 0..self.threads.len();

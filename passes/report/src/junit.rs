@@ -147,7 +147,7 @@ fn cases(outcome: &Outcome, root: &Root, fails: impl Fn(Level) -> bool) -> Vec<C
         .iter()
         .map(|input| Case::new(input, &mut paths))
         .collect();
-    // Of the configuration, which is no input.
+    // Of the configuration, which is not an input.
     let mut others = Case {
         name: "configuration".to_owned(),
         ..Case::default()

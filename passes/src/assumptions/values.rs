@@ -90,7 +90,7 @@ impl Values {
             return listed.iter().copied().min_by_key(|one| one.abs_diff(value));
         }
         let from = value.clamp(self.least, self.most);
-        // The multiple below, or above where that is no integer of 64 bits.
+        // The multiple below, or above where that is not an integer of 64 bits.
         let below = from.checked_sub(from.rem_euclid(self.step));
         let start = below.or_else(|| (from / self.step).checked_mul(self.step));
         // One more than those that are excluded, in each direction, and one that may lie below the least.
@@ -180,7 +180,7 @@ mod tests {
         ] {
             assert_eq!(of(texts, 8).is_none(), !texts.is_empty(), "{texts:?}");
         }
-        // 256 is no integer of one byte, and 0 is the one multiple there is.
+        // 256 is not an integer of one byte, and 0 is the one multiple there is.
         assert_eq!(of(&["= 256"], 1), None);
         assert_eq!(of(&["% 256", "!= 0"], 1), None);
         assert_eq!(of(&["% 256"], 1).map(|values| values.nearest(99)), Some(0));

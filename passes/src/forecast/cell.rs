@@ -113,7 +113,7 @@ impl Cell {
                 (Some(one), Some(other)) => Some(one.min(other)),
                 (one, other) => one.or(other),
             },
-            // A stub in one of them is no stub in all.
+            // A stub in one of them is not a stub in all.
             stub: self.stub.filter(|_| self.stub == other.stub),
             is_by_library: self.is_by_library && other.is_by_library,
         }

@@ -11,7 +11,7 @@
 //! (measured with nvlink 13.5). Of an archive other linkers take the members that are needed, and no others.
 //!
 //! An image that the driver loads as it is takes no definition from elsewhere. Machine code in the same container was made
-//! from the same module: where ptxas did not find a variable, it made a private one, which is no definition.
+//! from the same module: where ptxas did not find a variable, it made a private one, which is not a definition.
 
 use ptxcheck_common::maps::{NameMap, NameSet};
 

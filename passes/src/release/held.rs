@@ -172,7 +172,7 @@ fn same_files<'a>(
 }
 
 impl Comparison {
-    /// Compares the figures of the release. A target or GPU that is not pinned is no growth, nor is one that is gone: kernels that are
+    /// Compares the figures of the release. A target or GPU that is not pinned is not growth, nor is one that is gone: kernels that are
     /// lost with it are seen by themselves.
     fn totals(&mut self, pinned: &Ratchet, now: &Ratchet, slack: f64) {
         let figures = [

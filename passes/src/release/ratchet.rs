@@ -126,7 +126,7 @@ impl Ratchet {
     ///
     /// # Errors
     ///
-    /// [`BadRatchet`], if it is no ratchet.
+    /// [`BadRatchet`], if it is not a ratchet.
     pub fn pins(text: &str) -> Result<Vec<Pin>, BadRatchet> {
         if text.len() > MAX_RATCHET_BYTES {
             return Err(BadRatchet::TooLarge);

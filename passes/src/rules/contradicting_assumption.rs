@@ -1,7 +1,7 @@
 //! ## What it does
 //!
 //! Reports an assumption about a kernel's parameter (`[assume]` in the configuration, or `--assume`) that the kernel contradicts: it has
-//! no such parameter, the parameter is no integer of 1, 2, 4 or 8 bytes, a value does not fit it, or no value is as several
+//! no such parameter, the parameter is not an integer of 1, 2, 4 or 8 bytes, a value does not fit it, or no value is as several
 //! assumptions say.
 //!
 //! ## Why is this bad?

@@ -1,7 +1,7 @@
 //! ## What it does
 //!
 //! Finds operands of asynchronous copies, of barriers in shared memory (`mbarrier`) and of tensor memory that are not allowed: sizes that
-//! are no multiple of 16, counts of 0, addresses that are not aligned.
+//! are not multiples of 16, counts of 0, addresses that are not aligned.
 //!
 //! ## Why is this bad?
 //!

@@ -29,7 +29,7 @@
 //! A store through a pointer of unknown space is not reported, nor are addresses that leave as part of a structure that is
 //! copied from local memory. Into a variable in shared memory that each thread accesses at its own `threadIdx.x` alone, in
 //! blocks of one dimension, it is a potential finding: there no other thread reads it. So is what need not be an address: half of
-//! one (32 bits), and one exclusive-or a number that is no tag (a constant within bits 0 to 23 and 48 to 63), as in the seed of
+//! one (32 bits), and one exclusive-or a number that is not a tag (a constant within bits 0 to 23 and 48 to 63), as in the seed of
 //! a random number.
 
 use crate::analysis::provenance::Wrong;

@@ -22,7 +22,7 @@
 //! ## Limits
 //!
 //! Files keep their names from release to release but for versions, hashes and tags that packaging adds; a kernel that moves to another file
-//! is compared there. A new target, kernel or file is no growth, nor is a target that is dropped. Sizes may grow by one per cent
+//! is compared there. A new target, kernel or file is not growth, nor is a target that is dropped. Sizes may grow by one per cent
 //! (`--ratchet-slack`). Figures for a target are compared where both releases have them. What is better is not a finding: it is said on
 //! standard error and in JSON.
 

@@ -37,8 +37,8 @@
 //! copies, arithmetic, the stack and calls; by that lane, or by one that a further shuffle with known source lanes hands it
 //! to. Of the values that `printf` prints, the first is known to be used. A use that depends on an unknown condition, factor or mask is not
 //! certain. Otherwise it is a potential finding: after `if (i >= n) return;` a butterfly reads lanes that may have ended, which matters
-//! where `n` is no multiple of 32. There is no finding if nothing reads the result of the shuffle. Source lanes that are computed from data
-//! are not known.
+//! where `n` is not a multiple of 32. There is no finding if nothing reads the result of the shuffle. Source lanes that are computed from
+//! data are not known.
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};

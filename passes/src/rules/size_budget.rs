@@ -25,7 +25,7 @@
 //!
 //! Bytes are counted as they lie in the file, headers aside. Two images are duplicates if their unpacked bytes are the
 //! same; the same source compiled twice with other options is not. Images that define nothing, which nvcc writes for each
-//! unit without device code, are no duplicates.
+//! unit without device code, are not duplicates.
 
 use std::collections::BTreeMap;
 

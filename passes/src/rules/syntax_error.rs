@@ -3,7 +3,7 @@
 //! Reports what is malformed in a PTX module: the place, what was expected there and what stands there instead. The
 //! parser goes on after the next `;` or `}`, so that one bad line hides nothing else. Malformed is also a module without
 //! `.version` and `.target`, or with ones that are none, a second module in the same text, an instruction with fewer operands than any of its forms has, a
-//! guard that is no predicate register, and a branch to what is no label of the function.
+//! guard that is not a predicate register, and a branch to a name that is not a label of the function.
 //!
 //! ## Why is this bad?
 //!
@@ -22,7 +22,7 @@
 //!
 //! ## Limits
 //!
-//! Unknown opcodes, directives, types, versions and targets are no errors: PTX grows with every toolkit. What is well
+//! Unknown opcodes, directives, types, versions and targets are not errors: PTX grows with every toolkit. What is well
 //! formed and still means nothing (too many operands, or ones of another kind than the opcode's) is for ptxas to say.
 
 use crate::rule::{Check, Family, Level, ProblemKind, Rule};

@@ -4,7 +4,7 @@
 //!
 //! ## Why is this bad?
 //!
-//! A check that silently skips a file is no check. The run goes on with the other inputs and ends with exit code 2.
+//! A check that silently skips a file is not a check. The run goes on with the other inputs and ends with exit code 2.
 //!
 //! ## Example
 //!

@@ -52,9 +52,9 @@
 //!
 //! A read counts only in lanes that certainly use its value: compilers load in all lanes what one lane needs, and drop it again by a
 //! select, a branch or a shuffle from another lane. Two writes count only where something may read the bytes afterwards. Two strong
-//! accesses to the same bytes are no data race: relaxed ones are silent, and volatile ones count where a lane uses what it reads for more
-//! than to end the loop that it reads in; an election, in which lanes write different values to a volatile variable, is silent. A function
-//! that is called and too large to be followed may wait for other lanes.
+//! accesses to the same bytes are not a data race: relaxed ones are silent, and volatile ones count where a lane uses what it reads for
+//! more than to end the loop that it reads in; an election, in which lanes write different values to a volatile variable, is silent. A
+//! function that is called and too large to be followed may wait for other lanes.
 //!
 //! Silent are atomics, loads that acquire and stores that release, asynchronous copies, matrix operations, equal values that several
 //! lanes write, different ones that they write to global memory (any may do), and accesses that a collective or a barrier separates, though

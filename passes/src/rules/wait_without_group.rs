@@ -15,7 +15,7 @@
 //! | bulk and tensor copies out of shared memory, bulk reductions | `cp.async.bulk.commit_group` | `cp.async.bulk.wait_group n` |
 //!
 //! (`cp.async.wait_all` waits for all `cp.async`, in groups or not. Copies with `mbarrier::complete_tx` are in no group: one waits at
-//! the barrier.) In the machine code, a wait without a group is no instruction at all: what follows reads memory that has not been
+//! the barrier.) In the machine code, a wait without a group is not an instruction at all: what follows reads memory that has not been
 //! written.
 //!
 //! ## Example

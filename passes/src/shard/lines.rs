@@ -26,7 +26,7 @@ enum Read {
     Finding(Box<ShardFinding>),
 }
 
-/// The ways in which lines are no shards.
+/// The ways in which lines are not shards.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {

@@ -25,7 +25,7 @@ const INDEX: &str = "-variants.json";
 pub struct WheelName<'a> {
     /// Name and version of the distribution: `x-1.0`, in the spelling that [`MetadataName::release`] has, too.
     pub release: String,
-    /// The label of the variant; `None` if it is no variant.
+    /// The label of the variant; `None` if it is not a variant.
     pub label: Option<&'a str>,
 }
 

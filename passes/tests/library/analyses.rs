@@ -397,7 +397,7 @@ fn constants_decide_guards() {
         with_module(&text, |module| {
             let settings = Settings::default();
             let context = ModuleContext::new(module, &settings);
-            // A collective whose guard is never true after lowering is no collective any more.
+            // A collective whose guard is never true after lowering is not a collective any more.
             let mut collectives = module.functions[0]
                 .body
                 .as_ref()

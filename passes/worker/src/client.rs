@@ -156,7 +156,7 @@ impl Alarm {
 ///
 /// # Errors
 ///
-/// It does not start, or is no worker of this protocol.
+/// It does not start, or is not a worker of this protocol.
 pub fn start(command: &Command, protocol: Protocol) -> io::Result<String> {
     Worker::start(command, protocol).map(|worker| worker.greeting.reads.clone())
 }

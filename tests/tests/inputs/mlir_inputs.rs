@@ -193,7 +193,7 @@ fn folders_are_searched_for_kernels_alone() {
         "{document:#}"
     );
     assert_eq!(report::codes(&document), ["PTX407"]);
-    // Without kernels it is no device code.
+    // Without kernels it is not device code.
     let output = run_in(&folder, &["--allow-empty", "host.mlir"]);
     assert_eq!(output.status.code(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! Files that are no inputs: the message says what they are and what to give instead. Names of inputs and commands that are almost
+//! Files that are not inputs: the message says what they are and what to give instead. Names of inputs and commands that are almost
 //! right.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]

@@ -1,5 +1,5 @@
 //! No input takes the run down, holds it up or harms what is said of the others: files that change while they are read,
-//! pipes that nobody writes to, folders that links multiply, archives, names that are no text.
+//! pipes that nobody writes to, folders that links multiply, archives, names that are not text.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 

@@ -371,7 +371,7 @@ impl<'m> Operation<'m> {
         Attribute::of(unsafe { mlirOperationGetAttributeByName(self.0, reference(name.as_bytes())) })
     }
 
-    /// Sets an attribute, as which the text is read. Handles stay valid: nothing is freed. False if it is no attribute.
+    /// Sets an attribute, as which the text is read. Handles stay valid: nothing is freed. False if it is not an attribute.
     pub(crate) fn set(self, context: &Context, name: &str, text: &str) -> bool {
         let attribute = context.attribute(text);
         if let Some(attribute) = attribute {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Longest list, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// `paths`, followed by those that `list` names; `-` is standard input.
+/// `paths`, followed by the paths in the file `list`; if it is `-`, in standard input.
 ///
 /// # Errors
 ///

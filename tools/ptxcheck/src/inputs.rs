@@ -23,7 +23,7 @@ use crate::commands::worker;
 /// Most folders that are searched in one run.
 const MAX_FOLDERS: usize = 1 << 20;
 
-/// The inputs of a run, and what is no input.
+/// The inputs of a run, and the names of excluded ones.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// The inputs.
@@ -116,7 +116,7 @@ pub fn collect(paths: &[PathBuf], settings: &Settings) -> Collected {
 #[derive(Default)]
 struct Inputs {
     inputs: Vec<Input>,
-    /// Patterns of what is no input, and what they are relative to.
+    /// Patterns of excluded files, and the folder that they are relative to.
     exclude: Vec<Pattern>,
     root: Root,
     /// Files with metadata about wheel variants are inputs.

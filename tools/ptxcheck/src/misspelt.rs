@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 
 use crate::args::Cli;
 
-/// Longer words are no commands.
+/// Longer words are not commands.
 const MAX_LETTERS: usize = 16;
 
 /// The complaint about a first argument that is neither a file nor a command, but almost one.

@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::exit::Exit;
 
-/// Writes `text` to standard output; colours as `color` says. A reader that went away is no failure.
+/// Writes `text` to standard output; colours as `color` says. A reader that went away is not a failure.
 pub fn print(text: &str, color: ColorChoice) -> Exit {
     print_each(&[text], color)
 }

@@ -25,7 +25,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// Watches a run; `None` where nothing is to be shown: standard error is no terminal, or one that can't move its cursor.
+    /// Watches a run; `None` where nothing is to be shown: standard error is not a terminal, or one that can't move its cursor.
     #[must_use]
     pub fn of(progress: Arc<Progress>, is_quiet: bool) -> Option<Self> {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

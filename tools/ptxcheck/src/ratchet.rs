@@ -57,7 +57,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// A sentence: there is no such file, or it is no ratchet.
+    /// A sentence: there is no such file, or it is not a ratchet.
     pub fn of(args: &RatchetArgs) -> Result<Self, String> {
         let Some(file) = &args.ratchet else {
             return Ok(Self::default());

@@ -8,7 +8,7 @@ use super::value::Value;
 use super::vectors::is_vector_move;
 
 impl Stepper<'_, '_, '_> {
-    /// Goes over an instruction that is no branch and no call.
+    /// Goes over an instruction that is neither a branch nor a call.
     pub(super) fn step(&mut self, decoded: &Decoded) {
         let code = &decoded.code;
         match code.mnemonic() {

@@ -56,7 +56,7 @@ pub(super) const fn level(level: Level) -> &'static str {
     }
 }
 
-/// The first paragraph of Markdown that is no heading, on one line.
+/// The first paragraph of Markdown that is not a heading, on one line.
 fn first_paragraph(markdown: &str) -> String {
     let lines = markdown
         .lines()

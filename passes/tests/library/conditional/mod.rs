@@ -67,7 +67,7 @@ fn a_tail_has_a_size_that_splits_a_warp() {
 
 #[test]
 fn guards_rule_sizes_out() {
-    // Sizes that are no multiple of 32 end the threads.
+    // Sizes that are not multiples of 32 end the threads.
     let whole = "and.b32 %r3, %r1, 31;\nsetp.ne.s32 %p3, %r3, 0;\n@%p3 bra E;\n";
     let guarded = tail(whole).replace("ret;\n}", "E:\nret;\n}");
     assert_eq!(found(&guarded), []);

@@ -90,7 +90,7 @@ const UNDEFINED: Content = Content {
 pub struct Outcome {
     /// Uses of addresses that were executed, and whether one was right.
     pub uses: BTreeMap<Place, bool>,
-    /// Stores that were executed, and whether one stored what is no address of local memory.
+    /// Stores that were executed, and whether one stored what is not an address of local memory.
     pub harmless_stores: BTreeMap<Place, bool>,
     /// Conversions whose result was used.
     pub used_casts: BTreeSet<Place>,

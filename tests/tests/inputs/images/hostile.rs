@@ -249,7 +249,7 @@ fn mutants_are_harmless() {
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(!report::codes(&document).contains(&"PTX904"), "a panic");
         let inputs = document["inputs"].as_array().unwrap();
-        // Mutants without the magic of ELF are no inputs.
+        // Mutants without the magic of ELF are not inputs.
         assert!(inputs.len() > 1_900, "{}", inputs.len());
         assert!(inputs.iter().any(|input| input["status"] == "partly"));
     }

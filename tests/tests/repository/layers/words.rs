@@ -7,7 +7,7 @@ pub enum Piece<'s> {
     Word(&'s str),
     /// `::`.
     Colons,
-    /// Any other byte that is no space.
+    /// Any other byte that is not a space.
     Sign(u8),
 }
 

@@ -43,7 +43,7 @@ pub(super) fn data_of_programs(build: &Build) -> Result<(), String> {
          code: .incbin \"k.cubin\"\n.section .note.GNU-stack,\"\",@progbits\n",
     )?;
     let text = fs::read_to_string(build.path("k.ptx")).map_err(|error| error.to_string())?;
-    // Templates of modules, and pieces of them, are no modules.
+    // Templates of modules, and pieces of them, are not modules.
     build.write(
         "main.cpp",
         &format!(

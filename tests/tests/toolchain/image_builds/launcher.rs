@@ -122,7 +122,7 @@ pub(super) fn of_nvcc(build: &Build) -> Result<(), String> {
     same("no compiler", output.status.code(), Some(2))
 }
 
-/// Calls of which the words themselves do not say all: files of options, several sources, words that are no text.
+/// Calls of which the words themselves do not say all: files of options, several sources, words that are not text.
 pub(super) fn unusual(build: &Build) -> Result<(), String> {
     prepare(build)?;
     let run = |args: &str| launch(build, &[], &nvcc(build, &[], args));

@@ -125,7 +125,7 @@ impl Invocation {
         call
     }
 
-    /// The sources that are compiled: the words that are called like some, and are no values of options.
+    /// The sources that are compiled: the words that are called like some, and are not values of options.
     pub fn sources(&self) -> impl Iterator<Item = &Path> {
         rewrite::operands(self.compiler, &self.words)
             .into_iter()

@@ -225,7 +225,7 @@ pub fn nvcc(words: &[String], number: u32, suffix: &str, output: &str) -> Vec<St
     left
 }
 
-/// The words of clang. An option that the call for PTX has no use for is no mistake of it.
+/// The words of clang. An option that the call for PTX has no use for is not a mistake of it.
 pub fn clang(words: &[String], number: u32, suffix: &str, output: &str) -> Vec<String> {
     let mut left = without(words, CLANG_DROPPED, CLANG_KEPT);
     left.extend(

@@ -27,7 +27,7 @@ type OffsetError = (usize, String);
 ///
 /// # Errors
 ///
-/// A key that is not known, or a value that is no block.
+/// A key that is not known, or a value that is not a block.
 pub(super) fn read(reader: &mut PatternReader<'_>) -> Result<Launches, FileError> {
     let text = reader.text;
     let placed = |(offset, message): OffsetError| {

@@ -51,7 +51,7 @@ fn mutants_of_the_corpus_end() {
     found.sort();
     let mut count = Count::default();
     for (number, path) in found.iter().enumerate().step_by(OF) {
-        // Those that are no text are for the parser.
+        // Those that are not text are for the parser.
         let Ok(text) = std::fs::read_to_string(path) else {
             continue;
         };
