@@ -1,4 +1,4 @@
-//! Addresses in `.local` memory and behind pointer parameters, as far as one function alone determines them.
+//! Addresses in `.local` memory and addresses passed in pointer parameters, as far as one function alone determines them.
 //!
 //! An address is `base + k` where single, unguarded definitions compute it: the base is a `.local` symbol or the argument
 //! for a parameter, and moves, conversions between local and generic, and additions of constants lead from there.
@@ -67,7 +67,7 @@ pub(crate) fn passed_by(passed: &[PassedAddress], call: InstructionId) -> &[Pass
     &passed[first..first + count]
 }
 
-/// Bytes behind a pointer parameter that a function accesses, itself or through calls.
+/// Bytes that a pointer parameter points to and that a function accesses, itself or through calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Touched {
     /// The parameter.
@@ -80,7 +80,7 @@ pub(crate) struct Touched {
     pub is_written: bool,
 }
 
-/// An address behind a parameter that a function returns at all its ends.
+/// An address, computed from a pointer parameter, that a function returns at all its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReturnedAddress {
     /// Byte offset in the return value.
@@ -334,7 +334,7 @@ impl Search<'_> {
         }
     }
 
-    /// Records that an instruction returns an address behind a parameter, if it does; false if it does not.
+    /// Records that an instruction returns an address computed from a parameter, if it does; false if it does not.
     fn returns(&mut self, instruction: &Instruction, address: Address) -> bool {
         let is_whole = matches!(instruction.op, Op::Access(access) if access.bits == 64);
         let Some((at, _)) = self.body.returned(instruction) else {
@@ -384,7 +384,7 @@ impl Search<'_> {
         all.collect()
     }
 
-    /// The address that a call returns: an address behind one of its arguments.
+    /// The address that a call returns: an address computed from one of its arguments.
     fn result_of(
         &mut self,
         call: InstructionId,

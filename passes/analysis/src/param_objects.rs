@@ -1,4 +1,5 @@
-//! The uses that functions make of the objects behind their pointer parameters: constructors, helpers with out-parameters.
+//! The uses that functions make of the objects that their pointer parameters point to: constructors, helpers with
+//! out-parameters.
 //!
 //! Callees come first, so that the uses of arguments that a function passes on are known. For functions that call each other
 //! in a cycle, nothing is known.
@@ -19,7 +20,7 @@ pub(crate) struct ParamObjects<'a> {
     of: OnceLock<Vec<Option<Box<ParamUse>>>>,
 }
 
-/// The uses that one function makes of the objects behind its parameters.
+/// The uses that one function makes of the objects that its parameters point to.
 pub(crate) struct ParamUse {
     /// The accesses through, and uses of, addresses that are based on a parameter.
     addresses: Addresses,
@@ -73,7 +74,7 @@ impl ParamUse {
         Self { addresses, touched }
     }
 
-    /// The access of an instruction behind a parameter, and its distance in bytes from the argument.
+    /// The access of an instruction through a parameter, and its distance in bytes from the argument.
     pub(crate) fn access(&self, id: InstructionId) -> Option<(ParamPiece, i64, u32)> {
         let accesses = &self.addresses.accesses;
         let place = accesses.binary_search_by_key(&id, |(id, _)| *id).ok()?;
@@ -84,7 +85,7 @@ impl ParamUse {
         }
     }
 
-    /// The accesses behind parameters, in the order of the input: instruction, parameter, offset and number of bytes.
+    /// The accesses through parameters, in the order of the input: instruction, parameter, offset and number of bytes.
     pub(crate) fn accesses(&self) -> impl Iterator<Item = (InstructionId, ParamPiece, i64, u32)> + '_ {
         self.addresses
             .accesses
@@ -95,7 +96,7 @@ impl ParamUse {
             })
     }
 
-    /// The addresses behind parameters that calls pass on, in the order of the input.
+    /// The addresses computed from parameters that calls pass on, in the order of the input.
     pub(crate) fn passed(&self) -> &[PassedAddress] {
         &self.addresses.passed
     }

@@ -174,7 +174,7 @@ impl Launch {
                 .is_some_and(|threads| warp * (WARP as u32) < threads)
     }
 
-    /// The lanes that exist in the warps that are looked at.
+    /// The lanes that exist in the analysed warps.
     #[must_use]
     pub fn lanes(&self) -> Lanes {
         match self.warp {
