@@ -507,7 +507,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// The result with this number.
+    /// The result with this index.
     fn outcome(
         &self,
         state: &[Constant],

@@ -19,7 +19,7 @@ pub struct Definitions {
 enum Written {
     Never,
     Once(InstructionId),
-    /// The group with this number in [`Definitions::several`].
+    /// The group with this index in [`Definitions::several`].
     Often(u32),
 }
 

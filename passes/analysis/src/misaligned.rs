@@ -145,7 +145,7 @@ impl<'a, 'm> Search<'a, 'm> {
         }
     }
 
-    /// Judges an access to an address, so many bytes past a register.
+    /// Judges an access to an address, `past` bytes past a register.
     fn judge(
         &mut self,
         at: InstructionId,
@@ -278,7 +278,7 @@ impl<'a, 'm> Search<'a, 'm> {
                 let instruction = self.body.instruction(definition);
                 match instruction.op {
                     Op::Call(_) | Op::CallResult(_) => return true,
-                    // A value in memory is no address that is computed here, unless it was stored on the stack.
+                    // A value in memory is not an address that is computed here, unless it was stored on the stack.
                     Op::Access(_) => {
                         if let Some(slot) = self.analyses.loaded_slot(definition, instruction) {
                             open.extend(self.analyses.stored_in(slot));

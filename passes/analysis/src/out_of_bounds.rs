@@ -46,7 +46,7 @@ pub struct Outside {
     pub instruction: InstructionId,
     /// The variable; `None` for a parameter of the kernel.
     pub symbol: Option<SymbolId>,
-    /// The number of the parameter, if it is one.
+    /// The index of the parameter, if it is one.
     pub param: Option<u16>,
     /// [`Wrong::OutOfBounds`] or [`Wrong::Misaligned`].
     pub wrong: Wrong,
@@ -134,7 +134,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         if !instructions.any(|instruction| body.uses(instruction).iter().any(reads_thread)) {
             return None;
         }
-        // A guarded end of the path is no branch, and post-dominators do not see it.
+        // A guarded end of the path is not a branch, and post-dominators do not see it.
         let ends = |last: &ptxcheck_ir::Instruction| {
             last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap)
         };

@@ -146,7 +146,7 @@ fn is_instance(name: &str) -> bool {
             let rest = identifier.get(length..);
             identifier.starts_with("__") || rest.is_some_and(|rest| rest.starts_with('I'))
         }
-        // Of a nested name, an operator, or the like.
+        // A nested name, an operator, or the like.
         Err(_) => true,
     }
 }

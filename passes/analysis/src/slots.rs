@@ -85,8 +85,8 @@ impl Slots {
     };
 
     /// The slots of `body`. Costs a pass over the body if it names `.local` symbols, else nothing. `follows_params`: the
-    /// function is no kernel, and may keep its pointer arguments in slots. `callees`: the uses that functions make of their
-    /// pointer arguments.
+    /// function is not a kernel, and may keep its pointer arguments in slots. `callees`: the uses that functions make of
+    /// their pointer arguments.
     #[must_use]
     pub(crate) fn new(
         module: &Module<'_>,
@@ -276,7 +276,7 @@ impl Slots {
         (is_plain && !self.is_spoiled(slot)).then_some(one)
     }
 
-    /// The slot of so many bytes at an offset of a symbol, if some instruction accesses it.
+    /// The slot of this size at an offset of a symbol, if some instruction accesses it.
     #[must_use]
     pub(crate) fn at(&self, symbol: SymbolId, offset: i64, bytes: u32) -> Option<SlotId> {
         let wanted = Slot {

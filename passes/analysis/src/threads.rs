@@ -159,7 +159,7 @@ mod tests {
             assert_eq!(offset(6), Some(by_lane(|lane| (((32 + lane) * 4) & 60) - lane)));
             assert_eq!(offset(7), Some(by_lane(|lane| (32 + lane) * 12)));
             assert_eq!(offset(11), Some(by_lane(|lane| (32 + lane) * 4)));
-            // A parameter is no number, and a number no address.
+            // A parameter is not a number, and a number is not an address.
             assert_eq!([13, 12, 19].map(offset), [None, None, None]);
             assert!(
                 matches!(at(5).1, Some((Atom::Symbol(one), _)) if matches!(at(18).1, Some((Atom::Symbol(other), _)) if one == other))

@@ -6,7 +6,7 @@
 //! depends     the branches of which one edge leads to x for certain and another past it, those that these depend on, and so on
 //! taken alike the predicate is computed from constants, parameters of the kernel and special registers that the threads share, and where
 //!             a register has several definitions, their branches are taken alike, too
-//! lanes       of a warp share the number of the warp, and the outcome of a comparison with a multiple of 32
+//! lanes       of a warp share the index of the warp, and the outcome of a comparison with a multiple of 32
 //! ```
 
 use ptxcheck_ir::ops::Form;
@@ -26,7 +26,7 @@ use crate::shared::Shared;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     Block,
-    /// Of blocks in one dimension.
+    /// For blocks in one dimension.
     Warp,
 }
 

@@ -6,7 +6,7 @@
 //!           and by a call that is asked itself
 //! ```
 //!
-//! A function that is shared by kernels has operations that one of them never requests. If these lack something, it is no
+//! A function that is shared by kernels has operations that one of them never requests. If these lack something, it is not a
 //! defect of that kernel.
 
 use std::sync::Arc;

@@ -14,7 +14,7 @@ pub const MAX_ARRIVALS: u32 = (1 << 20) - 1;
 /// A constant operand that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidOperand {
-    /// The bytes of a bulk copy, which are no multiple of 16.
+    /// The bytes of a bulk copy, which are not a multiple of 16.
     Size(u32),
     /// A `cp.async` that reads more bytes than it writes.
     ReadsMore {

@@ -52,7 +52,7 @@ impl AddressSum {
         }
     }
 
-    /// The bytes of a variable that an access of so many bytes may access.
+    /// The bytes of a variable that an access of `bytes` bytes may access.
     fn extent(&self, view: &View<'_, '_>, bytes: u64) -> Option<Extent> {
         let mut rest = self.clone();
         let is_symbol = |(atom, factor): &(Atom, i64)| matches!(atom, Atom::Symbol(_)) && *factor == 1;
@@ -119,7 +119,7 @@ fn bounds(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
     Some((least, most))
 }
 
-/// The bytes of a variable that an access may access: so many bytes from each offset between two bounds on.
+/// The bytes of a variable that an access may access: a fixed number of bytes from each offset between two bounds on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) symbol: SymbolId,
@@ -129,7 +129,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The extent of an access to so many bytes, if its address is bounded.
+    /// The extent of an access to `bytes` bytes, if its address is bounded.
     pub(super) fn of(view: &View<'_, '_>, access: InstructionId, bytes: u64) -> Option<Self> {
         AddressSum::of(view, access)?.extent(view, bytes)
     }

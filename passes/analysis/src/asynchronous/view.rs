@@ -106,7 +106,8 @@ impl<'a, 'm> View<'a, 'm> {
         view
     }
 
-    /// The same thread if `elect.sync` picks another one; `None` if nothing is picked, or this is no thread with a number.
+    /// The same thread if `elect.sync` picks another one; `None` if nothing is picked, or the number of this thread is not
+    /// known.
     pub(super) fn passed(&self) -> Option<Self> {
         let Alone { threads, lane, .. } = self.thread.as_ref()?;
         let lane = Some((*lane)?);
@@ -194,7 +195,7 @@ impl<'a, 'm> View<'a, 'm> {
         Some((0, most.clamp(1, u64::from(MAX_BLOCK_THREADS)) - 1))
     }
 
-    /// The same of a register, of so many bits.
+    /// The same for a register with this number of bits.
     pub(super) fn range(&self, register: Register) -> Option<(u64, u64)> {
         let bits = self.body.registers[register.index()].bits;
         let definitions = self.analyses.definitions();

@@ -36,7 +36,7 @@ pub struct Launch {
 /// Layouts of threads in the warps of a CTA that has no known shape, but a multiple of 32 threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// One row: `%tid.x` is the number of the thread.
+    /// One row: `%tid.x` is the thread number.
     OneRow,
     /// Rows of whole warps: x is a multiple of 32, y and z are anything.
     Whole,

@@ -4,10 +4,10 @@
 //! Result(i)          the result of instruction i
 //! Among(v, s)        the predicate that v is one of the numbers s             Order(c, v, w)   v c w, of two values
 //! Plus(v, k)         v + k
-//! Not(v), Both       of predicates, and of masks bit by bit; a complement of so many bits
+//! Not(v), Both       of predicates, and of masks bit by bit; a complement at a given width
 //! Number(p)          1 where p holds, and else 0
 //! Ballot(p)          the lanes in which p holds
-//! Shifted(m), Own(m) m moved right by the number of the lane; the bit of the lane alone
+//! Shifted(m), Own(m) m shifted right by the lane index; the bit of the lane alone
 //! OwnBit(m)          the predicate that m names the lane
 //! Threads(s)         a sum of products of the thread's coordinates and the sides of its block
 //! ```
@@ -161,7 +161,7 @@ impl Meanings {
         self.complement(predicate, 1)
     }
 
-    /// The complement of so many bits.
+    /// The complement at this width.
     pub(super) fn complement(&mut self, name: Name, bits: u8) -> Name {
         match *self.of(name) {
             _ if name == Name::NONE => name,
@@ -218,7 +218,7 @@ impl Meanings {
         }
     }
 
-    /// The predicate that a value is one of these numbers of so many bits.
+    /// The predicate that a value is one of these numbers of `bits` bits.
     pub(super) fn among(&mut self, value: Name, bits: u8, numbers: Numbers) -> Name {
         match *self.of(value) {
             Meaning::Plus(of, width, by) if width == bits => {
@@ -229,7 +229,7 @@ impl Meanings {
         }
     }
 
-    /// A value and a number, added at so many bits.
+    /// The sum of a value and a number at this width.
     pub(super) fn plus(&mut self, value: Name, bits: u8, by: u64) -> Name {
         match *self.of(value) {
             Meaning::Plus(of, width, first) if width == bits => {
@@ -261,7 +261,7 @@ impl Meanings {
         Some(if is_not { self.not(order) } else { order })
     }
 
-    /// A sum of so many bits, if it certainly does not overflow.
+    /// A sum at this width, if it certainly does not overflow.
     pub(super) fn threads(&mut self, bits: u8, terms: Option<Terms>) -> Option<Name> {
         // Coordinates and sides are at most 2^10.
         let most = |(exponents, factor): &(Exponents, u32)| {

@@ -8,7 +8,7 @@ use ptxcheck_ir::evaluate::ones;
 pub(super) struct Numbers(Vec<(u64, u64)>);
 
 impl Numbers {
-    /// The numbers of so many bits, at least one bit, for which a comparison with `bound` holds.
+    /// The numbers of `bits` bits, at least one bit, for which a comparison with `bound` holds.
     #[must_use]
     pub(super) fn that_are(condition: Condition, bits: u8, bound: u64) -> Self {
         use Condition as C;
@@ -41,7 +41,7 @@ impl Numbers {
         Self(all).joined()
     }
 
-    /// All numbers of so many bits.
+    /// All numbers of `bits` bits.
     #[must_use]
     pub(super) fn all(bits: u8) -> Self {
         Self(vec![(0, ones(bits))])
@@ -59,7 +59,7 @@ impl Numbers {
         Self(all)
     }
 
-    /// The numbers of so many bits that are not in it.
+    /// The numbers of `bits` bits that are not in the set.
     #[must_use]
     pub(super) fn complement(&self, bits: u8) -> Self {
         let mut all = Vec::new();
@@ -76,7 +76,7 @@ impl Numbers {
         Self(all)
     }
 
-    /// The numbers of so many bits whose sum with `by` is in the set.
+    /// The numbers of `bits` bits whose sum with `by` is in the set.
     #[must_use]
     pub(super) fn before(&self, by: u64, bits: u8) -> Self {
         let back = |number: u64| number.wrapping_sub(by) & ones(bits);

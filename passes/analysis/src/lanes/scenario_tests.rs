@@ -10,7 +10,7 @@ use ptxcheck_ir::{FunctionId, InstructionId, Op, Register, Value};
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
-/// `if (i < n) { __shfl_down_sync(full); } out = …`, where i is the number of the thread in the grid.
+/// `if (i < n) { __shfl_down_sync(full); } out = …`, where i is the index of the thread in the grid.
 const TAIL: &str = ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\n\
     ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\n\
     mad.lo.s32 %r5, %r3, %r4, %r2;\nsetp.ge.s32 %p1, %r5, %r1;\n@%p1 bra L;\n\

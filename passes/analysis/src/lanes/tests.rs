@@ -108,7 +108,7 @@ fn a_constant_mask_is_judged_in_what_is_too_much_work() {
 
 #[test]
 fn levels_of_loops_take_a_round_each_and_no_more() {
-    // Each loop ends where a count reaches the number of the thread.
+    // Each loop ends when a counter reaches the thread number.
     let depth = 40;
     let mut text = format!(
         "{HEAD}.visible .entry k(.param .u64 a)\n{{\n.reg .pred %p<50>;\n.reg .b32 %r<60>;\n.reg .b64 %rd<3>;\n\

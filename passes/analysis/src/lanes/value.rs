@@ -4,7 +4,7 @@
 //! a lane is exact      its value is bits[l]
 //! else, by the common part of the remaining lanes
 //!   Uniform(u)         its value is U + bits[l]; U is one value for all such lanes, unknown, a multiple of 2^low
-//!   Active(i)          the result of the `activemask` with this number; nothing else is known
+//!   Active(i)          the result of the `activemask` with this index; nothing else is known
 //!   Varying            its value is bits[l] modulo 2^low
 //! and, in all three cases, a lane that is not exact has the bits of `known`, and lies between `least` and `limit`
 //!
@@ -85,7 +85,7 @@ impl Known {
         }
     }
 
-    /// Those that all lanes share, for the hash.
+    /// The bits that all lanes share, for the hash.
     pub(super) fn common(&self) -> Bits {
         match self {
             Self::Same(bits) => *bits,

@@ -2,7 +2,7 @@
 //!
 //! *Surely*: stores to memory that is not the thread's own, atomics, collectives, barriers. *Maybe*: those under a guard,
 //! calls that are not followed, prefetches and copies, and uninterpreted instructions without a result. The end of the grid
-//! (`trap`, a failed assertion) is no visible effect: no thread waits any more.
+//! (`trap`, a failed assertion) is not a visible effect: no thread waits any more.
 
 use super::flow::Flow;
 use super::graph::NodeKind;

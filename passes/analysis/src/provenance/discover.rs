@@ -241,7 +241,7 @@ mod tests {
     use crate::testing::with_ptx;
     use ptxcheck_ir::Register;
 
-    /// A kernel that keeps `slots` values in memory whose address it hands to `calls` calls, and reads them.
+    /// A kernel that keeps `slots` values in memory, passes their address to `calls` calls, and reads them.
     fn kernel(slots: usize, calls: usize) -> String {
         use std::fmt::Write as _;
         let mut code = format!(
@@ -261,7 +261,7 @@ mod tests {
         code + "ret;\n}\n"
     }
 
-    /// The number of definitions kept for all slots, and the value of the last register in the end.
+    /// The number of definitions kept for all slots, and the final value of the last register.
     fn solved(slots: usize, calls: usize) -> (usize, Provenance) {
         with_ptx(&kernel(slots, calls), |module| {
             let (id, _, body) = module.module.bodies().next().expect("a kernel");

@@ -9,7 +9,7 @@ use ptxcheck_ir::{Access, Function, Linkage, SymbolId};
 pub(crate) enum Object<'a> {
     /// A variable.
     Symbol(SymbolId),
-    /// The parameter with this number of this kernel.
+    /// The parameter with this index of this kernel.
     Param(&'a Function<'a>, u16),
 }
 

@@ -1,4 +1,4 @@
-//! One function's summary: finds its uses of addresses, has them solved, and judges them.
+//! The summary of one function: collects its uses of addresses, solves for their values, and judges them.
 
 use rustc_hash::FxHashSet;
 

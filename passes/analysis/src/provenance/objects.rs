@@ -242,7 +242,7 @@ impl Judge<'_> {
             let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
                 continue;
             };
-            // Half of an address is no reference to an object.
+            // Half of an address does not refer to an object.
             let is_whole = access.bits >= 64;
             let is_definite = is_whole
                 && value

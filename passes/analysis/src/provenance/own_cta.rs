@@ -1,7 +1,7 @@
-//! Addresses in the shared memory of a cluster that may be in the CTA's own: `mapa` was given the own rank.
+//! Addresses in the shared memory of a cluster that may be in the CTA's own, because `mapa` was given the own rank.
 //!
 //! ```text
-//! own    the rank is 0, which one CTA of each cluster has; it is computed from the number of the CTA, be it `%ctaid` or
+//! own    the rank is 0, which one CTA of each cluster has; it is computed from the index of the CTA, be it `%ctaid` or
 //!        `%cluster_ctarank`, or by a function that reads one; it is given elsewhere; or the use comes after a branch, or under
 //!        a guard, that depends on such a register
 //! ```

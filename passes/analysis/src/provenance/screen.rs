@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The result of a `selp` with an operand that is wrong for no use is never certainly wrong: if only definite findings are
-//! reported, it is no suspect.
+//! reported, it is not a suspect.
 //!
 //! A body is visited once, in the order of the input, and again only if a cell grew after it was read: in a loop. Functions
 //! come after their callees, so that each is visited once for all its callers.

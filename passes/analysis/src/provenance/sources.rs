@@ -81,7 +81,7 @@ impl Solver<'_> {
         Provenance::One(element)
     }
 
-    /// The value of an operand that is no register.
+    /// The value of an operand that is not a register.
     pub(super) fn constant(&self, value: Value, at: InstructionId) -> Provenance {
         match value {
             Value::Integer(number) => Provenance::One(Element::number(Some(number))),

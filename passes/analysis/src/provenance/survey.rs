@@ -105,7 +105,7 @@ pub(super) fn direct_callee(module: &Shared<'_>, body: &Body<'_>, call: Instruct
 pub(super) fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
     let mut seeds = Vec::with_capacity(survey.uses.len());
     let first = |at: InstructionId| body.uses(body.instruction(at)).first().copied();
-    // Unreachable tests are no uses, and still show that a value is tested.
+    // Unreachable tests do not count as uses, and still show that a value is tested.
     seeds.extend(
         survey
             .uses

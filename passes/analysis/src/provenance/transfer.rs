@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! a + n, a - n, a & -2^k, a | n, a ^ n    a's elements; the offset is kept for constants added or subtracted
-//! a × n, a << n, tid, 32 → 64 bits        a number, where a is no address that is known; of 64 bits that are not known: ⊤,
-//!                                         since they may be a difference of addresses, in elements
+//! a × n, a << n, tid, 32 → 64 bits        a number, if a is not a known address; for unknown values of 64 bits: ⊤,
+//!                                         because they may be a difference of addresses, in elements
 //! a - b                                   a number in one window: added to any address, it stays in that address's window; else composed,
 //!                                         as are a ^ b, a × n, a >> n for known addresses, and values computed from a composed one
 //! a + composed                            ⊤: (s - g) + p may point anywhere that s does
@@ -160,7 +160,7 @@ fn subtract(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
         (true, true) if share_window(a, b) => Provenance::NUMBER,
         (true, true) => Provenance::COMPOSED,
         (true, false) if is_composed(b) => Provenance::Top,
-        // The program may mean a difference of pointers, which is no address.
+        // The program may mean a difference of pointers, which is not an address.
         (true, false) if bits > 32 => with_unknown(a, b),
         // An argument may be an address or not.
         _ if has_address(a) || has_address(b) || bits > 32 && is_passed(a) && is_passed(b) => {
@@ -455,7 +455,7 @@ mod tests {
         assert_eq!(binary(BinaryOp::Add, 32, &tile(4), &tile(0)), Provenance::Top);
     }
 
-    /// A pointer to the global variable with this number.
+    /// A pointer to the global variable with this index.
     fn table(number: usize) -> Provenance {
         Provenance::One(Element {
             offset: Some(0),

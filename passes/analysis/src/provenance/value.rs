@@ -6,7 +6,7 @@
 //! kind     = Raw        a number inside the space's own window
 //!          | Generic    a generic address
 //!          | Formal     the caller's argument for this parameter
-//!          | Number     an integer that is no address
+//!          | Number     an integer that is not an address
 //!          | Composed   computed from several addresses: an integer, such as their difference, or an address anywhere
 //!          | Undefined  the content of a register that nothing writes
 //! join     = union; more than `MAX_ELEMENTS` lose their bases, and if that does not help, become ⊤
@@ -29,7 +29,7 @@ pub enum ElementKind {
     Generic,
     /// The unknown value of a parameter, as the caller passes it.
     Formal,
-    /// An integer that is no address; its offset is its value, where that is known.
+    /// An integer that is not an address; its offset is its value, if known.
     Number,
     /// A value computed from several addresses that are not known to lie in one window, such as their difference: the sum
     /// of it and an address may point anywhere.
@@ -46,8 +46,8 @@ pub enum Base {
     Unknown,
     /// A variable.
     Symbol(SymbolId),
-    /// The function's parameter with this number: the address of the parameter itself where the space is
-    /// [`Space::Param`], else the value passed at this byte offset in it.
+    /// The function's parameter with this index: the address of the parameter itself where the space is [`Space::Param`],
+    /// else the value passed at this byte offset in it.
     Param(u16, u32),
     /// A register that nothing writes.
     Register(Register),
@@ -61,7 +61,7 @@ pub enum Base {
 pub enum Trust {
     /// It follows from the code alone.
     Certain,
-    /// A kernel parameter of pointer width: taken for a pointer to global memory, which only the host knows.
+    /// A kernel parameter of pointer width: assumed to be a pointer to global memory, because only the host knows.
     Assumed,
     /// An operand was added to it that may be an address itself.
     Weak,
@@ -72,7 +72,7 @@ pub enum Trust {
 pub struct Element {
     /// The kind of address or of integer.
     pub kind: ElementKind,
-    /// The space that it points into; [`Space::Generic`] if it is no known address.
+    /// The space that it points into; [`Space::Generic`] if it is not a known address.
     pub space: Space,
     /// The object that it is based on.
     pub base: Base,
@@ -253,7 +253,7 @@ impl Provenance {
         }
     }
 
-    /// True for an integer that is no address.
+    /// True for an integer that is not an address.
     #[must_use]
     pub(super) fn is_number(&self) -> bool {
         matches!(self, Self::One(element) if element.kind == ElementKind::Number)

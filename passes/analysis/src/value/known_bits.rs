@@ -116,7 +116,7 @@ impl Bits {
         }
     }
 
-    /// A number of which so many low bits are known, and these are they.
+    /// A number whose `known` low bits are those of `bits`.
     const fn low(known: u8, bits: u64) -> Self {
         Self {
             zeros: !bits & ones(known),
@@ -383,7 +383,7 @@ fn binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
     }
 }
 
-/// A number of so many bits, at least one, with copies of its sign above.
+/// The low `bits` bits (at least one) of a number, sign-extended.
 const fn extended(a: Bits, bits: u8) -> Bits {
     let sign = 1 << (bits - 1);
     let above = !ones(bits);
@@ -437,7 +437,7 @@ pub(crate) struct OfBody<'a, 'm> {
 }
 
 impl<'a, 'm> KnownBits<'a, 'm> {
-    /// Those of a function with this body.
+    /// The known bits of a function with this body.
     pub(crate) fn of_function(
         module: &'a Module<'m>,
         function: &'a Function<'m>,

@@ -55,7 +55,7 @@ impl Sum {
         self.by.same().is_some()
     }
 
-    /// The signed number that is added to the parts, in an operation at so many bits.
+    /// The signed number that is added to the parts, in an operation at this width.
     fn offset(&self, number: u64, bits: u8) -> i64 {
         if self.is_number() {
             signed(number, bits)
@@ -80,8 +80,8 @@ pub(crate) enum Elected {
 pub(crate) enum Unknowns<'a> {
     /// Only base addresses of objects: an address is the sum of one and a number.
     Objects,
-    /// Values that the threads of a block share: also the number of the block, its sides, parameters of a kernel, and results of operations on
-    /// these. Precise enough for a screen: products and combined bits count as sums.
+    /// Values that the threads of a block share: also the index and the sides of the block, parameters of a kernel, and results of
+    /// operations on these. Precise enough for a screen: products and combined bits count as sums.
     Shared {
         /// Parameters are those of a kernel.
         is_kernel: bool,
@@ -166,7 +166,7 @@ impl<'a> Linear<'a> {
         is_atom.then(|| self.atom(Atom::Special(special), 0))
     }
 
-    /// `one + factor · other` at so many bits.
+    /// `one + factor · other` at this width.
     fn plus(&self, one: &Sum, other: &Sum, factor: i64, bits: u8) -> Option<Sum> {
         let parts = self.table.borrow_mut().plus(one.parts, other.parts, factor)?;
         let by = Numbers::combined(&[&one.by, &other.by], |numbers| {
@@ -201,7 +201,7 @@ impl<'a> Linear<'a> {
                 let by = b.constant().filter(|by| *by < u64::from(bits.min(63)))?;
                 self.plus(&zero, a, 1 << by, bits)
             }
-            // Of a multiple of a power of two, and numbers below it.
+            // The sum of a multiple of a power of two and a number below it.
             Class::Or | Class::Xor if matches!(self.unknowns, Unknowns::Shared { .. }) => {
                 let parts = match (a.is_number(), b.is_number()) {
                     (_, true) => a.parts,
@@ -486,7 +486,7 @@ mod tests {
         assert!(known > 20_000, "{known} sums are known");
     }
 
-    /// Long chains are no trouble, nor is what is computed from itself.
+    /// Long chains work, and so do values computed from themselves.
     #[test]
     fn chains_of_any_length() {
         let mut text = String::from(

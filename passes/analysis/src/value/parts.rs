@@ -10,7 +10,7 @@ use ptxcheck_ir::{Register, Special, SymbolId};
 pub(crate) enum Atom {
     /// The address of a variable.
     Symbol(SymbolId),
-    /// The address of the parameter with this number.
+    /// The address of the parameter with this index.
     ParamAddress(u16),
     /// A piece of a parameter: the parameter's number, the offset in bytes, the bits that are loaded, and whether the sign extends them.
     Param(u16, i32, u8, bool),

@@ -27,7 +27,7 @@ struct Gathering {
     /// By lane: the lanes that exist and that its mask names, where known.
     named: [Option<Lanes>; WARP],
     value: Vector,
-    /// Of a shuffle: source lane or delta, and control.
+    /// For a shuffle: source lane or delta, and control.
     from: Option<(Vector, Vector)>,
 }
 

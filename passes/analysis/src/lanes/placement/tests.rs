@@ -116,8 +116,8 @@ fn endings_are_quiet_noisy_or_neither() {
         let second = after(points[1]);
         assert_eq!(placement.surely_silent(second), 0xffff);
         assert_eq!(placement.surely_acting(second), 0xffff_0000);
-        // After the first one, all lanes may reach a collective: this is no certain visible effect unless it is declared as
-        // one.
+        // After the first one, all lanes may reach a collective: this is not a certain visible effect unless it is declared
+        // as one.
         let first = after(points[0]);
         assert_eq!(placement.surely_silent(first), 0);
         assert_eq!(placement.surely_silent(after(points[2])), ALL);

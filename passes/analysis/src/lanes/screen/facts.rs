@@ -14,7 +14,7 @@ use ptxcheck_ir::{Body, Callee, FunctionId, Instruction, InstructionId, Special,
 /// Facts about a module that hold for all functions.
 pub(super) struct ModuleFacts<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
-    /// By function: lanes may not come back from a call of it.
+    /// By function: lanes may not return from a call of it.
     pub(super) ends: Arc<[bool]>,
     /// The shape of some CTA is known.
     pub(super) has_shape: bool,

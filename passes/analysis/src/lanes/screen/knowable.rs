@@ -8,7 +8,7 @@
 //! pattern  a pattern that the value certainly follows
 //! is_set   it may be made from a set of lanes among others: the answer of an `activemask`, a ballot or a match
 //! parts    some of its bits may be known that neither low nor bits describe
-//! floor    it may be known to be no less than a number of so many bits; 0: no such bound
+//! floor    it may be known to be at least a number of this many bits; 0: no such bound
 //! ```
 //!
 //! The result of each operation covers everything that [`super::super::transfer`] can compute from operands within these
@@ -337,7 +337,7 @@ impl Knowable {
         self.low == EXACT
     }
 
-    /// Bound of the value, truncated to so many bits.
+    /// Bound of the value, truncated to `bits` bits.
     pub(super) const fn cut(self, bits: u8) -> Self {
         if bits == 0 {
             return self;

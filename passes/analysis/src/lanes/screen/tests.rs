@@ -62,7 +62,7 @@ fn masks_that_cancel_are_looked_at() {
 #[test]
 fn converged_code_is_passed_over() {
     assert_eq!(suspects(MEET), 0);
-    // An unknown bound, whole warps, and effects of a lane beside the path to the collective.
+    // An unknown bound, whole warps, and effects of a lane that is not on the path to the collective.
     each(
         &[
             "mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r1; setp.ge.u32 %p1, %r5, %r0;",
@@ -237,7 +237,7 @@ fn what_a_lane_holds_is_what_has_led_there() {
         // Once around a loop or twice: it is not known.
         "mov.u32 %r5, 0; setp.eq.u32 %p3, %r0, 7; N: mov.u32 %r6, %r5; mov.u32 %r5, 1; not.pred %p2, %p3; \
          mov.pred %p3, -1; @%p2 bra N; setp.lt.u32 %p4, %r1, %r6; selp.u32 %r4, 1, 0, %p4;",
-        // A flag that all lanes load is no role, even if thread 0 stores beside.
+        // A flag that all lanes load does not identify a role, even if thread 0 also stores something.
         "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p2, %r1, 0; @%p2 bra M; st.global.u32 [%a0], %r1; M: \
          and.b32 %r4, %r3, 4;",
     ] {
@@ -266,7 +266,7 @@ fn whole_warps_stay_together() {
             "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.lt.u32 %p1, %r4, 64;",
             "add.u32 %r3, %r1, -96; setp.ge.u32 %p1, %r3, 64;",
             "setp.ne.u32 %p2, %r0, 0; selp.u32 %r3, 320, 128, %p2; setp.lt.u32 %p1, %r1, %r3;",
-            // The first thread may leave, the others stay for certain: all may come.
+            // The first thread may leave, the others certainly stay: all may arrive.
             "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.eq.u32 %p1, %r4, 0;",
         ],
         0,
@@ -502,7 +502,7 @@ fn what_whole_warps_call_is_looked_at_like_a_kernel() {
     assert_eq!(called(lanes, ""), 1);
     // Lanes that do not call it may reach another collective like it.
     assert_eq!(called(&format!("{MEET}\n{lanes}"), ""), 0);
-    // A witness for the lanes that call is no witness for the others.
+    // A witness for the lanes that call does not count for the others.
     assert_eq!(called(lanes, &format!("{MEET}\n{}", branch(lanes))), 1);
 }
 

@@ -7,8 +7,8 @@ use super::{compare, constant};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Class, Op};
 
-/// Applies an operation of so many bits in the lanes `open`; `number` names the unknown value of the result. True if it
-/// found a form for these lanes, which `result` then has.
+/// Applies an operation at this width in the lanes `open`; `number` names the unknown value of the result. True if it found
+/// a form for these lanes, which `result` then has.
 pub(super) fn apply(
     pool: &Pool,
     (op, bits): (BinaryOp, u8),

@@ -28,7 +28,7 @@ pub(super) fn depends(op: Op, operands: &[Operand], need: Need) -> bool {
     let has_unknown = operands.contains(&Operand::Unknown);
     if has_unknown || matches!(op, Op::Opaque | Op::CompareOther) {
         let hides = || match op {
-            // The predicate beside the comparison, or the comparison beside the predicate.
+            // The predicate that accompanies the comparison, or the comparison that accompanies the predicate.
             Op::Compare(..) => match operands {
                 [one, other, beside] if [one, other].contains(&&Operand::Held) => *beside != Operand::Unknown,
                 _ => false,
@@ -92,7 +92,7 @@ fn varies(op: Op, operands: &[Operand]) -> bool {
         });
         evaluate(op, &values.collect::<Vec<u64>>())
     };
-    // A comparison changes beside the value that it compares with.
+    // A comparison changes next to the value that it compares with.
     let beside = constants.flat_map(|value| [value, value.wrapping_add(1), value.wrapping_sub(1)]);
     let first = outcome(TRIED[0]);
     TRIED
@@ -106,7 +106,7 @@ pub(super) fn carries(op: Op, uses: &[Value], place: usize) -> bool {
     let is_constant = |value: &Value| matches!(value, Value::Integer(_));
     let others = || uses.iter().enumerate().filter(|(at, _)| *at != place);
     if matches!(op, Op::Opaque | Op::CompareOther) {
-        // Of three operands, the first may be scaled or picked by the others.
+        // Of three operands, the first may be scaled or selected by the others.
         return uses.len() <= 2 || place == 2;
     }
     if others().all(|(_, value)| is_constant(value)) {

@@ -238,7 +238,7 @@ impl Point<'_, '_> {
         };
         let uses = body.uses(instruction);
         let mut used = match access.kind {
-            // A prefetch is no use of the address.
+            // A prefetch does not use the address.
             AccessKind::Other => 0,
             _ => uses.first().map_or(0, |&address| self.of(address)),
         };

@@ -41,7 +41,7 @@ impl Kinds {
     pub(super) const NUMBER: Self = Self::CONSTANT.with(Self::INDEX).with(Self::OTHER);
     /// Not a kind: some address is based on a symbol or on a kernel's parameter itself.
     pub(super) const NAMED: Self = Self(1 << 21);
-    /// Not a kind: at least one definition certainly gives a value that is no constant.
+    /// Not a kind: at least one definition certainly gives a value that is not a constant.
     pub(super) const MIXED: Self = Self(1 << 22);
     /// Not a kind: a test may determine its space. This holds for copies, and not for computed values.
     pub(super) const TESTED: Self = Self(1 << 25);
@@ -213,7 +213,7 @@ impl PackedLocation {
         }
     }
 
-    /// True for a constant that is no null address.
+    /// True for a constant that is not a null address.
     fn is_mapped(self) -> bool {
         self.of == NUMBER && !(0..NULL_PAGE).contains(&i64::from(self.at))
     }
@@ -492,7 +492,7 @@ impl Cell {
                 },
             };
         }
-        // The difference of an address and a certain address is no address.
+        // The difference of an address and a certain address is not an address.
         let kept = if other.is_address() { Self::OTHER } else { self };
         let location =
             if other.settled() == PackedLocation::NOWHERE || kept.location == PackedLocation::NOWHERE {
