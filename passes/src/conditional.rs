@@ -16,12 +16,12 @@ mod blocks;
 mod exchanges;
 mod finding;
 mod general;
+mod host_launches;
 mod inputs;
 mod replay;
 mod scenarios;
 mod search;
 mod shorten;
-mod shown;
 mod witness;
 
 pub(crate) use exchanges::searchable;

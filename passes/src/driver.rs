@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::bare;
 use crate::context::{Draft, FunctionContext, ModuleContext, Place, Report, limit_drafts};
 use crate::deadline::Deadline;
+use crate::empty_kernels;
 use crate::finding::Finding;
 use crate::inventory::Facts;
 use crate::ir::{Function, FunctionId, Module};
@@ -86,7 +86,7 @@ pub(crate) fn check_until(
 pub(crate) fn declared(module: &Module<'_>, facts: Facts) -> Facts {
     Facts {
         symbols: link::symbols(module),
-        bare: bare::kernels(module),
+        bare: empty_kernels::kernels(module),
         ..facts
     }
 }

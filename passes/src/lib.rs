@@ -36,15 +36,14 @@ pub mod frontend {
 }
 
 pub mod assumptions;
-mod bare;
 pub mod baseline;
 pub mod candidates;
 mod comments;
 pub mod conditional;
 pub mod context;
-mod deal;
 pub mod driver;
 pub mod drivers;
+mod empty_kernels;
 pub mod exceptions;
 pub mod finding;
 mod fingerprint;
@@ -71,6 +70,7 @@ pub mod run;
 pub mod scope;
 pub mod settings;
 pub mod shard;
+mod shard_assignment;
 pub mod sources;
 mod support;
 mod toolkit;

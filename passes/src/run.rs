@@ -5,7 +5,7 @@
 //!                                              └► text_cache.rs: each text once ─► text.rs: its analysis
 //! linked.rs, definitions.rs: texts that are linked with other inputs, once all inputs have been scanned
 //! assemble.rs: scanned input + reports about its texts ─► findings ◄─ compare.rs: rules that compare images
-//! findings ─► copies.rs: repetitions dropped ─► conclude.rs: what the settings decide ─► Outcome
+//! findings ─► dedup.rs: repetitions dropped ─► conclude.rs: what the settings decide ─► Outcome
 //! ```
 
 mod assemble;
@@ -13,8 +13,9 @@ mod bytes;
 mod compare;
 mod conclude;
 mod content;
-pub(crate) mod copies;
+pub(crate) mod dedup;
 mod definitions;
+mod host_launches;
 mod image;
 mod input;
 mod linked;
@@ -24,7 +25,6 @@ mod package;
 mod problem;
 mod recompiled;
 mod scanned;
-mod shown;
 mod text;
 mod text_cache;
 mod unpack;
@@ -178,10 +178,10 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> Unfinished 
     outcome
         .findings
         .extend(compare::compare(&outcome.inputs, settings));
-    copies::drop_imported_repetitions(&mut outcome.findings);
+    dedup::drop_imported_repetitions(&mut outcome.findings);
     // An audit reports each file by itself.
     if !settings.images_only {
-        copies::drop_copies(&outcome.inputs, &mut outcome.findings);
+        dedup::drop_copies(&outcome.inputs, &mut outcome.findings);
     }
     locate::sort(&mut outcome.findings);
     let findings = std::mem::take(&mut outcome.findings);

@@ -6,7 +6,6 @@ use ptxcheck_analysis::AnalysisOptions;
 
 use crate::assumptions::Assumptions;
 use crate::conditional::SearchScope;
-use crate::deal::Deal;
 use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
 use crate::ir::Module;
@@ -17,6 +16,7 @@ use crate::recompile::Recompile;
 use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
 use crate::scope::{PathMap, Root, Scope};
+use crate::shard_assignment::Deal;
 
 /// The command that starts a worker: a program that calls `worker::serve`. Settings come with each module.
 pub use ptxcheck_worker::Command as WorkerCommand;

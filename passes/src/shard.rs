@@ -18,12 +18,12 @@ use crate::inventory::InputReport;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::rule::Level;
-use crate::run::{Bytes, Decisions, Input, Outcome, Unfinished, copies};
+use crate::run::{Bytes, Decisions, Input, Outcome, Unfinished, dedup};
 use crate::settings::{Change, LevelSetting, Settings};
 use crate::sources::Sources;
 use crate::{locate, run};
 
-pub use crate::deal::Deal;
+pub use crate::shard_assignment::Deal;
 
 /// Bytes of a file that are read at a time.
 const PIECE: usize = 1 << 16;
@@ -285,7 +285,7 @@ impl Shard {
             return Err(MergeError::OtherRun(deal.number));
         }
         if !is_audit {
-            copies::drop_copies(&outcome.inputs, &mut outcome.findings);
+            dedup::drop_copies(&outcome.inputs, &mut outcome.findings);
         }
         locate::sort(&mut outcome.findings);
         Ok(run::finish(outcome, Sources::default()))

@@ -14,7 +14,7 @@
 //!   unordered.rs  mbarriers used by threads that do not certainly wait for the initialisation
 //! kernel.rs     the operations that a kernel may execute, and whether it calls unknown code
 //! operand.rs    the constants among their operands, in the contexts that decide them
-//! pointed.rs    the memory that an address certainly points into
+//! points_to.rs    the memory that an address certainly points into
 //! frames.rs     the functions that a kernel reaches, by the constants that it passes
 //! asked.rs      the instructions of such a function that are executed, and those that certainly are
 //! alike.rs      instructions that all threads of a block or a warp reach alike
@@ -24,7 +24,7 @@
 //! view.rs       the part of a body that one thread executes
 //! sum.rs        addresses as sums, and how far apart two of them are
 //! round.rs      loops, and whether they have a second round
-//! sent.rs       ordinary stores to bytes that copies read as their source, and fences between the two
+//! unfenced_stores.rs       ordinary stores to bytes that copies read as their source, and fences between the two
 //! late.rs       fences that come too late for the storing threads
 //! sites.rs      names for places
 //! size.rs       bytes that copies access
@@ -43,10 +43,9 @@ mod operand;
 mod overlap;
 mod own;
 mod pending;
-mod pointed;
+mod points_to;
 mod problems;
 mod round;
-mod sent;
 mod sites;
 mod size;
 mod sum;
@@ -54,6 +53,7 @@ mod tensor_map;
 #[cfg(test)]
 mod tests;
 mod unfenced;
+mod unfenced_stores;
 mod ungrouped;
 mod unordered;
 mod unwaited;

@@ -13,15 +13,13 @@
 //! rounds (`copies`), `open` finds the places where that may give more precise results, and `rounds` analyses the copies.
 
 mod collective_call;
-mod copies;
-mod counted;
 mod exchange;
 mod explore;
 mod finding;
 mod flow;
 mod graph;
 mod kernel;
-mod lasting;
+mod lane_counted_loops;
 mod launch;
 mod layout;
 mod live;
@@ -30,11 +28,12 @@ mod meaning;
 mod membership;
 mod numbers;
 mod objects;
-mod open;
 mod order;
 mod peeled;
+mod peeled_rounds;
 mod placement;
 mod queries;
+mod readonly_memory;
 mod roots;
 mod rounding;
 mod rounds;
@@ -45,6 +44,7 @@ mod site;
 mod slice;
 mod thresholds;
 mod transfer;
+mod undecided;
 mod uniform;
 mod uses;
 mod value;

@@ -10,9 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
+use crate::frame_alias::{self, Known, OwnParams};
 use crate::function::Analyses;
 use crate::launches::{Launches, Shape};
-use crate::own_memory::{self, Known, OwnParams};
 use crate::param_objects::{ParamObjects, ParamUse};
 
 /// Options of the analyses: they skip work that is only needed for findings that are not reported.
@@ -162,7 +162,7 @@ impl<'a> Shared<'a> {
         if let Some(((number, _), ..)) = self.param_use(function).and_then(|used| used.access(id)) {
             return passed().contains(function, number);
         }
-        own_memory::may_be_own(self.module, function, &known(function), address, passed)
+        frame_alias::may_be_own(self.module, function, &known(function), address, passed)
     }
 
     /// The direct calls.

@@ -13,11 +13,11 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::host_launches::shown;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
 use super::replay::{Replay, add_moment, machine_site};
 use super::scenarios::{REST, scenarios};
 use super::shorten::smallest;
-use super::shown::shown;
 use super::witness::{Memory, Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{

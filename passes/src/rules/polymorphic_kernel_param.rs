@@ -25,7 +25,7 @@
 //! are followed, and choices of several objects; copies that another function makes are not. PTX only: LLVM IR reads by-value
 //! parameters in another way. Where the compiler knows the class, it calls the function itself.
 
-use crate::analysis::held_params::{held_params, loads_of};
+use crate::analysis::param_sources::{held_params, loads_of};
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{Callee, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};

@@ -43,7 +43,7 @@ use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
 use crate::rule::{Check, Family, Level, Rule};
 
-use crate::analysis::operand_origin::{OperandOrigin, lane_mask, loaded_per_lane};
+use crate::analysis::mask_source::{OperandOrigin, lane_mask, loaded_per_lane};
 use crate::support::wording;
 
 /// The rule.

@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use super::host_launches::ShownLaunches;
 use super::image::ImageScanner;
 use super::mlir;
 use super::module::is_module;
 use super::problem::{out_of_time, panic};
 use super::recompiled::Recompiled;
 use super::scanned::{ImagePair, ScannedInput};
-use super::shown::ShownLaunches;
 use super::text_cache::{Place, TextCache};
 use super::unpack;
 use crate::deadline::Deadline;

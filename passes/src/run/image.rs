@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::host_launches::{MemberSettings, ShownLaunches};
 use super::problem::panic;
 use super::scanned::{ImagePair, ScannedImage};
-use super::shown::{MemberSettings, ShownLaunches};
 use super::text::TextOptions;
 use super::text_cache::{PendingText, Place, TextCache, TextKey};
 use crate::deadline::Deadline;

@@ -5,9 +5,9 @@ use super::content::{guarded, scan_content};
 use super::package::{self, Scanned};
 use super::text_cache::TextCache;
 use crate::deadline::Deadline;
-use crate::deal::Deal;
 use crate::packages::Package;
 use crate::settings::Settings;
+use crate::shard_assignment::Deal;
 
 /// A file, or bytes, to check. A package stands for its members that hold device code.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use super::problem::out_of_time;
 use super::scanned::ScannedInput;
 use super::text_cache::{Place, TextCache};
 use crate::deadline::Deadline;
-use crate::deal::Deal;
 use crate::image::InputError;
 use crate::packages::{Additional, Members, Package, PackageMember};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
+use crate::shard_assignment::Deal;
 
 /// The inputs that one input stands for, and the names of those that are left out.
 #[derive(Default)]

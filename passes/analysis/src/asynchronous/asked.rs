@@ -10,7 +10,7 @@
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, Value};
 use rustc_hash::FxHashSet;
 
-use super::pointed::pointed;
+use super::points_to::pointed;
 use super::sum::leads;
 use crate::entered::{Entered, KnownArguments};
 use crate::limits::{MAX_ASKED_STEPS, MAX_DECIDED_STEPS};

@@ -4,9 +4,9 @@ use ptxcheck_ir::InstructionId;
 
 use super::alike::meets_elsewhere;
 use super::kernel::AsyncSite;
-use super::sent::{Sent, fences};
 use super::sites::Site;
 use super::sum::leads;
+use super::unfenced_stores::{Sent, fences};
 
 /// The fences between a meeting and a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

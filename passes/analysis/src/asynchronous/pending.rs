@@ -20,8 +20,8 @@ use ptxcheck_ir::{
 };
 
 use super::view::View;
-use crate::handed::handed_on;
 use crate::limits::{MAX_PENDING_COPIES, MAX_PENDING_STEPS};
+use crate::pointer_passthrough::handed_on;
 
 /// Most commits that are counted.
 const MAX_COMMITS: u32 = 8;

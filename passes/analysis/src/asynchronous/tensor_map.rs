@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::{AsyncKinds, AsyncOp, Asynchronous, Body, FunctionId, Space, SymbolId};
 
-use super::pointed::{Pointed, may_point, pointed};
+use super::points_to::{Pointed, may_point, pointed};
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use crate::place::Place;
 

@@ -5,7 +5,7 @@ use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 use super::kernel::kernels;
 use super::sum::{ALL_BYTES, Extent, Stretch, constant_place, overlap};
 use super::view::View;
-use crate::handed::{handed_on, hands_on};
+use crate::pointer_passthrough::{handed_on, hands_on};
 use crate::shared::Shared;
 use crate::testing::with_ptx;
 

@@ -6,8 +6,8 @@ use super::flow::Flow;
 use super::kernel::AsyncSite;
 use super::late::Late;
 use super::problems::{AsyncAnalysis, AsyncProblem};
-use super::sent::{Sent, is_shared_fence, orders_or_writes};
 use super::sites::Site;
+use super::unfenced_stores::{Sent, is_shared_fence, orders_or_writes};
 use crate::place::Place;
 
 /// The proxy fences of a kernel that reads shared memory through the async proxy after ordinary stores to it.

@@ -13,11 +13,11 @@ use super::kernel::{AsyncKernel, AsyncSite, barrier_place};
 use super::own::{MappedTo, cluster_size, mapped_to};
 use super::pending::may_signal;
 use super::problems::{AsyncAnalysis, AsyncProblem, initialises};
-use super::sent::orders;
 use super::sites::Site;
+use super::unfenced_stores::orders;
 use super::view::View;
 use crate::function::Analyses;
-use crate::handed::hands_on;
+use crate::pointer_passthrough::hands_on;
 
 /// The users of an mbarrier that do not certainly wait for its initialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use ptxcheck_ir::{
 use super::flow::Flow;
 use super::kernel::AsyncKernel;
 use super::overlap::{Overlap, UnderWay, Ways};
-use super::pointed::accessed;
+use super::points_to::accessed;
 use super::problems::AsyncAnalysis;
 use super::sum::{AddressSum, Extent, constant_place};
 use super::view::View;

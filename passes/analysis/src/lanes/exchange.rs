@@ -11,7 +11,7 @@
 //! definite(k)    the pairs that are definite in warp 0, which every launch has, in each layout in which its lanes reach the place
 //! ```
 
-mod clashes;
+mod conflicts;
 mod found;
 mod kernels;
 mod matters;
@@ -19,15 +19,15 @@ mod pairs;
 mod possible;
 mod screen;
 mod segments;
-mod touches;
+mod shared_accesses;
 
-use self::clashes::Clash;
+use self::conflicts::Clash;
 pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
 use self::kernels::{PairKey, by_object, placed, reached, search};
 use self::pairs::{Definite, definite};
 pub(crate) use self::possible::find as find_possible;
 use self::screen::LoopScreen;
-use self::touches::{ByLane, Touches};
+use self::shared_accesses::{ByLane, Touches};
 use super::explore::{self, InEach, InLaunch, Launches, Meet};
 use super::flow::Flow;
 use super::graph::NodeKind;
@@ -90,7 +90,7 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
         if graph.nodes[node as usize].kind == NodeKind::Plain {
             for number in graph.nodes[node as usize].instructions.clone() {
                 let at = InstructionId::new(number as usize);
-                if let Some((access, ..)) = touches::touched(body, body.instruction(at)) {
+                if let Some((access, ..)) = shared_accesses::touched(body, body.instruction(at)) {
                     written += u32::from(access.kind == AccessKind::Store);
                     accessed.push((context.function, at));
                 }
@@ -224,10 +224,10 @@ impl Kernel<'_> {
 
     fn pair(&self, touches: &Touches, clash: &Clash) -> (PairKey, Known) {
         let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
-        let place = |touch: &touches::Touch| (touch.node, touch.at);
+        let place = |touch: &shared_accesses::Touch| (touch.node, touch.at);
         let placed = placed(self.layout, place(write), place(other), other.is_store);
         let rounds = self.layout.graph.rounds.as_ref();
-        let round = |touch: &touches::Touch| rounds.and_then(|rounds| rounds.number_of(touch.node));
+        let round = |touch: &shared_accesses::Touch| rounds.and_then(|rounds| rounds.number_of(touch.node));
         let known = Known {
             object: write.object,
             space: write.space,

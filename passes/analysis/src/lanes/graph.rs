@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::copies::Rounds;
 use super::objects::{Frame, Objects};
+use super::peeled_rounds::Rounds;
 use super::slice::{Slice, Slices};
 use crate::call_graph::CallSite;
 use crate::limits::{MAX_INLINE_CONTEXTS, MAX_INLINE_NODES, MAX_VIRTUAL_INLINE_DEPTH};

@@ -85,7 +85,7 @@ impl<'k> Kernel<'k> {
     }
 
     /// The findings about the kernel in all its launches.
-    pub(super) fn looked_at(&self, least: Certainty) -> Root {
+    pub(super) fn analyse(&self, least: Certainty) -> Root {
         let found = Launches::new(self.layout).map(|launches| (self.launched(&launches, least), launches));
         match found {
             Some((Some(root), _)) => root,

@@ -4,11 +4,11 @@
 use std::cell::Cell;
 
 use super::graph::{self, Graph, NodeKind};
-use super::lasting::Lasting;
 use super::launch::{Launch, converges, launches_of};
 use super::live::Live;
 use super::meaning::Meanings;
 use super::order::Order;
+use super::readonly_memory::Lasting;
 use super::slice::Slices;
 use super::value::Pool;
 use crate::limits::MAX_SHARED_VECTORS;

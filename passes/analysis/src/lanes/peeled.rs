@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::copies::Rounds;
 use super::graph::{Context, Graph, Node, NodeKind};
+use super::peeled_rounds::Rounds;
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::InstructionId;
 

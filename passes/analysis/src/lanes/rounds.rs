@@ -5,17 +5,17 @@
 
 use rustc_hash::FxHashSet;
 
-use super::counted::Exits;
 use super::explore::each_loop;
 use super::finding::{Root, key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
 use super::kernel::Kernel;
+use super::lane_counted_loops::Exits;
 use super::launch::{Launch, launches_of};
 use super::layout::{InStates, LaneLayout};
-use super::open::open_nodes;
 use super::scenario::Fixed;
 use super::slice::Slices;
+use super::undecided::open_nodes;
 use super::verdict;
 use crate::certainty::Certainty;
 use crate::limits::{FEW_ROUNDS, MAX_ROUND_NODES, MAX_ROUNDS};
@@ -39,12 +39,12 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         }
         loops.retain(|&of| open.iter().any(|&node| layout.order.is_in(node, of)));
     }
-    let mut root = kernel.looked_at(least);
+    let mut root = kernel.analyse(least);
     if !root.is_unknown {
         each_loop(&layout, slices, &loops, |layout, in_states, of| {
             if let Some((peeled, are_all)) = peeled(layout, in_states, of) {
                 let fixed = Fixed::default();
-                let found = Kernel::new(&peeled, &fixed).looked_at(least);
+                let found = Kernel::new(&peeled, &fixed).analyse(least);
                 add(&mut root, &peeled, are_all, found);
             }
         });

@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 
 use self::facts::ModuleFacts;
 use self::witness::WitnessSearch;
-use super::counted::Counted;
+use super::lane_counted_loops::Counted;
 use super::launch::launch_of;
 use super::roots::Calls;
 use super::value::WARP;

@@ -14,31 +14,31 @@
 //! "Surely" is based on facts about single lanes; facts about lanes that stay together only decide between "comes along" and
 //! "perhaps".
 //!
-//! `meet.rs` finds the collectives at which lanes may meet, `phases.rs` and `in_step.rs` the barriers between which they do,
+//! `rendezvous.rs` finds the collectives at which lanes may meet, `phases.rs` and `lockstep.rs` the barriers between which they do,
 //! `absent.rs` the lanes that do not arrive, `relations.rs` the lanes that an unknown mask names, `sources.rs` the lanes
 //! that are read; `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;
-mod in_step;
-mod meet;
+mod lockstep;
 mod phases;
 mod relations;
+mod rendezvous;
 mod round;
 mod sources;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::absent::{Absent, Passed};
-use self::in_step::InStep;
-use self::meet::{Passers, others, passers, perhaps_whole, waiting, whole};
+use self::lockstep::InStep;
 use self::phases::Phases;
 use self::relations::Relation;
+use self::rendezvous::{Passers, others, passers, perhaps_whole, waiting, whole};
 use super::collective_call::{Call, call};
-use super::copies::Rounds;
 use super::flow::Flow;
 use super::graph::{Graph, NodeKind, is_full_barrier};
 use super::membership::MembershipQueries;
+use super::peeled_rounds::Rounds;
 use super::placement::{Exits, Placement};
 pub use super::site::Site;
 use super::value::{Lanes, Rest, lanes};

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::definitions::Definitions;
 use crate::function::{Analyses, Kept};
-use crate::handed::handed_on;
+use crate::pointer_passthrough::handed_on;
 use crate::shared::Shared;
 use ptxcheck_ir::{Access, Body, FunctionId, InstructionId, Op, Register, Value};
 
@@ -125,7 +125,7 @@ pub(crate) struct Evaluator<'a, 'm, D: Domain> {
     has_read_open: bool,
     /// Memory for the registers that are being evaluated, and for those evaluated since a value was requested.
     open: Vec<Register>,
-    looked_at: Vec<Register>,
+    visited: Vec<Register>,
 }
 
 enum State<V> {
@@ -217,7 +217,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             states,
             has_read_open: false,
             open: Vec::new(),
-            looked_at: Vec::new(),
+            visited: Vec::new(),
         }
     }
 
@@ -247,7 +247,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     }
 
     fn look_at(&mut self, register: Register) {
-        self.looked_at.clear();
+        self.visited.clear();
         self.has_read_open = false;
         self.descend(register);
         let mut has_changed = self.has_read_open;
@@ -257,7 +257,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         for round in 0.. {
             has_changed = false;
             let mut next = 0;
-            while let Some(&register) = self.looked_at.get(next) {
+            while let Some(&register) = self.visited.get(next) {
                 next += 1;
                 let state = self.found_at(register);
                 has_changed |= self.states.set(register, state);
@@ -267,7 +267,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             }
         }
         // The remaining registers depend only on themselves, or have changed too often.
-        for &register in &self.looked_at {
+        for &register in &self.visited {
             if has_changed || matches!(self.states.get(register), Some(State::Open)) {
                 let state = self.domain.opaque(register).map_or(State::Unknown, State::Known);
                 self.states.set(register, state);
@@ -287,7 +287,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             match self.register(register, MAX_DEPTH) {
                 Step::Found(state) => {
                     self.open.pop();
-                    self.looked_at.push(register);
+                    self.visited.push(register);
                     self.states.set(register, state);
                 }
                 Step::Needs(register) => {
@@ -328,7 +328,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             self.states.set(register, State::Open);
             match self.register(register, depth - 1) {
                 Step::Found(state) => {
-                    self.looked_at.push(register);
+                    self.visited.push(register);
                     self.states.set(register, state);
                 }
                 needs => {
@@ -368,8 +368,8 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
         let all = definitions.of(register);
         let is_one = definitions.only(body, register).is_some();
-        let is_looked_at = is_one || self.domain.joins() && all.len() <= MAX_DEFINITIONS;
-        let all = if is_looked_at { all } else { &[] };
+        let is_visited = is_one || self.domain.joins() && all.len() <= MAX_DEFINITIONS;
+        let all = if is_visited { all } else { &[] };
         let step = self.joined(all, |evaluator, definition| {
             evaluator.result(definition, register, depth)
         });

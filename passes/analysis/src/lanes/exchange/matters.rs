@@ -9,9 +9,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::clashes::Clash;
+use super::conflicts::Clash;
 use super::found::Object;
-use super::touches::{self, ByLane, Touch, Touches};
+use super::shared_accesses::{self, ByLane, Touch, Touches};
 use crate::lanes::collective_call::{Call, call};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
@@ -166,7 +166,7 @@ fn open_reads(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
             let is_own = matches!(slots.effect(at, instruction), Effect::Load(_));
             if reads && is_shared && !is_own && !is_known() {
                 let address = body.uses(instruction).first().copied().unwrap_or(Value::Unknown);
-                let object = touches::root(flow, node, at, address).map(|(object, _)| object);
+                let object = shared_accesses::root(flow, node, at, address).map(|(object, _)| object);
                 open.push((node, object));
             }
         }

@@ -15,10 +15,10 @@
 
 use rustc_hash::FxHashSet;
 
-use super::clashes::{Clash, clashes};
+use super::conflicts::{Clash, clashes};
 use super::matters;
 use super::segments::{self, Ways, is_ordering};
-use super::touches::Touches;
+use super::shared_accesses::Touches;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{NONE, NodeKind};
 use crate::lanes::placement::{Exits, Placement};

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::clashes::clashes;
+use super::conflicts::clashes;
 use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
 use super::kernels::{PairKey, Place, by_object, leading_to, placed, reached, search};
 use super::segments::{self, Ways};
-use super::touches::{Loose, Touch, Touches};
+use super::shared_accesses::{Loose, Touch, Touches};
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
 use crate::lanes::flow::Flow;
 use crate::lanes::launch::{INDEPENDENT_LANES, Launch};

@@ -18,7 +18,7 @@ use std::ops::{Range, RangeInclusive};
 use rustc_hash::FxHashMap;
 
 use super::kernels::leading_to;
-use super::touches::{orders, stored, touched};
+use super::shared_accesses::{orders, stored, touched};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lanes, set_of};

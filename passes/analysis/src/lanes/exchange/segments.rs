@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::touches::Touches;
+use super::shared_accesses::Touches;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::Lanes;

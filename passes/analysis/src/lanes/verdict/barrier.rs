@@ -1,6 +1,6 @@
 //! Barriers of the CTA that lanes skip.
 
-use super::in_step::{InStep, Wait};
+use super::lockstep::{InStep, Wait};
 use super::phases::Segment;
 use super::{Issue, Judge, Problem, Reach, certainty, is_judged};
 use crate::lanes::graph::NodeKind;

@@ -26,7 +26,7 @@
 //! Segments and pairs are over-approximations: a lane that is reported as missing can never arrive. A lane and the callers
 //! are followed separately, so that in a loop whose end they all decide alike it seems that one may end while others
 //! continue: nothing is certain there then. Barriers with a count of threads, those that only arrive, and unknown code could
-//! let lanes continue alone: there are no phases then. `in_step.rs` follows them together, where that is not enough.
+//! let lanes continue alone: there are no phases then. `lockstep.rs` follows them together, where that is not enough.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! Peeled rounds of a loop: findings that are definite in one round, and that lanes reach whenever they reach any round.
 
-use crate::lanes::copies::Rounds;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
+use crate::lanes::peeled_rounds::Rounds;
 use crate::lanes::placement::{Exits, Placement};
 use crate::lanes::value::{Lanes, lanes};
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::found::Object;
-use super::touches::{ByLane, Touch, Touches};
+use super::shared_accesses::{ByLane, Touch, Touches};
 use crate::lanes::value::{Lanes, Pool, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PLACES;
 

@@ -10,8 +10,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::counted::Exits;
 use super::kernel::Kernel;
+use super::lane_counted_loops::Exits;
 use super::layout::LaneLayout;
 use crate::certainty::Certainty;
 use crate::launches::MAX_LAUNCHED_SHAPES;

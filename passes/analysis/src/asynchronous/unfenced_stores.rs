@@ -20,7 +20,7 @@ use ptxcheck_ir::{
 
 use super::alike::meets_elsewhere;
 use super::kernel::{AsyncKernel, AsyncSite};
-use super::pointed::accessed;
+use super::points_to::accessed;
 use super::sites::Site;
 use super::size::Sizes;
 use super::sum::{ALL_BYTES, Extent, Stretch, leads, overlap};

@@ -7,8 +7,8 @@ use ptxcheck_ir::{
 };
 use rustc_hash::FxHashSet;
 
-use crate::handed::handed_on;
 use crate::limits::MAX_POINTED_STEPS;
+use crate::pointer_passthrough::handed_on;
 use crate::shared::Shared;
 
 /// An object that an address points into.
