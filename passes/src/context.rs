@@ -174,7 +174,7 @@ pub struct Draft<P = Place> {
     pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
     pub(crate) steps: Vec<(P, String)>,
-    /// Index of the related place that is to be mended, if it is not the place itself.
+    /// Index of the related place that has to be fixed, if it is not the place itself.
     pub(crate) to_mend: Option<usize>,
     pub(crate) cause: Cause,
     pub(crate) data: Data,
@@ -215,7 +215,7 @@ impl<P> Draft<P> {
         self
     }
 
-    /// Adds a place that explains it and is to be mended: findings that share it have one cause.
+    /// Adds a place that explains it and has to be fixed: findings that share it have one cause.
     pub fn caused_at(&mut self, place: P, message: impl Into<String>) -> &mut Self {
         self.to_mend = Some(self.related.len());
         self.related(place, message)

@@ -20,7 +20,7 @@ pub struct Related {
     pub location: Option<Location>,
     /// The place in the program's source.
     pub source: Option<Source>,
-    /// This is the place to mend: findings that share it have one cause.
+    /// This is the place to fix: findings that share it have one cause.
     pub is_cause: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Groups: the findings of one cause, which one edit mends.
+//! Groups: the findings of one cause, which one edit fixes.
 //!
 //! A loop that is unrolled, a template with many instances, a header that many kernels include, a library for many architectures:
 //! one wrong line becomes many wrong instructions, each with a finding. They are one group. Its cause is

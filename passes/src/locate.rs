@@ -145,7 +145,7 @@ impl<'a> Locator<'a> {
         })
     }
 
-    /// The text of the instruction to mend: that of a finding at `place`, whose span is known, or `to_mend`, if it is another.
+    /// The text of the instruction to fix: that of a finding at `place`, whose span is known, or `to_mend`, if it is another.
     fn text_to_mend(&self, place: &Place, span: Span, to_mend: Option<&Place>) -> Option<&[u8]> {
         let span = match (to_mend, place) {
             (Some(to_mend), _) => self.resolve(to_mend).span,

@@ -97,7 +97,7 @@ impl std::fmt::Display for Selector {
 }
 
 impl Selector {
-    /// The words that are no rule and no family.
+    /// The words that are neither a rule nor a family.
     pub(crate) const WORDS: [&'static str; 3] = [ALL, POTENTIAL, CONDITIONAL];
 
     /// Reads a code, a name, an alias, a family, a guideline (`G-2.1`), `all`, `potential` or `conditional`; `potential:` or
@@ -415,7 +415,7 @@ pub struct Settings {
     pub policy: Policy,
     /// The program that reads LLVM IR.
     pub ir_reader: IrReader,
-    /// Command of the process that reads MLIR, `ptxcheck-mlir`; without one, MLIR is no input.
+    /// Command of the process that reads MLIR, `ptxcheck-mlir`; without one, MLIR is not an input.
     pub mlir_worker: Option<WorkerCommand>,
     /// Makes the PTX of files that hold none, for the check; without one, it is not made.
     pub recompile: Option<Arc<dyn Recompile>>,

@@ -52,7 +52,7 @@ mod pass {
             .cpp(true)
             .std("c++17")
             .file(SOURCE)
-            // Not ours to mend.
+            // Not ours to fix.
             .flag("-isystem")
             .flag(&include)
             .flag("-fno-exceptions")

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! An ordinary store enters the view of the async proxy at a proxy fence that comes after it, in any thread, and a copy that comes after
-//! that fence sees it. A copy is under way until a thread has waited for it, or comes after one that has: until then, its destination may
-//! not be read and its source may not be written. Copies that complete at a barrier in memory are performed when the schedule wants that,
-//! at the latest when nothing else can go on. Source: PTX ISA, Asynchronous copy; Async Proxy; Completion Mechanisms; mbarrier. A copy by
+//! that fence sees it. A copy is in flight until a thread has waited for it, or comes after one that has: until then, its destination may
+//! not be read and its source may not be written. Copies that complete at a barrier in memory are performed when the schedule says so, at
+//! the latest when nothing else can continue. Source: PTX ISA, Asynchronous copy; Async Proxy; Completion Mechanisms; mbarrier. A copy by
 //! `cp.async` is performed in the generic proxy, and owes no fence here.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -107,7 +107,7 @@ impl Mbarrier {
     }
 }
 
-/// A thing that the agent does later.
+/// A pending action of the agent.
 #[derive(Clone, Debug)]
 enum Later {
     /// The bytes of a copy arrive at a barrier.
@@ -132,7 +132,7 @@ pub(crate) struct Agent {
     stalled: BTreeMap<usize, (Point, u64, u64)>,
     wrongs: BTreeSet<(Point, AsyncWrong)>,
     reached: BTreeSet<Point>,
-    /// Threads have waited for others in vain: what follows is no run of the kernel.
+    /// Threads have waited for others in vain: the rest is not an execution of the kernel.
     is_over: bool,
     is_cut: bool,
 }
@@ -222,7 +222,7 @@ impl Agent {
         (thread, epoch.unwrap_or(0))
     }
 
-    /// Begins a new epoch: what the thread has released before is apart from what it does then.
+    /// Begins a new epoch, which separates the thread's released actions from its later ones.
     fn next_epoch(&mut self, thread: usize) {
         if let Some(epoch) = self
             .views
@@ -257,7 +257,7 @@ impl Agent {
         }
     }
 
-    /// True if a copy that may be under way fills one of the words.
+    /// True if a copy that may be in flight fills one of the words.
     fn fills(&self, thread: usize, words: &[u64]) -> bool {
         let Some(view) = self.views.get(thread) else {
             return false;
@@ -285,7 +285,7 @@ impl Agent {
         }
     }
 
-    /// Something is written over what copies may still read.
+    /// A store overwrites bytes that copies may still read.
     fn overwrite(&mut self, thread: usize, point: Point, words: &[u64]) {
         let Some(view) = self.views.get(thread) else {
             return;
@@ -334,7 +334,7 @@ impl Agent {
                     let mut fences = stored.fences.iter();
                     fences.any(|&fence| fence.0 == thread || view.has(fence))
                 };
-                // Of a store that does not come before the copy at all, the fence does not either.
+                // If a store does not come before the copy, neither does its fence.
                 if held.stored.iter().any(|stored| !is_seen(stored)) {
                     found.push(AsyncWrong::Unfenced);
                 }
@@ -400,7 +400,7 @@ impl Agent {
         }
     }
 
-    /// A wait until at most so many groups are under way; `None`: for all copies of the kind.
+    /// A wait until at most so many groups are in flight; `None`: for all copies of the kind.
     pub(crate) fn wait(
         &mut self,
         thread: usize,
@@ -526,7 +526,7 @@ impl Agent {
         })
     }
 
-    /// Does the next thing that is left to be done; false if there is none.
+    /// Performs the next pending action; false if there is none.
     pub(crate) fn perform(&mut self) -> bool {
         let Some(next) = self.later.pop_front() else {
             return false;
@@ -551,12 +551,12 @@ impl Agent {
         true
     }
 
-    /// True if something is left to be done.
+    /// True if an action is pending.
     pub(crate) fn has_work(&self) -> bool {
         !self.later.is_empty()
     }
 
-    /// Nothing goes on any more but threads that wait for phases, if there are such; true if there are.
+    /// Only threads that wait for phases can continue; true if there are any.
     pub(crate) fn is_hung(&mut self) -> bool {
         let stalled: Vec<Point> = self.stalled.values().map(|&(point, ..)| point).collect();
         for &point in &stalled {
@@ -576,7 +576,7 @@ impl Agent {
     }
 }
 
-/// The words of so many bytes from an address on.
+/// The words that so many bytes from an address on occupy.
 pub(crate) fn words(start: u64, bytes: u64) -> Vec<u64> {
     let most = (WARP as u64) << 10;
     let last = start.saturating_add(bytes.clamp(1, most) - 1);

@@ -84,7 +84,7 @@ impl Group {
 }
 
 impl Machine<'_> {
-    /// Lets a group of threads of one warp go on from a collective.
+    /// Lets a group of threads of one warp continue from a collective.
     pub(crate) fn complete(&mut self, kind: Collective, mask: u32, threads: &[usize]) {
         if let Some(&first) = threads.first() {
             self.tell(first, &Event::Met(threads));
@@ -150,7 +150,7 @@ impl Machine<'_> {
         [word, Some(u64::from(is_in_range))]
     }
 
-    /// True if an instruction reads the first result of the one that a thread is at: a result that nobody reads may be undefined.
+    /// True if an instruction reads the first result of the one that a thread is at: a result that is never read may be undefined.
     fn is_result_read(&mut self, thread: usize) -> bool {
         let point = self.point(thread);
         let key = (point.function, point.instruction);

@@ -1,9 +1,9 @@
-//! Ways past a branch of which nobody knows where it leads: the block at which all its ways meet again, if others do not see
-//! which one a thread takes.
+//! Detours past a branch whose direction is unknown: the block at which all its paths meet again, if other threads do not see which path a
+//! thread takes.
 //!
-//! Floating-point numbers decide such branches, and the content of memory that the world does not know: `if (x > 0) y = f(x);`. A thread
-//! continues where the paths meet, and the values that they compute are unknown there. Ways that only end the grid (`assert`) are not
-//! taken, and loops are taken to end.
+//! Such branches depend on floating-point numbers, or on memory whose content the world does not know: `if (x > 0) y = f(x);`. A thread
+//! continues where the paths meet, and the values that they compute are unknown there. Paths that only end the grid (`assert`) are ignored,
+//! and loops are assumed to end.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::effects::{Callees, Effects};
 use crate::limits::MAX_DETOUR_BLOCKS;
 
-/// The ways from a block to the one where they meet.
+/// The paths from a block to the one where they meet.
 #[derive(Debug)]
 pub(crate) struct Detour {
     pub(crate) to: BlockId,
@@ -58,14 +58,14 @@ impl Detours {
     }
 }
 
-/// The blocks between a branch and the block at which all its ways meet.
+/// The blocks between a branch and the block at which all its paths meet.
 #[derive(Debug)]
 pub(crate) struct Region {
-    /// Where the ways meet.
+    /// The block where the paths meet.
     pub(crate) to: BlockId,
-    /// The blocks on the ways. The block of the branch is one of them if a way leads there again.
+    /// The blocks on the paths. The block of the branch is one of them if a path leads back to it.
     pub(crate) blocks: Vec<BlockId>,
-    /// Some ways end the grid instead.
+    /// Some paths end the grid instead.
     pub(crate) may_trap: bool,
 }
 

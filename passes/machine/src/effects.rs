@@ -1,4 +1,4 @@
-//! The effects of code that a thread is taken past: what is not known after it.
+//! The effects of code that a thread is taken past: the values that are unknown after it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::limits::MAX_CALL_DEPTH;
 
-/// The part of a thread that is not known any more once it has executed some of the instructions of a piece of code, or none.
+/// The state of a thread that is unknown after it may have executed some instructions of a piece of code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     /// Registers of the innermost frame.
@@ -27,11 +27,11 @@ pub(crate) struct Effects {
     pub(crate) outside: Vec<SymbolId>,
     /// A function that may have been called ends the grid in some case.
     pub(crate) may_trap: bool,
-    /// Something of it may wait for other threads, or order what the thread does with what they do.
+    /// The code may wait for other threads, or order the thread's actions with theirs.
     pub(crate) may_order: bool,
 }
 
-/// Others would see that a thread executes an instruction, or it may not come back: nobody can be taken past it.
+/// Other threads would see that a thread executes an instruction, or it may not return: no thread can be taken past it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decisive;
 
@@ -60,7 +60,7 @@ impl Effects {
                 self.calls.push(id);
                 self.add_call(callees, module, body.call(call), 0)?;
             }
-            // The lanes that execute it together are none of its effects.
+            // The set of lanes that execute it together is not an effect.
             Op::ActiveMask => {}
             op if is_computation(op) => {}
             // Among them memory on the stack, which is part of the frame.
@@ -121,7 +121,7 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, one: T) {
     }
 }
 
-/// The effects of the functions of a module that calls have asked for; `None` for those that nobody can be taken past.
+/// The effects of the functions of a module that calls have asked for; `None` for those that no thread can be taken past.
 #[derive(Debug, Default)]
 pub(crate) struct Callees(Mutex<FxHashMap<FunctionId, Option<Arc<Effects>>>>);
 
@@ -137,7 +137,7 @@ impl Callees {
         if let Some(known) = lock().get(&function) {
             return known.clone().ok_or(Decisive);
         }
-        // Recursion may never come back: until more is known, the function is one that nobody can be taken past.
+        // Recursion may never return: until more is known, no thread can be taken past the function.
         lock().insert(function, None);
         if depth >= MAX_CALL_DEPTH {
             return Err(Decisive);
@@ -170,8 +170,8 @@ pub(crate) fn is_returned(body: &Body<'_>, instruction: &Instruction) -> bool {
 /// Results that a matrix operation has at least, and arithmetic has not.
 const MATRIX_RESULTS: usize = 2;
 
-/// True for an instruction that may wait for other threads, or order what the thread does with what they do: an atomic access, or
-/// one that the IR does not know with no result, or those of an operation on matrices.
+/// True for an instruction that may wait for other threads, or order the thread's actions with theirs: an atomic access, or an instruction
+/// unknown to the IR without a result, or with the results of a matrix operation.
 pub(crate) fn may_order(instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Access(access) => {

@@ -139,10 +139,10 @@ impl Clocks {
 /// [sliced](crate::Kernel::sliced). They mean something on targets from sm_70 on, where each lane advances on its own.
 ///
 /// No pair are different values that lanes write to global memory, where any of them may do, atomics, loads that acquire and stores that release, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
-/// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with the other write. Lanes
-/// that have passed different numbers of instructions of which the machine does not know what they order ([`Event::MayOrder`]) are
-/// taken to be ordered by them. Flags in memory and atomics order nothing here, but see [`Self::without_atomics`]. After lanes
-/// have waited in vain, or at places that they have to execute together, no further accesses are compared.
+/// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with
+/// the other write. Lanes that have passed different numbers of instructions with unknown ordering effects ([`Event::MayOrder`]) are taken
+/// to be ordered by them. Flags in memory and atomics order nothing here, but see [`Self::without_atomics`]. After lanes have waited in
+/// vain, or at places that they have to execute together, no further accesses are compared.
 ///
 /// ```no_run
 /// # use ptxcheck_machine::{Exchanges, Given, Kernel, Setup};
@@ -205,7 +205,7 @@ impl Exchanges {
         self.is_cut
     }
 
-    /// Takes a lane to be ordered by what it executes.
+    /// Treats a lane as ordered by the instruction that it executes.
     fn may_order(&mut self, thread: usize) {
         let clocks = self.warps.entry((thread / WARP) as u32).or_default();
         clocks.passed[thread % WARP] += 1;

@@ -24,9 +24,9 @@
 //! mask; before sm_70, at the same instruction. A barrier completes when all threads of the block have ended or wait at one with
 //! its number. A lane that others wait for, that does something visible meanwhile and ends without coming, is missing: the CUDA
 //! C++ Programming Guide asks all lanes that have not exited to execute the call. One that ends silently is not. Visible are
-//! stores to memory that others see, atomics, calls of code that is not here, and collectives and barriers themselves. Lanes that
-//! wait for each other at places that do not match are let go with results of 0, and what follows is no run of the kernel any
-//! more ([`Outcome::is_broken`]).
+//! stores to memory that others see, atomics, calls of code that is not here, and collectives and barriers themselves. Lanes that wait for
+//! each other at places that do not match are released with results of 0, and the rest is not an execution of the kernel any more
+//! ([`Outcome::is_broken`]).
 //!
 //! # What is left out
 //!

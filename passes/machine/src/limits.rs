@@ -28,7 +28,7 @@ pub const MAX_CONTEXTS: usize = 1 << 16;
 /// Most failures that a run keeps.
 pub const MAX_FAILURES: usize = 1_024;
 
-/// Most steps for the ways through a kernel's blocks: its blocks and edges, times the targets of edges back, times its loops, and
+/// Most steps for reachability between a kernel's blocks: its blocks and edges, times the targets of edges back, times its loops, and
 /// times the blocks in which threads may wait.
 pub const MAX_WAY_STEPS: usize = 200_000_000;
 
@@ -55,7 +55,7 @@ pub const MAX_ASYNC_WRONGS: usize = 1_024;
 /// Most fences that are kept of a word of shared memory since it was stored.
 pub const MAX_FENCES_OF_WORD: usize = 128;
 
-/// Most blocks, and edges from them, between a branch and the block at which all its ways meet.
+/// Most blocks, and edges from them, between a branch and the block at which all its paths meet.
 pub const MAX_DETOUR_BLOCKS: usize = 4_096;
 
 /// Most blocks between branches and the joins of their paths that are visited to find the branches that matter.

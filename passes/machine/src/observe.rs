@@ -38,20 +38,20 @@ pub enum Event<'a> {
     Branch(BlockId),
     /// The thread accesses memory; of a store, with the values of its elements, or none where the instruction does not say.
     Access(Accessed, &'a [Word]),
-    /// The thread executes something that may wait for others or order what it does with what they do, in a way that the machine
-    /// does not model: a matrix operation, an asynchronous copy, a barrier with a count, code that is not here.
+    /// The thread executes an instruction that may wait for others or order its actions with theirs, in a way that the machine does not
+    /// model: a matrix operation, an asynchronous copy, a barrier with a count, code that is not here.
     MayOrder,
     /// The thread reaches a collective with a mask, and waits.
     Arrived(Collective, u32),
     /// The thread reaches a barrier, and waits.
     AtBarrier,
-    /// Threads, of which this is the first, go on from a collective at which they have met, or from several that match.
+    /// Threads, of which this is the first, continue from a collective at which they have met, or from several that match.
     Met(&'a [usize]),
-    /// Threads, of which this is the first, go on from a barrier.
+    /// Threads, of which this is the first, continue from a barrier.
     Passed(&'a [usize]),
     /// Something went wrong there.
     Wrong(Wrong),
-    /// The thread waits in vain, and is let go with results of 0.
+    /// The thread waits in vain, and is released with results of 0.
     LetGo,
     /// The thread has ended, and is at no instruction any more.
     Ended,
@@ -105,13 +105,13 @@ impl View<'_> {
     }
 }
 
-/// Looks at a run as it goes on.
+/// Observes a run.
 pub trait Observer {
     /// An event, before it has its effect.
     fn on(&mut self, at: &At<'_>, event: &Event<'_>, view: &View<'_>);
 }
 
-/// Looks at nothing.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 

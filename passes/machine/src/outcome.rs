@@ -12,7 +12,7 @@ pub enum Refused {
     /// It has no code here, or none that could be read.
     #[error("the kernel has no code that could be read")]
     NoBody,
-    /// Its control flow takes too long to look through.
+    /// The analysis of its control flow takes too long.
     #[error("the kernel has too many blocks and loops")]
     TooLarge,
     /// No block can be launched so.
@@ -23,7 +23,7 @@ pub enum Refused {
 /// A failure at a collective or a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wrong {
-    /// A lane that is waited for has gone, and did something visible.
+    /// A lane that is waited for has left, and did something visible.
     Missing,
     /// Lanes wait for each other at places that do not match.
     Deadlock,
@@ -33,7 +33,7 @@ pub enum Wrong {
     BeyondBlock,
     /// The lane that is read does not take part.
     AbsentSource,
-    /// A warp of the block has gone, or waits at a barrier with another number, as a whole.
+    /// A whole warp of the block has left, or waits at a barrier with another number.
     OtherWarp,
     /// Lanes of a warp wait at different instructions that they have to execute together (`.aligned`).
     Unaligned,
@@ -72,7 +72,7 @@ pub struct Group {
 pub struct Failure {
     /// The collective or barrier.
     pub site: Site,
-    /// The way in which it went wrong.
+    /// The kind of the failure.
     pub wrong: Wrong,
     /// The warp in which it did, by its number in the block.
     pub warp: u32,
@@ -81,13 +81,13 @@ pub struct Failure {
     pub lanes: u32,
     /// The member mask, at a collective.
     pub mask: Option<u32>,
-    /// Lanes had waited in vain before, so that this is no run of the kernel any more.
+    /// Lanes had waited in vain before, so this is not an execution of the kernel any more.
     pub is_after_break: bool,
     /// The lanes of the block when it first went wrong.
     pub lanes_then: Vec<Group>,
 }
 
-/// The reason for which a run ended before its end, so that nothing is known of what would have followed.
+/// The reason why a run stopped early, so that the rest of the execution is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unknown {
@@ -122,7 +122,7 @@ pub enum End {
     Trap(Site),
     /// No more was asked of the run: see [`crate::Stop`].
     Stopped,
-    /// Nothing is known of what would have followed.
+    /// The rest of the execution is unknown.
     Unknown(Unknown),
 }
 
@@ -133,9 +133,9 @@ pub enum AsyncWrong {
     Unfenced,
     /// A copy reads memory that nothing has written.
     Unwritten,
-    /// The destination of a copy is read, and the copy may be under way.
+    /// The destination of a copy is read, and the copy may be in flight.
     ReadEarly,
-    /// The source of a copy is written, and the copy may be under way.
+    /// The source of a copy is written, and the copy may be in flight.
     SourceOverwritten,
     /// A wait for groups waits for no copy, though there are some, in no group or of another kind.
     IdleWait,
@@ -163,10 +163,10 @@ pub struct Asynchronous {
 pub struct Outcome {
     /// The collectives and barriers that some thread executed before lanes waited in vain.
     pub reached: BTreeSet<Site>,
-    /// The failures, in order; each site once for each warp and way to go wrong.
+    /// The failures, in order; each site once for each warp and kind of failure.
     pub failures: Vec<Failure>,
-    /// Lanes waited in vain. The run went on without those that they waited for, with results of 0, and what came after is no
-    /// run of the kernel any more.
+    /// Lanes waited in vain. The run went on without those that they waited for, with results of 0, and the rest is not an execution of the
+    /// kernel any more.
     pub is_broken: bool,
     /// A barrier that only some threads of the block take part in, or none waits at, was passed: nobody waited there.
     pub has_passed_counted: bool,
@@ -197,7 +197,7 @@ impl Outcome {
         wrongs
     }
 
-    /// True if nothing is known of what would have followed its end.
+    /// True if the rest of the execution after its end is unknown.
     #[must_use]
     pub const fn is_unknown(&self) -> bool {
         matches!(self.end, End::Unknown(_) | End::Stopped)

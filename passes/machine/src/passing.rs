@@ -1,4 +1,4 @@
-//! Threads that are taken past code of which it is not known if they execute it.
+//! Takes threads past code that they may or may not execute.
 
 use ptxcheck_ir::BlockId;
 
@@ -10,7 +10,7 @@ use crate::thread::State;
 use crate::world::Outside;
 
 impl Machine<'_> {
-    /// Takes a thread, at a branch at the end of a block whose guard or index is not known, to where all ways meet.
+    /// Moves a thread at the end of a block, from a branch with an unknown guard or index to the block where all paths meet.
     pub(crate) fn pass_by(&mut self, thread: usize, block: BlockId) -> Step {
         let (kernel, function) = (self.kernel, self.point(thread).function);
         let Some(body) = kernel.body(function) else {

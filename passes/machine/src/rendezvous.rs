@@ -2,9 +2,8 @@
 //!
 //! A collective completes when all lanes that its mask names have ended or wait at one of the same kind with the same mask
 //! (before sm_70: at the same instruction). A barrier completes when all threads of the block have ended or wait at one with
-//! the same number. A lane that others wait for, that does something visible meanwhile and ends without coming, is missing, as
-//! the CUDA guide reads the rule; one that ends silently is not. So are lanes that wait for each other at places that do not
-//! match.
+//! the same number. A lane that others wait for, that does something visible meanwhile and ends without arriving, is missing, as the CUDA
+//! guide reads the rule; one that ends silently is not. Lanes that wait for each other at places that do not match are missing, too.
 
 use crate::launch::{WARP, lane_bit, warp_of};
 use crate::limits::PAIRS_PER_STEP;
@@ -24,7 +23,7 @@ impl Machine<'_> {
         )
     }
 
-    /// Notes whom threads keep waiting while they do something visible.
+    /// Notes which threads are kept waiting by others that do something visible.
     pub(crate) fn owe(&mut self, threads: &[usize]) -> Step {
         if threads.is_empty() {
             return Ok(());
@@ -35,7 +34,7 @@ impl Machine<'_> {
         self.owe_all(threads, &waiting)
     }
 
-    /// Notes whom threads keep waiting.
+    /// Notes which threads are kept waiting by others.
     fn owe_all(&mut self, threads: &[usize], waiting: &[usize]) -> Step {
         if !self.counts_later_rounds {
             for &thread in threads {
@@ -84,7 +83,7 @@ impl Machine<'_> {
         }
     }
 
-    /// True if a thread has not yet left the way to the place where another waits, in this round of the loops around that place:
+    /// True if a thread has not yet left the path to the place where another waits, in this round of the loops around that place:
     /// its actions until then do not show that it will never arrive.
     fn may_still_come(&self, thread: usize, other: usize) -> bool {
         let (own, others) = (&self.threads[thread], &self.threads[other]);
@@ -174,14 +173,14 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    /// Settles the threads that wait for one of `group`, which goes on together, and those of `named` that do not go on.
+    /// Settles the threads that wait for one of `group`, which continues together, and those of `named` that do not continue.
     fn settle(&mut self, group: &[usize], named: &[usize], mask: u32) -> Step {
         let points: Vec<Point> = group.iter().map(|&thread| self.point(thread)).collect();
         let mut is_in_group = vec![false; self.threads.len()];
         for &thread in group {
             is_in_group[thread] = true;
         }
-        // To meet some is a sign to those who wait in vain.
+        // For threads that wait in vain, a meeting is a visible effect of the lanes that meet.
         let waiting: Vec<usize> = (0..self.threads.len())
             .filter(|&thread| self.waits(thread) && !is_in_group[thread])
             .collect();
@@ -193,7 +192,7 @@ impl Machine<'_> {
             let owes = &mut self.threads[thread].owes;
             owes.retain(|(point, with)| *with != mask || distinct.binary_search(point).is_err());
         }
-        // All that goes wrong here does so at once.
+        // All failures here happen at the same time: `is_broken` is set after the loop.
         let mut is_broken = self.record.is_broken;
         for &other in named.iter().filter(|other| !is_in_group[**other]) {
             // It has ended: silently, or after others had begun to wait for it.

@@ -182,7 +182,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets each thread go on by itself; true if one could go on further.
+    /// Lets each thread continue by itself; true if one could continue.
     fn run_silently(&mut self) -> Step<bool> {
         self.spend(1 + self.threads.len() as u64 / PAIRS_PER_STEP)?;
         let mut is_running = false;

@@ -17,12 +17,12 @@ pub enum Schedule {
     Split(u64),
     /// Any, by a seed, but always the same order of two of them; lanes meet as soon as they can.
     Ranked(u64),
-    /// These lanes, a bit for each, do nothing visible and do not meet others as long as the rest can go on; lanes meet as soon as
+    /// These lanes, a bit for each, do nothing visible and do not meet others as long as the rest can continue; lanes meet as soon as
     /// they can.
     Holding(u32),
 }
 
-/// A schedule as it goes on.
+/// The state of a schedule.
 #[derive(Debug)]
 pub(crate) struct Order {
     schedule: Schedule,
@@ -34,7 +34,7 @@ pub(crate) struct Order {
 pub(crate) struct Meeting {
     /// Before anything visible is done.
     pub(crate) is_first: bool,
-    /// The thread with which the search for a group begins, and how it goes on.
+    /// The thread with which the search for a group begins, and the order of the others.
     pub(crate) start: usize,
     pub(crate) step: usize,
 }
@@ -76,7 +76,7 @@ impl Order {
         }
     }
 
-    /// True if a thread does nothing visible as long as others can go on.
+    /// True if a thread does nothing visible as long as others can continue.
     pub(crate) const fn is_held(&self, thread: usize) -> bool {
         matches!(self.schedule, Schedule::Holding(lanes) if lanes & lane_bit(thread) != 0)
     }

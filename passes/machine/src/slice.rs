@@ -1,7 +1,7 @@
 //! The part of a kernel that decides which of its threads meet where: its collectives and barriers, its visible effects, and everything
 //! that decides whether a thread reaches them and with which operands. The rest is most of what kernels compute.
 //!
-//! A branch belongs to it if an instruction between it and the block at which its ways meet does. The operands of a shuffle, a vote or a
+//! A branch belongs to it if an instruction between it and the block at which its paths meet does. The operands of a shuffle, a vote or a
 //! match belong to the slice if the result does, and the value of a store if a load of that memory does.
 
 use ptxcheck_ir::cfg::Cfg;
@@ -19,12 +19,12 @@ use crate::limits::{MAX_DETOUR_BLOCKS, MAX_SLICE_STEPS};
 pub(crate) struct Slice {
     /// By instruction, and for the place after the last one: the first instruction from there on that matters, of all blocks.
     next: Vec<u32>,
-    /// By block: where the ways of its branch meet, if the branch does not matter.
+    /// By block: where the paths of its branch meet, if the branch does not matter.
     past: Vec<Option<BlockId>>,
 }
 
 impl Slice {
-    /// Of a body. `headers`: the blocks that a thread is to be seen in each time it comes there.
+    /// Of a body. `headers`: the blocks in which each visit of a thread has to be observed.
     pub(crate) fn new(module: &Module<'_>, body: &Body<'_>, headers: impl Iterator<Item = BlockId>) -> Self {
         let mut search = Search::new(module, body);
         search.run();
@@ -95,7 +95,7 @@ impl Writers {
     }
 }
 
-/// The search for what matters.
+/// The search for the instructions that matter.
 struct Search<'b> {
     module: &'b Module<'b>,
     body: &'b Body<'b>,
@@ -107,7 +107,7 @@ struct Search<'b> {
     is_read: Vec<bool>,
     /// By block: an instruction in it matters.
     is_entered: Vec<bool>,
-    /// By block: the ways of the branch at its end, if the branch does not matter so far.
+    /// By block: the paths of the branch at its end, if the branch does not matter so far.
     branches: Vec<Option<Region>>,
     /// The spaces whose content matters; [`Space::Generic`] for all.
     loaded: Vec<Space>,
@@ -160,7 +160,7 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// The ways of all branches, as long as that is no more than a limit.
+    /// The paths of all branches, up to a limit.
     fn find_regions(&mut self) {
         let graph = Cfg::new(self.body);
         let mut left = MAX_SLICE_STEPS;
@@ -208,7 +208,7 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// The effects of an instruction; `None` if nobody can be taken past it.
+    /// The effects of an instruction; `None` if no thread can be taken past it.
     fn effects_of(&self, id: InstructionId) -> Option<Effects> {
         let mut effects = Effects::default();
         let instruction = self.body.instruction(id);
@@ -348,7 +348,7 @@ impl<'b> Search<'b> {
         }
     }
 
-    /// Takes in all that writes the registers whose content matters.
+    /// Adds all instructions that write registers whose content matters.
     fn follow(&mut self) {
         while let Some(register) = self.open.pop() {
             for number in 0..self.writers.of(register).len() {

@@ -24,9 +24,9 @@ pub enum Doing {
     ArrivesAtBarrier,
     /// They execute a visible effect together: a store, an atomic, a call of code that is not here.
     Acts,
-    /// They go on from a collective at which they have met.
+    /// They continue from a collective at which they have met.
     Meets,
-    /// They go on from a barrier.
+    /// They continue from a barrier.
     Passes,
     /// Something goes wrong there.
     Fails(Wrong),

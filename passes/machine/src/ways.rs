@@ -32,7 +32,7 @@ impl Blocks {
     }
 }
 
-/// The natural loop of an edge back.
+/// The natural loop of a back edge.
 #[derive(Debug)]
 struct Loop {
     header: usize,
@@ -48,11 +48,11 @@ pub(crate) struct Position {
     pub(crate) instruction: usize,
 }
 
-/// Which blocks of a kernel lead to which, within one round of the loops around the latter.
+/// Reachability between the blocks of a kernel, within one round of the loops around the target.
 #[derive(Debug)]
 pub(crate) struct Ways {
     cfg: Cfg,
-    /// By block: true for edges to it that lead back, from blocks that it dominates.
+    /// By block: the back edges to it, from blocks that it dominates.
     back: Vec<Vec<usize>>,
     loops: Vec<Loop>,
     /// By block: the loops that it is the header of.
@@ -97,7 +97,7 @@ impl Ways {
         self.loops.len()
     }
 
-    /// An edge leads back if its target dominates its source: if the entry does not reach the source without the target.
+    /// An edge is a back edge if its target dominates its source: if the entry does not reach the source without the target.
     fn find_back_edges(&mut self, body: &Body<'_>) -> Result<(), Refused> {
         let count = self.back.len();
         let mut steps = 0_usize;
@@ -106,7 +106,7 @@ impl Ways {
                 continue;
             };
             let mut sources = self.cfg.predecessors(BlockId::new(target)).iter();
-            // Edges lead back against the order, if at all.
+            // Only edges against the order can be back edges.
             let is_against = |source: &BlockId| self.cfg.rank(*source).is_some_and(|from| from >= rank);
             if !sources.clone().any(is_against) {
                 continue;
@@ -241,7 +241,7 @@ fn may_wait(body: &Body<'_>, block: &Block) -> bool {
     ops.any(|op| matches!(op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_)))
 }
 
-/// The blocks that the entry reaches on ways without a block.
+/// The blocks that the entry reaches on paths that avoid a block.
 fn reached_without(body: &Body<'_>, without: usize) -> Blocks {
     let mut seen = Blocks::new(body.blocks.len());
     let mut work = Vec::new();

@@ -1,5 +1,5 @@
 //! The world of a run: the values that are not in the code. It is asked for parameters, for memory that nothing has written, and for the
-//! results of what the machine does not compute. `None` is an answer: not known.
+//! results of operations that the machine does not compute. `None` means unknown.
 
 use ptxcheck_ir::{FunctionId, InstructionId, Space, Special, SymbolId};
 
@@ -71,9 +71,9 @@ pub enum Outside {
     Unknown,
 }
 
-/// All that the code does not say. Contents are little-endian.
+/// All values that are not in the code. Contents are little-endian.
 pub trait World {
-    /// The content of a piece of memory, in the low bytes. It is asked once for what nobody writes: the machine keeps the
+    /// The content of a piece of memory, in the low bytes. It is asked once for memory that no thread writes: the machine keeps the
     /// answer for the bytes that it does not know, so that all threads read the same.
     fn read(&mut self, read: &Read<'_>) -> Word;
 

@@ -161,7 +161,7 @@ fn what_other_runs_have_recorded_stays() {
     record(&mut other, &a);
     record(&mut other, &b);
     assert_eq!(baseline.to_text(), other.to_text());
-    // The next writing drops the entries of mended findings, and no others.
+    // The next write drops the entries of fixed findings, and no others.
     record(&mut baseline, &[("b.ptx", kernel("l", &[4]))]);
     let left: Vec<(&str, u32)> = baseline
         .entries()

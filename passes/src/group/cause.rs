@@ -18,12 +18,12 @@ pub(super) struct Key<'f> {
     is_definite: bool,
     kind: &'f str,
     suppressed: Option<(&'static str, &'f str)>,
-    /// The symbol to mend, if it is used in a function.
+    /// The symbol to fix, if it is used in a function.
     symbol: Option<&'f str>,
     fault: Fault,
 }
 
-/// The place that is to be mended.
+/// The place that has to be fixed.
 #[derive(PartialEq, Eq, Hash)]
 enum Fault {
     /// A line of a file.
@@ -179,7 +179,7 @@ fn may_be_instance(finding: &Finding) -> bool {
         && line(finding).is_none()
 }
 
-/// The line to mend, where it is known.
+/// The line to fix, if it is known.
 pub(crate) fn line(finding: &Finding) -> Option<&Frame> {
     let to_mend = finding.related.iter().find(|related| related.is_cause);
     let source = match to_mend {

@@ -102,7 +102,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// The message about an operand that is not allowed, and the way to mend it.
+/// The message about an operand that is not allowed, and the fix.
 fn words(operation: AsyncOp, operand: InvalidOperand) -> (String, &'static str) {
     let noun = text::noun(operation);
     match operand {

@@ -66,7 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             site.kind,
             Collective::Shuffle(_) | Collective::Match(_, 32) | Collective::Reduce
         );
-        // A mask that is a constant is no data. Callers are checked below.
+        // A mask that is a constant is not data. Callers are checked below.
         if !is_exchange || !site.is_sync() || site.mask().is_some() || !site.callers.is_empty() {
             continue;
         }

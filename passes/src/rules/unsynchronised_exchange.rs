@@ -91,7 +91,7 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// The way to mend a pair.
+/// The fix for a pair.
 fn help(kind: PairKind, is_across_warps: bool) -> String {
     let between = match kind {
         PairKind::ReadAfterWrite => "the write and the read",

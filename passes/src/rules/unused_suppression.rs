@@ -10,8 +10,8 @@
 //! ## Why is this bad?
 //!
 //! An exception outlives the code that it was made for, and then hides the next defect in its place. A pattern that nothing
-//! fits is misspelt, or for something that has been renamed. A line of a baseline for what was mended covers the same defect when
-//! it comes back.
+//! fits is misspelt, or for something that has been renamed. A line of a baseline for a fixed finding covers the same defect when it comes
+//! back.
 //!
 //! ## Example
 //!

@@ -32,7 +32,7 @@ impl Input {
 pub(super) fn scan(index: usize, input: Input, settings: &Settings, texts: &TextCache) -> Scanned {
     let deal = settings.member_deal.filter(|_| input.has_dealt_members());
     let scanned = scan_part(index, input, deal, settings, texts);
-    // An input that is no package after all is of one shard.
+    // An input that is not a package after all is of one shard.
     match deal.is_none_or(Deal::is_first) || scanned.is_dealt {
         true => scanned,
         false => Scanned::default(),

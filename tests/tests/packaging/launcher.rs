@@ -5,7 +5,7 @@ use super::project::{Cmake, Generator, Project, on_path, output};
 
 const LAUNCHER: &str = "-DCMAKE_CUDA_COMPILER_LAUNCHER=ptxcheck;launch";
 
-/// The example has a defect: found, found again, mended, at rest.
+/// The example has a defect: found, found again, fixed, unchanged.
 pub(super) fn example(generator: Generator) -> Result<(), String> {
     let project = Project::new(Cmake::System, generator)?;
     project.copy("tools/launcher/example")?;

@@ -11,8 +11,7 @@ fn make(workspace: &Workspace, arguments: &[&str]) -> Result<CommandOutput, Stri
     workspace.run("make", &[&["-I", &folder][..], arguments].concat())
 }
 
-/// The example has a defect: found, found again without a compilation, mended, at rest, checked again where what it rests on
-/// changes.
+/// The example has a defect: found, found again without a compilation, fixed, unchanged, checked again when its inputs change.
 pub(super) fn example() -> Result<(), String> {
     on_path("make")?;
     let workspace = Workspace::of("tools/make/example")?;

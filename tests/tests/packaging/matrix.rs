@@ -1,4 +1,4 @@
-//! One project with a target of every kind, through the life of a defect: found, found again, mended, at rest.
+//! One project with a target of every kind, through the life of a defect: found, found again, fixed, unchanged.
 
 use super::project::{Cmake, Generator, Project};
 

@@ -31,7 +31,7 @@ fn write_sources(project: &Project, is_wrong: bool) -> Result<(), String> {
     project.write("far/a folder/mask.h", &format!("#define MASK {mask}\n"))
 }
 
-/// Found in each target, found again, mended, at rest.
+/// Found in each target, found again, fixed, unchanged.
 pub(super) fn life(cmake: Cmake, generator: Generator) -> Result<(), String> {
     let project = Project::in_place(cmake, generator)?;
     project.copy("tests/packaging/without_ptx")?;

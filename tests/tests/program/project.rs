@@ -258,7 +258,7 @@ fn strict_configurations_have_nothing_left_over() {
         told.map(str::to_owned).collect()
     };
     assert_eq!(told(&folder), [""; 0]);
-    // The kernel with the comment is mended, and one comment has lost its reason.
+    // The kernel with the comment is fixed, and one comment has lost its reason.
     let ptx = folder.path().join("sums.ptx");
     let text = fs::read_to_string(&ptx).unwrap();
     let source = folder.path().join("src/sums.cu");

@@ -1,5 +1,5 @@
-//! Kernels that are wrong for some launch or some argument, and the same mended: `corpus/witnesses`. `-W conditional` finds the former, with
-//! a run, and is silent about the latter.
+//! Kernels that are wrong for some launch or some argument, and their fixed versions: `corpus/witnesses`. `-W conditional` finds the
+//! former, with a run, and is silent about the latter.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 

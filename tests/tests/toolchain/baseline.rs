@@ -369,7 +369,7 @@ fn check_and_audit(project: &Project) -> Result<(), String> {
     project.all_is_known("--baseline known.json k.fatbin")
 }
 
-/// Many findings; then one is new, one mended, one moved, one excepted with a reason, and an exception that has ended.
+/// Many findings; then one is new, one fixed, one moved, one excepted with a reason, and an exception that has ended.
 fn adoption(project: &Project) -> Result<(), String> {
     let kernel = |number: usize| {
         format!(
@@ -391,7 +391,7 @@ fn adoption(project: &Project) -> Result<(), String> {
     )?;
     project.all_is_known(BASELINE)?;
 
-    // Kernel 20 is mended, 21 is new, and all others have moved; 2 has an exception that counts, 22 one that has ended.
+    // Kernel 20 is fixed, 21 is new, and all others have moved; 2 has an exception that counts, 22 one that has ended.
     let mut now: Vec<usize> = (1..=19).collect();
     now.extend([21, 22]);
     let text = format!("// Some words.\n{}", all(&now));

@@ -69,8 +69,7 @@ fn differing(findings: &[Finding]) -> BTreeSet<(&'static str, Line)> {
     calls.into_keys().collect()
 }
 
-/// The line of a finding in a helper, and that of its call. `None` where the finding is in no helper, and where another place is the one
-/// to mend.
+/// The line of a finding in a helper, and that of its call. `None` if the finding is not in a helper, or if another place has to be fixed.
 fn place(finding: &Finding) -> Option<(Line, Line)> {
     let line = |frame: &Frame| (frame.file.clone(), frame.line);
     if finding.related.iter().any(|related| related.is_cause) {
