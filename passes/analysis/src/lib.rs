@@ -23,10 +23,10 @@
 //! let module = lower(&tree, &origin);
 //! let analyses = ModuleAnalyses::new(&module, AnalysisOptions::default());
 //!
-//! // Where the lanes go: no lane that comes to this barrier is in its member mask.
+//! // Where the lanes go: no lane that reaches this barrier is in its member mask.
 //! let root = &analyses.lanes()[0];
 //! assert_eq!(root.findings.len(), 1);
-//! // The control-flow graph of the kernel, which the analysis of lanes has asked for or this does.
+//! // The control-flow graph of the kernel, already computed by the analysis of lanes or by this call.
 //! assert_eq!(analyses.function(root.function).cfg().reverse_postorder().len(), 1);
 //! ```
 

@@ -6,7 +6,7 @@ use crate::lanes::peeled_rounds::Rounds;
 use crate::lanes::placement::{Exits, Placement};
 use crate::lanes::value::{Lanes, lanes};
 
-/// The nodes of the loop that some lane may come to in one round, but not in this one.
+/// The nodes of the loop that some lane may reach in one round, but not in this one.
 pub(super) fn elsewhere<'f>(rounds: &'f Rounds, flow: &'f Flow<'_>) -> impl Iterator<Item = u32> + 'f {
     let nodes = 0..rounds.origin.len() as u32;
     let is_left = move |&node: &u32| flow.may[node as usize] == 0 && rounds.is_in(node);
