@@ -2,32 +2,32 @@
 //! of their use.
 //!
 //! ```text
-//! problems.rs   a problem, and the questions about a module
-//!   unfenced.rs   reads through the async proxy without a proxy fence after ordinary stores
-//!   overlap.rs    accesses to bytes that an in-flight copy still needs
-//!   unwaited.rs   reads of variables that only copies fill, before all waits
-//!   ungrouped.rs  waits for groups that copies are not in
-//!   barriers.rs   mbarriers that nothing initialises
-//!   expected.rs   bytes that mbarriers expect, and bytes that copies transfer
-//!   invalid.rs    constants and addresses that are not allowed
-//!   tensor_map.rs tensor maps in local or shared memory
-//!   unordered.rs  mbarriers used by threads that do not certainly wait for the initialisation
-//! kernel.rs     the operations that a kernel may execute, and whether it calls unknown code
-//! operand.rs    the constants among their operands, in the contexts that decide them
-//! points_to.rs    the memory that an address certainly points into
-//! frames.rs     the functions that a kernel reaches, by the constants that it passes
-//! asked.rs      the instructions of such a function that are executed, and those that certainly are
-//! alike.rs      instructions that all threads of a block or a warp reach alike
-//! flow.rs       instructions that may be executed after others, through calls
-//! own.rs        the own CTA among those of its cluster
-//! pending.rs    the copies that are in flight at a place
-//! view.rs       the part of a body that one thread executes
-//! sum.rs        addresses as sums, and how far apart two of them are
-//! round.rs      loops, and whether they have a second round
-//! unfenced_stores.rs       ordinary stores to bytes that copies read as their source, and fences between the two
-//! late.rs       fences that come too late for the storing threads
-//! sites.rs      names for places
-//! size.rs       bytes that copies access
+//! problems.rs          a problem, and the questions about a module
+//!   unfenced.rs        reads through the async proxy without a proxy fence after ordinary stores
+//!   overlap.rs         accesses to bytes that an in-flight copy still needs
+//!   unwaited.rs        reads of variables that only copies fill, before all waits
+//!   ungrouped.rs       waits for groups that copies are not in
+//!   barriers.rs        mbarriers that nothing initialises
+//!   expected.rs        bytes that mbarriers expect, and bytes that copies transfer
+//!   invalid.rs         constants and addresses that are not allowed
+//!   tensor_map.rs      tensor maps in local or shared memory
+//!   unordered.rs       mbarriers used by threads that do not certainly wait for the initialisation
+//! kernel.rs            the operations that a kernel may execute, and whether it calls unknown code
+//! operand.rs           the constants among their operands, in the contexts that decide them
+//! points_to.rs         the memory that an address certainly points into
+//! frames.rs            the functions that a kernel reaches, by the constants that it passes
+//! asked.rs             the instructions of such a function that are executed, and those that certainly are
+//! alike.rs             instructions that all threads of a block or a warp reach alike
+//! flow.rs              instructions that may be executed after others, through calls
+//! own.rs               the own CTA within its cluster
+//! pending.rs           the copies that are in flight at a place
+//! view.rs              the part of a body that one thread executes
+//! sum.rs               addresses as sums, and the distance between two of them
+//! round.rs             loops, and whether they have a second round
+//! unfenced_stores.rs   ordinary stores to bytes that copies read as their source, and fences between the two
+//! late.rs              fences that come too late for the storing threads
+//! sites.rs             names for places
+//! size.rs              bytes that copies access
 //! ```
 
 mod alike;

@@ -1,16 +1,22 @@
 //! Control flow of the 32 lanes of each warp, and defects of the collectives and barriers that they execute.
 //! `LANES.md`, beside the crate's manifest, explains the analysis.
 //!
-//! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out a
-//! kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are
-//! fixed for a solution, of which `queries` asks; `explore` enumerates the launches of a kernel and the rounds of its loops,
-//! `kernel` analyses them and `launch` describes their warps; `live` finds the cells that are read again; `value`, with the
-//! `meaning` of values, and `transfer` are the lattice and its transfer functions, `objects` finds the objects that
-//! functions access in the frames of their callers, `rounding` treats two operations as one, and `lasting` finds memory that
-//! the kernel does not write; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane
-//! is read, `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
-//! definite finding. `counted` finds loops that each lane leaves after its own number of rounds, `peeled` copies their first
-//! rounds (`copies`), `open` finds the places where that may give more precise results, and `rounds` analyses the copies.
+//! * `roots` chooses the entry points, `slice` the variables that matter.
+//! * `graph`, `order` and `loops` lay out a kernel's code with callees inlined; `objects` finds the objects that functions
+//!   access in the frames of their callers.
+//! * `layout` holds all data that does not depend on the launch, and `scenario` the values that are fixed for a solution;
+//!   `queries` answers questions about it.
+//! * `explore` enumerates the launches of a kernel and the rounds of its loops, `kernel` analyses them, and `launch` describes
+//!   their warps.
+//! * `value`, with the `meaning` of values, and `transfer` are the lattice and its transfer functions. `rounding` treats two
+//!   operations as one, and `readonly_memory` finds memory that the kernel does not write.
+//! * `flow` solves for lanes and values; `live` finds the cells that are read again.
+//! * `placement` computes the lanes that arrive, `shuffle` the lane that is read, `membership` the knowledge that code may have
+//!   of other lanes.
+//! * `verdict` judges, and `screen` leaves out kernels without a definite finding.
+//! * `lane_counted_loops` finds loops that each lane leaves after its own number of rounds, `peeled` copies their first rounds
+//!   (`peeled_rounds`), `undecided` finds the places where that may give more precise results, and `rounds` analyses the
+//!   copies.
 
 mod collective_call;
 mod exchange;
