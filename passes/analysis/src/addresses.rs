@@ -130,7 +130,7 @@ impl Addresses {
         follows_params: bool,
     ) -> Self {
         let search = |is_forwarding: bool| {
-            let search = Search {
+            let search = AddressSearch {
                 module,
                 body,
                 definitions,
@@ -181,7 +181,7 @@ type Address = (Base, i64);
 /// A slot that holds an address is used otherwise than forwarding allows.
 struct Conflict;
 
-struct Search<'a> {
+struct AddressSearch<'a> {
     module: &'a Module<'a>,
     body: &'a Body<'a>,
     definitions: &'a Definitions,
@@ -211,7 +211,7 @@ enum RegisterAddress {
 /// Bytes of an address that a slot holds.
 const ADDRESS_BYTES: u32 = 8;
 
-impl Search<'_> {
+impl AddressSearch<'_> {
     fn run(mut self, callees: &dyn Callees) -> Result<Addresses, Conflict> {
         let body = self.body;
         for (number, instruction) in body.instructions.iter().enumerate() {

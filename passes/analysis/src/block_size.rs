@@ -36,7 +36,7 @@ pub(crate) fn tests(module: &Shared<'_>, kernel: FunctionId) -> Arc<[u32]> {
 }
 
 fn find(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
-    let kernel = Kernel {
+    let kernel = TestedKernel {
         body,
         analyses,
         paths: CertainPaths { body, analyses },
@@ -78,13 +78,13 @@ fn find(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
     tests
 }
 
-struct Kernel<'a, 'm> {
+struct TestedKernel<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     paths: CertainPaths<'a, 'm>,
 }
 
-impl Kernel<'_, '_> {
+impl TestedKernel<'_, '_> {
     /// The first thread for which a predicate differs from its value for thread 0, if it differs for all later threads, too.
     fn test(&self, predicate: Value) -> Option<u32> {
         let constant = self.compared(predicate)?;

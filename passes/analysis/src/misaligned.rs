@@ -53,7 +53,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
         if function.is_damaged || !body.values.iter().any(is_source) || module.deadline.is_over_at_step() {
             continue;
         }
-        let mut search = Search::new(module, id, function, body);
+        let mut search = AlignmentSearch::new(module, id, function, body);
         for (number, instruction) in body.instructions.iter().enumerate() {
             if let Op::Access(access) = instruction.op
                 && let &[Value::Register(address), Value::Integer(past), ..] = body.uses(instruction)
@@ -94,7 +94,7 @@ pub(crate) fn of_asynchronous(
         {
             continue;
         }
-        let mut search = Search::new(module, id, function, body);
+        let mut search = AlignmentSearch::new(module, id, function, body);
         for one in &body.asynchronous {
             let addresses = [one.destination(), one.source(), one.barrier()];
             for at in addresses.into_iter().flatten() {
@@ -122,7 +122,7 @@ fn is_source(module: &Shared<'_>, value: Value) -> bool {
     }
 }
 
-struct Search<'a, 'm> {
+struct AlignmentSearch<'a, 'm> {
     module: &'a Shared<'m>,
     id: FunctionId,
     body: &'a Body<'m>,
@@ -132,7 +132,7 @@ struct Search<'a, 'm> {
     is_reached: Option<Vec<bool>>,
 }
 
-impl<'a, 'm> Search<'a, 'm> {
+impl<'a, 'm> AlignmentSearch<'a, 'm> {
     fn new(module: &'a Shared<'m>, id: FunctionId, function: &'a Function<'m>, body: &'a Body<'m>) -> Self {
         let analyses = module.function(id);
         Self {

@@ -71,7 +71,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
         if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
-        if let Some(kernel) = Kernel::new(module, id, function, body) {
+        if let Some(kernel) = BoundsKernel::new(module, id, function, body) {
             let of_kernel: Vec<Outside> = kernel.accesses().collect();
             if !of_kernel.is_empty() && !calls_may_end(module, body, &ends) {
                 outside.extend(of_kernel);
@@ -97,7 +97,7 @@ fn calls_may_end(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
 }
 
 /// A kernel with enough known facts about its launches.
-struct Kernel<'a, 'm> {
+struct BoundsKernel<'a, 'm> {
     module: &'a Shared<'m>,
     id: FunctionId,
     function: &'a Function<'m>,
@@ -122,7 +122,7 @@ struct SizeHints {
     tests: Arc<[u32]>,
 }
 
-impl<'a, 'm> Kernel<'a, 'm> {
+impl<'a, 'm> BoundsKernel<'a, 'm> {
     fn new(
         module: &'a Shared<'m>,
         id: FunctionId,

@@ -123,7 +123,7 @@ impl<'a> ParamObjects<'a> {
     /// The uses that a function makes; `None` for kernels, and if nothing is known.
     pub(crate) fn of(&self, function: FunctionId) -> Option<&ParamUse> {
         let all = self.of.get_or_init(|| {
-            let mut known = Known((0..self.module.functions.len()).map(|_| None).collect());
+            let mut known = ParamUses((0..self.module.functions.len()).map(|_| None).collect());
             for component in CallGraph::new(self.module).components() {
                 if let &[function] = &component[..]
                     && !self.deadline.is_over_at_step()
@@ -136,7 +136,7 @@ impl<'a> ParamObjects<'a> {
         all.get(function.index())?.as_deref()
     }
 
-    fn found(&self, id: FunctionId, known: &Known) -> Option<Box<ParamUse>> {
+    fn found(&self, id: FunctionId, known: &ParamUses) -> Option<Box<ParamUse>> {
         let function = self.module.function(id);
         let body = function
             .body
@@ -159,9 +159,9 @@ impl Callees for ParamObjects<'_> {
 }
 
 /// The functions that have been analysed.
-struct Known(Vec<Option<Box<ParamUse>>>);
+struct ParamUses(Vec<Option<Box<ParamUse>>>);
 
-impl Callees for Known {
+impl Callees for ParamUses {
     fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
         self.0.get(callee.index())?.as_deref()?.touched(param)
     }

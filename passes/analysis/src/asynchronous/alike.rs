@@ -38,7 +38,7 @@ fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: G
     let Some(body) = &module.module.function(kernel).body else {
         return false;
     };
-    let mut search = Search {
+    let mut search = AlikeSearch {
         body,
         analyses: module.function(kernel),
         group,
@@ -74,7 +74,7 @@ pub(super) fn meets_elsewhere(
     body.iter().any(is_elsewhere)
 }
 
-struct Search<'a, 'm> {
+struct AlikeSearch<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     group: Group,
@@ -85,7 +85,7 @@ struct Search<'a, 'm> {
     left: usize,
 }
 
-impl Search<'_, '_> {
+impl AlikeSearch<'_, '_> {
     /// Adds the predicates of the branches that a block depends on; `None` if the budget is spent.
     fn comes_alike(&mut self, block: BlockId) -> Option<()> {
         if !self.blocks.insert(block) {

@@ -121,7 +121,7 @@ impl AsyncAnalysis<'_, '_> {
             for (id, function, body) in module.module.bodies() {
                 let has_any = body.asynchronous.iter().any(|one| end.of(one).is_some());
                 if has_any && !function.is_damaged && !module.deadline.is_over_at_step() {
-                    let search = Search {
+                    let search = OverlapSearch {
                         sizes: self.sizes(),
                         id,
                         body,
@@ -154,7 +154,7 @@ impl AsyncAnalysis<'_, '_> {
 }
 
 /// Copies and accesses that are compared.
-struct Search<'s, 'm> {
+struct OverlapSearch<'s, 'm> {
     sizes: &'s Sizes,
     id: FunctionId,
     body: &'s Body<'m>,
@@ -165,7 +165,7 @@ struct Search<'s, 'm> {
     found: Vec<Overlap>,
 }
 
-impl Search<'_, '_> {
+impl OverlapSearch<'_, '_> {
     /// The accesses that overlap the source or destination of an in-flight copy, each once, with the copy: accesses of a
     /// kind, and those that other copies make with their other end.
     fn all(mut self, module: &Shared<'_>) -> Vec<Overlap> {
@@ -187,7 +187,7 @@ impl Search<'_, '_> {
                 continue;
             }
             if let Some(passed) = view.passed() {
-                let mut other = Search {
+                let mut other = OverlapSearch {
                     found: before.clone(),
                     ..self
                 };

@@ -25,14 +25,14 @@ pub(super) struct Pointed {
 /// The memory that a value of a function certainly points into, if it is a generic address or a number inside that memory:
 /// an object in it, the first one if there are several.
 pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
-    let mut search = Search::new(module, None);
+    let mut search = PointsToSearch::new(module, None);
     search.visit(function, value, None)?;
     search.found
 }
 
 /// The memories that a value of a function may point into, if known: others may be missing.
 pub(super) fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
-    let mut search = Search::new(module, Some(Vec::new()));
+    let mut search = PointsToSearch::new(module, Some(Vec::new()));
     // Unknown values are left out.
     let _ = search.visit(function, value, None);
     search.all.unwrap_or_default()
@@ -45,7 +45,7 @@ pub(super) fn accessed(module: &Shared<'_>, function: FunctionId, access: Instru
     pointed(module, function, address)
 }
 
-struct Search<'a, 'm> {
+struct PointsToSearch<'a, 'm> {
     module: &'a Shared<'m>,
     seen: FxHashSet<(FunctionId, Register)>,
     left: usize,
@@ -57,7 +57,7 @@ struct Search<'a, 'm> {
 /// A value that may point elsewhere.
 type Elsewhere = Option<()>;
 
-impl<'a, 'm> Search<'a, 'm> {
+impl<'a, 'm> PointsToSearch<'a, 'm> {
     fn new(module: &'a Shared<'m>, all: Option<Vec<Pointed>>) -> Self {
         Self {
             module,

@@ -38,7 +38,7 @@ impl AsyncAnalysis<'_, '_> {
                 continue;
             };
             if let Some(pending) = Pending::new(&view) {
-                let search = Search {
+                let search = WaitSearch {
                     module: self.module,
                     kernel,
                     function,
@@ -68,7 +68,7 @@ fn is_of(op: AsyncOp, group: AsyncGroup) -> bool {
     matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Group(group))
 }
 
-struct Search<'v, 'a, 'm> {
+struct WaitSearch<'v, 'a, 'm> {
     module: &'a Shared<'m>,
     kernel: &'a AsyncKernel,
     function: FunctionId,
@@ -76,7 +76,7 @@ struct Search<'v, 'a, 'm> {
     pending: Pending<'v, 'a, 'm>,
 }
 
-impl Search<'_, '_, '_> {
+impl WaitSearch<'_, '_, '_> {
     fn wait(&self, wait: &Asynchronous) -> Option<AsyncProblem<Ungrouped>> {
         let AsyncOp::Wait { group, .. } = wait.op else {
             return None;

@@ -120,8 +120,8 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
 
 /// The pairs of a layout that are definite in each launch in which lanes reach them, in the order of the code. No pairs if
 /// the first launch has none; `None` if the budget is spent.
-fn in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<Known>> {
-    let kernel = Kernel { layout };
+fn in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<DefinitePair>> {
+    let kernel = ExchangeKernel { layout };
     let mut common = InEach::new();
     for &launch in &launches.each {
         common.add(kernel.launched(launch)?);
@@ -134,7 +134,7 @@ fn in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<Known>>
 }
 
 /// A definite pair of one launch, or of several.
-struct Known {
+struct DefinitePair {
     object: Object,
     space: Space,
     write: Site,
@@ -146,7 +146,7 @@ struct Known {
     is_across_warps: bool,
 }
 
-impl Meet for Known {
+impl Meet for DefinitePair {
     fn meet(&mut self, other: &Self) -> bool {
         self.is_across_warps &= other.is_across_warps;
         for (lanes, too) in self.lanes.iter_mut().zip(other.lanes) {
@@ -156,7 +156,7 @@ impl Meet for Known {
     }
 }
 
-impl Known {
+impl DefinitePair {
     fn pair(self) -> Pair {
         let writers = || (0..).zip(self.lanes).filter(|(_, lanes)| *lanes != 0);
         let example = writers().next();
@@ -174,13 +174,13 @@ impl Known {
     }
 }
 
-struct Kernel<'k> {
+struct ExchangeKernel<'k> {
     layout: &'k LaneLayout<'k>,
 }
 
-impl Kernel<'_> {
+impl ExchangeKernel<'_> {
     /// The pairs that are definite in warp 0 with one launch; `None` if the budget is spent.
-    fn launched(&self, launch: Launch) -> Option<InLaunch<PairKey, Known>> {
+    fn launched(&self, launch: Launch) -> Option<InLaunch<PairKey, DefinitePair>> {
         let launch = Launch {
             warp: Some(0),
             ..launch
@@ -189,7 +189,7 @@ impl Kernel<'_> {
         let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
         let found = definite(&mut flow, launch.lanes());
         let pairs = found.clashes.iter().map(|clash| self.pair(&found.touches, clash));
-        let mut pairs: Vec<(PairKey, Known)> = pairs.collect();
+        let mut pairs: Vec<(PairKey, DefinitePair)> = pairs.collect();
         let reached = reached(&flow);
         self.layout.keep(flow.pool);
         if launch.warps() > 1 && !found.clashes.is_empty() {
@@ -200,7 +200,7 @@ impl Kernel<'_> {
     }
 
     /// Marks the pairs, one for each clash, whose bytes are also accessed by threads of warp 1 with the same instructions.
-    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut [(PairKey, Known)]) {
+    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut [(PairKey, DefinitePair)]) {
         let second = Launch {
             warp: Some(1),
             ..launch
@@ -222,13 +222,13 @@ impl Kernel<'_> {
         self.layout.keep(flow.pool);
     }
 
-    fn pair(&self, touches: &Touches, clash: &Clash) -> (PairKey, Known) {
+    fn pair(&self, touches: &Touches, clash: &Clash) -> (PairKey, DefinitePair) {
         let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
         let place = |touch: &shared_accesses::Touch| (touch.node, touch.at);
         let placed = placed(self.layout, place(write), place(other), other.is_store);
         let rounds = self.layout.graph.rounds.as_ref();
         let round = |touch: &shared_accesses::Touch| rounds.and_then(|rounds| rounds.number_of(touch.node));
-        let known = Known {
+        let known = DefinitePair {
             object: write.object,
             space: write.space,
             write: placed.write,

@@ -27,7 +27,7 @@ use crate::threads::Threads;
 use ptxcheck_ir::Op;
 
 /// A kernel, with the values that a scenario fixes.
-pub(super) struct Kernel<'k> {
+pub(super) struct LaneKernel<'k> {
     pub(super) layout: &'k LaneLayout<'k>,
     fixed: &'k Fixed<'k>,
     /// The solution for all warps of a launch, kept because it is used twice.
@@ -74,7 +74,7 @@ fn by_defect(findings: impl Iterator<Item = LaneFinding>) -> BTreeMap<Defect, Ve
     all
 }
 
-impl<'k> Kernel<'k> {
+impl<'k> LaneKernel<'k> {
     /// A kernel under a scenario.
     pub(super) const fn new(layout: &'k LaneLayout<'k>, fixed: &'k Fixed<'k>) -> Self {
         Self {

@@ -38,7 +38,7 @@ pub(super) struct Forest {
 
 /// Finds the loops of a graph with these nodes in reverse postorder.
 pub(super) fn find(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &Tree) -> Forest {
-    let mut search = Search {
+    let mut search = LoopSearch {
         graph,
         rank,
         dominators,
@@ -77,7 +77,7 @@ pub(super) fn find(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &
     }
 }
 
-struct Search<'s, 'g> {
+struct LoopSearch<'s, 'g> {
     graph: &'s Graph<'g>,
     rank: &'s [u32],
     dominators: &'s Tree,
@@ -89,7 +89,7 @@ struct Search<'s, 'g> {
     entries: Vec<Vec<u32>>,
 }
 
-impl Search<'_, '_> {
+impl LoopSearch<'_, '_> {
     fn is_back(&self, source: u32, target: u32) -> bool {
         self.rank[source as usize] != NONE && self.rank[source as usize] >= self.rank[target as usize]
     }

@@ -22,7 +22,7 @@ pub(super) struct Frame {
 
 /// An address in the frame of a context.
 #[derive(Clone, Copy)]
-struct Object {
+struct FrameObject {
     /// The context.
     context: u32,
     /// The symbol.
@@ -44,7 +44,7 @@ impl Objects {
     /// The objects of contexts. Callers come before their callees.
     pub(super) fn new(module: &Shared<'_>, contexts: &[Frame]) -> Self {
         let mut found = Self::default();
-        let mut params: FxHashMap<(u32, ParamPiece), Object> = FxHashMap::default();
+        let mut params: FxHashMap<(u32, ParamPiece), FrameObject> = FxHashMap::default();
         for (context, number) in contexts.iter().zip(0..) {
             let Some((caller, call)) = context.caller else {
                 continue;
@@ -54,7 +54,7 @@ impl Objects {
             let handed_on = module.param_use(outer).map_or(&[][..], |used| used.passed());
             for passed in own.iter().chain(passed_by(handed_on, call)) {
                 let object = match passed.base {
-                    Base::Symbol(symbol) => Some(Object {
+                    Base::Symbol(symbol) => Some(FrameObject {
                         context: caller,
                         symbol,
                         offset: 0,
@@ -63,7 +63,7 @@ impl Objects {
                 };
                 let object = object.and_then(|object| {
                     let offset = object.offset.checked_add(passed.offset)?;
-                    Some(Object { offset, ..object })
+                    Some(FrameObject { offset, ..object })
                 });
                 if let Some(object) = object {
                     params.insert((number, passed.param), object);
@@ -79,7 +79,7 @@ impl Objects {
         module: &Shared<'_>,
         contexts: &[Frame],
         number: u32,
-        params: &FxHashMap<(u32, ParamPiece), Object>,
+        params: &FxHashMap<(u32, ParamPiece), FrameObject>,
     ) {
         let Some(used) = module.param_use(contexts[number as usize].function) else {
             return;

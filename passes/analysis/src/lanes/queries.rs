@@ -2,7 +2,7 @@
 
 use super::finding::Root;
 use super::flow::Flow;
-use super::kernel::Kernel;
+use super::kernel::LaneKernel;
 use super::launch::Launch;
 use super::layout::LaneLayout;
 use super::roots::Calls;
@@ -98,7 +98,7 @@ impl LaneLayout<'_> {
     pub fn lanes_under(&self, scenario: &Scenario) -> Option<Root> {
         let launch = self.launch(scenario)?;
         let fixed = Fixed::new(&self.graph, scenario);
-        Kernel::new(self, &fixed).under(launch, scenario.warp)
+        LaneKernel::new(self, &fixed).under(launch, scenario.warp)
     }
 
     /// Calls `ask` with the lanes and values of a warp under a scenario; `None` if the scenario names no warp, if the kernel

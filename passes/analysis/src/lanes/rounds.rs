@@ -9,7 +9,7 @@ use super::explore::each_loop;
 use super::finding::{Root, key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
-use super::kernel::Kernel;
+use super::kernel::LaneKernel;
 use super::lane_counted_loops::Exits;
 use super::launch::{Launch, launches_of};
 use super::layout::{InStates, LaneLayout};
@@ -29,7 +29,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         return Root::unknown(function, Launch::new(bounds, None, true));
     };
     let fixed = Fixed::default();
-    let kernel = Kernel::new(&layout, &fixed);
+    let kernel = LaneKernel::new(&layout, &fixed);
     let mut loops = counted_loops(&layout);
     if !loops.is_empty()
         && let Some(open) = open_nodes(&kernel)
@@ -44,7 +44,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         each_loop(&layout, slices, &loops, |layout, in_states, of| {
             if let Some((peeled, are_all)) = peeled(layout, in_states, of) {
                 let fixed = Fixed::default();
-                let found = Kernel::new(&peeled, &fixed).analyse(least);
+                let found = LaneKernel::new(&peeled, &fixed).analyse(least);
                 add(&mut root, &peeled, are_all, found);
             }
         });

@@ -119,7 +119,7 @@ impl Slices {
     }
 
     fn made(module: &Shared<'_>, visited: &[bool], has_addresses: bool) -> Self {
-        let mut search = Search {
+        let mut search = SliceSearch {
             module,
             visited,
             of: visited.iter().map(|&is| is.then(Slice::default)).collect(),
@@ -183,7 +183,7 @@ impl Slices {
     }
 }
 
-struct Search<'a, 'm> {
+struct SliceSearch<'a, 'm> {
     module: &'a Shared<'m>,
     visited: &'a [bool],
     of: Vec<Option<Slice>>,
@@ -206,7 +206,7 @@ struct Behind {
     is_written: bool,
 }
 
-impl Search<'_, '_> {
+impl SliceSearch<'_, '_> {
     fn add(&mut self, function: FunctionId, key: FrameVariable) {
         let Some(slice) = &mut self.of[function.index()] else {
             return;

@@ -15,7 +15,7 @@
 use rustc_hash::FxHashSet;
 
 use super::finding::{LaneFinding, Root, Threshold, key};
-use super::kernel::{Kernel, definite};
+use super::kernel::{LaneKernel, definite};
 use super::launch::{Launch, ShapeSource};
 use super::value::{Lanes, WARP};
 use super::verdict::Problem;
@@ -23,7 +23,7 @@ use crate::block_size;
 use crate::certainty::Certainty;
 use crate::limits::MAX_THRESHOLDS;
 
-impl Kernel<'_> {
+impl LaneKernel<'_> {
     /// Gives the definite findings about a kernel their thresholds, and adds those of warps beyond the first.
     pub(super) fn add_thresholds(&self, root: &mut Root) {
         let is_assumed = |launch: &Launch| launch.shape.is_none() && launch.source == ShapeSource::Assumed;

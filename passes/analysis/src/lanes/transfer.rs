@@ -22,7 +22,7 @@ mod compare;
 mod naming;
 
 pub(super) use self::application::{Application, MAX_USES};
-use super::value::{Known, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
+use super::value::{LaneBits, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
 use crate::value::{Bits, keeps_bits, known_bits};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
@@ -176,7 +176,7 @@ fn know(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector)
         op,
         Op::Unary(..) | Op::InsertBits(_) | Op::FunnelShift { .. } | Op::Pack(_)
     );
-    let tells = |vector: &Vector| open & vector.exact != 0 || vector.known != Known::NONE;
+    let tells = |vector: &Vector| open & vector.exact != 0 || vector.known != LaneBits::NONE;
     if open == 0 || !moves && !vectors.clone().any(tells) {
         return;
     }

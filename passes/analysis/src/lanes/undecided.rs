@@ -10,7 +10,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::kernel::Kernel;
+use super::kernel::LaneKernel;
 use super::lane_counted_loops::Exits;
 use super::layout::LaneLayout;
 use crate::certainty::Certainty;
@@ -18,7 +18,7 @@ use crate::launches::MAX_LAUNCHED_SHAPES;
 use ptxcheck_ir::{Collective, InstructionId, Op};
 
 /// The open nodes, in some launch; `None` if the budget is spent, or if the result does not hold for each warp.
-pub(super) fn open_nodes(kernel: &Kernel<'_>) -> Option<FxHashSet<u32>> {
+pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
     let layout = kernel.layout;
     let mut open = FxHashSet::default();
     let launches = layout.launches();

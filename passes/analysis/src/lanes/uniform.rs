@@ -66,7 +66,7 @@ impl Uniform {
     /// The uniform branches of a solution; `None` if the budget is spent.
     #[must_use]
     pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
-        let mut search = Search::new(flow);
+        let mut search = UniformSearch::new(flow);
         while search.pass()? {}
         let is_divided = search.is_divided;
         let is_uniform = (0..flow.graph.nodes.len())
@@ -94,7 +94,7 @@ impl Uniform {
     }
 }
 
-struct Search<'f, 'a> {
+struct UniformSearch<'f, 'a> {
     flow: &'f Flow<'a>,
     /// By cell, those outside of the states first.
     varying: Vec<Reasons>,
@@ -106,7 +106,7 @@ struct Search<'f, 'a> {
     steps_left: usize,
 }
 
-impl<'f, 'a> Search<'f, 'a> {
+impl<'f, 'a> UniformSearch<'f, 'a> {
     fn new(flow: &'f Flow<'a>) -> Self {
         let graph = flow.graph;
         let nodes = graph.nodes.len();

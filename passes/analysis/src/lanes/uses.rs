@@ -57,7 +57,7 @@ pub(super) fn users_of_undefined(
     steps: &mut usize,
 ) -> Option<Lanes> {
     let origin = Origin::Shuffle(shuffle, readers);
-    let mut walk = Walk::new(flow, Some(shuffles), (origin, Need::Undefined), steps);
+    let mut walk = UseWalk::new(flow, Some(shuffles), (origin, Need::Undefined), steps);
     walk.go()?;
     Some(walk.used & flow.may[shuffle as usize] & !walk.lost)
 }
@@ -85,7 +85,7 @@ pub(super) fn certain_users_of_load(
             placement: &mut *placement,
         };
         let origin = Origin::Load(node, at, readers);
-        let mut walk = Walk::new(flow, Some(shuffles), (origin, Need::Certain), steps);
+        let mut walk = UseWalk::new(flow, Some(shuffles), (origin, Need::Certain), steps);
         walk.go()?;
         let lanes = walk.used & flow.may[node as usize] & !walk.lost;
         Some(LoadUsers {
@@ -115,14 +115,14 @@ pub(super) fn possible_users_of_load(
     steps: &mut usize,
 ) -> Lanes {
     let origin = Origin::Load(node, at, readers);
-    let mut walk = Walk::new(flow, None, (origin, Need::Possible), steps);
+    let mut walk = UseWalk::new(flow, None, (origin, Need::Possible), steps);
     match walk.go() {
         Some(()) => walk.used,
         None => Lanes::MAX,
     }
 }
 
-struct Walk<'w, 'a, 'f, 'p> {
+struct UseWalk<'w, 'a, 'f, 'p> {
     flow: &'w Flow<'a>,
     shuffles: Option<Shuffles<'w, 'f, 'p>>,
     origin: Origin,
@@ -139,7 +139,7 @@ struct Walk<'w, 'a, 'f, 'p> {
     steps: &'w mut usize,
 }
 
-impl<'w, 'a, 'f, 'p> Walk<'w, 'a, 'f, 'p> {
+impl<'w, 'a, 'f, 'p> UseWalk<'w, 'a, 'f, 'p> {
     fn new(
         flow: &'w Flow<'a>,
         shuffles: Option<Shuffles<'w, 'f, 'p>>,
@@ -161,7 +161,7 @@ impl<'w, 'a, 'f, 'p> Walk<'w, 'a, 'f, 'p> {
     }
 }
 
-impl Walk<'_, '_, '_, '_> {
+impl UseWalk<'_, '_, '_, '_> {
     /// Follows the value to all of its uses; `None` if the steps are used up.
     fn go(&mut self) -> Option<()> {
         let flow = self.flow;

@@ -67,14 +67,14 @@ pub(crate) enum Rest {
 
 /// Known bits of a value in each lane, where not all of them are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum LaneBits {
     /// The same in each.
     Same(Bits),
     /// These.
     ByLane(Rc<[Bits; WARP]>),
 }
 
-impl Known {
+impl LaneBits {
     /// None in any lane.
     pub(super) const NONE: Self = Self::Same(Bits::UNKNOWN);
 
@@ -111,7 +111,7 @@ pub(crate) struct Vector {
     /// The other lanes hold no more than this, as unsigned numbers.
     pub limit: u64,
     /// Known bits of the other lanes that neither `low` nor `limit` imply.
-    pub known: Known,
+    pub known: LaneBits,
     /// The other lanes hold no less than this, as unsigned numbers.
     pub least: u64,
     /// Value, offset or low bits by lane: see the module.
@@ -143,7 +143,7 @@ impl Vector {
         warp: false,
         name: Name::NONE,
         limit: u64::MAX,
-        known: Known::NONE,
+        known: LaneBits::NONE,
         least: 0,
         bits: [0; WARP],
     };
@@ -207,11 +207,11 @@ impl Vector {
         let mut of_open = lanes(open).map(new);
         let first = of_open.next().unwrap_or_default();
         self.known = if of_open.all(|other| other == first) {
-            Known::Same(first)
+            LaneBits::Same(first)
         } else {
             let mut all = [Bits::UNKNOWN; WARP];
             lanes(open).for_each(|lane| all[lane] = new(lane));
-            Known::ByLane(Rc::new(all))
+            LaneBits::ByLane(Rc::new(all))
         };
     }
 
@@ -300,7 +300,7 @@ impl Vector {
     #[must_use]
     fn is_flat(&self) -> bool {
         matches!(self.exact, 0 | ALL)
-            && matches!(self.known, Known::Same(_))
+            && matches!(self.known, LaneBits::Same(_))
             && self.bits.iter().all(|&bits| bits == self.bits[0])
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Clash {
 }
 
 /// The bytes that one lane accesses: the object and the offset in it.
-type Place = (Object, i64);
+type BytePlace = (Object, i64);
 
 /// The clashes among accesses that lanes certainly make, without an ordering in between. `own`: the lanes for which a write
 /// hides the writes of others, because they certainly execute it themselves. `may_clash`: true for lanes whose accesses
@@ -44,8 +44,8 @@ pub(super) fn clashes(
         (first..=last).map(move |place| (object, place))
     };
     let mut left = MAX_EXCHANGE_PLACES;
-    let mut writes: FxHashMap<Place, Vec<(u32, u8)>> = FxHashMap::default();
-    let mut hidden: FxHashMap<Place, Lanes> = FxHashMap::default();
+    let mut writes: FxHashMap<BytePlace, Vec<(u32, u8)>> = FxHashMap::default();
+    let mut hidden: FxHashMap<BytePlace, Lanes> = FxHashMap::default();
     for &(number, set) in made {
         let touch = &touches.all[number];
         if !touch.is_store {

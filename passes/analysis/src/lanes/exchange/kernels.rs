@@ -52,7 +52,7 @@ pub(super) fn search<T: Send>(
 }
 
 /// An access: its node and its instruction.
-pub(super) type Place = (u32, InstructionId);
+pub(super) type AccessPlace = (u32, InstructionId);
 
 /// Sort key of a pair: the order of the code.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -84,9 +84,14 @@ pub(super) struct Placed {
 }
 
 /// The position of a pair. `is_store`: the other access writes, too.
-pub(super) fn placed(layout: &LaneLayout<'_>, write: Place, other: Place, is_store: bool) -> Placed {
-    let place = |(node, at): Place| (layout.order.rank[node as usize], at.index() as u32);
-    let site = |(node, at): Place| Site {
+pub(super) fn placed(
+    layout: &LaneLayout<'_>,
+    write: AccessPlace,
+    other: AccessPlace,
+    is_store: bool,
+) -> Placed {
+    let place = |(node, at): AccessPlace| (layout.order.rank[node as usize], at.index() as u32);
+    let site = |(node, at): AccessPlace| Site {
         instruction: at,
         ..verdict::site(&layout.graph, node)
     };

@@ -48,7 +48,7 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
 
 /// The clashes that no ordering in the solution prevents, whether they matter or not.
 fn candidates(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
-    let mut search = Search {
+    let mut search = PairSearch {
         flow,
         touches,
         placement: Placement::new(flow, entry, &FxHashSet::default()),
@@ -69,7 +69,7 @@ fn candidates(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
     found
 }
 
-struct Search<'s, 'f, 'a> {
+struct PairSearch<'s, 'f, 'a> {
     flow: &'s Flow<'a>,
     touches: &'s Touches,
     placement: Placement<'f, 'a>,
@@ -116,7 +116,7 @@ fn classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u64>; WARP] {
     classes
 }
 
-impl Search<'_, '_, '_> {
+impl PairSearch<'_, '_, '_> {
     fn of_head(&mut self, head: segments::Head) -> Vec<Clash> {
         let touches = self.touches;
         let way = segments::way(self.flow, touches, head, Ways::Certain);

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 
 use super::conflicts::clashes;
 use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
-use super::kernels::{PairKey, Place, by_object, leading_to, placed, reached, search};
+use super::kernels::{AccessPlace, PairKey, by_object, leading_to, placed, reached, search};
 use super::segments::{self, Ways};
 use super::shared_accesses::{Loose, Touch, Touches};
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
@@ -94,19 +94,19 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
 }
 
 /// A possible pair and its variable.
-struct Found {
+struct FoundPair {
     object: Object,
     pair: PossiblePair,
 }
 
-impl Meet for Found {
+impl Meet for FoundPair {
     fn meet(&mut self, _: &Self) -> bool {
         true
     }
 }
 
 /// The pairs with one launch.
-fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, Found>> {
+fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, FoundPair>> {
     let launch = Launch {
         warp: Some(0),
         ..launch
@@ -131,7 +131,7 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey,
             is_likely: possible.is_likely,
         };
         let object = possible.object;
-        found.insert(placed.key, Found { object, pair });
+        found.insert(placed.key, FoundPair { object, pair });
     }
     let reached = reached(&flow);
     layout.keep(flow.pool);
@@ -147,7 +147,7 @@ enum Access {
 
 impl Access {
     /// Its node and instruction.
-    fn at(self, touches: &Touches) -> Place {
+    fn at(self, touches: &Touches) -> AccessPlace {
         match self {
             Self::Known(number) => (touches.all[number].node, touches.all[number].at),
             Self::Loose(number) => (touches.loose[number].node, touches.loose[number].at),

@@ -48,7 +48,7 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
 pub(super) struct LoopScreen<'a, 'm> {
     module: &'a Shared<'m>,
     /// By function that the kernel calls, itself included.
-    searches: FxHashMap<FunctionId, Search<'a, 'm>>,
+    searches: FxHashMap<FunctionId, ExchangeScreen<'a, 'm>>,
 }
 
 impl<'a, 'm> LoopScreen<'a, 'm> {
@@ -73,9 +73,9 @@ impl<'a, 'm> LoopScreen<'a, 'm> {
         let Some(body) = &module.module.function(function).body else {
             return true;
         };
-        let search = self.searches.entry(function).or_insert_with(|| Search {
+        let search = self.searches.entry(function).or_insert_with(|| ExchangeScreen {
             follows_parts: true,
-            ..Search::new(module, function, body)
+            ..ExchangeScreen::new(module, function, body)
         });
         let all = &search.pieces.all;
         let places = accesses
@@ -99,7 +99,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     if !body.instructions.iter().any(is_write) {
         return false;
     }
-    let mut search = Search::new(module, id, body);
+    let mut search = ExchangeScreen::new(module, id, body);
     // In most functions, no two accesses have related addresses.
     let all: Vec<usize> = (0..search.pieces.all.len()).collect();
     if !search.may_clash(&all) {
@@ -189,10 +189,10 @@ fn cuts(body: &Body<'_>, instruction: &Instruction) -> bool {
 }
 
 /// The part of an address that lanes share, and the number that is added to it by lane.
-type Place = (Parts, [i64; WARP]);
+type LanePlaces = (Parts, [i64; WARP]);
 
 /// The search in one function.
-struct Search<'a, 'm> {
+struct ExchangeScreen<'a, 'm> {
     body: &'a Body<'m>,
     pieces: Pieces,
     module: &'a Shared<'m>,
@@ -216,7 +216,7 @@ struct Search<'a, 'm> {
     steps: usize,
 }
 
-impl<'a, 'm> Search<'a, 'm> {
+impl<'a, 'm> ExchangeScreen<'a, 'm> {
     fn new(module: &'a Shared<'m>, id: FunctionId, body: &'a Body<'m>) -> Self {
         let (mut names_shared, mut names_local) = (false, false);
         for value in &body.values {
@@ -252,7 +252,7 @@ impl<'a, 'm> Search<'a, 'm> {
     }
 }
 
-impl Search<'_, '_> {
+impl ExchangeScreen<'_, '_> {
     fn finds(mut self) -> bool {
         let order = self.analyses.cfg().reverse_postorder();
         let mut rank = vec![u32::MAX; self.body.blocks.len()];
@@ -369,7 +369,7 @@ impl Search<'_, '_> {
     }
 
     /// The address of an access, if it is known in all lanes.
-    fn place(&mut self, access: usize) -> Option<Place> {
+    fn place(&mut self, access: usize) -> Option<LanePlaces> {
         let access = &self.pieces.all[access];
         let Sum { parts, by } = self.sums.of(access.address)?;
         let by = by.all()?;

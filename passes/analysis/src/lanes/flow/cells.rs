@@ -3,7 +3,7 @@
 use super::super::graph::NONE;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application};
-use super::super::value::{Known, Rest, ValueId, Vector, WARP, lanes};
+use super::super::value::{LaneBits, Rest, ValueId, Vector, WARP, lanes};
 use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Op, Register, Space, Special, SymbolId, Value};
@@ -97,7 +97,7 @@ impl Flow<'_> {
             };
         }
         (vector.low, vector.least) = (0, 0);
-        vector.known = Known::NONE;
+        vector.known = LaneBits::NONE;
         if let Some(meanings) = &mut self.pool.meanings {
             vector.name = meanings.not(vector.name);
         }
