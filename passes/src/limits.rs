@@ -145,7 +145,7 @@ pub(crate) const MAX_EXCHANGE_STEPS: u64 = 1_200_000;
 /// Runs in a row that show nothing new of the exchanges of a kernel, after which no more are made with a block.
 pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
 
-/// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
+/// Number of groups of blocks without a failure after which no more groups are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;
 
 /// Most places of a kernel, in the order of its text, that a witness is searched for.

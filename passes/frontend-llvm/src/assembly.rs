@@ -108,8 +108,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// A text that is not PTX, too long, or goes elsewhere than its own labels: it may do what a function of which nothing is
-    /// known may do, and end lanes.
+    /// A text that is not PTX, too long, or goes elsewhere than its own labels: it may do the same as an unknown function, and end lanes.
     fn unread(&mut self, lists: &Lists) {
         let first = self.body.arguments.len();
         let passed = lists.inputs.iter().zip(0..).map(|(&value, param)| Argument {
@@ -397,7 +396,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// A call of something of which nothing is known, such as one in inline assembly.
+    /// A call of an unknown function, such as one in inline assembly.
     fn unknown_call(&mut self, arguments: Slots) -> Op {
         self.body.calls.push(Call {
             instruction: InstructionId::new(self.body.instructions.len()),

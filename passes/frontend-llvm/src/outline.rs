@@ -26,7 +26,7 @@ pub(super) struct TextBlock {
     /// Its label, where it has one.
     pub(super) label: Option<Span>,
     pub(super) instructions: Vec<TextInstruction>,
-    /// A line of it has more than one instruction, of which only the first is known.
+    /// A line of it has more than one instruction, and only the first is known.
     pub(super) is_crowded: bool,
 }
 

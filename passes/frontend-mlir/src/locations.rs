@@ -62,8 +62,8 @@ impl<'t> Locations<'t> {
         found
     }
 
-    /// The text without the locations that trail, in as many bytes. `with_debug`: without debug information, too, of which the
-    /// locations are a part.
+    /// The text without the locations that trail, in as many bytes. `with_debug`: without debug information, too, which includes the
+    /// locations.
     #[must_use]
     pub fn blanked(&self, with_debug: bool) -> Vec<u8> {
         let mut text = self.text.to_vec();

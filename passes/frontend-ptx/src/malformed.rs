@@ -1,5 +1,5 @@
 //! Malformed code that the parser reads and no form of an instruction allows: too few operands, a guard that is not a predicate, a
-//! branch to no label. The instruction becomes one of which nothing is known, and the function counts as damaged.
+//! branch to no label. The instruction becomes an opaque one, and the function counts as damaged.
 //!
 //! Everything else that does not fit an opcode is for the assembler to say; see [`ptxcheck_ir::fitting`] for what the lowering
 //! makes of it.
@@ -82,7 +82,7 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// The guard of an instruction, if it has one: a predicate of which nothing is known, where the text names none.
+    /// The guard of an instruction, if it has one: an unknown predicate, if the text names none.
     #[inline]
     pub(super) fn guard(&mut self, statement: &Statement) -> Option<Guard> {
         let negated = statement.guard_is_negated()?;

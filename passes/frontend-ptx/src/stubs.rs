@@ -1,4 +1,4 @@
-//! Kernels without a body, in modules of which only the declarations have been read.
+//! Kernels without a body, in modules whose declarations alone have been read.
 
 use memchr::memchr;
 use ptxcheck_common::maps::NameMap;

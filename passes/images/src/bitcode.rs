@@ -87,7 +87,7 @@ impl BitReader<'_> {
         Some(number)
     }
 
-    /// A number in groups of `width` bits, of which the highest says whether another group follows.
+    /// A number in groups of `width` bits, whose highest bit says whether another group follows.
     fn variable(&mut self, width: u32) -> Option<u64> {
         let (mut number, mut place) = (0_u64, 0);
         loop {

@@ -1,4 +1,4 @@
-//! ELF files: host code, of which a linker may be done, and machine code for GPUs.
+//! ELF files: host code, linked or not, and machine code for GPUs.
 
 use object::LittleEndian;
 use object::elf;

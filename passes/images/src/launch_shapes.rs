@@ -1,7 +1,7 @@
 //! Launches that compiled host code makes, with the blocks that its machine code says: x86-64 by nvcc and clang.
 //!
-//! `k<<<dim3(8, 16), dim3(16, 16)>>>(p)` becomes a call that configures the launch, and one of the stub, of which the second happens
-//! where the first returns 0 (nvcc 13.5 with gcc 12, and clang 22):
+//! `k<<<dim3(8, 16), dim3(16, 16)>>>(p)` becomes a call that configures the launch, and, if that call returns 0, a call of the stub (nvcc
+//! 13.5 with gcc 12, and clang 22):
 //!
 //! ```text
 //! -O0  call   dim3::dim3(&block, 16, 16, 1)            -O2  movabs $0x1000000010,%rdx    x, and y from bit 32
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! * Constant sizes stay constants. At `-O2` they are immediates, or lie in `.rodata` or a register that is set before a loop;
-//!   sizes of which one is constant are put together with `or`, or through the frame.
+//!   if one size is constant, the sizes are combined with `or`, or through the frame.
 //! * nvcc has a function with the kernel's own name, which calls `__device_stub__<name>`; at `-O0` host code calls the first, at `-O2`
 //!   the second. That one takes the address of the first, by which the runtime knows the kernel: for `cudaLaunchKernel`, since CUDA 13
 //!   for `__cudaGetKernel`, which writes a handle to a static variable.
@@ -175,7 +175,7 @@ fn is_of_stubs(name: &str) -> bool {
 struct Found {
     /// By the numbers of kernels with stubs.
     launches: Vec<(Option<usize>, HostLaunch)>,
-    /// The kernels that have launches of which something is not known.
+    /// The kernels that have launches with unknown parts.
     some: BTreeSet<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! The operands that each operation takes. Analyses rely on them without a check.
 //!
-//! Front ends hand every instruction through [`fitting`], so that one with other operands, which no assembler accepts, is
-//! [`Op::Opaque`] or an access of which nothing is known.
+//! Front ends hand every instruction through [`fitting`], so that one with other operands, which no assembler accepts, becomes
+//! [`Op::Opaque`] or an unknown access.
 //!
 //! | operation | results | uses |
 //! | --- | --- | --- |

@@ -197,11 +197,11 @@ pub struct Body<'s> {
     pub asynchronous: Vec<Asynchronous>,
     /// The kinds of those; see [`Self::has_async`].
     pub async_kinds: AsyncKinds,
-    /// Operands, of which instructions have stretches: see [`super::Instruction::values`].
+    /// Operands; each instruction has a range of them: see [`super::Instruction::values`].
     pub values: Vec<Value>,
-    /// Successors of blocks, of which blocks have stretches.
+    /// Successors of blocks; each block has a range of them.
     pub edges: Vec<BlockId>,
-    /// Arguments, of which calls have stretches.
+    /// Arguments; each call has a range of them.
     pub arguments: Vec<Argument>,
 }
 

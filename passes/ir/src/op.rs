@@ -357,8 +357,7 @@ pub enum AccessKind {
     Atomic,
     /// An atomic without a result.
     Reduction,
-    /// LLVM's `atomicrmw`: an atomic, of which the code generator makes a plain load and store where it sees that the memory
-    /// is local.
+    /// LLVM's `atomicrmw`: an atomic, which the code generator turns into a plain load and store if it sees that the memory is local.
     ReadModifyWrite,
     /// Uses the address without a value that analyses follow: prefetches, bulk copies, barriers in memory. An
     /// instruction with several addresses becomes one access per address, all with its text and place; the first

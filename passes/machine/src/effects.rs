@@ -15,7 +15,7 @@ use crate::limits::MAX_CALL_DEPTH;
 pub(crate) struct Effects {
     /// Registers of the innermost frame.
     pub(crate) registers: Vec<Register>,
-    /// Calls, of which another result may have been returned.
+    /// Calls that may have returned another result.
     pub(crate) calls: Vec<InstructionId>,
     /// The spaces in which something may have been written; [`Space::Generic`] for any.
     pub(crate) spaces: Vec<Space>,
@@ -78,7 +78,7 @@ impl Effects {
         }
     }
 
-    /// Adds those of a call, of which registers and the value that is returned are not part.
+    /// Adds those of a call, without registers and the returned value.
     fn add_call(
         &mut self,
         callees: &Callees,

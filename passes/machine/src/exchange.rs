@@ -81,7 +81,7 @@ struct Kept {
 #[derive(Clone, Debug)]
 struct Clocks {
     of: [[u32; WARP]; WARP],
-    /// By lane, the instructions passed of which it is not known what they order; after a meeting, the most of those who met.
+    /// By lane, the number of passed instructions whose ordering effect is unknown; after a meeting, the most of those who met.
     passed: [u32; WARP],
     /// By lane, the instructions that may order it with others which it has executed since it met others last.
     since: [u32; WARP],

@@ -32,7 +32,7 @@
 //!
 //! * A barrier with a thread count, and one at which a thread only arrives, is passed: who takes part, is not known.
 //! * Loads are executed as early as control flow allows, stores and atomics in the order of the schedule.
-//! * Accesses of which the IR has no value (bulk copies, prefetches, barriers in memory) may write anything in their space: what is
+//! * Accesses without a value in the IR (bulk copies, prefetches, barriers in memory) may write anything in their space: what is
 //!   there is not known any more.
 //!   [`Setup::asynchronous`] has copies, their groups, barriers in memory and fences between proxies followed: threads wait at those
 //!   barriers then, and what the rules of the PTX ISA forbid is a failure ([`Asynchronous`]). The bytes that copies write are still

@@ -32,7 +32,7 @@ pub const MAX_FAILURES: usize = 1_024;
 /// times the blocks in which threads may wait.
 pub const MAX_WAY_STEPS: usize = 200_000_000;
 
-/// Most failures of which a run keeps where the lanes of the block were.
+/// Most failures for which a run keeps the positions of the block's lanes.
 pub const MAX_SNAPSHOTS: usize = 64;
 
 /// Most moments that a trace keeps.

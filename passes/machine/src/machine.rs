@@ -85,7 +85,7 @@ pub(crate) struct Machine<'r> {
     pub(crate) converges: bool,
     /// The operands of an instruction, to be filled anew.
     pub(crate) operands: Vec<Word>,
-    /// The shuffles whose first result some instruction reads, and those of which none does.
+    /// The shuffles whose first result is read by an instruction, and those without such a reader.
     pub(crate) read_results: FxHashMap<(FunctionId, InstructionId), bool>,
     /// Performs asynchronous copies, where the run follows them.
     pub(crate) agent: Option<Agent>,

@@ -72,7 +72,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Passes over an instruction of which it is not known if its guard holds: no matter if it does, the thread gets to the same
+    /// Skips an instruction whose guard is unknown: no matter if it does, the thread gets to the same
     /// place.
     fn pass_over(
         &mut self,

@@ -159,7 +159,7 @@ pub(crate) enum Act {
     Access(Access),
     /// A collective without a member mask.
     Together(Collective),
-    /// A barrier at which the thread does not wait, or of which the machine does not know who takes part.
+    /// A barrier at which the thread does not wait, or whose participants the machine does not know.
     PassBarrier,
     /// A call of code that is not here.
     Outside(Option<SymbolId>),

@@ -27,7 +27,7 @@ impl At<'_> {
     }
 }
 
-/// A piece of memory that a thread reads, of which a byte at least is not known from the run.
+/// A piece of memory that a thread reads, with at least one byte that the run has not determined.
 #[derive(Clone, Copy, Debug)]
 pub struct Read<'a> {
     /// The load or atomic.
@@ -45,8 +45,8 @@ pub struct Read<'a> {
 /// A value that the machine does not compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmodelled {
-    /// The result with this number, of an operation that does not compute integers from integers, or of a call of an undefined function; of
-    /// a reduction over lanes, of which one asks for all.
+    /// The result with this number, of an operation that does not compute integers from integers, or of a call of an undefined function;
+    /// for a reduction over lanes, one lane asks for all.
     Result(usize),
     /// A special register that depends on more than the block and the thread.
     Special(Special),
@@ -82,8 +82,7 @@ pub trait World {
         None
     }
 
-    /// The content of a register, and of each byte of local memory (the low byte), that nothing has written: in PTX, of which
-    /// nothing is known.
+    /// The content of a register, and of each byte of local memory (the low byte), that nothing has written: in PTX, it is undefined.
     fn unwritten(&self) -> Word {
         None
     }

@@ -23,7 +23,7 @@ pub trait Select {
     fn leaves_out(&self, path: &str) -> bool;
 }
 
-/// A member that is an input, or of which something is wrong.
+/// A member that is an input, or that has an error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Entry {

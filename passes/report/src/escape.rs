@@ -37,7 +37,7 @@ pub fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `text`, cut to a number of characters, the last of which then is `…`.
+/// `text`, cut to a number of characters; if it is cut, the last one is `…`.
 #[must_use]
 pub(crate) fn cut(text: &str, characters: usize) -> String {
     if text.char_indices().nth(characters).is_none() {

@@ -21,7 +21,7 @@ impl Assumed {
         self.pieces.push((piece, values));
     }
 
-    /// True if a launch with these pieces of parameters, of which the others have any value, may be as assumed.
+    /// True if a launch with these pieces of parameters may satisfy the assumptions; other pieces may have any value.
     pub(crate) fn admits(&self, params: &[FixedParam]) -> bool {
         self.pieces.iter().all(|(piece, values)| {
             let of_one = || params.iter().filter(|param| param.number == piece.number);

@@ -249,7 +249,7 @@ impl Baseline {
     }
 }
 
-/// A sentence about an entry of which so many groups are gone.
+/// A sentence about an entry that has lost so many groups.
 fn sentence(entry: &Entry, gone: u32) -> String {
     let place = match (&entry.file, &entry.line, entry.functions.first()) {
         (Some(file), Some(line), _) => format!(" at `{line}` in {file}"),

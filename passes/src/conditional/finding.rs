@@ -29,7 +29,7 @@ pub struct Searched {
     pub cut: Vec<FunctionId>,
 }
 
-/// Values of a parameter, with each of which the same goes wrong at the same place.
+/// Values of a parameter; each of them leads to the same failure at the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct General {
     /// The least one.

@@ -69,7 +69,7 @@ pub(super) fn generalise(replay: &Replay<'_>, assumed: &Assumed, found: &mut [Co
     }
 }
 
-/// True for a finding that depends on one parameter, and of which a run says all.
+/// True for a finding that depends on one parameter, and that a run determines completely.
 fn is_open(one: &Conditional) -> bool {
     let witness = &one.witness;
     witness.params.len() == 1 && witness.loads.is_empty() && one.found.issue.problem != Problem::AbsentSource

@@ -26,7 +26,7 @@ pub struct Witness {
     pub memory: Memory,
 }
 
-/// The content of memory of which nothing else is said, when the kernel begins.
+/// The initial content of all memory that the witness does not list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
     /// Not known.

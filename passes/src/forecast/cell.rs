@@ -83,7 +83,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A kernel that is not loaded, or of which that is not known.
+    /// A kernel that is not loaded, or may not be loaded.
     pub(super) const fn without(state: State) -> Self {
         Self {
             state,

@@ -388,8 +388,8 @@ fn bounds(launch: LaunchBounds) -> String {
     }
 }
 
-/// Pairs of kernels that hold the same in the forms that both releases have, or are called the same but for versions, parameters or
-/// template arguments, and of which no other does.
+/// Pairs of kernels that hold the same in the forms that both releases have, or have equal names except for versions, parameters or
+/// template arguments, and no other kernel matches them.
 fn renamed<'a>(
     removed: &[&'a KernelRecord],
     added: &[&'a KernelRecord],

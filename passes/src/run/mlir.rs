@@ -297,7 +297,8 @@ impl<'i> Images<'i> {
     }
 }
 
-/// The settings, with the launches of the file: a launch of which no size is constant says nothing, nor do the others then.
+/// The settings, with the launches of the file: a launch without a constant size gives no shape, and then the other launches give none
+/// either.
 fn with_launches<'s>(settings: &'s Settings, launches: &[Launched]) -> Cow<'s, Settings> {
     let known: Vec<_> = launches
         .iter()

@@ -22,7 +22,7 @@ pub(super) struct ScannedInput {
 }
 
 impl ScannedInput {
-    /// An input of which nothing is read, for this reason.
+    /// An input that is not read, for this reason.
     pub(super) fn refused(name: String, error: InputError) -> Self {
         Self {
             name,
@@ -63,7 +63,7 @@ pub(super) struct ScannedImage {
 }
 
 impl ScannedImage {
-    /// An image of which no more is known than its file says.
+    /// An image of which only the data in its file are known.
     pub(super) fn unread(image: &PackedImage<'_>) -> Self {
         let report = ImageReport {
             kind: image.kind,

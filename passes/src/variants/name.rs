@@ -11,7 +11,7 @@ const METADATA: &str = "variant.json";
 /// The end of the name of the metadata of all wheels of a release. PEP 825, Index-level metadata.
 const INDEX: &str = "-variants.json";
 
-/// The parts of the name of a wheel that say which variant of which release it is.
+/// The parts of a wheel's name that identify the release and the variant.
 ///
 /// ```
 /// use ptxcheck_passes::variants::WheelName;

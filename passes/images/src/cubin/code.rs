@@ -23,7 +23,7 @@ const BRA: u16 = 0x947;
 /// constant), in each of their forms. Without `-G` they set up the stack pointer, `R1`.
 const WRITES_REGISTERS: [u16; 9] = [0x202, 0x802, 0xa02, 0xc02, 0x882, 0x624, 0xb82, 0xab9, 0x7ac];
 
-/// Operations that only order accesses, of which there are none before them: `MEMBAR`, `ERRBAR` and `CGAERRBAR`, which nvcc puts
+/// Operations that only order accesses, without accesses before them: `MEMBAR`, `ERRBAR` and `CGAERRBAR`, which nvcc puts
 /// before each `EXIT` with `-G`.
 const ORDERS_ACCESSES: [u16; 3] = [0x992, 0x9ab, 0x5ab];
 

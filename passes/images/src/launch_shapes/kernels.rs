@@ -31,7 +31,7 @@ pub(super) struct Kernels {
     pub(super) open: BTreeSet<usize>,
     /// Those that a function of the file is known for to the runtime.
     pub(super) known: BTreeSet<usize>,
-    /// Those of which the file has more than one, such as static ones of several units.
+    /// Names that the file has more than once, such as those of static kernels in several units.
     pub(super) several: BTreeSet<usize>,
 }
 

@@ -131,7 +131,7 @@ struct Arguments {
     name: String,
     /// The place that stands for the kernel or variable in the host.
     host: Option<u64>,
-    /// The fifth argument, of which a kernel's has no limit.
+    /// The fifth argument; for a kernel, the value that means no thread limit.
     fifth: Option<u32>,
 }
 

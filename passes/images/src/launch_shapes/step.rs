@@ -108,7 +108,7 @@ impl Stepper<'_, '_, '_> {
         self.write(decoded, 0, if size == 8 { value } else { value.truncated(size) });
     }
 
-    /// An instruction of which no more is known than which registers and memory it reads and writes.
+    /// An instruction of which only the read and written registers and memory are known.
     fn unknown(&mut self, decoded: &Decoded) {
         let code = &decoded.code;
         // A register that is written under a condition keeps its value else.

@@ -8,7 +8,7 @@
 //!     └───────────────────────Stack
 //! ```
 //!
-//! The join of two values is the least that stands for both. `Bits` is a number of which some bits are known; it is not made from an
+//! The join of two values is the least that stands for both. `Bits` is a number with some known bits; it is not made from an
 //! address of the function's own frame, nor from one that the code names.
 
 use crate::host_code::CodeAddress;
@@ -29,7 +29,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// A number of which nothing is known.
+    /// An unknown number.
     pub(super) const UNKNOWN: Self = Self::Bits { value: 0, known: 0 };
 
     /// A number.

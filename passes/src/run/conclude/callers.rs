@@ -52,7 +52,7 @@ pub(super) fn move_to_calls(findings: &mut [Finding], settings: &Settings) {
     }
 }
 
-/// The lines of helpers, by rule, of which two calls give different values.
+/// The lines of helpers, by rule, that two calls reach with different values.
 fn differing(findings: &[Finding]) -> BTreeSet<(&'static str, Line)> {
     let mut calls: BTreeMap<(&'static str, Line), BTreeMap<Line, BTreeSet<String>>> = BTreeMap::new();
     for finding in findings {

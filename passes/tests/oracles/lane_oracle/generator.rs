@@ -374,7 +374,7 @@ impl Generator {
         result
     }
 
-    /// A test of which lanes are here, or in a mask, or how many.
+    /// A test of the lanes that are here, or in a mask, or of their number.
     fn question(&mut self) -> String {
         let (predicate, result) = (self.predicate(), self.temporary());
         let here = if self.masks.is_empty() || self.random.chance(2) {

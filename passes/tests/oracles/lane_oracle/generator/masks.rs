@@ -1,10 +1,10 @@
-//! Masks of which some bits are known, ballots used in either arm of branches on the same value, and masks from collectives of
+//! Masks with some known bits, ballots used in either arm of branches on the same value, and masks from collectives of
 //! known values.
 
 use super::Generator;
 
 impl Generator {
-    /// A mask, or a number to make one of, of which nothing is known.
+    /// An unknown mask, or an unknown number to make one of.
     fn unknown_mask(&mut self) -> String {
         let result = self.temporary();
         match self.random.below(6) {
