@@ -1,11 +1,14 @@
 //! Exchanges: accesses of lanes of one warp in which one lane reads shared or global memory that another writes, with no
 //! ordering between them.
 //!
-//! Since sm_70 the lanes of a warp advance independently, and only synchronisation orders their accesses to memory (PTX ISA,
-//! Memory Consistency Model: two accesses to a location, one of them a write, that are not ordered by causality are a race,
-//! or, where both are strong, in either order). Modules: `screen` leaves out kernels that certainly have no pair; `touches`
-//! computes the addresses that lanes access, `segments` the stretches of code without an ordering, `clashes` the lanes that
-//! access the same bytes in one stretch, `pairs` the clashes that are certain, and `possible` those that may occur.
+//! Since sm_70 the lanes of a warp advance independently, and only synchronisation orders their accesses to memory. Two
+//! accesses to a location, one of them a write, that are not ordered by causality are a race, or, if both are strong, happen
+//! in either order (PTX ISA, Memory Consistency Model). Modules:
+//!
+//! * `screen` leaves out kernels that certainly have no pair.
+//! * `shared_accesses` computes the addresses that lanes access, and `segments` the stretches of code without an ordering.
+//! * `conflicts` finds the lanes that access the same bytes in one stretch, `pairs` the conflicts that are certain, and
+//!   `possible` those that may occur.
 //!
 //! ```text
 //! definite(k)    the pairs that are definite in warp 0, which every launch has, in each layout in which its lanes reach the place
