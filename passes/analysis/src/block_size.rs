@@ -88,7 +88,7 @@ impl TestedKernel<'_, '_> {
     /// The first thread for which a predicate differs from its value for thread 0, if it differs for all later threads, too.
     fn test(&self, predicate: Value) -> Option<u32> {
         let constant = self.compared(predicate)?;
-        let value = |thread: u32| self.threads(thread / WARP).at(predicate, thread % WARP);
+        let value = |thread: u32| self.threads(thread / WARP).in_lane(predicate, thread % WARP);
         let first = value(0)?;
         // `<` and `>=` change at the constant, `<=` and `>` after it.
         let beside = [constant, constant.checked_add(1)?].into_iter();

@@ -52,7 +52,7 @@ impl Definitions {
 
     /// The instructions that write `register`.
     #[must_use]
-    pub fn of(&self, register: Register) -> &[InstructionId] {
+    pub fn writers_of(&self, register: Register) -> &[InstructionId] {
         match &self.written[register.index()] {
             Written::Never => &[],
             Written::Once(id) => std::slice::from_ref(id),
@@ -63,7 +63,7 @@ impl Definitions {
     /// The only instruction of `body` that writes `register`, if its guard cannot skip it.
     #[must_use]
     pub fn only(&self, body: &Body<'_>, register: Register) -> Option<InstructionId> {
-        match *self.of(register) {
+        match *self.writers_of(register) {
             [one] if body.instruction(one).guard.is_none() => Some(one),
             _ => None,
         }
@@ -73,7 +73,7 @@ impl Definitions {
     /// the reader's block before it. `None` if several definitions are possible.
     #[must_use]
     pub fn last(&self, body: &Body<'_>, register: Register, reader: InstructionId) -> Option<InstructionId> {
-        let writers = self.of(register);
+        let writers = self.writers_of(register);
         if let [_] = writers {
             return self.only(body, register);
         }
@@ -180,7 +180,7 @@ mod tests {
             let body = module.module.functions[0].body.as_ref().unwrap();
             let definitions = super::Definitions::new(body);
             let mut all: Vec<Vec<usize>> = (0..body.registers.len())
-                .map(|number| definitions.of(Register::new(number)))
+                .map(|number| definitions.writers_of(Register::new(number)))
                 .map(|ids| ids.iter().map(|id| id.index()).collect())
                 .collect();
             all.sort();

@@ -63,7 +63,9 @@ pub(crate) fn follows(
     let is_free = match (body.instruction(first).guard, body.instruction(second).guard) {
         (_, None) => true,
         // Both under one predicate.
-        (Some(one), Some(other)) => one == other && analyses.definitions().of(one.register).len() == 1,
+        (Some(one), Some(other)) => {
+            one == other && analyses.definitions().writers_of(one.register).len() == 1
+        }
         (None, Some(_)) => false,
     };
     is_free
@@ -279,7 +281,7 @@ impl<'a> Entered<'a> {
             return only;
         };
         let is_live = |at: &&InstructionId| live[self.body.block_of(**at).index()];
-        let mut all = definitions.of(register).iter().filter(is_live);
+        let mut all = definitions.writers_of(register).iter().filter(is_live);
         match (all.next(), all.next()) {
             (Some(&one), None) if self.body.instruction(one).guard.is_none() => Some(one),
             _ => None,
@@ -304,7 +306,7 @@ impl<'a> Entered<'a> {
             match value {
                 Value::Param(..) => return true,
                 Value::Register(register) | Value::Not(register) => {
-                    for &definition in self.analyses.definitions().of(register) {
+                    for &definition in self.analyses.definitions().writers_of(register) {
                         let instruction = self.body.instruction(definition);
                         open.extend_from_slice(self.body.uses(instruction));
                         if let Some(store) = self.analyses.store_for(definition) {

@@ -87,7 +87,7 @@ fn follow(
             Value::Param(number, _) => return Lead::Param(number),
             _ => return Lead::Unknown,
         };
-        let &[definition] = definitions.of(register) else {
+        let &[definition] = definitions.writers_of(register) else {
             return Lead::Unknown;
         };
         let instruction = body.instruction(definition);

@@ -268,7 +268,7 @@ impl LaneVariance<'_, '_> {
         if let Some(writer) = definitions.last(body, register, reader) {
             return self.differ_in(id, body, writer);
         }
-        let writers = definitions.of(register);
+        let writers = definitions.writers_of(register);
         self.assumed.push((id, register));
         let differ = !writers.is_empty() && writers.iter().all(|&writer| self.differ_in(id, body, writer));
         self.assumed.pop();

@@ -274,7 +274,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
             if seen.len() > MAX_ALIGNMENT_STEPS {
                 return true;
             }
-            for &definition in self.analyses.definitions().of(register) {
+            for &definition in self.analyses.definitions().writers_of(register) {
                 let instruction = self.body.instruction(definition);
                 match instruction.op {
                     Op::Call(_) | Op::CallResult(_) => return true,

@@ -114,7 +114,7 @@ impl<'a> ModuleAnalyses<'a> {
         layouts
             .roots()
             .contains(&kernel)
-            .then(|| layouts.of(kernel))??
+            .then(|| layouts.layout_of(kernel))??
             .lanes_under(scenario)
     }
 

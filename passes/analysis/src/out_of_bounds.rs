@@ -210,8 +210,8 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     fn judge(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
         // Most addresses are in no known object, or the same in all threads.
         let (_, by) = self.threads(0).addresses(address)?;
-        let first = by.at(0)?;
-        if by.at(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
+        let first = by.in_lane(0)?;
+        if by.in_lane(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
             return None;
         }
         (0..self.row.div_ceil(WARP)).find_map(|warp| self.judge_warp(warp, id, access, (address, past)))
@@ -233,7 +233,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             _ => return None,
         };
         for lane in 0..(self.row - warp * WARP).min(WARP) {
-            let Some(by) = by_lane.at(lane as usize) else {
+            let Some(by) = by_lane.in_lane(lane as usize) else {
                 continue;
             };
             let by = (by as i64).checked_add(past)?;
@@ -277,7 +277,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     fn executes(&self, threads: &Threads<'_, '_>, lane: u32, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let is_held_back = instruction.guard.is_some_and(|guard| {
-            let holds = threads.at(Value::Register(guard.register), lane);
+            let holds = threads.in_lane(Value::Register(guard.register), lane);
             holds.is_none_or(|holds| (holds & 1 == 1) == guard.negated)
         });
         !is_held_back
@@ -300,7 +300,7 @@ fn full_collectives(body: &Body<'_>, threads: &Threads<'_, '_>) -> Vec<BlockId> 
         let is_sync =
             instruction.guard.is_none() && matches!(instruction.op, Op::Collective(_, MemberMask::Operand));
         let mask = body.uses(instruction).first().filter(|_| is_sync);
-        mask.and_then(|&mask| threads.same(mask))
+        mask.and_then(|&mask| threads.uniform(mask))
             .is_some_and(|mask| mask as Lanes == Lanes::MAX)
     };
     let all = body.collectives.iter().copied().filter(is_full);

@@ -121,7 +121,7 @@ impl<'a> ParamObjects<'a> {
     }
 
     /// The uses that a function makes; `None` for kernels, and if nothing is known.
-    pub(crate) fn of(&self, function: FunctionId) -> Option<&ParamUse> {
+    pub(crate) fn use_of(&self, function: FunctionId) -> Option<&ParamUse> {
         let all = self.of.get_or_init(|| {
             let mut known = ParamUses((0..self.module.functions.len()).map(|_| None).collect());
             for component in CallGraph::new(self.module).components() {
@@ -150,11 +150,11 @@ impl<'a> ParamObjects<'a> {
 
 impl Callees for ParamObjects<'_> {
     fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
-        self.of(callee)?.touched(param)
+        self.use_of(callee)?.touched(param)
     }
 
     fn returned(&self, callee: FunctionId) -> &[ReturnedAddress] {
-        self.of(callee).map_or(&[], |used| &used.addresses.returned)
+        self.use_of(callee).map_or(&[], |used| &used.addresses.returned)
     }
 }
 

@@ -39,7 +39,7 @@ pub fn held_params(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Ve
         for (symbol, at) in walk.addresses(base) {
             let slot = at
                 .checked_add(offset)
-                .and_then(|at| analyses.slots().at(symbol, at, access.bytes()));
+                .and_then(|at| analyses.slots().slot_at(symbol, at, access.bytes()));
             let stored: Vec<Value> = slot
                 .into_iter()
                 .flat_map(|slot| analyses.stored_in(slot))
@@ -123,7 +123,7 @@ impl Walk<'_, '_> {
             if !seen.insert((register, plus)) {
                 continue;
             }
-            for &id in self.analyses.definitions().of(register) {
+            for &id in self.analyses.definitions().writers_of(register) {
                 let Some(left) = self.left.checked_sub(1) else {
                     return ends;
                 };

@@ -105,7 +105,7 @@ impl Slots {
         let mut found = Found::default();
         for &(id, bytes) in &addresses.accesses {
             if let Some(slot) = slot_of(bytes) {
-                let number = found.number(slot);
+                let number = found.intern(slot);
                 found.accesses.push((id, number));
             }
         }
@@ -129,7 +129,7 @@ impl Slots {
                 };
                 let (base, count) = (passed.base, touched.count);
                 if let Some(slot) = slot_of(Bytes { base, offset, count }) {
-                    found.number(slot);
+                    found.intern(slot);
                     written.extend(touched.is_written.then_some((slot, number)));
                 }
             }
@@ -143,7 +143,7 @@ impl Slots {
             .collect();
         let mut writers = Vec::new();
         for (slot, number) in written {
-            if let Some(slot) = slots.at(slot.symbol, slot.offset, slot.bytes) {
+            if let Some(slot) = slots.slot_at(slot.symbol, slot.offset, slot.bytes) {
                 let all = std::iter::once(slot).chain(slots.overlapping(slot));
                 writers.extend(all.map(|slot| (slot as usize, number)));
             }
@@ -278,7 +278,7 @@ impl Slots {
 
     /// The slot of this size at an offset of a symbol, if some instruction accesses it.
     #[must_use]
-    pub(crate) fn at(&self, symbol: SymbolId, offset: i64, bytes: u32) -> Option<SlotId> {
+    pub(crate) fn slot_at(&self, symbol: SymbolId, offset: i64, bytes: u32) -> Option<SlotId> {
         let wanted = Slot {
             symbol,
             offset,
@@ -327,7 +327,7 @@ struct Found {
 
 impl Found {
     /// The index of a slot; a new one if it is not yet known.
-    fn number(&mut self, slot: Slot) -> SlotId {
+    fn intern(&mut self, slot: Slot) -> SlotId {
         *self.numbers.entry(slot).or_insert_with(|| {
             self.slots.push(slot);
             self.slots.len() as SlotId - 1

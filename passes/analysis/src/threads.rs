@@ -62,25 +62,25 @@ impl<'a, 'm> Threads<'a, 'm> {
     }
 
     /// A value that is the same in all lanes of the warp.
-    pub(crate) fn same(&self, value: Value) -> Option<u64> {
-        self.numbers(value)?.same()
+    pub(crate) fn uniform(&self, value: Value) -> Option<u64> {
+        self.numbers(value)?.uniform()
     }
 
     /// A value in all lanes of the warp; `None` also if it is not known in one of them.
-    pub(crate) fn all(&self, value: Value) -> Option<[u64; WARP]> {
-        self.numbers(value)?.all()
+    pub(crate) fn each_lane(&self, value: Value) -> Option<[u64; WARP]> {
+        self.numbers(value)?.each_lane()
     }
 
     /// A value in a lane.
-    pub(crate) fn at(&self, value: Value, lane: u32) -> Option<u64> {
-        self.numbers(value)?.at(lane as usize)
+    pub(crate) fn in_lane(&self, value: Value, lane: u32) -> Option<u64> {
+        self.numbers(value)?.in_lane(lane as usize)
     }
 
     /// A value in a lane, or one that all lanes of the warp have in common.
     pub(crate) fn given_to(&self, value: Value, lane: Option<u32>) -> Option<u64> {
         match lane {
-            Some(lane) => self.at(value, lane),
-            None => self.same(value),
+            Some(lane) => self.in_lane(value, lane),
+            None => self.uniform(value),
         }
     }
 
@@ -138,9 +138,9 @@ mod tests {
                 // Known except in lane 0, which divides by 0.
                 let quotient = value(14).unwrap();
                 let expected = |lane: i64| (first + lane) * 4 / lane;
-                assert_eq!(quotient.at(0), None);
-                assert!((1..32).all(|lane| quotient.at(lane) == Some(expected(lane as i64) as u64)));
-                assert_eq!(quotient.all(), None);
+                assert_eq!(quotient.in_lane(0), None);
+                assert!((1..32).all(|lane| quotient.in_lane(lane) == Some(expected(lane as i64) as u64)));
+                assert_eq!(quotient.each_lane(), None);
                 let choice = by_lane(|lane| if first + lane < 7 { 4 } else { 8 });
                 assert_eq!(value(17), Some(choice));
                 // A parameter, an address, and what is computed from itself.

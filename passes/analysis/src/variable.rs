@@ -27,7 +27,7 @@ impl Variable {
         slots: impl FnOnce() -> &'a Slots,
     ) -> &'a [InstructionId] {
         match self {
-            Self::Register(register) => definitions.of(register),
+            Self::Register(register) => definitions.writers_of(register),
             Self::Slot(slot) => slots().stores(slot),
         }
     }

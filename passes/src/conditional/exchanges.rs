@@ -65,7 +65,7 @@ pub fn search_exchanges(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) 
         let function = of_kernel[0].function;
         if module.module.function(function).is_kernel()
             && !module.deadline.is_over()
-            && let Some(layout) = layouts.of(function)
+            && let Some(layout) = layouts.layout_of(function)
             && let Some(replay) = Replay::of_whole(module, function)
         {
             let search = ExchangeSearch {

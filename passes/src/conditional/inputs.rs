@@ -291,7 +291,7 @@ impl<'m> InputSearch<'m> {
             self.steps_left = left;
             let module = self.module;
             let analyses = module.function(function);
-            for &definition in analyses.definitions().of(register) {
+            for &definition in analyses.definitions().writers_of(register) {
                 self.definition((function, &callers), register, definition);
             }
         }

@@ -56,7 +56,7 @@ pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions, sco
     for root in roots {
         if module.module.function(root.function).is_kernel()
             && !module.deadline.is_over()
-            && let Some(layout) = layouts.of(root.function)
+            && let Some(layout) = layouts.layout_of(root.function)
         {
             let sites = sites_to_try(module, root, &layout, scope);
             let Some(replay) = Replay::new(module, root.function).filter(|_| !sites.is_empty()) else {

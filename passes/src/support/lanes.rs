@@ -302,7 +302,7 @@ fn passed_mask(module: &ModuleContext<'_>, issue: &Issue) -> Option<Place> {
         return None;
     };
     let definitions = module.function(issue.site.function).definitions();
-    let is_param = definitions.of(*register).iter().any(|&definition| {
+    let is_param = definitions.writers_of(*register).iter().any(|&definition| {
         body.uses(body.instruction(definition))
             .iter()
             .any(|value| matches!(value, Value::Param(..)))

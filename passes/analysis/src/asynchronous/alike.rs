@@ -127,7 +127,7 @@ impl AlikeSearch<'_, '_> {
             if !seen.insert(register) {
                 continue;
             }
-            let definitions = self.analyses.definitions().of(register);
+            let definitions = self.analyses.definitions().writers_of(register);
             for &definition in definitions {
                 self.left = self.left.checked_sub(1)?;
                 let instruction = self.body.instruction(definition);

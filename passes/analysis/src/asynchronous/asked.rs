@@ -221,7 +221,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                 self.blocks.as_ref().is_none_or(|blocks| blocks[block])
                     && leads(self.body, definition, user, definition)
             };
-            let all = analyses.definitions().of(register);
+            let all = analyses.definitions().writers_of(register);
             let is_only = all.len() == 1;
             let definitions: Vec<InstructionId> = all
                 .iter()

@@ -112,7 +112,7 @@ impl AsyncAnalysis<'_, '_> {
                     if copy.kind != CopyKind::Bulk || copy.multicast || copy.way != CopyWay::GlobalToShared {
                         return None;
                     }
-                    (true, self.sizes().known(site.function, one)?)
+                    (true, self.sizes().known_bytes(site.function, one)?)
                 }
                 AsyncOp::Mbarrier(MbarrierOp::CompleteTx) => return None,
                 op if counts_bytes(op) => {
@@ -160,7 +160,7 @@ impl AsyncAnalysis<'_, '_> {
     /// True if a wait at the barrier of these follows.
     fn is_waited_for(self, kernel: &AsyncKernel, own: &[&Counted<'_>]) -> bool {
         let Some(last) = own.last() else { return false };
-        let (id, at) = last.site.at();
+        let (id, at) = last.site.site();
         let Some(body) = &self.module.module.function(id).body else {
             return false;
         };

@@ -42,7 +42,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn of(kernel: FunctionId) -> Self {
+    pub(super) fn of_kernel(kernel: FunctionId) -> Self {
         let mut frames = Self::default();
         frames.add(kernel, Arc::default(), KnownArguments::new());
         frames

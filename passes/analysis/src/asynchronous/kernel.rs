@@ -37,7 +37,7 @@ impl AsyncSite {
     }
 
     /// Its function and its instruction.
-    pub(super) const fn at(&self) -> Site {
+    pub(super) const fn site(&self) -> Site {
         (self.function, self.operation.instruction)
     }
 
@@ -190,7 +190,7 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
         frames: Frames::default(),
     };
     let mut sites: FxHashMap<(FunctionId, InstructionId), AsyncSite> = FxHashMap::default();
-    let mut frames = Frames::of(kernel);
+    let mut frames = Frames::of_kernel(kernel);
     let mut number = 0;
     while let Some(frame) = frames.get(number) {
         let (id, callers) = (frame.function, Arc::clone(&frame.callers));

@@ -41,7 +41,7 @@ impl End {
     }
 
     /// The access of a copy to this end, if that is in shared memory.
-    fn of(self, one: &Asynchronous) -> Option<InstructionId> {
+    fn end_of(self, one: &Asynchronous) -> Option<InstructionId> {
         let access = match self {
             Self::Source => one.source(),
             Self::Destination => one.destination(),
@@ -119,7 +119,7 @@ impl AsyncAnalysis<'_, '_> {
         let mut found = Vec::new();
         if kernels.any(|kernel| kernel.any(|op| end.is_of(op))) {
             for (id, function, body) in module.module.bodies() {
-                let has_any = body.asynchronous.iter().any(|one| end.of(one).is_some());
+                let has_any = body.asynchronous.iter().any(|one| end.end_of(one).is_some());
                 if has_any && !function.is_damaged && !module.deadline.is_over_at_step() {
                     let search = OverlapSearch {
                         sizes: self.sizes(),
@@ -237,8 +237,8 @@ impl OverlapSearch<'_, '_> {
                 End::Source => Written::Own,
                 End::Destination => sizes.written(id, one, cluster),
             };
-            let bytes = (sizes.of(id, one)?, sizes.byte_mask(id, one));
-            (written != Written::Some).then_some((end.of(one)?, bytes, written == Written::Own))
+            let bytes = (sizes.bytes_of(id, one)?, sizes.byte_mask(id, one));
+            (written != Written::Some).then_some((end.end_of(one)?, bytes, written == Written::Own))
         };
         pending.walk(|at, instruction, states| {
             if !states.iter().any(|states| states.may_be_under_way()) || view.executes(at) == Some(false) {

@@ -83,7 +83,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
                 if !self.seen.insert((function, register)) {
                     return Some(());
                 }
-                let definitions = self.module.function(function).definitions().of(register);
+                let definitions = self.module.function(function).definitions().writers_of(register);
                 if definitions.is_empty() {
                     return None;
                 }

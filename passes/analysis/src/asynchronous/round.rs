@@ -121,7 +121,7 @@ impl Around {
     /// comes before it in each round, or else the only one outside.
     fn writer(&self, view: &View<'_, '_>, register: Register, user: InstructionId) -> Option<InstructionId> {
         let is_inside = |id: InstructionId| self.blocks.contains(&view.body.block_of(id));
-        let writers = view.analyses.definitions().of(register);
+        let writers = view.analyses.definitions().writers_of(register);
         if writers
             .iter()
             .any(|&id| view.body.instruction(id).guard.is_some())

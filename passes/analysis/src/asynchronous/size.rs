@@ -46,15 +46,15 @@ impl Sizes {
     }
 
     /// Bytes that a copy certainly accesses, at its source or its destination.
-    pub(super) fn of(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
+    pub(super) fn bytes_of(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(copy) if copy.kind == CopyKind::Tensor => Some(LEAST_BOX),
-            _ => self.known(function, one),
+            _ => self.known_bytes(function, one),
         }
     }
 
     /// Bytes that a copy accesses, where that is a constant.
-    pub(super) fn known(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
+    pub(super) fn known_bytes(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(_) => {
                 let bytes = self.operands(function, one).bytes? & 0xffff_ffff;

@@ -81,7 +81,7 @@ impl AddressSum {
 fn distance(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Option<(i64, i64)> {
     let (from, to) = (&first.address, &second.address);
     let is_redefined = |register: Register| {
-        let mut definitions = view.analyses.definitions().of(register).iter();
+        let mut definitions = view.analyses.definitions().writers_of(register).iter();
         definitions.any(|&definition| {
             leads(view.body, first.at, definition, first.at)
                 && leads(view.body, definition, second.at, first.at)

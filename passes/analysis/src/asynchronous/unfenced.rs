@@ -65,7 +65,7 @@ impl Sent<'_, '_> {
             // If neither orders the two, their threads race, with any proxy.
             let store = self.own(reader).or_else(|| {
                 let mut meetings = self.meetings().iter();
-                meetings.find_map(|&meeting| flow.ordered(self.stores(), meeting, reader.at()))
+                meetings.find_map(|&meeting| flow.ordered(self.stores(), meeting, reader.site()))
             });
             Some(self.problem(store?, &kernel.asked(module, reader)?, FenceGap::None))
         })
@@ -98,7 +98,7 @@ impl Sent<'_, '_> {
                     Some((store, FenceGap::NoneBefore(late)))
                 })?
             } else {
-                let store = Flow::new(module, kernel).leads(&near.collect::<Vec<_>>(), reader.at())?;
+                let store = Flow::new(module, kernel).leads(&near.collect::<Vec<_>>(), reader.site())?;
                 (store, FenceGap::NoneAmongCopies)
             };
             let reader = Some(reader).filter(|reader| reader.is_reached(module))?;

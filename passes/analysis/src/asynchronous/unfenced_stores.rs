@@ -83,14 +83,14 @@ impl<'a, 'm> Sent<'a, 'm> {
     /// A store that the thread which starts a copy has certainly made to bytes that it reads.
     pub(super) fn own(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
-        let bytes = self.sizes.of(id, &reader.operation)?;
+        let bytes = self.sizes.bytes_of(id, &reader.operation)?;
         self.own_where(reader, bytes, |_| true).map(|store| (id, store))
     }
 
     /// A store that was certainly made to bytes that a copy reads, with no instruction in between that may order the two.
     pub(super) fn unfenced(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
-        let bytes = self.sizes.of(id, &reader.operation)?;
+        let bytes = self.sizes.bytes_of(id, &reader.operation)?;
         let (module, kernel) = (self.module, self.kernel);
         let is_unfenced = |store| !may_be_fenced(module, kernel, store, reader);
         let own = self.own_where(reader, bytes, is_unfenced);
@@ -189,7 +189,7 @@ impl<'a, 'm> Sent<'a, 'm> {
             return None;
         }
         let view = View::any(self.module, id)?;
-        let bytes = self.sizes.known(id, one)?;
+        let bytes = self.sizes.known_bytes(id, one)?;
         if self.sizes.byte_mask(id, one) != ALL_BYTES {
             return None;
         }

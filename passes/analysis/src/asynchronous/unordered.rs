@@ -56,11 +56,11 @@ impl AsyncAnalysis<'_, '_> {
         if !kernel.any(arrives) || kernel.any(orders_cluster) || kernel.has_instruction(module, orders) {
             return None;
         }
-        let inits: Vec<Site> = kernel.sites(initialises).map(AsyncSite::at).collect();
+        let inits: Vec<Site> = kernel.sites(initialises).map(AsyncSite::site).collect();
         let flow = Flow::new(module, kernel);
         let mut fences = kernel.sites(|op| op == AsyncOp::InitFence).peekable();
         let is_fenced = fences.peek().is_some();
-        if is_fenced && !fences.all(|fence| self.is_of_others(&inits, fence.at())) {
+        if is_fenced && !fences.all(|fence| self.is_of_others(&inits, fence.site())) {
             return None;
         }
         kernel.operations.iter().find_map(|site| {
@@ -69,7 +69,8 @@ impl AsyncAnalysis<'_, '_> {
                 return None;
             }
             let arrival = kernel.sites(arrives).find(|arrival| {
-                flow.leads(&inits, arrival.at()).is_some() && flow.leads(&[arrival.at()], site.at()).is_some()
+                flow.leads(&inits, arrival.site()).is_some()
+                    && flow.leads(&[arrival.site()], site.site()).is_some()
             })?;
             let may_be_alone = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
             let users = Users::Cluster { may_be_alone };

@@ -112,7 +112,7 @@ impl AsyncAnalysis<'_, '_> {
         let Some(destination) = copy.destination() else {
             return false;
         };
-        let bytes = self.sizes().of(id, copy);
+        let bytes = self.sizes().bytes_of(id, copy);
         let extents = |view: &View<'_, '_>| {
             let read = Extent::of(view, load, loaded);
             read.zip(Extent::of(view, destination, bytes.unwrap_or(0)))

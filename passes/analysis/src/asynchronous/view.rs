@@ -157,7 +157,7 @@ impl<'a, 'm> View<'a, 'm> {
     pub(super) fn sum(&self, value: Value, reader: InstructionId) -> Option<(Terms, i64)> {
         let sums = self.sums.get_or_init(|| RefCell::new(self.sums()));
         let Sum { parts, by } = sums.borrow_mut().of_read(value, reader)?;
-        Some((sums.borrow().domain().terms(parts), by.same()? as i64))
+        Some((sums.borrow().domain().terms(parts), by.uniform()? as i64))
     }
 
     fn sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {

@@ -17,7 +17,7 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn mask_of(&self, lane: usize) -> Option<Lanes> {
-        self.mask.at(lane).map(|mask| mask as Lanes)
+        self.mask.in_lane(lane).map(|mask| mask as Lanes)
     }
 }
 

@@ -141,6 +141,6 @@ fn common<'f>(
 }
 
 /// The order of findings.
-pub(super) fn key(found: &LaneFinding) -> (&Site, Problem, Lanes) {
+pub(super) fn sort_key(found: &LaneFinding) -> (&Site, Problem, Lanes) {
     (&found.issue.site, found.issue.problem, found.issue.lanes)
 }

@@ -178,7 +178,11 @@ impl<'a> Flow<'a> {
             .is_none_or(|old| !old.agrees(&state, is_alive));
         if is_new {
             let has_changed = self.input[index].as_ref().is_none_or(|input| !input.is(&state));
-            self.out[index] = Some(if has_changed { state.of(is_alive) } else { state });
+            self.out[index] = Some(if has_changed {
+                state.restricted_to(is_alive)
+            } else {
+                state
+            });
             let graph = self.graph;
             for next in graph.successors(node) {
                 self.is_dirty[next as usize] = true;
@@ -309,7 +313,7 @@ impl<'a> Flow<'a> {
         let live = self.live;
         let is_changed = |cell| live.is_at_entry(target, cell) && live.is_changed_in(of, cell);
         let mut blurred = state.clone();
-        for (cell, value) in state.among(is_changed) {
+        for (cell, value) in state.values_of(is_changed) {
             if value != ValueId::NONE {
                 blurred.set(cell as usize, self.blurred(value));
             }

@@ -335,7 +335,7 @@ impl<'a> Builder<'a> {
         after: u32,
     ) -> Option<u32> {
         let body = self.body(function)?;
-        let slice = self.slices.of(function)?;
+        let slice = self.slices.slice_of(function)?;
         let context = self.contexts.len() as u32;
         self.contexts.push(Context {
             function,
@@ -492,13 +492,13 @@ impl<'a> Builder<'a> {
                 .is_some_and(|cost| self.reserved + cost <= MAX_INLINE_NODES);
         if fits
             && !self.is_recursive(context, callee)
-            && self.slices.of(callee).is_some()
+            && self.slices.slice_of(callee).is_some()
             && let number = self.contexts.len() as u32
             && let Some(first) = self.enter(callee, Some((context, id)), depth, rest)
         {
             return (NodeKind::Enter(number), first);
         }
-        let is_silent = self.slices.of(callee).is_none();
+        let is_silent = self.slices.slice_of(callee).is_none();
         (
             if is_silent {
                 NodeKind::Quiet

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::explore::{InEach, InLaunch, Launches, Place};
-use super::finding::{LaneFinding, Root, key};
+use super::finding::{LaneFinding, Root, sort_key};
 use super::flow::Flow;
 use super::launch::Launch;
 use super::layout::LaneLayout;
@@ -180,7 +180,7 @@ impl<'k> LaneKernel<'k> {
             found
         });
         let mut findings: Vec<LaneFinding> = definite.found.into_values().flatten().chain(others).collect();
-        findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        findings.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         Some(Root {
             findings,
             has_unknown,
@@ -320,7 +320,7 @@ impl<'k> LaneKernel<'k> {
                 });
             }
         }
-        findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        findings.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         let root = Root {
             findings,
             has_unknown,
@@ -352,7 +352,7 @@ impl<'k> LaneKernel<'k> {
             let definitions = self.layout.module.function(context.function).definitions();
             let threads = Threads::in_registers(context.body, definitions, 0);
             let mask = threads
-                .same(mask)
+                .uniform(mask)
                 .map(|mask| mask as Lanes)
                 .filter(|_| instruction.guard.is_none());
             let Some(mask) = mask.filter(|mask| *mask != 0 && lanes & !mask != 0) else {
@@ -379,7 +379,7 @@ impl<'k> LaneKernel<'k> {
                 above: None,
             });
         }
-        findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        findings.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         Root {
             findings,
             is_limited: true,

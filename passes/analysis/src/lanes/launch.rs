@@ -194,7 +194,7 @@ impl Launch {
     }
 
     /// Value of a special register. Registers that change over time have a new value at each `site`.
-    pub(crate) fn special(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
+    pub(crate) fn special_register(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
         let lane_of = |value: fn(u64) -> u64| Vector::exact(std::array::from_fn(|lane| value(lane as u64)));
         match special {
             Special::Tid(dimension) => self.tid(pool, usize::from(dimension)),
@@ -205,16 +205,16 @@ impl Launch {
             },
             Special::Ctaid(dimension) => self.uniform(pool, CTAID + u64::from(dimension), 0),
             Special::Nctaid(dimension) => self.uniform(pool, NCTAID + u64::from(dimension), 0),
-            Special::LaneId => pool.add(lane_of(|lane| lane)),
-            Special::LaneMaskEq => pool.add(lane_of(|lane| 1 << lane)),
-            Special::LaneMaskLt => pool.add(lane_of(|lane| (1 << lane) - 1)),
-            Special::LaneMaskLe => pool.add(lane_of(|lane| (2 << lane) - 1)),
-            Special::LaneMaskGe => pool.add(lane_of(|lane| u64::from(u32::MAX << lane))),
-            Special::LaneMaskGt => pool.add(lane_of(|lane| u64::from(u32::MAX << lane << 1))),
+            Special::LaneId => pool.intern(lane_of(|lane| lane)),
+            Special::LaneMaskEq => pool.intern(lane_of(|lane| 1 << lane)),
+            Special::LaneMaskLt => pool.intern(lane_of(|lane| (1 << lane) - 1)),
+            Special::LaneMaskLe => pool.intern(lane_of(|lane| (2 << lane) - 1)),
+            Special::LaneMaskGe => pool.intern(lane_of(|lane| u64::from(u32::MAX << lane))),
+            Special::LaneMaskGt => pool.intern(lane_of(|lane| u64::from(u32::MAX << lane << 1))),
             Special::WarpId => {
                 let mut index = Vector::uniform(pool.number((OTHER, site)), 0, [0; WARP]);
                 index.warp = true;
-                pool.add(index)
+                pool.intern(index)
             }
             Special::Uniform | Special::NwarpId => self.uniform(pool, OTHER, site),
             Special::Other => ValueId::UNKNOWN,
@@ -225,14 +225,14 @@ impl Launch {
     pub(super) fn rank(&self, pool: &mut Pool) -> ValueId {
         let first = |warp: u32| u64::from(warp) * WARP as u64;
         if let Some(warp) = self.warp {
-            return pool.add(Vector::exact(std::array::from_fn(|lane| {
+            return pool.intern(Vector::exact(std::array::from_fn(|lane| {
                 first(warp) + lane as u64
             })));
         }
         let mut rank = Vector::uniform(pool.number((RANK, 0)), 5, std::array::from_fn(|lane| lane as u64));
         rank.warp = true;
         rank.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
-        pool.add(rank)
+        pool.intern(rank)
     }
 
     fn uniform(&self, pool: &mut Pool, what: u64, site: u64) -> ValueId {
@@ -266,7 +266,7 @@ impl Launch {
         let low = multiple.trailing_zeros() as u8;
         let mut side = Vector::uniform(pool.number(key), low, [0; WARP]);
         (side.limit, side.least) = (most.max(least), least);
-        pool.add(side)
+        pool.intern(side)
     }
 
     fn tid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
@@ -279,7 +279,7 @@ impl Launch {
             (None, layout) if dimension != 0 => {
                 let mut tid = Vector::uniform(pool.number((TID + dimension as u64, 0)), 0, [0; WARP]);
                 tid.warp = layout == Layout::Whole;
-                pool.add(tid)
+                pool.intern(tid)
             }
             (None, Layout::Any) => ValueId::UNKNOWN,
             (None, Layout::OneRow | Layout::Whole) => {
@@ -288,13 +288,13 @@ impl Launch {
                     .filter(|warp| *warp == 0 || self.layout == Layout::OneRow);
                 if let Some(warp) = warp {
                     let first = u64::from(warp) * size;
-                    return pool.add(Vector::exact(std::array::from_fn(|lane| first + lane as u64)));
+                    return pool.intern(Vector::exact(std::array::from_fn(|lane| first + lane as u64)));
                 }
                 let mut tid =
                     Vector::uniform(pool.number((TID, 0)), 5, std::array::from_fn(|lane| lane as u64));
                 tid.warp = true;
                 tid.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
-                pool.add(tid)
+                pool.intern(tid)
             }
         }
     }
@@ -312,7 +312,7 @@ impl Launch {
             }
         };
         if let Some(warp) = self.warp {
-            return pool.add(Vector::exact(std::array::from_fn(|lane| coordinate(warp, lane))));
+            return pool.intern(Vector::exact(std::array::from_fn(|lane| coordinate(warp, lane))));
         }
         // All warps at once: the offsets are the same in each warp, or nothing is known.
         let offset = |warp: u32, lane: usize| coordinate(warp, lane).wrapping_sub(coordinate(warp, 0));
@@ -323,7 +323,7 @@ impl Launch {
         tid.limit = u64::from(MAX_THREADS) - 1;
         if alike {
             if warps.clone().all(|warp| coordinate(warp, 0) == 0) {
-                return pool.add(Vector::exact(std::array::from_fn(|lane| coordinate(0, lane))));
+                return pool.intern(Vector::exact(std::array::from_fn(|lane| coordinate(0, lane))));
             }
             let low = warps
                 .map(|warp| coordinate(warp, 0).trailing_zeros().min(5))
@@ -333,7 +333,7 @@ impl Launch {
             tid.low = low as u8;
             tid.bits = std::array::from_fn(|lane| offset(0, lane));
         }
-        pool.add(tid)
+        pool.intern(tid)
     }
 }
 
@@ -405,12 +405,15 @@ mod tests {
         let mut pool = Pool::default();
         let folded = launch(Some([8, 8, 1]), Some(1));
         let (x, y) = (folded.tid(&mut pool, 0), folded.tid(&mut pool, 1));
-        assert_eq!((pool.get(x).at(9), pool.get(y).at(9)), (Some(1), Some(5)));
+        assert_eq!(
+            (pool.get(x).in_lane(9), pool.get(y).in_lane(9)),
+            (Some(1), Some(5))
+        );
         // x is the same in both warps, y is 4w + l / 8.
         let any = launch(Some([8, 8, 1]), None);
         let (x, y) = (any.tid(&mut pool, 0), any.tid(&mut pool, 1));
-        assert_eq!(pool.get(x).at(9), Some(1));
-        assert_eq!((pool.get(y).at(9), pool.get(y).low_bits(9)), (None, (2, 1)));
+        assert_eq!(pool.get(x).in_lane(9), Some(1));
+        assert_eq!((pool.get(y).in_lane(9), pool.get(y).low_bits(9)), (None, (2, 1)));
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Meanings {
         }
     }
 
-    pub(super) fn of(&self, name: Name) -> &Meaning {
+    pub(super) fn meaning_of(&self, name: Name) -> &Meaning {
         &self.all[name.0 as usize].meaning
     }
 
@@ -121,7 +121,7 @@ impl Meanings {
 
     /// True if a value is the thread number in its block.
     pub(super) fn is_rank(&self, name: Name) -> bool {
-        match self.of(name) {
+        match self.meaning_of(name) {
             Meaning::Threads(terms) => self.rank.as_ref() == Some(terms),
             _ => false,
         }
@@ -134,16 +134,16 @@ impl Meanings {
             Around::Loop(of) => vec![of],
             Around::Unknown => return Name::NONE,
         };
-        self.add(Meaning::Result(key), loops)
+        self.intern(Meaning::Result(key), loops)
     }
 
     /// The name of a value that is the same at every read.
     pub(super) fn lasting(&mut self, key: (u64, u64)) -> Name {
-        self.add(Meaning::Result(key), Vec::new())
+        self.intern(Meaning::Result(key), Vec::new())
     }
 
     /// The name of a coordinate or a side, if the thread number is followed.
-    pub(super) fn special(&mut self, special: Special) -> Name {
+    pub(super) fn special_register(&mut self, special: Special) -> Name {
         let mut exponents = [0; 6];
         match special {
             Special::Tid(dimension @ 0..=2) => exponents[usize::from(dimension)] = 1,
@@ -151,7 +151,7 @@ impl Meanings {
             _ => return Name::NONE,
         }
         match self.rank {
-            Some(_) => self.add(Meaning::Threads(vec![(exponents, 1)]), Vec::new()),
+            Some(_) => self.intern(Meaning::Threads(vec![(exponents, 1)]), Vec::new()),
             None => Name::NONE,
         }
     }
@@ -163,7 +163,7 @@ impl Meanings {
 
     /// The complement at this width.
     pub(super) fn complement(&mut self, name: Name, bits: u8) -> Name {
-        match *self.of(name) {
+        match *self.meaning_of(name) {
             _ if name == Name::NONE => name,
             Meaning::Not(of, width) if width == bits => of,
             Meaning::Among(value, width, ref numbers) if bits == 1 => {
@@ -172,12 +172,12 @@ impl Meanings {
             }
             _ => {
                 let loops = self.loops([name]);
-                self.add(Meaning::Not(name, bits), loops)
+                self.intern(Meaning::Not(name, bits), loops)
             }
         }
     }
 
-    pub(super) fn add(&mut self, meaning: Meaning, loops: Vec<u32>) -> Name {
+    pub(super) fn intern(&mut self, meaning: Meaning, loops: Vec<u32>) -> Name {
         if let Some(&known) = self.names.get(&meaning) {
             return known;
         }
@@ -202,7 +202,7 @@ impl Meanings {
     /// The name of a meaning that is composed of others.
     pub(super) fn made<const N: usize>(&mut self, meaning: Meaning, from: [Name; N]) -> Name {
         let loops = self.loops(from);
-        self.add(meaning, loops)
+        self.intern(meaning, loops)
     }
 
     pub(super) fn both(&mut self, logic: Logic, a: Name, b: Name) -> Name {
@@ -212,7 +212,7 @@ impl Meanings {
 
     /// The predicate that a mask names the lane.
     pub(super) fn own_bit(&mut self, mask: Name) -> Name {
-        match *self.of(mask) {
+        match *self.meaning_of(mask) {
             Meaning::Ballot(predicate) => predicate,
             _ => self.made(Meaning::OwnBit(mask), [mask]),
         }
@@ -220,7 +220,7 @@ impl Meanings {
 
     /// The predicate that a value is one of these numbers of `bits` bits.
     pub(super) fn among(&mut self, value: Name, bits: u8, numbers: Numbers) -> Name {
-        match *self.of(value) {
+        match *self.meaning_of(value) {
             Meaning::Plus(of, width, by) if width == bits => {
                 let before = numbers.before(by, bits);
                 self.made(Meaning::Among(of, bits, before), [of])
@@ -231,7 +231,7 @@ impl Meanings {
 
     /// The sum of a value and a number at this width.
     pub(super) fn plus(&mut self, value: Name, bits: u8, by: u64) -> Name {
-        match *self.of(value) {
+        match *self.meaning_of(value) {
             Meaning::Plus(of, width, first) if width == bits => {
                 let by = first.wrapping_add(by) & ones(bits);
                 self.made(Meaning::Plus(of, bits, by), [of])
@@ -272,7 +272,7 @@ impl Meanings {
         };
         let fits = |terms: &Terms| terms.iter().map(most).fold(0, u64::saturating_add) <= u64::from(u32::MAX);
         let terms = terms.filter(|terms| bits >= 32 && !terms.is_empty() && fits(terms))?;
-        Some(self.add(Meaning::Threads(sorted(terms)), Vec::new()))
+        Some(self.intern(Meaning::Threads(sorted(terms)), Vec::new()))
     }
 
     /// The outcome of a predicate in a lane, if it is certain.
@@ -284,7 +284,7 @@ impl Meanings {
             return Some(known);
         }
         let part = |name: Name| self.truth_at(name, known, depth + 1);
-        match *self.of(name) {
+        match *self.meaning_of(name) {
             Meaning::Not(of, _) => part(of).map(|holds| !holds),
             Meaning::Number(of) => part(of),
             Meaning::OwnBit(mask) => self.names_lane_at(mask, known, depth + 1),
@@ -298,7 +298,7 @@ impl Meanings {
         let is_asked = self.names.contains_key(&Meaning::OwnBit(mask));
         is_asked
             || matches!(
-                self.of(mask),
+                self.meaning_of(mask),
                 Meaning::Ballot(_) | Meaning::Not(..) | Meaning::Own(_) | Meaning::Both(..)
             )
     }
@@ -314,7 +314,7 @@ impl Meanings {
             return None;
         }
         let part = |name: Name| self.names_lane_at(name, known, depth + 1);
-        match *self.of(mask) {
+        match *self.meaning_of(mask) {
             Meaning::Ballot(predicate) => self.truth_at(predicate, known, depth + 1),
             Meaning::Not(of, 32) => part(of).map(|names| !names),
             Meaning::Own(of) => part(of),

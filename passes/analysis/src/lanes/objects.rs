@@ -92,7 +92,7 @@ impl Objects {
                 .function(contexts[object.context as usize].function)
                 .slots();
             let slot = object.offset.checked_add(offset);
-            if let Some(slot) = slot.and_then(|offset| slots.at(object.symbol, offset, count)) {
+            if let Some(slot) = slot.and_then(|offset| slots.slot_at(object.symbol, offset, count)) {
                 self.accessed.insert((number, id), (object.context, slot));
             }
         }

@@ -14,7 +14,7 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// The copies of a node and itself, if it is in the loop.
-    pub(super) fn of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn copies_of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         let origin = self.origin[node as usize];
         let place = self.inside.binary_search(&origin).unwrap_or(0);
         let copies = self.copies + place as u32..self.origin.len() as u32;
@@ -34,7 +34,7 @@ impl Rounds {
     }
 
     /// The original header of the loop, which control reaches after the peeled rounds.
-    pub(super) fn rest(&self) -> u32 {
+    pub(super) fn original_header(&self) -> u32 {
         self.origin[self.first as usize]
     }
 }

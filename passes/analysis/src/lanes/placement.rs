@@ -91,7 +91,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         let graph = flow.graph;
         let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
             .map(|node| {
-                let mut found = visible::of(flow, node);
+                let mut found = visible::effect_of_node(flow, node);
                 if flow.graph.nodes[node as usize].kind == NodeKind::Collective {
                     found.surely = signs.contains(&node);
                 }

@@ -54,7 +54,7 @@ impl<'a> LaneLayouts<'a> {
 
     /// The layout of one of [`Self::roots`]; `None` if its code is incomplete, or too large.
     #[must_use]
-    pub fn of(&self, root: FunctionId) -> Option<LaneLayout<'_>> {
+    pub fn layout_of(&self, root: FunctionId) -> Option<LaneLayout<'_>> {
         LaneLayout::new(self.module, &self.slices, root)
     }
 }
@@ -142,7 +142,7 @@ impl LaneSolution<'_> {
         };
         let here = self.flow.may[node as usize];
         let vector = self.flow.value_before(node, site.instruction, value);
-        std::array::from_fn(|lane| vector.at(lane).filter(|_| here >> lane & 1 == 1))
+        std::array::from_fn(|lane| vector.in_lane(lane).filter(|_| here >> lane & 1 == 1))
     }
 
     /// The node of an instruction.

@@ -47,7 +47,7 @@ impl<'k> Lasting<'k> {
         let &[address, Value::Integer(past), ..] = body.uses(instruction) else {
             return None;
         };
-        let (param, at) = self.place(address)?;
+        let (param, at) = self.param_and_offset(address)?;
         let written = self.written.get_or_init(|| self.find(body)).as_ref()?;
         (written >> param & 1 == 0).then_some((param, at.checked_add(past)?))
     }
@@ -57,12 +57,14 @@ impl<'k> Lasting<'k> {
     }
 
     /// The parameter and the constant offset whose sum is the address.
-    fn place(&self, address: Value) -> Option<(u16, i64)> {
+    fn param_and_offset(&self, address: Value) -> Option<(u16, i64)> {
         let source = Source::of(self.module, self.kernel)?;
         let mut sums = Evaluator::new(source, Linear::of_unknowns());
         let Sum { parts, by } = sums.of(address)?;
         match sums.domain().single(parts)? {
-            Atom::Param(param, 0, ..) if u32::from(param) < Params::BITS => Some((param, by.same()? as i64)),
+            Atom::Param(param, 0, ..) if u32::from(param) < Params::BITS => {
+                Some((param, by.uniform()? as i64))
+            }
             _ => None,
         }
     }
@@ -116,7 +118,7 @@ impl<'k> Lasting<'k> {
             if body.registers[register.index()].bits < 64 || !seen.insert(register) {
                 continue;
             }
-            let definitions = analyses.definitions().of(register);
+            let definitions = analyses.definitions().writers_of(register);
             if definitions.is_empty() {
                 return None;
             }

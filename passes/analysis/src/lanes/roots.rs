@@ -106,7 +106,7 @@ impl Calls {
         };
         let mut is_known = vec![false; functions.len()];
         let mut take = |root: FunctionId, left: &mut usize| {
-            let rest = left.checked_sub(costs.of(root));
+            let rest = left.checked_sub(costs.size_of(root));
             affordable[root.index()] = rest.is_some();
             *left = rest.unwrap_or(*left);
             rest.is_some()
@@ -163,7 +163,7 @@ struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    fn of(&mut self, root: FunctionId) -> usize {
+    fn size_of(&mut self, root: FunctionId) -> usize {
         let (module, visited) = (self.module, self.visited);
         let mut work = vec![(root, false)];
         while let Some((function, are_callees_known)) = work.pop() {

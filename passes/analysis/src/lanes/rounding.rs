@@ -26,7 +26,7 @@ pub(super) fn rounded_down(
         && !matches!(divisor, Value::Integer(_))
         && body.block_of(divided_at) == body.block_of(at)
         && divided_at < at
-        && !definitions.of(number.register()?).iter().any(is_between)
-        && !matches!(divisor, Value::Register(register) if definitions.of(register).iter().any(is_between));
+        && !definitions.writers_of(number.register()?).iter().any(is_between)
+        && !matches!(divisor, Value::Register(register) if definitions.writers_of(register).iter().any(is_between));
     is_one.then_some((number, divisor))
 }

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use super::explore::each_loop;
-use super::finding::{Root, key};
+use super::finding::{Root, sort_key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
 use super::kernel::LaneKernel;
@@ -45,7 +45,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
             if let Some((peeled, are_all)) = peeled(layout, in_states, of) {
                 let fixed = Fixed::default();
                 let found = LaneKernel::new(&peeled, &fixed).analyse(least);
-                add(&mut root, &peeled, are_all, found);
+                add_definite(&mut root, &peeled, are_all, found);
             }
         });
     }
@@ -133,14 +133,14 @@ fn is_exceeded(peeled: &LaneLayout<'_>) -> Option<bool> {
     launch.warp = Some(0);
     let fixed = Fixed::default();
     let flow = Flow::new(peeled, launch, &fixed, peeled.pool())?;
-    let rest = peeled.graph.rounds.as_ref()?.rest();
+    let rest = peeled.graph.rounds.as_ref()?.original_header();
     let is_exceeded = flow.may[rest as usize] != 0;
     peeled.keep(flow.pool);
     Some(is_exceeded)
 }
 
 /// Adds the definite findings of single rounds, once for each instruction and problem.
-fn add(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
+fn add_definite(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
     let Some(rounds) = &peeled.graph.rounds else {
         return;
     };
@@ -181,5 +181,5 @@ fn add(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
         root.findings.push(found);
         known.insert(at);
     }
-    root.findings.sort_by(|a, b| key(a).cmp(&key(b)));
+    root.findings.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
 }

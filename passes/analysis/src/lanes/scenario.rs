@@ -112,7 +112,7 @@ impl<'s> Fixed<'s> {
     }
 
     /// The value of a special register that the shape of a block does not decide.
-    pub(super) fn special(&self, special: Special) -> Option<u64> {
+    pub(super) fn special_register(&self, special: Special) -> Option<u64> {
         let (sides, dimension) = match special {
             Special::Ctaid(dimension) => (self.scenario.block_index?, dimension),
             Special::Nctaid(dimension) => (self.scenario.grid?, dimension),

@@ -127,7 +127,7 @@ fn values_and_lanes_are_told_before_an_instruction() {
             ..hundred()
         };
         let layouts = module.lane_layouts();
-        let layout = layouts.of(FunctionId::new(0)).expect("it is whole");
+        let layout = layouts.layout_of(FunctionId::new(0)).expect("it is whole");
         let shuffle = sites(module, |op| matches!(op, Op::Collective(..)));
         let compare = sites(module, |op| matches!(op, Op::Compare(..)));
         let body = module.module.function(FunctionId::new(0)).body.as_ref();

@@ -92,7 +92,7 @@ fn open_alone<'m>(
     let shares: Vec<_> = alone.chunks(share).map(|some| (some, facts.apart())).collect();
     let tables = search.tables();
     let of_share = |(some, facts): (&[FunctionId], ModuleFacts<'_, '_>)| {
-        let mut search = WitnessSearch::with(&facts, Arc::clone(&tables));
+        let mut search = WitnessSearch::with_tables(&facts, Arc::clone(&tables));
         let one = |&root: &FunctionId| (root, is_open(facts.module, &mut search, root));
         some.iter().map(one).collect::<Vec<_>>()
     };

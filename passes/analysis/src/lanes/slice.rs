@@ -166,7 +166,7 @@ impl Slices {
     pub(super) fn in_states(&self, functions: impl Iterator<Item = FunctionId>) -> Self {
         let mut of: Vec<Option<Slice>> = self.of.iter().map(|_| None).collect();
         for function in functions {
-            if let (None, Some(slice)) = (&of[function.index()], self.of(function)) {
+            if let (None, Some(slice)) = (&of[function.index()], self.slice_of(function)) {
                 of[function.index()] = Some(slice.in_states());
             }
         }
@@ -178,7 +178,7 @@ impl Slices {
 
     /// The slice of a function.
     #[must_use]
-    pub(super) fn of(&self, function: FunctionId) -> Option<&Slice> {
+    pub(super) fn slice_of(&self, function: FunctionId) -> Option<&Slice> {
         self.of.get(function.index())?.as_ref()
     }
 }
@@ -287,7 +287,7 @@ impl SliceSearch<'_, '_> {
         let analyses = module.function(function);
         match key {
             FrameVariable::Own(Variable::Register(register)) => {
-                for &definition in analyses.definitions().of(register) {
+                for &definition in analyses.definitions().writers_of(register) {
                     self.definition(function, body, analyses.slots(), definition);
                 }
             }
@@ -389,7 +389,7 @@ impl SliceSearch<'_, '_> {
                 };
                 match passed.base {
                     Base::Symbol(symbol) => {
-                        if let Some(slot) = slots.at(symbol, offset, behind.count) {
+                        if let Some(slot) = slots.slot_at(symbol, offset, behind.count) {
                             self.add(site.caller, FrameVariable::slot(slot));
                         }
                     }

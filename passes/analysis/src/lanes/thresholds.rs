@@ -14,7 +14,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::finding::{LaneFinding, Root, Threshold, key};
+use super::finding::{LaneFinding, Root, Threshold, sort_key};
 use super::kernel::{LaneKernel, definite};
 use super::launch::{Launch, ShapeSource};
 use super::value::{Lanes, WARP};
@@ -114,7 +114,7 @@ impl LaneKernel<'_> {
                 });
             }
         }
-        root.findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        root.findings.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
     }
 
     /// The definite findings in some warp of a block of so many threads: nodes and problems. `None` if the budget is spent.

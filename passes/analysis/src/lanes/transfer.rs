@@ -49,7 +49,7 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
     if let Some(&known) = pool.applied.get(&applied) {
         return known;
     }
-    let result = match naming::told(pool, op, uses) {
+    let result = match naming::known_by_name(pool, op, uses) {
         Some(value) => pool.splat(value),
         None => {
             let result = compute(pool, op, uses, site);
@@ -85,7 +85,7 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Valu
     } else {
         computed(pool, op, uses, site)
     };
-    pool.add(result)
+    pool.intern(result)
 }
 
 /// The result of an operation in the lanes of `site`.
@@ -305,7 +305,7 @@ fn is_uniform(pool: &Pool, uses: &[ValueId], among: Lanes) -> bool {
 
 /// The one exact value of a vector in all lanes of `among`.
 fn constant(vector: &Vector, among: Lanes) -> Option<u64> {
-    let mut all = lanes(among).map(|lane| vector.at(lane));
+    let mut all = lanes(among).map(|lane| vector.in_lane(lane));
     let first = all.next()??;
     all.all(|other| other == Some(first)).then_some(first)
 }
@@ -415,7 +415,7 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
     let mut low = 64;
     let mut unpicked = 0;
     for lane in lanes(left) {
-        let sources = match predicate.at(lane) {
+        let sources = match predicate.in_lane(lane) {
             Some(value) if value & 1 == 1 => [a, a],
             Some(_) => [b, b],
             None => {
@@ -423,7 +423,7 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
                 [a, b]
             }
         };
-        match sources.map(|source| source.at(lane)) {
+        match sources.map(|source| source.in_lane(lane)) {
             [Some(x), Some(y)] if x == y => {
                 result.exact |= 1 << lane;
                 result.bits[lane] = x;
@@ -457,8 +457,8 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
     let is_picked = open & unpicked == 0;
     let from = |vector: &Vector| matches!(vector.rest, Rest::Uniform(_)) || open & !vector.exact == 0;
     if is_picked {
-        let from_a = lanes(open).all(|lane| predicate.at(lane).is_some_and(|value| value & 1 == 1));
-        let from_b = lanes(open).all(|lane| predicate.at(lane).is_some_and(|value| value & 1 == 0));
+        let from_a = lanes(open).all(|lane| predicate.in_lane(lane).is_some_and(|value| value & 1 == 1));
+        let from_b = lanes(open).all(|lane| predicate.in_lane(lane).is_some_and(|value| value & 1 == 0));
         let whole = if from_a { a } else { b };
         if (from_a || from_b) && whole.rest != Rest::Varying {
             for lane in lanes(open) {

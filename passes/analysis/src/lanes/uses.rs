@@ -58,7 +58,7 @@ pub(super) fn users_of_undefined(
 ) -> Option<Lanes> {
     let origin = Origin::Shuffle(shuffle, readers);
     let mut walk = UseWalk::new(flow, Some(shuffles), (origin, Need::Undefined), steps);
-    walk.go()?;
+    walk.run()?;
     Some(walk.used & flow.may[shuffle as usize] & !walk.lost)
 }
 
@@ -86,7 +86,7 @@ pub(super) fn certain_users_of_load(
         };
         let origin = Origin::Load(node, at, readers);
         let mut walk = UseWalk::new(flow, Some(shuffles), (origin, Need::Certain), steps);
-        walk.go()?;
+        walk.run()?;
         let lanes = walk.used & flow.may[node as usize] & !walk.lost;
         Some(LoadUsers {
             lanes,
@@ -116,7 +116,7 @@ pub(super) fn possible_users_of_load(
 ) -> Lanes {
     let origin = Origin::Load(node, at, readers);
     let mut walk = UseWalk::new(flow, None, (origin, Need::Possible), steps);
-    match walk.go() {
+    match walk.run() {
         Some(()) => walk.used,
         None => Lanes::MAX,
     }
@@ -163,7 +163,7 @@ impl<'w, 'a, 'f, 'p> UseWalk<'w, 'a, 'f, 'p> {
 
 impl UseWalk<'_, '_, '_, '_> {
     /// Follows the value to all of its uses; `None` if the steps are used up.
-    fn go(&mut self) -> Option<()> {
+    fn run(&mut self) -> Option<()> {
         let flow = self.flow;
         let here = flow.may[self.origin.node() as usize];
         let start = HeldValues {
@@ -298,7 +298,7 @@ impl UseWalk<'_, '_, '_, '_> {
         };
         let must = shuffles.placement.must(node, Exits::All);
         Some(std::array::from_fn(|lane| {
-            let from = shuffle::source(mode, lane, source.at(lane)?, control.at(lane)?);
+            let from = shuffle::source(mode, lane, source.in_lane(lane)?, control.in_lane(lane)?);
             (from == lane || must >> from & 1 == 1).then_some(from as u8)
         }))
     }

@@ -78,7 +78,7 @@ impl LaneBits {
     /// None in any lane.
     pub(super) const NONE: Self = Self::Same(Bits::UNKNOWN);
 
-    pub(super) fn at(&self, lane: usize) -> Bits {
+    pub(super) fn in_lane(&self, lane: usize) -> Bits {
         match self {
             Self::Same(bits) => *bits,
             Self::ByLane(all) => all[lane],
@@ -171,7 +171,7 @@ impl Vector {
 
     /// The same value, known to be a set of lanes among `all`.
     #[must_use]
-    pub(crate) fn among(self, all: Lanes) -> Self {
+    pub(crate) fn limited_to(self, all: Lanes) -> Self {
         let mut set = Self {
             limit: u64::from(all),
             ..self
@@ -191,7 +191,7 @@ impl Vector {
             zeros: low & !bits | !ones(width(self.limit)),
             ones: low & bits,
         };
-        told.with(self.known.at(lane))
+        told.with(self.known.in_lane(lane))
     }
 
     /// Stores the known bits of these lanes, which are not exact, after the low bits and the limit are final.
@@ -254,7 +254,7 @@ impl Vector {
 
     /// The value in a lane, if it is known.
     #[must_use]
-    pub(crate) fn at(&self, lane: usize) -> Option<u64> {
+    pub(crate) fn in_lane(&self, lane: usize) -> Option<u64> {
         (self.exact >> lane & 1 == 1).then(|| self.bits[lane])
     }
 
@@ -388,7 +388,7 @@ impl Default for Pool {
             begins: FxHashSet::default(),
             of_block: FxHashSet::default(),
         };
-        pool.add(Vector::UNKNOWN);
+        pool.intern(Vector::UNKNOWN);
         pool
     }
 }
@@ -407,7 +407,7 @@ impl Pool {
     }
 
     /// Interns a vector.
-    pub(crate) fn add(&mut self, mut vector: Vector) -> ValueId {
+    pub(crate) fn intern(&mut self, mut vector: Vector) -> ValueId {
         if vector.exact == ALL {
             vector = Vector::exact(vector.bits);
         }
@@ -437,7 +437,7 @@ impl Pool {
         }
         let mut named = vector.clone();
         named.name = name;
-        self.add(named)
+        self.intern(named)
     }
 
     /// True if the lanes of a vector are indistinguishable.
@@ -451,7 +451,7 @@ impl Pool {
         if let Some(&known) = self.splats.get(&value) {
             return known;
         }
-        let id = self.add(Vector::exact([value; WARP]));
+        let id = self.intern(Vector::exact([value; WARP]));
         self.splats.insert(value, id);
         id
     }
@@ -481,7 +481,7 @@ impl Pool {
     /// An unknown value that is the same in all lanes.
     pub(crate) fn unknown_uniform(&mut self, key: (u64, u64), low: u8) -> ValueId {
         let number = self.number(key);
-        self.add(Vector::uniform(number, low, [0; WARP]))
+        self.intern(Vector::uniform(number, low, [0; WARP]))
     }
 
     /// The join of `a`, which arrives with the lanes `from_a`, and `b` with `from_b`; `key` names the unknown value that
@@ -509,7 +509,7 @@ impl Pool {
         } else {
             self.joined((a, from_a), (b, from_b), way, number, &mut joined);
         }
-        self.add(joined)
+        self.intern(joined)
     }
 
     /// The join of two vectors, each with at least one lane. `number` names the unknown value that may result.
@@ -527,7 +527,7 @@ impl Pool {
         let (mut is_same, mut is_shifted) = (true, way.together);
         for lane in lanes(from_a | from_b) {
             let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
-            match (a.at(lane).filter(|_| in_a), b.at(lane).filter(|_| in_b)) {
+            match (a.in_lane(lane).filter(|_| in_a), b.in_lane(lane).filter(|_| in_b)) {
                 (Some(x), None) if !in_b => joined.set(lane, x),
                 (None, Some(y)) if !in_a => joined.set(lane, y),
                 (Some(x), Some(y)) if x == y => joined.set(lane, x),

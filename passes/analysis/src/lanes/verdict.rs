@@ -395,7 +395,7 @@ impl Judge<'_, '_> {
     /// The relation between the mask and the lanes that pass it, if the mask is not known in any of them.
     fn relation_of(&self, call: &Call, unknown: Lanes) -> Relation {
         if unknown == self.flow.may[call.node as usize] {
-            relations::of(self.flow, call.node, call.mask.name)
+            relations::relation_at(self.flow, call.node, call.mask.name)
         } else {
             Relation::default()
         }

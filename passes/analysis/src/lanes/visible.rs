@@ -21,7 +21,7 @@ pub(super) struct Visible {
 
 /// Visible effects of a node.
 #[must_use]
-pub(super) fn of(flow: &Flow<'_>, node: u32) -> Visible {
+pub(super) fn effect_of_node(flow: &Flow<'_>, node: u32) -> Visible {
     let graph = flow.graph;
     let current = &graph.nodes[node as usize];
     match current.kind {

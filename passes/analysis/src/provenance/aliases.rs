@@ -19,14 +19,14 @@ use ptxcheck_ir::{Body, InstructionId, Op, Register, Value};
 pub(super) fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
     let mut current = register;
     for _ in 0..MAX_PREDICATE_STEPS {
-        let &[definition] = analyses.definitions().of(current) else {
+        let &[definition] = analyses.definitions().writers_of(current) else {
             break;
         };
         let Some(Value::Register(from)) = copied(body, analyses, definition) else {
             break;
         };
         let reader = analyses.store_for(definition).unwrap_or(definition);
-        match analyses.definitions().of(from) {
+        match analyses.definitions().writers_of(from) {
             &[earlier] if analyses.is_before(earlier, reader) => current = from,
             _ => break,
         }

@@ -24,7 +24,7 @@ impl Solver<'_> {
         let analyses = self.analyses;
         match variable {
             Variable::Register(register) => {
-                let definitions = analyses.definitions().of(register);
+                let definitions = analyses.definitions().writers_of(register);
                 match definitions {
                     [] => self.note_undefined(),
                     [definition] => self.discover_node(*definition, open),

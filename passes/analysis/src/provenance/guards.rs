@@ -187,7 +187,7 @@ pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &TestCa
 
 /// True if a register is written by a single instruction that every path to a reader has passed.
 fn is_current(analyses: &Analyses<'_>, register: Register, reader: InstructionId) -> bool {
-    matches!(analyses.definitions().of(register), &[only] if analyses.is_before(only, reader))
+    matches!(analyses.definitions().writers_of(register), &[only] if analyses.is_before(only, reader))
 }
 
 fn mark(register: Register) -> u64 {

@@ -119,7 +119,7 @@ mod tests {
             let register = register.unwrap_or_else(|| panic!("{text}"));
             let definitions: Vec<Definition> = function
                 .definitions()
-                .of(register)
+                .writers_of(register)
                 .iter()
                 .map(|&at| Definition {
                     at,

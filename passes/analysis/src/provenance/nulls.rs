@@ -67,7 +67,7 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
     open.sort_unstable();
     open.dedup();
     while let Some(register) = open.pop() {
-        for &definition in definitions.of(register) {
+        for &definition in definitions.writers_of(register) {
             let instruction = body.instruction(definition);
             if is_moved(instruction.op) {
                 for from in body.uses(instruction).iter().filter_map(|value| value.register()) {
@@ -207,7 +207,7 @@ impl Judge<'_> {
                 continue;
             };
             let variable = Variable::Register(register);
-            for &definition in self.module.function(self.id).definitions().of(register) {
+            for &definition in self.module.function(self.id).definitions().writers_of(register) {
                 if find_null(&self.solver.defined(definition, variable), 0).is_none_or(|(_, is_all)| !is_all)
                 {
                     return false;
@@ -248,7 +248,7 @@ impl Judge<'_> {
         let (Value::Register(register), true) = (base, value.is_number()) else {
             return false;
         };
-        let &[definition] = self.module.function(self.id).definitions().of(register) else {
+        let &[definition] = self.module.function(self.id).definitions().writers_of(register) else {
             return false;
         };
         let instruction = self.body.instruction(definition);

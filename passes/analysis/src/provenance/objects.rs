@@ -156,7 +156,7 @@ impl Judge<'_> {
                 Value::Register(register) => register,
                 _ => continue,
             };
-            let definitions = self.module.function(self.id).definitions().of(register);
+            let definitions = self.module.function(self.id).definitions().writers_of(register);
             let past = past.filter(|_| definitions.len() == 1);
             for &definition in definitions {
                 steps += 1;

@@ -62,7 +62,7 @@ fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
             continue;
         };
         let analyses = module.function(function);
-        for &definition in analyses.definitions().of(register) {
+        for &definition in analyses.definitions().writers_of(register) {
             let instruction = body.instruction(definition);
             let uses = body.uses(instruction).iter().copied();
             open.extend(uses.map(|value| (function, value)));

@@ -171,7 +171,7 @@ impl CastResult<'_> {
 
     /// True if a value may be the result, or computed from it.
     fn may_be_read(&self, value: Value, _: InstructionId) -> bool {
-        let definitions_of = |register| self.analyses.definitions().of(register);
+        let definitions_of = |register| self.analyses.definitions().writers_of(register);
         let register = value.register();
         register.is_some_and(|register| {
             definitions_of(register)
@@ -187,7 +187,7 @@ impl CastResult<'_> {
         };
         let definitions = self.analyses.definitions();
         let last = definitions.last(self.body, register, reader);
-        match definitions.of(register) {
+        match definitions.writers_of(register) {
             [] => false,
             _ if last.is_some_and(|last| self.writers.contains(&last)) => true,
             all => all.iter().all(|writer| self.writers.contains(writer)),

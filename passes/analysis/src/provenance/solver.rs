@@ -459,7 +459,7 @@ impl<'a> Solver<'a> {
             return Provenance::Top;
         }
         if let Variable::Register(register) = variable {
-            match self.analyses.definitions().of(register) {
+            match self.analyses.definitions().writers_of(register) {
                 [] => return self.undefined(register),
                 [definition] => {
                     self.note_order(*definition, at);

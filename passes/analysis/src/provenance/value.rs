@@ -136,7 +136,7 @@ impl Element {
         matches!(self.kind, ElementKind::Raw | ElementKind::Generic)
     }
 
-    const fn key(&self) -> (ElementKind, Space, Base) {
+    const fn sort_key(&self) -> (ElementKind, Space, Base) {
         (self.kind, self.space, self.base)
     }
 
@@ -231,7 +231,7 @@ impl Provenance {
             (_, Self::Top) => Self::Top,
             (Self::Bottom, _) => other.clone(),
             (Self::One(a), Self::One(b)) if a == b => return false,
-            (Self::One(a), Self::One(b)) if a.key() == b.key() => {
+            (Self::One(a), Self::One(b)) if a.sort_key() == b.sort_key() => {
                 let mut merged = *a;
                 merged.merge(b);
                 Self::One(merged)
@@ -270,7 +270,7 @@ impl Provenance {
 }
 
 fn insert(set: &mut Vec<Element>, element: Element) {
-    match set.binary_search_by_key(&element.key(), Element::key) {
+    match set.binary_search_by_key(&element.sort_key(), Element::sort_key) {
         Ok(place) => set[place].merge(&element),
         Err(place) => set.insert(place, element),
     }

@@ -366,7 +366,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         if let Some(known) = self.domain.known(register) {
             return Step::Found(State::Known(known));
         }
-        let all = definitions.of(register);
+        let all = definitions.writers_of(register);
         let is_one = definitions.only(body, register).is_some();
         let is_visited = is_one || self.domain.joins() && all.len() <= MAX_DEFINITIONS;
         let all = if is_visited { all } else { &[] };

@@ -48,11 +48,11 @@ impl Sum {
 
     /// The number that it is in all lanes.
     pub(crate) fn constant(&self) -> Option<u64> {
-        self.numbers()?.same()
+        self.numbers()?.uniform()
     }
 
     fn is_shared(&self) -> bool {
-        self.by.same().is_some()
+        self.by.uniform().is_some()
     }
 
     /// The signed number that is added to the parts, in an operation at this width.
@@ -233,7 +233,7 @@ impl<'a> Linear<'a> {
         if !matches!(self.unknowns, Unknowns::Shared { .. }) {
             return None;
         }
-        let mut both = [(a.parts, a.by.same()?), (b.parts, b.by.same()?)];
+        let mut both = [(a.parts, a.by.uniform()?), (b.parts, b.by.uniform()?)];
         both.sort_unstable();
         Some(self.atom(Atom::Product(both), 0))
     }
@@ -435,7 +435,7 @@ mod tests {
 
     /// The value of a sum in a lane, with these numbers for its atoms.
     fn value(linear: &Linear<'_>, sum: &Sum, lane: usize, registers: &[Option<u64>]) -> Option<u64> {
-        let mut value = sum.by.at(lane)?;
+        let mut value = sum.by.in_lane(lane)?;
         for (atom, factor) in linear.terms(sum.parts) {
             let number = match atom {
                 Atom::Symbol(_) => BEGIN,
@@ -503,7 +503,7 @@ mod tests {
             let mut sums = Evaluator::new(Source::of(module, function).unwrap(), linear);
             let result = |at: usize| body.results(body.instruction(InstructionId::new(at)))[0];
             let last = sums.of(result(49_999)).unwrap();
-            assert_eq!(last.by.at(3), Some(50_002));
+            assert_eq!(last.by.in_lane(3), Some(50_002));
             assert_eq!(sums.of(result(50_000)), None);
             assert_eq!(sums.of(result(50_001)), None);
         });

@@ -57,7 +57,7 @@ impl Numbers {
         Self::by_lane(|lane| {
             for (value, numbers) in values.iter_mut().zip(all) {
                 if let Self::Each(each) = numbers {
-                    *value = each.at(lane)?;
+                    *value = each.in_lane(lane)?;
                 }
             }
             combine(values)
@@ -65,15 +65,15 @@ impl Numbers {
     }
 
     /// The number in a lane.
-    pub(crate) fn at(&self, lane: usize) -> Option<u64> {
+    pub(crate) fn in_lane(&self, lane: usize) -> Option<u64> {
         match self {
             Self::Same(number) => Some(*number),
-            Self::Each(each) => each.at(lane),
+            Self::Each(each) => each.in_lane(lane),
         }
     }
 
     /// The number that all lanes have in common.
-    pub(crate) const fn same(&self) -> Option<u64> {
+    pub(crate) const fn uniform(&self) -> Option<u64> {
         match self {
             Self::Same(number) => Some(*number),
             Self::Each(_) => None,
@@ -81,7 +81,7 @@ impl Numbers {
     }
 
     /// The numbers of all lanes, if all are known.
-    pub(crate) fn all(&self) -> Option<[u64; WARP]> {
+    pub(crate) fn each_lane(&self) -> Option<[u64; WARP]> {
         match self {
             Self::Same(number) => Some([*number; WARP]),
             Self::Each(each) => (each.known == u32::MAX).then_some(each.by),
@@ -90,7 +90,7 @@ impl Numbers {
 }
 
 impl Each {
-    const fn at(&self, lane: usize) -> Option<u64> {
+    const fn in_lane(&self, lane: usize) -> Option<u64> {
         if self.known >> lane & 1 == 1 {
             Some(self.by[lane])
         } else {

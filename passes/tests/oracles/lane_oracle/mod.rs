@@ -354,7 +354,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     count.clean += u64::from(claims.is_clean);
     let machine = Kernel::new(&module, kernel).map_err(|refused| refused.to_string())?;
     let layouts = context.lane_layouts();
-    let layout = layouts.of(kernel);
+    let layout = layouts.layout_of(kernel);
     // A kernel that the screen leaves out is not solved, and has no definite finding: nor may it have any where it is solved. What is
     // found beyond that is found in single rounds of loops.
     let solved = layout

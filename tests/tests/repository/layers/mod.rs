@@ -163,7 +163,11 @@ const CIRCLES: &[Circle] = &[
     },
     Circle {
         package: "passes/analysis",
-        files: &["lanes::verdict", "lanes::verdict::absent", "lanes::verdict::meet"],
+        files: &[
+            "lanes::verdict",
+            "lanes::verdict::absent",
+            "lanes::verdict::rendezvous",
+        ],
         reason: "one idea: `Judge`, whose methods lie where they belong",
     },
     Circle {

@@ -112,7 +112,7 @@ pub(super) fn clashes(
 
 /// True if two writes certainly leave different values.
 fn differ(pool: &Pool, one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
-    let known = |touch: &Touch, lane: usize| pool.get(touch.stored?).at(lane);
+    let known = |touch: &Touch, lane: usize| pool.get(touch.stored?).in_lane(lane);
     let is_same_place = one.bytes == other.bytes && one.places[by] == other.places[of];
     match (known(one, by), known(other, of)) {
         (Some(a), Some(b)) if is_same_place && one.bytes <= 8 => {

@@ -162,7 +162,7 @@ fn open_reads(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
                 access.space,
                 Space::Shared | Space::SharedCluster | Space::Generic
             );
-            let is_known = || touches.of(node).any(|number| touches.all[number].at == at);
+            let is_known = || touches.in_node(node).any(|number| touches.all[number].at == at);
             let is_own = matches!(slots.effect(at, instruction), Effect::Load(_));
             if reads && is_shared && !is_own && !is_known() {
                 let address = body.uses(instruction).first().copied().unwrap_or(Value::Unknown);

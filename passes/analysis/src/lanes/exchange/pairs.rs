@@ -93,7 +93,7 @@ struct Ordering {
 }
 
 /// By lane: an equivalence class. Lanes of one class pass all of these orderings together.
-fn classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u64>; WARP] {
+fn equivalence_classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u64>; WARP] {
     let mut classes = [Some(0_u64); WARP];
     let mut seen: FxHashSet<(Lanes, Lanes)> = FxHashSet::default();
     for ordering in orderings {
@@ -123,7 +123,7 @@ impl PairSearch<'_, '_, '_> {
         let made = |among: Lanes| -> Vec<(usize, Lanes)> {
             let all = way.iter().flat_map(|stretch| {
                 let of_part = touches
-                    .of(stretch.node)
+                    .in_node(stretch.node)
                     .filter(move |&number| touches.all[number].part == stretch.part);
                 of_part.map(move |number| (number, touches.all[number].lanes & stretch.lanes & among))
             });
@@ -140,10 +140,10 @@ impl PairSearch<'_, '_, '_> {
         if here == 0 {
             return Vec::new();
         }
-        let classes = self.classes(head.node);
+        let classes = self.equivalence_classes(head.node);
         let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
         let mut found = clashes(touches, &self.flow.pool, &made(here), own, may_clash);
-        found.retain(|clash| self.flow.order.dominates(head.node, self.place(clash)));
+        found.retain(|clash| self.flow.order.dominates(head.node, self.reported_node(clash)));
         found
     }
 
@@ -179,17 +179,17 @@ impl PairSearch<'_, '_, '_> {
     }
 
     /// The node that a clash is reported at.
-    fn place(&self, clash: &Clash) -> u32 {
+    fn reported_node(&self, clash: &Clash) -> u32 {
         self.touches.all[clash.other].node
     }
 
     /// The classes of lanes that pass all orderings together that may come before a head.
-    fn classes(&mut self, head: u32) -> [Option<u64>; WARP] {
+    fn equivalence_classes(&mut self, head: u32) -> [Option<u64>; WARP] {
         let orderings = match self.orderings.take() {
             Some(known) => known,
             None => self.find_orderings(),
         };
-        let classes = classes(&orderings, &self.before(head, &orderings));
+        let classes = equivalence_classes(&orderings, &self.before(head, &orderings));
         self.orderings = Some(orderings);
         classes
     }

@@ -187,7 +187,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                 false => 0,
             };
             let all = touches
-                .of(stretch.node)
+                .in_node(stretch.node)
                 .map(|number| (number, &touches.all[number]));
             let lanes = all.map(|(number, touch)| (number, here(touch.part, touch.may)));
             exact

@@ -177,7 +177,7 @@ impl Pieces {
     }
 
     /// The pieces of a block.
-    fn of(&self, block: usize) -> Range<usize> {
+    fn pieces_of(&self, block: usize) -> Range<usize> {
         let end = self.first.get(block + 1).copied();
         self.first[block] as usize..end.map_or(self.accesses.len(), |end| end as usize)
     }
@@ -262,7 +262,7 @@ impl ExchangeScreen<'_, '_> {
         let mut made = Vec::new();
         let mut is_passed = vec![false; self.body.blocks.len()];
         for &block in order {
-            for piece in self.pieces.of(block.index()) {
+            for piece in self.pieces.pieces_of(block.index()) {
                 let is_first = piece == self.pieces.first[block.index()] as usize;
                 if is_first && is_passed[block.index()] {
                     continue;
@@ -301,7 +301,7 @@ impl ExchangeScreen<'_, '_> {
                     made.push((access, set));
                 }
             }
-            if piece + 1 == self.pieces.of(at.index()).end {
+            if piece + 1 == self.pieces.pieces_of(at.index()).end {
                 for (next, set) in self.successors(at, here).into_iter().flatten() {
                     is_passed[next.index()] |= cfg.predecessors(next).len() == 1;
                     let next = rank[next.index()];
@@ -365,14 +365,14 @@ impl ExchangeScreen<'_, '_> {
 
     /// A value that is known in all lanes.
     fn numbers(&mut self, value: Value) -> Option<[u64; WARP]> {
-        self.sums.of(value)?.numbers()?.all()
+        self.sums.of(value)?.numbers()?.each_lane()
     }
 
     /// The address of an access, if it is known in all lanes.
-    fn place(&mut self, access: usize) -> Option<LanePlaces> {
+    fn lane_places(&mut self, access: usize) -> Option<LanePlaces> {
         let access = &self.pieces.all[access];
         let Sum { parts, by } = self.sums.of(access.address)?;
-        let by = by.all()?;
+        let by = by.each_lane()?;
         Some((parts, by.map(|by| (by as i64).saturating_add(access.past))))
     }
 
@@ -400,7 +400,7 @@ impl ExchangeScreen<'_, '_> {
                 true => has_load || !*may_be_alike.get_or_insert_with(|| self.write_one_value(made)),
                 false => has_store,
             };
-            may_meet && self.place(number).is_none() && self.is_knowable_place(number)
+            may_meet && self.lane_places(number).is_none() && self.is_knowable_place(number)
         })
     }
 
@@ -424,7 +424,7 @@ impl ExchangeScreen<'_, '_> {
             return true;
         }
         for &number in made {
-            let Some((parts, by)) = self.place(number) else {
+            let Some((parts, by)) = self.lane_places(number) else {
                 continue;
             };
             let by = FIRST.map(|lane| by[lane]);
@@ -457,7 +457,7 @@ impl ExchangeScreen<'_, '_> {
         }
         let mut places = Vec::with_capacity(made.len());
         for &number in made {
-            places.extend(self.place(number).map(|place| (number, place)));
+            places.extend(self.lane_places(number).map(|place| (number, place)));
         }
         let all = &self.pieces.all;
         let bytes = places.iter().map(|&(number, _)| all[number].bytes);
@@ -513,7 +513,7 @@ impl ExchangeScreen<'_, '_> {
         let body = self.body;
         // For a register that is computed from itself, the other operands decide.
         self.knowable.insert(register, true);
-        let definitions = self.analyses.definitions().of(register);
+        let definitions = self.analyses.definitions().writers_of(register);
         let is_knowable = depth > 0
             && (1..=MAX_DEFINITIONS).contains(&definitions.len())
             && definitions.iter().all(|&definition| {
@@ -551,7 +551,7 @@ impl ExchangeScreen<'_, '_> {
         let words = |at, bytes| words(granule, at, bytes);
         let mut written: FxHashMap<(Parts, i64), Written> = FxHashMap::default();
         for &(number, set) in made {
-            let Some((parts, by)) = self.place(number) else {
+            let Some((parts, by)) = self.lane_places(number) else {
                 continue;
             };
             let access = &self.pieces.all[number];
@@ -581,7 +581,7 @@ impl ExchangeScreen<'_, '_> {
             return true;
         }
         made.iter().any(|&(number, set)| {
-            let Some((parts, by)) = self.place(number) else {
+            let Some((parts, by)) = self.lane_places(number) else {
                 return false;
             };
             let access = &self.pieces.all[number];

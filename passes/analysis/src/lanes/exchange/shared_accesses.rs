@@ -141,7 +141,7 @@ impl Touches {
     }
 
     /// The accesses of a node.
-    pub(super) fn of(&self, node: u32) -> std::ops::Range<usize> {
+    pub(super) fn in_node(&self, node: u32) -> std::ops::Range<usize> {
         let (first, end) = self.by_node.get(&node).copied().unwrap_or_default();
         first..end
     }

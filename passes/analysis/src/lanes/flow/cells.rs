@@ -38,17 +38,17 @@ impl Flow<'_> {
                 self.negated(id)
             }
             Value::Special(special) => {
-                if let Some(fixed) = self.fixed.special(special) {
+                if let Some(fixed) = self.fixed.special_register(special) {
                     return self.pool.splat(fixed);
                 }
                 let site = u64::from(node) << 32 | SPECIAL;
-                let value = self.launch.special(&mut self.pool, special, site);
+                let value = self.launch.special_register(&mut self.pool, special, site);
                 if matches!(special, Special::Ctaid(_) | Special::Nctaid(_) | Special::Ntid(_)) {
                     self.pool.mark_of_block(value);
                 }
                 match &mut self.pool.meanings {
                     Some(meanings) => {
-                        let name = meanings.special(special);
+                        let name = meanings.special_register(special);
                         self.pool.named(value, name)
                     }
                     None => value,
@@ -57,7 +57,7 @@ impl Flow<'_> {
             Value::Symbol(symbol, offset) if self.pool.follows_addresses => {
                 let begin = self.begin_of(symbol);
                 let offset = i64::from(offset) as u64;
-                self.pool.add(Vector::uniform(begin, 0, [offset; WARP]))
+                self.pool.intern(Vector::uniform(begin, 0, [offset; WARP]))
             }
             Value::Symbol(symbol, offset) => {
                 let key = (SYMBOL | symbol.index() as u64, offset as u64);
@@ -104,7 +104,7 @@ impl Flow<'_> {
         if let Rest::Uniform(number) = vector.rest {
             vector.rest = Rest::Uniform(self.pool.number((NEGATED, u64::from(number))));
         }
-        let negated = self.pool.add(vector);
+        let negated = self.pool.intern(vector);
         self.pool.negated.insert(id, negated);
         negated
     }
@@ -225,6 +225,6 @@ impl Flow<'_> {
         for lane in lanes(!blurred.exact) {
             blurred.bits[lane] &= low;
         }
-        self.pool.add(blurred)
+        self.pool.intern(blurred)
     }
 }

@@ -56,7 +56,7 @@ impl Flow<'_> {
         };
         // Ballots and matches answer with lanes that the mask names.
         if number == 0 && names_lanes(kind) {
-            result = result.among(mask.names_at_most(site.here));
+            result = result.limited_to(mask.names_at_most(site.here));
         }
         if self.always[node as usize] {
             let existing = self.launch.lanes();
@@ -64,7 +64,7 @@ impl Flow<'_> {
             let gathering = Gathering {
                 kind,
                 here: site.here,
-                named: std::array::from_fn(|lane| mask.at(lane).map(|mask| mask as Lanes & existing)),
+                named: std::array::from_fn(|lane| mask.in_lane(lane).map(|mask| mask as Lanes & existing)),
                 value: value.clone(),
                 from: is_shuffle.then(|| (source.clone(), control.clone())),
             };
@@ -76,7 +76,7 @@ impl Flow<'_> {
                 result.name = meanings.made(Meaning::Ballot(predicate), [predicate]);
             }
         }
-        self.pool.add(result)
+        self.pool.intern(result)
     }
 
     /// The lanes that a ballot or a match may answer with.
@@ -94,7 +94,7 @@ impl Flow<'_> {
             (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
                 let predicate = self.operand(node, predicate);
                 let predicate = self.pool.get(predicate);
-                let is_against = |lane: &usize| predicate.at(*lane).is_some_and(|value| value & 1 == 0);
+                let is_against = |lane: &usize| predicate.in_lane(*lane).is_some_and(|value| value & 1 == 0);
                 let against = lanes(here).filter(is_against);
                 Some(against.fold(names, |names, lane| names & !(1 << lane)))
             }
@@ -152,7 +152,7 @@ impl Gathering {
                     Vote::All | Vote::Uniform => is_known.then_some(1),
                 }
             }
-            Collective::Shuffle(_) if number == 0 => value.at(self.source(lane, come)?),
+            Collective::Shuffle(_) if number == 0 => value.in_lane(self.source(lane, come)?),
             Collective::Match(which, bits) => {
                 let alike = |other: usize, to: usize| self.are_alike(other, to, bits);
                 let (mut same, mut is_open): (Lanes, bool) = (0, !is_all);
@@ -181,7 +181,7 @@ impl Gathering {
         let (Collective::Shuffle(mode), Some((b, c))) = (self.kind, &self.from) else {
             return None;
         };
-        let source = shuffle::source(mode, lane, b.at(lane)?, c.at(lane)?);
+        let source = shuffle::source(mode, lane, b.in_lane(lane)?, c.in_lane(lane)?);
         (source == lane || come >> source & 1 == 1).then_some(source)
     }
 
@@ -252,12 +252,12 @@ fn is_shared(
         Collective::Vote(_) | Collective::Reduce | Collective::Match(Match::All, _) => true,
         Collective::Elect => number == 0,
         Collective::Shuffle(Shuffle::Index) => {
-            source.is_splat(here) && lanes(here).all(|lane| control.at(lane) == Some(31))
+            source.is_splat(here) && lanes(here).all(|lane| control.in_lane(lane) == Some(31))
         }
         _ => false,
     };
     // Several groups may execute the collective here, each with its own result, unless all lanes are in one.
-    let named = mask.at(here.trailing_zeros().min(31) as usize);
+    let named = mask.in_lane(here.trailing_zeros().min(31) as usize);
     is_one && mask.is_splat(here) && named.is_some_and(|named| here & !(named as Lanes) == 0)
 }
 

@@ -33,19 +33,19 @@ impl State {
     }
 
     /// The values of the cells that are among `cells`, in their order.
-    pub(super) fn among(&self, cells: impl Fn(usize) -> bool) -> impl Iterator<Item = (u32, ValueId)> {
+    pub(super) fn values_of(&self, cells: impl Fn(usize) -> bool) -> impl Iterator<Item = (u32, ValueId)> {
         let held = self.0.iter().copied();
         held.filter(move |(cell, _)| cells(*cell as usize))
     }
 
     /// The same state restricted to these cells.
-    pub(super) fn of(&self, cells: impl Fn(usize) -> bool) -> Self {
-        Self(Rc::new(self.among(cells).collect()))
+    pub(super) fn restricted_to(&self, cells: impl Fn(usize) -> bool) -> Self {
+        Self(Rc::new(self.values_of(cells).collect()))
     }
 
     /// True if both hold the same values in these cells.
     pub(super) fn agrees(&self, other: &Self, cells: impl Fn(usize) -> bool + Copy) -> bool {
-        self.is(other) || self.among(cells).eq(other.among(cells))
+        self.is(other) || self.values_of(cells).eq(other.values_of(cells))
     }
 
     /// Calls `visit` for each of these cells that has a value in `other`, with that value and the value here.
@@ -56,7 +56,7 @@ impl State {
         mut visit: impl FnMut(usize, ValueId, ValueId),
     ) {
         let mut own = self.0.iter().peekable();
-        for (cell, theirs) in other.among(cells) {
+        for (cell, theirs) in other.values_of(cells) {
             while own.next_if(|(earlier, _)| *earlier < cell).is_some() {}
             let held = own.next_if(|(same, _)| *same == cell);
             visit(

@@ -373,7 +373,7 @@ impl Flow<'_> {
                 if part == 0
                     && let Some(values) = self.fixed.load(number, step)
                 {
-                    return self.pool.add(Vector::exact(values));
+                    return self.pool.intern(Vector::exact(values));
                 }
                 if access.is_volatile() || matches!(access.space, Space::Local | Space::Param) {
                     return ValueId::UNKNOWN;
@@ -407,9 +407,9 @@ impl Flow<'_> {
                 let name = self.pool.number(site.key);
                 self.active.insert(name, node);
                 // The mask names no lane that does not reach this node.
-                let mut mask = Vector::UNKNOWN.among(site.here);
+                let mut mask = Vector::UNKNOWN.limited_to(site.here);
                 mask.rest = Rest::Active(name);
-                self.pool.add(mask)
+                self.pool.intern(mask)
             }
             Op::CallResult(call) => self.result_of(node, state, call, uses),
             // A window may lie at any address, but at the same address for all lanes (PTX ISA, Generic Addressing).
@@ -576,7 +576,7 @@ impl Flow<'_> {
             *offset = i64::from(*offset as i32) as u64;
         }
         (widened.limit, widened.least) = (u64::MAX, 0);
-        Some(self.pool.add(widened))
+        Some(self.pool.intern(widened))
     }
 
     fn result_of(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {

@@ -113,7 +113,8 @@ impl Flow<'_> {
                 }
                 for (place, edge) in edges.clone().enumerate() {
                     let taken = set_of(
-                        lanes(here).filter(|&lane| vector.at(lane).is_none_or(|value| value == place as u64)),
+                        lanes(here)
+                            .filter(|&lane| vector.in_lane(lane).is_none_or(|value| value == place as u64)),
                     );
                     self.set_edge(edge, taken);
                 }

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use rustc_hash::FxHashMap;
 
 use super::facts::ModuleFacts;
-use super::knowable::{Knowable, special};
+use super::knowable::{Knowable, bound_of_special};
 use super::optimistic_reach::OptimisticReach;
 use crate::limits::MAX_SCREEN_STEPS;
 use ptxcheck_ir::{Argument, Body, FunctionId, InstructionId, Op, Value};
@@ -105,7 +105,7 @@ impl<'m> ModuleFacts<'_, 'm> {
         match value {
             Value::Register(_) | Value::Not(_) => {}
             Value::Integer(value) => return Knowable::of_integer(value),
-            Value::Special(of) => return special(of, self.has_shape),
+            Value::Special(of) => return bound_of_special(of, self.has_shape),
             _ => return Knowable::UNKNOWN,
         }
         if reach.as_ref().is_none_or(|reach| reach.function != function) {

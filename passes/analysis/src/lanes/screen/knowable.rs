@@ -594,7 +594,7 @@ fn select(a: Knowable, b: Knowable, predicate: Knowable) -> Knowable {
 }
 
 /// Bound of a special register. `has_shape`: the shape of some CTA is known.
-pub(super) fn special(special: Special, has_shape: bool) -> Knowable {
+pub(super) fn bound_of_special(special: Special, has_shape: bool) -> Knowable {
     match special {
         Special::Tid(0) => Knowable::THREAD,
         Special::LaneId => Knowable::LANE_ID,

@@ -271,7 +271,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         let threads = self
             .threads
             .get_or_init(|| Threads::in_registers(self.body, definitions, warp));
-        threads.same(value)
+        threads.uniform(value)
     }
 
     /// All lanes may reach a block.
@@ -414,14 +414,16 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         };
         let mut register = guard.register;
         for _ in 0..MAX_COPIES {
-            let &[one] = definitions.of(register) else { break };
+            let &[one] = definitions.writers_of(register) else {
+                break;
+            };
             let Value::Register(from) = copied(one)? else {
                 return None;
             };
             register = from;
         }
         let mut holding = None;
-        for &id in definitions.of(register) {
+        for &id in definitions.writers_of(register) {
             match copied(id)? {
                 Value::Integer(known) if known & 1 == 0 => {}
                 value if is_sure[body.block_of(id).index()] && holding.is_none() => {
@@ -440,7 +442,10 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             let other = body.block_of(*other);
             other != above && (above == block || self.marks[other.index()] != self.mark)
         };
-        let mut others = definitions.of(register).iter().filter(|other| **other != id);
+        let mut others = definitions
+            .writers_of(register)
+            .iter()
+            .filter(|other| **other != id);
         others.all(is_kept).then_some(next)
     }
 

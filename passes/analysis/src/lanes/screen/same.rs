@@ -61,7 +61,7 @@ pub(super) fn may_cancel(
 
 /// The operation that gives a value, if it is not a move of another value: it suffices to distinguish most operands.
 fn plain(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<Op> {
-    let &[one] = analyses.definitions().of(value.register()?) else {
+    let &[one] = analyses.definitions().writers_of(value.register()?) else {
         return None;
     };
     let instruction = body.instruction(one);
@@ -153,7 +153,7 @@ impl Same<'_, '_> {
                 _ => None,
             }
         };
-        let definitions = self.analyses.definitions().of(register);
+        let definitions = self.analyses.definitions().writers_of(register);
         definitions.iter().filter_map(of).collect()
     }
 
@@ -163,8 +163,8 @@ impl Same<'_, '_> {
             return Some(false);
         };
         let definitions = self.analyses.definitions();
-        for &of_a in definitions.of(a) {
-            for &of_b in definitions.of(b) {
+        for &of_a in definitions.writers_of(a) {
+            for &of_b in definitions.writers_of(b) {
                 self.steps_left = self.steps_left.checked_sub(1)?;
                 if self.are_alike(of_a, of_b, depth)? {
                     return Some(true);
@@ -222,7 +222,7 @@ impl Same<'_, '_> {
             let Value::Register(register) = origin.value else {
                 continue;
             };
-            for &definition in self.analyses.definitions().of(register) {
+            for &definition in self.analyses.definitions().writers_of(register) {
                 let instruction = self.body.instruction(definition);
                 let uses = self.body.uses(instruction);
                 let from = |value: Value| Origin { value, ..origin };

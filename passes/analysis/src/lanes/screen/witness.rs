@@ -74,7 +74,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let mut is_open = vec![false; functions.len()];
         let bodies = facts.module.module.bodies();
         for (id, function, body) in bodies.filter(|(id, ..)| holds[id.index()]) {
-            let own = own(facts, id, function, body);
+            let own = own_kinds(facts, id, function, body);
             contained[id.index()] = own.unwrap_or_default();
             is_open[id.index()] = own.is_none();
         }
@@ -85,11 +85,11 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             *caller = caller.with(callee);
             is_more
         });
-        Self::with(facts, Arc::new(Tables { contained, is_open }))
+        Self::with_tables(facts, Arc::new(Tables { contained, is_open }))
     }
 
     /// A search that has not started, with the tables of another search in the same module.
-    pub(super) fn with(facts: &'a ModuleFacts<'a, 'm>, tables: Arc<Tables>) -> Self {
+    pub(super) fn with_tables(facts: &'a ModuleFacts<'a, 'm>, tables: Arc<Tables>) -> Self {
         Self {
             facts,
             tables,
@@ -129,7 +129,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             return true;
         }
         let wanted = wanted.kinds;
-        let rest = self.rest(&mut reach, body, &is_whole, wanted);
+        let rest = self.unwitnessed(&mut reach, body, &is_whole, wanted);
         if !self.callees_have_witnesses(&rest.called, wanted) {
             return false;
         }
@@ -366,7 +366,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                     let mut reach = OptimisticReach::new(self.facts, function, body);
                     reach.begin();
                     let is_whole = reach.wholes();
-                    self.rest(&mut reach, body, &is_whole, wanted)
+                    self.unwitnessed(&mut reach, body, &is_whole, wanted)
                 }
                 _ => Unwitnessed::default(),
             };
@@ -435,7 +435,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     /// Collectives of `wanted` in a function that lanes may miss: not all lanes reach them together, and no witness follows
     /// a dominator where they are together. Also the functions that whole warps call. `is_whole`: the blocks that lanes of a
     /// warp reach together.
-    fn rest(
+    fn unwitnessed(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
         body: &'a Body<'m>,
@@ -597,7 +597,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
 
 /// Kinds of collectives that need a witness in one function; `None` if no witness suffices: a mask may leave lanes out,
 /// lanes meet only at the same instruction on this target, or the code is incomplete.
-fn own<'m>(
+fn own_kinds<'m>(
     facts: &ModuleFacts<'_, 'm>,
     id: FunctionId,
     function: &Function<'_>,

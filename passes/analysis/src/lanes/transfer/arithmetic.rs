@@ -283,7 +283,7 @@ impl<'p> Arithmetic<'p> {
             result.bits[lane] = match self.class {
                 Class::ShiftedRight { .. } => self
                     .b
-                    .at(lane)
+                    .in_lane(lane)
                     .map_or(0, |by| x.checked_shr(by.min(64) as u32).unwrap_or(0)),
                 Class::WideProduct { .. } => (x & ones(bits / 2)).wrapping_mul(y & ones(bits / 2)),
                 Class::Sum
@@ -328,11 +328,11 @@ impl<'p> Arithmetic<'p> {
                     .min(low_b.min(half).saturating_add(zeros(x)))
                     .min(low_a.min(half).saturating_add(low_b.min(half)))
             }
-            Class::ShiftedLeft => match self.b.at(lane) {
+            Class::ShiftedLeft => match self.b.in_lane(lane) {
                 Some(by) if by < u64::from(self.bits) => low_a.saturating_add(by as u8),
                 _ => 0,
             },
-            Class::ShiftedRight { .. } => match self.b.at(lane) {
+            Class::ShiftedRight { .. } => match self.b.in_lane(lane) {
                 Some(by) if by < u64::from(low_a) && low_a <= self.bits => low_a - by as u8,
                 _ => 0,
             },

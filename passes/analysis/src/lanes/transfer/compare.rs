@@ -12,7 +12,7 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
     let width = ones(bits);
     let ((low_a, x), (low_b, y)) = (a.low_bits(lane), b.low_bits(lane));
     let shared = low_a.min(low_b).min(bits);
-    let range = |vector: &Vector| match vector.at(lane) {
+    let range = |vector: &Vector| match vector.in_lane(lane) {
         Some(value) => (value & width, value & width),
         None => {
             let (low, known) = vector.low_bits(lane);
@@ -36,7 +36,8 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
     // Signed numbers compare like unsigned ones if neither can be negative.
     let positive = ones(bits.saturating_sub(1));
     if signed && (high_a > positive || high_b > positive) {
-        let exact_negative = |vector: &Vector| vector.at(lane).is_some_and(|value| value & width > positive);
+        let exact_negative =
+            |vector: &Vector| vector.in_lane(lane).is_some_and(|value| value & width > positive);
         return match (
             exact_negative(a) && high_b <= positive,
             exact_negative(b) && high_a <= positive,
@@ -173,7 +174,7 @@ pub(super) fn compare(
 ) -> bool {
     let (a, b) = (pool.get(uses[0]), pool.get(uses[1]));
     let with = uses.get(2).map(|&id| pool.get(id));
-    let outcome = |lane| match a.at(lane).zip(b.at(lane)) {
+    let outcome = |lane| match a.in_lane(lane).zip(b.in_lane(lane)) {
         Some((x, y)) => evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1),
         None => decide(condition, bits, a, b, lane),
     };
@@ -210,7 +211,7 @@ pub(super) fn connect(
 
 /// Value of a predicate in a lane, if it is known.
 fn truth(predicate: &Vector, lane: usize) -> Option<bool> {
-    predicate.at(lane).map(|value| value & 1 == 1)
+    predicate.in_lane(lane).map(|value| value & 1 == 1)
 }
 
 /// The lanes in which two conditions together are undecided, and those among them in which the outcome is that of the one or

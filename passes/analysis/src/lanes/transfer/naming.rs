@@ -8,7 +8,7 @@ use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
 
 /// The known result of an operation on a value and itself, or its complement.
-pub(super) fn told(pool: &Pool, op: Op, uses: &[ValueId]) -> Option<u64> {
+pub(super) fn known_by_name(pool: &Pool, op: Op, uses: &[ValueId]) -> Option<u64> {
     let (Op::Binary(op, _), &[a, b]) = (op, uses) else {
         return None;
     };
@@ -26,7 +26,7 @@ pub(super) fn told(pool: &Pool, op: Op, uses: &[ValueId]) -> Option<u64> {
 
 /// True if no bit is set in both.
 fn are_complements(meanings: &Meanings, a: Name, b: Name) -> bool {
-    let is_not = |a: Name, b: Name| matches!(*meanings.of(b), Meaning::Not(of, _) if of == a);
+    let is_not = |a: Name, b: Name| matches!(*meanings.meaning_of(b), Meaning::Not(of, _) if of == a);
     is_not(a, b) || is_not(b, a)
 }
 
@@ -71,7 +71,7 @@ impl Operand<'_> {
 
     /// The one number that it is, if it is constant.
     fn number(self) -> Option<u64> {
-        let mut all = lanes(self.here).map(|lane| self.vector.at(lane));
+        let mut all = lanes(self.here).map(|lane| self.vector.in_lane(lane));
         let first = all.next()??;
         all.all(|other| other == Some(first)).then_some(first)
     }
@@ -82,7 +82,7 @@ impl Operand<'_> {
 
     /// True if each lane holds the value that `of` gives for it.
     fn is(self, of: impl Fn(usize) -> u64) -> bool {
-        self.here != 0 && lanes(self.here).all(|lane| self.vector.at(lane) == Some(of(lane)))
+        self.here != 0 && lanes(self.here).all(|lane| self.vector.in_lane(lane) == Some(of(lane)))
     }
 }
 
@@ -113,7 +113,7 @@ impl Naming<'_> {
             ) => operand(0)
                 .name()
                 .map(|predicate| self.meanings.made(Meaning::Number(predicate), [predicate])),
-            (Op::Convert { to: 1, .. }, 1) => match *self.meanings.of(operand(0).vector.name) {
+            (Op::Convert { to: 1, .. }, 1) => match *self.meanings.meaning_of(operand(0).vector.name) {
                 Meaning::Number(predicate) => Some(predicate),
                 _ => None,
             },
@@ -170,13 +170,13 @@ impl Naming<'_> {
                 return a.name().map(|name| self.meanings.complement(name, bits));
             }
             (B::Xor, Some(1)) => {
-                if let Meaning::Number(predicate) = *self.meanings.of(a.name()?) {
+                if let Meaning::Number(predicate) = *self.meanings.meaning_of(a.name()?) {
                     let not = self.meanings.not(predicate);
                     return Some(self.meanings.made(Meaning::Number(not), [not]));
                 }
             }
             (B::And, Some(1)) => {
-                if let Meaning::Shifted(mask, _) = *self.meanings.of(a.name()?) {
+                if let Meaning::Shifted(mask, _) = *self.meanings.meaning_of(a.name()?) {
                     let own = self.meanings.own_bit(mask);
                     return Some(self.meanings.made(Meaning::Number(own), [own]));
                 }
@@ -264,7 +264,7 @@ impl Naming<'_> {
         let number = number & ones(bits);
         let holds =
             |value: u64| evaluate(Op::Compare(condition, bits, Logic::None), &[value, number]) == Some(1);
-        match *self.meanings.of(value) {
+        match *self.meanings.meaning_of(value) {
             Meaning::Number(predicate) => match (holds(0), holds(1)) {
                 (false, true) => Some(predicate),
                 (true, false) => Some(self.meanings.not(predicate)),
@@ -290,7 +290,7 @@ impl Naming<'_> {
         if !self.meanings.follows_rank() {
             return None;
         }
-        if let Meaning::Threads(terms) = self.meanings.of(operand.name().unwrap_or_default()) {
+        if let Meaning::Threads(terms) = self.meanings.meaning_of(operand.name().unwrap_or_default()) {
             return Some(terms.clone());
         }
         match u32::try_from(operand.number()?).ok()? {

@@ -17,7 +17,7 @@ fn thread(pool: &mut Pool) -> ValueId {
     let mut thread = Vector::uniform(pool.number((7, 0)), 5, std::array::from_fn(|lane| lane as u64));
     thread.warp = true;
     thread.limit = 1023;
-    pool.add(thread)
+    pool.intern(thread)
 }
 
 fn unknown_uniform(pool: &mut Pool) -> ValueId {
@@ -56,7 +56,7 @@ fn the_lane_is_what_remains_of_the_thread() {
             _ => lane % number,
         };
         assert_eq!(found.exact, ALL, "{op:?} {number}");
-        assert!((0..WARP).all(|lane| found.at(lane) == Some(wanted(lane as u64))));
+        assert!((0..WARP).all(|lane| found.in_lane(lane) == Some(wanted(lane as u64))));
     }
     // Six bits are one too many.
     let found = two(&mut pool, B::And, thread, 63);
@@ -83,7 +83,7 @@ fn apply_sum(pool: &mut Pool, thread: ValueId) -> ValueId {
     let cta = unknown_uniform(pool);
     let size = {
         let size = Vector::uniform(pool.number((9, 0)), 5, [0; WARP]);
-        pool.add(size)
+        pool.intern(size)
     };
     apply(pool, Op::MulAdd(B::MulLow, 32), &[cta, size, thread], SITE)
 }
@@ -94,7 +94,7 @@ fn the_index_in_the_grid_keeps_the_lane() {
     let thread = thread(&mut pool);
     let index = apply_sum(&mut pool, thread);
     let even = two(&mut pool, B::And, index, 1);
-    assert!((0..WARP).all(|lane| even.at(lane) == Some(lane as u64 & 1)));
+    assert!((0..WARP).all(|lane| even.in_lane(lane) == Some(lane as u64 & 1)));
 }
 
 #[test]
@@ -114,12 +114,15 @@ fn whole_warps_are_on_one_side_of_a_multiple_of_32() {
     // Lanes 16 to 31 are never below 16; whether the others are depends on the warp.
     let found = compared(&mut pool, C::LessUnsigned, thread, 16);
     assert_eq!(
-        (found.exact, found.at(20), found.warp),
+        (found.exact, found.in_lane(20), found.warp),
         (0xffff_0000, Some(0), true)
     );
     assert!(found.is_splat(0x0000_ffff) && !found.is_splat(ALL));
     // All threads are below 1024, as the limit of a block says.
-    assert_eq!(compared(&mut pool, C::LessUnsigned, thread, 1024).at(3), Some(1));
+    assert_eq!(
+        compared(&mut pool, C::LessUnsigned, thread, 1024).in_lane(3),
+        Some(1)
+    );
 }
 
 #[test]
@@ -128,11 +131,11 @@ fn low_bits_decide_equality() {
     let thread = thread(&mut pool);
     let found = compared(&mut pool, C::Equal, thread, 35);
     assert_eq!(
-        (found.exact, found.at(3), found.at(4)),
+        (found.exact, found.in_lane(3), found.in_lane(4)),
         (!(1 << 3), None, Some(0))
     );
     let found = compared(&mut pool, C::NotEqual, thread, 35);
-    assert_eq!((found.at(3), found.at(4)), (None, Some(1)));
+    assert_eq!((found.in_lane(3), found.in_lane(4)), (None, Some(1)));
 }
 
 #[test]
@@ -150,9 +153,9 @@ fn what_differs_in_an_unknown_way_stays_so() {
     assert!(!predicate.is_splat(ALL) && predicate.exact == 0);
     // Its lowest bits may still be known.
     let four = two(&mut pool, B::Shl, ValueId::UNKNOWN, 2);
-    let four = pool.add(four);
+    let four = pool.intern(four);
     let found = two(&mut pool, B::And, four, 3);
-    assert_eq!((found.exact, found.at(9)), (ALL, Some(0)));
+    assert_eq!((found.exact, found.in_lane(9)), (ALL, Some(0)));
 }
 
 #[test]
@@ -160,15 +163,15 @@ fn a_choice_is_known_where_it_does_not_matter() {
     let mut pool = Pool::default();
     let one = unknown_uniform(&mut pool);
     let chosen = compared(&mut pool, C::LessSigned, one, 3);
-    let chosen = pool.add(chosen);
+    let chosen = pool.intern(chosen);
     let (a, b) = (pool.splat(0xff), pool.splat(0xffff));
     let same = apply(&mut pool, Op::Select, &[a, a, chosen], SITE);
-    assert_eq!(pool.get(same).at(5), Some(0xff));
+    assert_eq!(pool.get(same).in_lane(5), Some(0xff));
     // One of two, but the same one in all lanes.
     let either = apply(&mut pool, Op::Select, &[a, b, chosen], SITE);
     assert!(pool.get(either).is_splat(ALL) && pool.get(either).exact == 0);
     let varying = compared(&mut pool, C::LessSigned, ValueId::UNKNOWN, 3);
-    let varying = pool.add(varying);
+    let varying = pool.intern(varying);
     let either = apply(&mut pool, Op::Select, &[a, b, varying], SITE);
     assert!(!pool.get(either).is_splat(ALL));
     assert_eq!(pool.get(either).low_bits(5), (8, 0xff));
@@ -180,11 +183,11 @@ fn only_lanes_that_are_here_count() {
     let mut mixed = Vector::UNKNOWN;
     mixed.exact = 0xff;
     mixed.bits = std::array::from_fn(|lane| lane as u64 % 8);
-    let mixed = pool.add(mixed);
+    let mixed = pool.intern(mixed);
     let three = pool.splat(3);
     let site = Application { here: 0xff, ..SITE };
     let found = apply(&mut pool, Op::Binary(B::Add, 32), &[mixed, three], site);
-    assert!((0..8).all(|lane| pool.get(found).at(lane) == Some(lane as u64 + 3)));
+    assert!((0..8).all(|lane| pool.get(found).in_lane(lane) == Some(lane as u64 + 3)));
 }
 
 /// Numbers for the comparison below (xorshift64*).
@@ -228,7 +231,7 @@ fn inputs(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
     }];
     let lane = Vector::exact(std::array::from_fn(|lane| lane as u64));
     known.push(Known {
-        id: pool.add(lane),
+        id: pool.intern(lane),
         worlds: [std::array::from_fn(|lane| lane as u64); WORLDS],
     });
     for number in [0, 1, 3, 5, 16, 31, 32, 33, 64, 0x8000_0000, width] {
@@ -246,7 +249,7 @@ fn inputs(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
         vector.exact = exact;
         let bases: [u64; WORLDS] = std::array::from_fn(|_| random.next() & width & !ones(low));
         known.push(Known {
-            id: pool.add(vector),
+            id: pool.intern(vector),
             worlds: bases.map(|base| {
                 std::array::from_fn(|lane| {
                     let base = if exact >> lane & 1 == 1 { 0 } else { base };
@@ -259,7 +262,7 @@ fn inputs(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
         vector.low = low;
         vector.bits = offsets;
         known.push(Known {
-            id: pool.add(vector),
+            id: pool.intern(vector),
             worlds: std::array::from_fn(|_| {
                 std::array::from_fn(|lane| random.next() & width & !ones(low) | offsets[lane])
             }),
@@ -327,7 +330,7 @@ fn difference(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<Strin
     for lane in lanes(here) {
         let value = world[lane];
         let (low, bits) = vector.low_bits(lane);
-        let is_right = match vector.at(lane) {
+        let is_right = match vector.in_lane(lane) {
             Some(exact) => exact == value,
             None => value & ones(low) == bits && value <= vector.limit,
         };

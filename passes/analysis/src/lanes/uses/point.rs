@@ -61,20 +61,22 @@ impl<'w, 'a> Point<'w, 'a> {
 
 impl Point<'_, '_> {
     /// The lanes in which an operand holds the followed value.
-    fn of(&self, value: Value) -> Lanes {
+    fn holders_of(&self, value: Value) -> Lanes {
         match value {
-            Value::Register(register) | Value::Not(register) => self.at(FrameVariable::register(register)),
+            Value::Register(register) | Value::Not(register) => {
+                self.holders_at(FrameVariable::register(register))
+            }
             _ => 0,
         }
     }
 
-    fn at(&self, place: FrameVariable) -> Lanes {
+    fn holders_at(&self, place: FrameVariable) -> Lanes {
         self.held.cells.get(&(self.context, place)).copied().unwrap_or(0) & self.held.on
     }
 
     /// An operand is used whenever control reaches this point.
     pub(super) fn uses(&mut self, value: Value) {
-        self.use_in(self.of(value));
+        self.use_in(self.holders_of(value));
     }
 
     /// These lanes use it.
@@ -88,7 +90,7 @@ impl Point<'_, '_> {
     /// The value held there may be passed on to places that are not followed.
     fn forgets(&mut self, place: FrameVariable) {
         if self.need == Need::Possible {
-            self.use_in(self.at(place));
+            self.use_in(self.holders_at(place));
         }
         self.set(self.context, place, 0);
     }
@@ -116,7 +118,7 @@ impl Point<'_, '_> {
             let analyses = self.flow.module.function(context.function);
             Threads::of_warp(context.body, analyses, warp)
         });
-        Some(Cow::Owned(Vector::exact(threads.all(value)?)))
+        Some(Cow::Owned(Vector::exact(threads.each_lane(value)?)))
     }
 
     /// The lanes in which a predicate is surely true, and surely false.
@@ -156,7 +158,7 @@ impl Point<'_, '_> {
         let definitions = self.flow.module.function(context.function).definitions();
         let context_of = |node: u32| graph.nodes[node as usize].context;
         let is_here = context_of(node) == context_of(self.node);
-        (is_here && definitions.of(inside) == [shuffle]).then_some((inside, readers))
+        (is_here && definitions.writers_of(inside) == [shuffle]).then_some((inside, readers))
     }
 
     /// Writes a place under the guard of an instruction, if it has one.
@@ -164,7 +166,7 @@ impl Point<'_, '_> {
         let lanes = match guard {
             None => lanes,
             Some(guard) => {
-                let old = self.at(place);
+                let old = self.holders_at(place);
                 let (holds, fails) = (guard.holds, guard.fails);
                 match self.need {
                     Need::Undefined => lanes & holds | old & fails | lanes & old,
@@ -189,7 +191,7 @@ impl Point<'_, '_> {
         let guard = instruction.guard.filter(|_| own);
         let truth = guard.map(|guard| {
             let (holds, fails) = self.truth(id, guarded(guard));
-            let held = self.of(guarded(guard));
+            let held = self.holders_of(guarded(guard));
             GuardTruth { holds, fails, held }
         });
         let runs = truth.map_or(Lanes::MAX, |guard| match self.need {
@@ -228,7 +230,7 @@ impl Point<'_, '_> {
             }
         }
         if let Some((offset, value)) = body.returned(instruction) {
-            self.write(FrameVariable::Result(offset), self.of(value), truth);
+            self.write(FrameVariable::Result(offset), self.holders_of(value), truth);
         }
     }
 
@@ -240,7 +242,7 @@ impl Point<'_, '_> {
         let mut used = match access.kind {
             // A prefetch does not use the address.
             AccessKind::Other => 0,
-            _ => uses.first().map_or(0, |&address| self.of(address)),
+            _ => uses.first().map_or(0, |&address| self.holders_of(address)),
         };
         let is_seen = match (access.kind, access.space) {
             (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic)
@@ -271,7 +273,7 @@ impl Point<'_, '_> {
         };
         if is_seen {
             let data = uses.iter().skip(2);
-            used |= data.fold(0, |all, &value| all | self.of(value));
+            used |= data.fold(0, |all, &value| all | self.holders_of(value));
         }
         self.use_in(used & runs);
     }
@@ -316,7 +318,7 @@ impl Point<'_, '_> {
             if leaves || inner.is_none() && self.need != Need::Undefined {
                 self.uses(argument.value);
             } else if let Some(inner) = inner {
-                let lanes = self.of(argument.value);
+                let lanes = self.holders_of(argument.value);
                 self.set(
                     inner,
                     FrameVariable::Param(argument.param, argument.offset as i32),
@@ -348,7 +350,7 @@ impl Point<'_, '_> {
             let is_there = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
             let count = slots[from..].iter().take_while(is_there).count();
             for slot in from..from + count {
-                self.use_in(self.at(FrameVariable::slot(slot as SlotId)));
+                self.use_in(self.holders_at(FrameVariable::slot(slot as SlotId)));
             }
         }
     }
@@ -365,7 +367,7 @@ impl Point<'_, '_> {
         match slots.effect(id, instruction) {
             Effect::Store(slot) => {
                 let stored = body.stored(instruction).unwrap_or(Value::Unknown);
-                self.write(FrameVariable::slot(slot), self.of(stored), truth);
+                self.write(FrameVariable::slot(slot), self.holders_of(stored), truth);
                 for other in slots.overlapping(slot) {
                     self.forgets(FrameVariable::slot(other));
                 }
@@ -394,7 +396,7 @@ impl Point<'_, '_> {
         let uses = body.uses(instruction);
         match instruction.op {
             Op::Collective(Collective::Shuffle(_), _) if number == 0 && self.need == Need::Possible => {
-                let held = uses.get(1).map_or(0, |&data| self.of(data));
+                let held = uses.get(1).map_or(0, |&data| self.holders_of(data));
                 let may_read = |lane: &usize| match self.handed.and_then(|handed| handed[*lane]) {
                     Some(from) => held >> from & 1 == 1,
                     None => held != 0,
@@ -411,7 +413,7 @@ impl Point<'_, '_> {
             }
             Op::Collective(..) if number == 0 => match (&self.handed, uses.get(1)) {
                 (Some(handed), Some(&data)) => {
-                    let held = self.of(data);
+                    let held = self.holders_of(data);
                     let reads_held = |&lane: &usize| handed[lane].is_some_and(|from| held >> from & 1 == 1);
                     set_of(lanes(self.held.on).filter(reads_held))
                 }
@@ -421,10 +423,10 @@ impl Point<'_, '_> {
                 let function = graph.context(self.node).function;
                 let slots = self.flow.module.function(function).slots();
                 if let Effect::Load(slot) = slots.effect(id, instruction) {
-                    return self.at(FrameVariable::slot(slot));
+                    return self.holders_at(FrameVariable::slot(slot));
                 }
                 body.loaded_param(instruction).map_or(0, |(number, offset)| {
-                    self.at(FrameVariable::Param(u32::from(number), offset))
+                    self.holders_at(FrameVariable::Param(u32::from(number), offset))
                 })
             }
             Op::CallResult(call) => {
@@ -439,7 +441,9 @@ impl Point<'_, '_> {
                 }
             }
             Op::Select => self.selected(id, uses),
-            Op::ToGeneric(..) | Op::FromGeneric(..) => uses.first().map_or(0, |&address| self.of(address)),
+            Op::ToGeneric(..) | Op::FromGeneric(..) => {
+                uses.first().map_or(0, |&address| self.holders_of(address))
+            }
             op if is_interpreted(op) || matches!(op, Op::Opaque | Op::CompareOther) => match self.need {
                 Need::Undefined => self.computed(op, uses),
                 Need::Certain | Need::Possible => self.depending(id, op, uses),
@@ -452,8 +456,8 @@ impl Point<'_, '_> {
     fn selected(&self, id: InstructionId, uses: &[Value]) -> Lanes {
         let &[a, b, condition] = uses else { return 0 };
         let (holds, fails) = self.truth(id, condition);
-        let (is_same, condition) = (a == b, self.of(condition));
-        let (a, b) = (self.of(a), self.of(b));
+        let (is_same, condition) = (a == b, self.holders_of(condition));
+        let (a, b) = (self.holders_of(a), self.holders_of(b));
         match self.need {
             Need::Undefined => (a & holds | b & fails | a & b) & !condition,
             Need::Certain if is_same => a,
@@ -465,7 +469,7 @@ impl Point<'_, '_> {
     /// The lanes in which the result of an operation depends on it: those in which the other, known operands do not hide it.
     /// In a conjunction or disjunction of predicates, each operand may hide the other one.
     fn depending(&self, id: InstructionId, op: Op, uses: &[Value]) -> Lanes {
-        let once = uses.iter().fold(0, |all, &value| all | self.of(value));
+        let once = uses.iter().fold(0, |all, &value| all | self.holders_of(value));
         if once == 0 {
             return 0;
         }
@@ -473,14 +477,14 @@ impl Point<'_, '_> {
         let through = |&lane: &usize| {
             let operand = |place: usize| {
                 let value = uses[place];
-                if self.of(value) >> lane & 1 == 1 {
+                if self.holders_of(value) >> lane & 1 == 1 {
                     return Operand::Held;
                 }
                 match value {
                     Value::Integer(value) => Operand::Known(value as u64),
                     _ => vectors[place]
                         .as_ref()
-                        .and_then(|vector| vector.at(lane))
+                        .and_then(|vector| vector.in_lane(lane))
                         .map_or(Operand::Unknown, Operand::Known),
                 }
             };
@@ -493,7 +497,7 @@ impl Point<'_, '_> {
     fn computed(&self, op: Op, uses: &[Value]) -> Lanes {
         let (mut once, mut twice) = (0, 0);
         for &value in uses {
-            let lanes = self.of(value);
+            let lanes = self.holders_of(value);
             twice |= once & lanes;
             once |= lanes;
         }
@@ -501,7 +505,7 @@ impl Point<'_, '_> {
             return 0;
         }
         let single = uses.iter().enumerate().fold(0, |all, (place, &value)| {
-            let lanes = self.of(value) & !twice;
+            let lanes = self.holders_of(value) & !twice;
             if lanes != 0 && carries(op, uses, place) {
                 all | lanes
             } else {

@@ -95,7 +95,7 @@ impl Judge<'_, '_> {
         let visible = self.visible.get_or_insert_with(|| {
             let is_sign = |node: u32| {
                 let is_collective = flow.graph.nodes[node as usize].kind == NodeKind::Collective;
-                visible::of(flow, node).surely && (!is_collective || self.signs.contains(&node))
+                visible::effect_of_node(flow, node).surely && (!is_collective || self.signs.contains(&node))
             };
             (0..flow.graph.nodes.len() as u32).map(is_sign).collect()
         });

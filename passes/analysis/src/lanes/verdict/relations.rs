@@ -42,7 +42,7 @@ struct Facts {
 }
 
 /// The relation of a mask with the lanes that pass it at a node.
-pub(super) fn of(flow: &Flow<'_>, node: u32, mask: Name) -> Relation {
+pub(super) fn relation_at(flow: &Flow<'_>, node: u32, mask: Name) -> Relation {
     let nothing = Relation::default();
     let Some(meanings) = &flow.pool.meanings else {
         return nothing;
@@ -99,7 +99,7 @@ impl Facts {
             return;
         }
         self.outcomes.insert(predicate, holds);
-        match *meanings.of(predicate) {
+        match *meanings.meaning_of(predicate) {
             Meaning::Not(of, 1) => self.take(meanings, of, !holds, depth + 1),
             Meaning::Number(of) => self.take(meanings, of, holds, depth + 1),
             Meaning::Both(logic, a, b)
@@ -125,7 +125,7 @@ impl Facts {
         if let Some(&known) = self.outcomes.get(&name) {
             return Some(known);
         }
-        let Meaning::Among(value, bits, ref all) = *meanings.of(name) else {
+        let Meaning::Among(value, bits, ref all) = *meanings.meaning_of(name) else {
             return None;
         };
         let here = self.numbers.get(&(value, bits)).filter(|here| !here.is_empty())?;
@@ -138,10 +138,10 @@ impl Facts {
     /// The numbers of a value for which a mask names a lane, and the numbers that the value may be here, if facts compare
     /// it, too.
     fn compared<'m>(&'m self, meanings: &'m Meanings, mask: Name) -> Option<(&'m Numbers, &'m Numbers)> {
-        let Meaning::Ballot(predicate) = *meanings.of(mask) else {
+        let Meaning::Ballot(predicate) = *meanings.meaning_of(mask) else {
             return None;
         };
-        let Meaning::Among(value, bits, ref all) = *meanings.of(predicate) else {
+        let Meaning::Among(value, bits, ref all) = *meanings.meaning_of(predicate) else {
             return None;
         };
         let here = self.numbers.get(&(value, bits)).filter(|here| !here.is_empty())?;

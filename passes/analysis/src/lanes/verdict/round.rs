@@ -12,7 +12,7 @@ pub(super) fn elsewhere<'f>(rounds: &'f Rounds, flow: &'f Flow<'_>) -> impl Iter
     let is_left = move |&node: &u32| flow.may[node as usize] == 0 && rounds.is_in(node);
     nodes
         .filter(is_left)
-        .filter(|&node| rounds.of(node).any(|other| flow.may[other as usize] != 0))
+        .filter(|&node| rounds.copies_of(node).any(|other| flow.may[other as usize] != 0))
 }
 
 /// True if some lane surely reaches a node of the loop whenever any lane reaches it in any round. It suffices that a lane

@@ -31,7 +31,7 @@ impl Judge<'_, '_> {
         // For each lane, the one that it reads.
         let mut read: [Lanes; WARP] = [0; WARP];
         for lane in lanes(here) {
-            let (Some(b), Some(c)) = (from.at(lane), control.at(lane)) else {
+            let (Some(b), Some(c)) = (from.in_lane(lane), control.in_lane(lane)) else {
                 unknown |= 1 << lane;
                 continue;
             };

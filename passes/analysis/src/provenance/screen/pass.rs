@@ -293,7 +293,7 @@ impl<'a> Pass<'a> {
                     return None;
                 };
                 let is_asked = |value: &Value| match value {
-                    Value::Register(register) => analyses.definitions().of(*register).len() == 1,
+                    Value::Register(register) => analyses.definitions().writers_of(*register).len() == 1,
                     _ => false,
                 };
                 let call = body.call(call);

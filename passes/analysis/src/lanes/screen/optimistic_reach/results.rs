@@ -17,7 +17,7 @@ impl OptimisticReach<'_, '_> {
             Value::Register(register) => self.register(register),
             Value::Not(register) => self.register(register).complement(),
             Value::Integer(value) => Knowable::of_integer(value),
-            Value::Special(special) => self.special(special),
+            Value::Special(special) => self.bound_of_special(special),
             Value::Symbol(..) | Value::Param(..) | Value::ReturnSlot(..) | Value::Unknown => {
                 Knowable::UNKNOWN
             }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::knowable::{EXACT, Knowable, special};
+use super::super::knowable::{EXACT, Knowable, bound_of_special};
 use super::{OptimisticReach, Ways};
 use crate::limits::MAX_KNOWABLE_DEPTH;
 use crate::slots::{Effect, SlotId};
@@ -391,7 +391,7 @@ impl OptimisticReach<'_, '_> {
         if let Some(known) = self.cache.get(Query::Single(register)) {
             return known;
         }
-        match self.analyses.definitions().of(register) {
+        match self.analyses.definitions().writers_of(register) {
             [] => Knowable::UNKNOWN,
             &[one] if self.body.instruction(one).guard.is_none() => {
                 self.made(Query::Single(register), register, one)
@@ -400,10 +400,10 @@ impl OptimisticReach<'_, '_> {
         }
     }
 
-    pub(super) fn special(&self, of: Special) -> Knowable {
+    pub(super) fn bound_of_special(&self, of: Special) -> Knowable {
         match (of, self.warp) {
             (Special::Tid(0), Some(warp)) => Knowable::threads_of(warp),
-            _ => special(of, self.facts.has_shape),
+            _ => bound_of_special(of, self.facts.has_shape),
         }
     }
 
