@@ -40,6 +40,12 @@ fn time_limit(bytes: usize, settings: &Settings) -> Duration {
     settings.timeout.unwrap_or(usual)
 }
 
+/// The time that is left for a module of so many bytes: its limit, and no more than the time to the deadline.
+fn time_left(bytes: usize, settings: &Settings, deadline: &Deadline) -> Duration {
+    let limit = time_limit(bytes, settings);
+    deadline.left().map_or(limit, |left| left.min(limit))
+}
+
 /// The message about a module whose time was over.
 pub(crate) fn too_long(bytes: usize, settings: &Settings) -> String {
     let said = deadline::too_long(time_limit(bytes, settings));
@@ -66,8 +72,7 @@ pub(crate) fn missing(is: &str) -> String {
 /// Analyses IR, as the settings say. The time of its input is over at `deadline`.
 #[must_use]
 pub fn check(bytes: &[u8], settings: &Settings, start: &Start, deadline: &Deadline) -> Answer {
-    let limit = time_limit(bytes.len(), settings);
-    let limit = deadline.left().map_or(limit, |left| left.min(limit));
+    let limit = time_left(bytes.len(), settings, deadline);
     let mut found = Answer::OtherTarget;
     match &settings.ir_reader {
         IrReader::Missing => {

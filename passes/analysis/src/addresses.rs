@@ -93,7 +93,7 @@ pub(crate) struct ReturnedAddress {
 
 /// The uses that callees make of their pointer arguments.
 pub(crate) trait Callees {
-    /// The bytes that a function may touch behind a parameter; `None` if it may use the address for more than accesses and
+    /// The bytes that a function may access through a pointer parameter; `None` if it may use the address for more than accesses and
     /// its return value.
     fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]>;
 

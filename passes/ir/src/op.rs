@@ -129,8 +129,6 @@ impl BinaryOp {
             Self::MulLow => Class::Product,
             Self::MulWideSigned => Class::WideProduct { signed: true },
             Self::MulWideUnsigned => Class::WideProduct { signed: false },
-            Self::MulHighSigned => Class::HighProduct { signed: true },
-            Self::MulHighUnsigned => Class::HighProduct { signed: false },
             Self::DivSigned => Class::Quotient { signed: true },
             Self::DivUnsigned => Class::Quotient { signed: false },
             Self::RemSigned => Class::Remainder { signed: true },
@@ -145,7 +143,9 @@ impl BinaryOp {
             Self::Shl => Class::ShiftedLeft,
             Self::ShrSigned => Class::ShiftedRight { signed: true },
             Self::ShrUnsigned => Class::ShiftedRight { signed: false },
-            Self::OnesClamped | Self::OnesWrapped => Class::Other,
+            Self::MulHighSigned | Self::MulHighUnsigned | Self::OnesClamped | Self::OnesWrapped => {
+                Class::Other
+            }
         }
     }
 
@@ -172,10 +172,6 @@ pub enum Class {
     Product,
     /// The whole product of operands of half the width.
     WideProduct {
-        signed: bool,
-    },
-    /// The high half of the product.
-    HighProduct {
         signed: bool,
     },
     Quotient {

@@ -13,7 +13,7 @@ use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
 use super::starts::{Failure, Start};
-use super::{time_limit, too_long};
+use super::{time_left, too_long};
 
 /// The messages of the worker.
 pub const PROTOCOL: Protocol = Protocol {
@@ -56,8 +56,7 @@ pub(crate) fn convert(
             ),
         )
     };
-    let limit = time_limit(bytes.len(), settings);
-    let limit = deadline.left().map_or(limit, |left| left.min(limit));
+    let limit = time_left(bytes.len(), settings, deadline);
     match start.ask(|| ask(command, bytes, limit)) {
         Ok(Answer::Late) | Err(Failure::Late) => Err(late(bytes, settings)),
         Ok(answer) => Ok(answer),

@@ -56,7 +56,7 @@ impl UnreadFiles {
         self.count += 1;
     }
 
-    fn sentence(&self, language: &str, missing: &str) -> Option<String> {
+    fn sentence(&self, language: &str, missing: impl FnOnce() -> String) -> Option<String> {
         let first = escape::line(self.first.as_deref()?);
         let (files, which) = match self.count {
             1 => (format!("1 file of {language} was"), String::new()),
@@ -65,21 +65,19 @@ impl UnreadFiles {
                 " and others".to_owned(),
             ),
         };
-        Some(format!("{files} not analysed, `{first}`{which}: {missing}"))
+        Some(format!("{files} not analysed, `{first}`{which}: {}", missing()))
     }
 }
 
 impl Unread {
     /// A sentence about the files of each language, if there are some.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
-        let missing_for_mlir = if worker::mlir_command().is_none() {
-            mlir::MISSING.to_owned()
-        } else {
-            format!("it becomes LLVM IR, and {MISSING}")
+        let missing_for_mlir = || match worker::mlir_command() {
+            None => mlir::MISSING.to_owned(),
+            Some(_) => format!("it becomes LLVM IR, and {MISSING}"),
         };
-        let ir = self.ir.sentence("LLVM IR", MISSING);
-        ir.into_iter()
-            .chain(self.mlir.sentence("MLIR", &missing_for_mlir))
+        let ir = self.ir.sentence("LLVM IR", || MISSING.to_owned());
+        ir.into_iter().chain(self.mlir.sentence("MLIR", missing_for_mlir))
     }
 }
 

@@ -90,7 +90,7 @@ impl States {
     }
 }
 
-/// How a copy completes.
+/// The event that completes a copy.
 const fn completion(one: &Asynchronous) -> Completion {
     match one.op {
         AsyncOp::Copy(copy) => copy.completion,
@@ -167,7 +167,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         let mut states = Vec::new();
         for &block in blocks {
             if !self.entries[block.index()].is_empty() && self.view.successors(block).contains(&header) {
-                join(&mut states, &self.behind(block));
+                join(&mut states, &self.after(block));
             }
         }
         if states.is_empty() {
@@ -193,7 +193,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         let mut left = MAX_PENDING_STEPS;
         while let Some(block) = open.pop() {
             left = left.checked_sub(1)?;
-            let states = self.behind(block);
+            let states = self.after(block);
             for &next in self.view.successors(block) {
                 if is_inside(next) && join(&mut self.entries[next.index()], &states) {
                     open.push(next);
@@ -204,7 +204,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// The states at the end of a block.
-    fn behind(&self, block: BlockId) -> Vec<States> {
+    fn after(&self, block: BlockId) -> Vec<States> {
         let mut states = self.entries[block.index()].clone();
         for (at, instruction) in self.body.block(block) {
             self.apply(&mut states, at, instruction);

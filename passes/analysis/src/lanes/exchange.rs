@@ -125,15 +125,7 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
 /// the first launch has none; `None` if the budget is spent.
 fn in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<DefinitePair>> {
     let kernel = ExchangeKernel { layout };
-    let mut common = InEach::new();
-    for &launch in &launches.each {
-        common.add(kernel.launched(launch)?);
-        // The first launch excludes most pairs: a pair that it lacks is rarely found with another launch.
-        if common.found.is_empty() {
-            break;
-        }
-    }
-    Some(common.found.into_values().collect())
+    Some(InEach::of_launches(launches, |launch| kernel.launched(launch))?.collect())
 }
 
 /// A definite pair of one launch, or of several.

@@ -38,10 +38,19 @@ impl Launches {
         match each[..] {
             [launch] => Some(Self::of_one(layout, launch)),
             _ => (each.len() <= MAX_LAUNCHED_SHAPES).then(|| Self {
-                shown: layout.common_launch(&each),
+                shown: layout.common_launch(),
                 each,
                 are_layouts: false,
             }),
+        }
+    }
+
+    /// The launches as the kernel, the user or host code states them: one if nobody states a shape.
+    pub(super) fn stated(&self) -> &[Launch] {
+        if self.are_layouts {
+            std::slice::from_ref(&self.shown)
+        } else {
+            &self.each
         }
     }
 
@@ -108,6 +117,22 @@ impl<P: Place, F: Meet> InEach<P, F> {
             .filter(|(place, _)| !self.reached.contains(&place.node()));
         self.found.extend(new);
         self.reached.extend(reached);
+    }
+
+    /// The definite findings of these launches, in order; `find` gives those of one. There are none if the first launch has none: it
+    /// excludes most, and a finding that it lacks is rarely one of another launch. `None` if the budget of `find` is spent.
+    pub(super) fn of_launches(
+        launches: &Launches,
+        mut find: impl FnMut(Launch) -> Option<InLaunch<P, F>>,
+    ) -> Option<impl Iterator<Item = F>> {
+        let mut common = Self::new();
+        for &launch in &launches.each {
+            common.add(find(launch)?);
+            if common.found.is_empty() {
+                break;
+            }
+        }
+        Some(common.found.into_values())
     }
 
     /// True if no further launch can add a finding: there is none so far, and lanes may reach all of these nodes.

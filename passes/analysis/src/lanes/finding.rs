@@ -85,21 +85,11 @@ impl LaneFinding {
     pub(super) const fn defect(&self) -> (u32, Problem) {
         (self.issue.node, self.issue.problem)
     }
-}
 
-impl Meet for Vec<LaneFinding> {
-    fn meet(&mut self, other: &Self) -> bool {
-        self.retain_mut(|found| found.meet(other));
-        !self.is_empty()
-    }
-}
-
-impl LaneFinding {
     /// Keeps the part that also holds in another launch. `others`: the findings of that launch about the same defect. False
     /// if nothing is left.
     fn meet(&mut self, others: &[Self]) -> bool {
-        let found = self;
-        let issue = &mut found.issue;
+        let issue = &mut self.issue;
         issue.lanes &= others.iter().fold(0, |all, other| all | other.issue.lanes);
         issue.here |= others.iter().fold(0, |all, other| all | other.issue.here);
         let is_shared = |mask: &Lanes| others.iter().all(|other| other.issue.mask == Some(*mask));
@@ -111,19 +101,26 @@ impl LaneFinding {
             .iter()
             .map(|other| &other.warps)
             .filter(|warps| !warps.is_empty());
-        found.are_others_right &= others.iter().all(|other| other.are_others_right);
+        self.are_others_right &= others.iter().all(|other| other.are_others_right);
         let is_in_all = match warps.next() {
             None => true,
-            Some(warps) if found.warps.is_empty() => {
-                found.warps.clone_from(warps);
+            Some(warps) if self.warps.is_empty() => {
+                self.warps.clone_from(warps);
                 true
             }
             Some(warps) => {
-                found.warps.retain(|warp| warps.contains(warp));
-                !found.warps.is_empty()
+                self.warps.retain(|warp| warps.contains(warp));
+                !self.warps.is_empty()
             }
         };
         issue.lanes != 0 && is_in_all
+    }
+}
+
+impl Meet for Vec<LaneFinding> {
+    fn meet(&mut self, other: &Self) -> bool {
+        self.retain_mut(|found| found.meet(other));
+        !self.is_empty()
     }
 }
 

@@ -86,24 +86,20 @@ impl<'k> LaneKernel<'k> {
 
     /// The findings about the kernel in all its launches.
     pub(super) fn analyse(&self, least: Certainty) -> Root {
-        let found = Launches::new(self.layout).map(|launches| (self.launched(&launches, least), launches));
-        match found {
-            Some((Some(root), _)) => root,
-            Some((None, launches)) if launches.are_layouts || launches.each.len() == 1 => {
-                self.unsolved(launches.shown)
-            }
-            Some((None, launches)) => Root::unknown(self.layout.function, launches.shown),
-            None => {
-                let shown = self.layout.common_launch(&self.layout.launches());
-                Root::unknown(self.layout.function, shown)
-            }
-        }
+        let unknown = || Root::unknown(self.layout.function, self.layout.common_launch());
+        let Some(launches) = Launches::new(self.layout) else {
+            return unknown();
+        };
+        let root = self.launched(&launches, least);
+        root.unwrap_or_else(|| match *launches.stated() {
+            [launch] => self.unsolved(launch),
+            _ => unknown(),
+        })
     }
 
     /// The result for a kernel in which nothing is wrong.
     pub(super) fn clear(&self) -> Root {
-        let launches = self.layout.launches();
-        self.empty_root(self.layout.common_launch(&launches), false)
+        self.empty_root(self.layout.common_launch(), false)
     }
 
     /// Keeps a solution for all warps of a launch, with all potential findings, for its next use.

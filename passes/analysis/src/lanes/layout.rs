@@ -75,8 +75,11 @@ impl<'k> LaneLayout<'k> {
     }
 
     /// The launch that findings about several launches name.
-    pub(super) fn common_launch(&self, launches: &[Launch]) -> Launch {
-        Launch::common(&self.module.module.function(self.function).launch, launches)
+    pub(super) fn common_launch(&self) -> Launch {
+        Launch::common(
+            &self.module.module.function(self.function).launch,
+            &self.launches(),
+        )
     }
 
     /// The slices of the functions of the contexts, with all cells in the states.

@@ -188,7 +188,7 @@ struct SliceSearch<'a, 'm> {
     visited: &'a [bool],
     of: Vec<Option<Slice>>,
     queue: Vec<(FunctionId, FrameVariable)>,
-    /// Bytes behind pointer parameters that have been requested.
+    /// The requested bytes of the objects that pointer parameters address.
     behind: FxHashSet<Behind>,
     open: Vec<Behind>,
     left: usize,

@@ -10,24 +10,21 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::explore::Launches;
 use super::kernel::LaneKernel;
 use super::lane_counted_loops::Exits;
 use super::layout::LaneLayout;
 use crate::certainty::Certainty;
-use crate::launches::MAX_LAUNCHED_SHAPES;
 use ptxcheck_ir::{Collective, InstructionId, Op};
 
 /// The open nodes, in some launch; `None` if the budget is spent, or if the result does not hold for each warp.
 pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
     let layout = kernel.layout;
     let mut open = FxHashSet::default();
-    let launches = layout.launches();
-    if launches.len() > MAX_LAUNCHED_SHAPES {
-        return None;
-    }
-    let has_shape = launches.iter().any(|launch| launch.shape.is_some());
+    let launches = Launches::new(layout)?;
+    let has_shape = launches.stated().iter().any(|launch| launch.shape.is_some());
     let mut told: FxHashMap<u32, bool> = FxHashMap::default();
-    for launch in launches {
+    for &launch in launches.stated() {
         if launch.ends_in_part_of_a_warp() {
             return None;
         }

@@ -264,29 +264,13 @@ fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provena
     match op.class() {
         Class::Remainder { .. } => Provenance::NUMBER,
         Class::Least { .. } | Class::Greatest { .. } => Provenance::Top,
-        Class::Sum
-        | Class::Difference
-        | Class::Product
-        | Class::WideProduct { .. }
-        | Class::HighProduct { .. }
-        | Class::Quotient { .. }
-        | Class::And
-        | Class::Or
-        | Class::Xor
-        | Class::ShiftedLeft
-        | Class::ShiftedRight { .. }
-        | Class::Other
-            if of_address =>
-        {
-            Provenance::COMPOSED
-        }
+        _ if of_address => Provenance::COMPOSED,
         Class::Product | Class::ShiftedLeft if may_be_composed => Provenance::Top,
         Class::Product | Class::WideProduct { .. } | Class::Quotient { .. } => Provenance::NUMBER,
         // A shift by 0 changes nothing; a shift by half a word assembles an address from pieces.
         Class::ShiftedLeft if b.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
         Class::Sum
         | Class::Difference
-        | Class::HighProduct { .. }
         | Class::And
         | Class::Or
         | Class::Xor

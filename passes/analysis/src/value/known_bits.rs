@@ -171,26 +171,19 @@ impl Bits {
         }
     }
 
-    const fn sum(self, other: Self) -> Self {
-        Self::low(min(self.run(), other.run()), self.ones.wrapping_add(other.ones))
+    fn sum(self, other: Self) -> Self {
+        Self::low(self.run().min(other.run()), self.ones.wrapping_add(other.ones))
     }
 
-    const fn difference(self, other: Self) -> Self {
-        Self::low(min(self.run(), other.run()), self.ones.wrapping_sub(other.ones))
+    fn difference(self, other: Self) -> Self {
+        Self::low(self.run().min(other.run()), self.ones.wrapping_sub(other.ones))
     }
 
-    const fn product(self, other: Self) -> Self {
-        let known = min(
-            self.run() + other.zeros_at_end(),
-            other.run() + self.zeros_at_end(),
-        );
+    fn product(self, other: Self) -> Self {
+        let known = (self.run() + other.zeros_at_end()).min(other.run() + self.zeros_at_end());
         let (one, other) = (self.ones & ones(self.run()), other.ones & ones(other.run()));
-        Self::low(min(known, 64), one.wrapping_mul(other))
+        Self::low(known.min(64), one.wrapping_mul(other))
     }
-}
-
-const fn min(a: u8, b: u8) -> u8 {
-    if a < b { a } else { b }
 }
 
 /// True for an operation whose result may have known bits that its low bits and its bounds do not imply.
@@ -362,7 +355,7 @@ fn binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
             whole(a).product(whole(b))
         }
         Class::Remainder { .. } => match b.value() {
-            Some(divisor) if divisor != 0 => Bits::low(min(a.run(), divisor.trailing_zeros() as u8), a.ones),
+            Some(divisor) if divisor != 0 => Bits::low(a.run().min(divisor.trailing_zeros() as u8), a.ones),
             _ => Bits::UNKNOWN,
         },
         Class::Least { .. } | Class::Greatest { .. } => a.shared(b),
@@ -379,7 +372,7 @@ fn binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
                 ones: (wide.ones as i64 >> by) as u64,
             }
         }),
-        Class::HighProduct { .. } | Class::Quotient { .. } | Class::Other => Bits::UNKNOWN,
+        Class::Quotient { .. } | Class::Other => Bits::UNKNOWN,
     }
 }
 
@@ -469,7 +462,8 @@ impl Domain for OfBody<'_, '_> {
     }
 
     fn needs_all(&self, op: Op) -> bool {
-        op.is_move() || matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor, _))
+        op.is_move()
+            || matches!(op, Op::Binary(op, _) if matches!(op.class(), Class::Sum | Class::Difference | Class::Xor))
     }
 
     fn operand(&self, value: Value) -> Option<Bits> {
@@ -505,7 +499,7 @@ impl Domain for OfBody<'_, '_> {
     fn apply(&self, op: Op, of: Result, operands: &[Bits]) -> Option<Bits> {
         let bits = match (op, operands) {
             (Op::ToGeneric(..) | Op::FromGeneric(..), [from]) => {
-                Bits::low(min(from.run(), ALIGNMENT_BITS), from.ones)
+                Bits::low(from.run().min(ALIGNMENT_BITS), from.ones)
             }
             _ => computed(op, of.number, operands),
         };
@@ -518,7 +512,7 @@ fn aligned(align: u32, by: i64) -> Bits {
     if !align.is_power_of_two() {
         return Bits::UNKNOWN;
     }
-    Bits::low(min(align.trailing_zeros() as u8, ALIGNMENT_BITS), by as u64)
+    Bits::low((align.trailing_zeros() as u8).min(ALIGNMENT_BITS), by as u64)
 }
 
 /// The same as [`result`], with operations on known numbers computed.

@@ -215,7 +215,6 @@ impl<'a> Linear<'a> {
             }
             Class::Sum
             | Class::Difference
-            | Class::HighProduct { .. }
             | Class::Quotient { .. }
             | Class::Remainder { .. }
             | Class::Least { .. }

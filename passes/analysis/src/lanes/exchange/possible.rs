@@ -72,15 +72,8 @@ fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
 fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<PossibleExchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?;
-    let mut common = InEach::new();
-    for &launch in &launches.each {
-        common.add(launched(&layout, launch)?);
-        // The first launch excludes most pairs: a pair that it lacks is rarely found with another launch.
-        if common.found.is_empty() {
-            break;
-        }
-    }
-    let pairs = common.found.into_values().map(|found| (found.object, found.pair));
+    let pairs = InEach::of_launches(&launches, |launch| launched(&layout, launch))?;
+    let pairs = pairs.map(|found| (found.object, found.pair));
     let groups = by_object(pairs, |pair: &PossiblePair| {
         (pair.write.clone(), pair.other.clone())
     });

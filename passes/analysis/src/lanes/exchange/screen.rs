@@ -82,7 +82,8 @@ impl<'a, 'm> LoopScreen<'a, 'm> {
             .iter()
             .filter_map(|(_, at)| all.binary_search_by_key(at, |access| access.at).ok());
         let places: Vec<usize> = places.collect();
-        search.may_clash(&places) && search.may_overlap(&places)
+        search.may_clash_anywhere(places.iter().copied())
+            || search.may_clash(&places) && search.may_overlap(&places)
     }
 }
 
@@ -102,10 +103,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let mut search = ExchangeScreen::new(module, id, body);
     // In most functions, no two accesses have related addresses.
     let all: Vec<usize> = (0..search.pieces.all.len()).collect();
-    if !search.may_clash(&all) {
-        return false;
-    }
-    search.finds()
+    (search.may_clash_anywhere(all.iter().copied()) || search.may_clash(&all)) && search.finds()
 }
 
 /// The lanes whose addresses are compared first: two of one group of four, and one of the other half of the warp.
@@ -386,18 +384,18 @@ impl ExchangeScreen<'_, '_> {
 
     /// True if the lane analysis may know an address that [`Linear`] does not, and may find there, or at another of these
     /// addresses, a value that one lane writes and another reads, or two different values that two lanes write.
-    fn may_clash_anywhere(&mut self, made: &[usize]) -> bool {
+    fn may_clash_anywhere(&mut self, mut made: impl ExactSizeIterator<Item = usize> + Clone) -> bool {
         if made.len() < 2 {
             return false;
         }
         let is_store = |search: &Self, number: usize| search.pieces.all[number].is_store;
-        let has_load = made.iter().any(|&number| !is_store(self, number));
-        let has_store = made.iter().any(|&number| is_store(self, number));
-        let mut may_be_alike = None;
-        made.iter().any(|&number| {
-            let is_store = is_store(self, number);
-            let may_meet = match is_store {
-                true => has_load || !*may_be_alike.get_or_insert_with(|| self.write_one_value(made)),
+        let has_load = made.clone().any(|number| !is_store(self, number));
+        let has_store = made.clone().any(|number| is_store(self, number));
+        let all = made.clone();
+        let mut are_alike = None;
+        made.any(|number| {
+            let may_meet = match is_store(self, number) {
+                true => has_load || !*are_alike.get_or_insert_with(|| self.write_one_value(all.clone())),
                 false => has_store,
             };
             may_meet && self.lane_places(number).is_none() && self.is_knowable_place(number)
@@ -405,9 +403,9 @@ impl ExchangeScreen<'_, '_> {
     }
 
     /// True if all stores among these accesses write the same constant.
-    fn write_one_value(&mut self, made: &[usize]) -> bool {
+    fn write_one_value(&mut self, mut made: impl Iterator<Item = usize>) -> bool {
         let mut one = None;
-        made.iter().all(|&number| {
+        made.all(|number| {
             let access = &self.pieces.all[number];
             let (is_store, bytes) = (access.is_store, access.bytes);
             let value = access.stored.and_then(|value| self.sums.of(value)?.constant());
@@ -420,9 +418,6 @@ impl ExchangeScreen<'_, '_> {
     /// or each lane has an address of its own.
     fn may_clash(&mut self, made: &[usize]) -> bool {
         let mut groups: FxHashMap<Parts, Group> = FxHashMap::default();
-        if self.may_clash_anywhere(made) {
-            return true;
-        }
         for &number in made {
             let Some((parts, by)) = self.lane_places(number) else {
                 continue;
@@ -452,7 +447,7 @@ impl ExchangeScreen<'_, '_> {
     /// True if two lanes may access the same bytes, if each lane makes these accesses, and one access is a write: the other
     /// is a read, or a write of a different value.
     fn may_overlap(&mut self, made: &[usize]) -> bool {
-        if made.len() > MAX_COMPARED || self.may_clash_anywhere(made) {
+        if made.len() > MAX_COMPARED {
             return true;
         }
         let mut places = Vec::with_capacity(made.len());
@@ -576,8 +571,7 @@ impl ExchangeScreen<'_, '_> {
             }
         }
         self.steps = self.steps.saturating_sub(made.len());
-        let accesses: Vec<usize> = made.iter().map(|&(access, _)| access).collect();
-        if self.may_clash_anywhere(&accesses) {
+        if self.may_clash_anywhere(made.iter().map(|&(access, _)| access)) {
             return true;
         }
         made.iter().any(|&(number, set)| {

@@ -459,7 +459,6 @@ fn floor(op: Op, kinds: &[Knowable]) -> u8 {
             Class::Sum
             | Class::Difference
             | Class::WideProduct { signed: true }
-            | Class::HighProduct { .. }
             | Class::Quotient { signed: true }
             | Class::Remainder { .. }
             | Class::Least { .. }

@@ -120,8 +120,7 @@ impl<'p> Arithmetic<'p> {
             Class::Product | Class::WideProduct { .. } | Class::ShiftedLeft => self.product(result),
             Class::ShiftedRight { .. } => self.shifted_right(result),
             Class::And | Class::Or | Class::Xor => self.bitwise(result),
-            Class::HighProduct { .. }
-            | Class::Quotient { .. }
+            Class::Quotient { .. }
             | Class::Remainder { .. }
             | Class::Least { .. }
             | Class::Greatest { .. }
@@ -289,7 +288,6 @@ impl<'p> Arithmetic<'p> {
                 Class::Sum
                 | Class::Difference
                 | Class::Product
-                | Class::HighProduct { .. }
                 | Class::Quotient { .. }
                 | Class::Remainder { .. }
                 | Class::Least { .. }
@@ -336,8 +334,7 @@ impl<'p> Arithmetic<'p> {
                 Some(by) if by < u64::from(low_a) && low_a <= self.bits => low_a - by as u8,
                 _ => 0,
             },
-            Class::HighProduct { .. }
-            | Class::Quotient { .. }
+            Class::Quotient { .. }
             | Class::Remainder { .. }
             | Class::Least { .. }
             | Class::Greatest { .. }
@@ -370,7 +367,6 @@ impl<'p> Arithmetic<'p> {
             | Class::Difference
             | Class::Product
             | Class::WideProduct { .. }
-            | Class::HighProduct { .. }
             | Class::Quotient { .. }
             | Class::Remainder { .. }
             | Class::Least { .. }
@@ -407,7 +403,6 @@ impl<'p> Arithmetic<'p> {
             Class::Sum
             | Class::Difference
             | Class::WideProduct { signed: true }
-            | Class::HighProduct { .. }
             | Class::Quotient { .. }
             | Class::Remainder { .. }
             | Class::Least { .. }
@@ -438,7 +433,6 @@ impl<'p> Arithmetic<'p> {
             Class::Greatest { signed: false } => Some(x.max(y)),
             Class::Difference
             | Class::WideProduct { signed: true }
-            | Class::HighProduct { .. }
             | Class::Quotient { signed: true }
             | Class::Remainder { signed: true }
             | Class::Least { signed: true }

@@ -103,7 +103,6 @@ impl Pass<'_> {
             | Class::Difference
             | Class::Product
             | Class::WideProduct { .. }
-            | Class::HighProduct { .. }
             | Class::Quotient { .. }
             | Class::Remainder { .. }
             | Class::Least { .. }

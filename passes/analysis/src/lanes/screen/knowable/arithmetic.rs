@@ -26,8 +26,7 @@ fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Knowable, Value), (b, right): 
         Class::WideProduct { .. } => min(a.zeros, half).saturating_add(min(b.zeros, half)),
         Class::ShiftedLeft => by.map_or(0, |by| a.zeros.saturating_add(by)),
         Class::ShiftedRight { .. } => by.map_or(0, |by| a.zeros.saturating_sub(by)),
-        Class::HighProduct { .. }
-        | Class::Quotient { .. }
+        Class::Quotient { .. }
         | Class::Remainder { .. }
         | Class::Least { .. }
         | Class::Greatest { .. }
@@ -111,8 +110,7 @@ fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Know
         Class::Quotient { signed: false } => if_exact(a.bits),
         Class::Least { signed: false } => if_exact(min(a.bits, b.bits)),
         Class::Greatest { signed: false } => if_exact(max(a.bits, b.bits)),
-        Class::HighProduct { .. }
-        | Class::Remainder { signed: true }
+        Class::Remainder { signed: true }
         | Class::Quotient { signed: true }
         | Class::Least { signed: true }
         | Class::Greatest { signed: true }
