@@ -26,8 +26,8 @@ mod shared_accesses;
 
 use self::conflicts::Clash;
 pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
-use self::kernels::{PairKey, by_object, placed, reached, search};
-use self::pairs::{Definite, definite};
+use self::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
+use self::pairs::{Definite, definite_clashes};
 pub(crate) use self::possible::find as find_possible;
 use self::screen::LoopScreen;
 use self::shared_accesses::{ByLane, Touches};
@@ -48,26 +48,26 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
     if module.module.target.sm < INDEPENDENT_LANES {
         return Vec::new();
     }
-    search(module, &screen::suspects(module), |slices, function| {
-        of_kernel(module, slices, function)
+    search_kernels(module, &screen::suspect_kernels(module), |slices, function| {
+        exchanges_of_kernel(module, slices, function)
     })
 }
 
 /// The pairs of a kernel; `None` if the budget is spent.
-fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<Exchange>> {
+fn exchanges_of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<Exchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?;
     let launch = launches.shown;
-    let mut pairs = in_layout(&layout, &launches)?;
-    let loops = loops_of_accesses(&layout);
-    explore::each_loop(&layout, slices, &loops, |layout, in_states, of| {
+    let mut pairs = definite_pairs_in_layout(&layout, &launches)?;
+    let loops = loops_with_shared_accesses(&layout);
+    explore::for_each_loop(&layout, slices, &loops, |layout, in_states, of| {
         let apart = layout.peeled(in_states, of, FEW_ROUNDS);
-        pairs.extend(in_layout(&apart, &launches).unwrap_or_default());
+        pairs.extend(definite_pairs_in_layout(&apart, &launches).unwrap_or_default());
     });
     let pairs = pairs
         .into_iter()
-        .map(|found| (found.object, (found.space, found.pair())));
-    let groups = by_object(pairs, |(_, pair)| (pair.write.clone(), pair.other.clone()));
+        .map(|found| (found.object, (found.space, found.into_pair())));
+    let groups = group_by_object(pairs, |(_, pair)| (pair.write.clone(), pair.other.clone()));
     let exchanges = groups.into_iter().map(|(object, pairs)| Exchange {
         function,
         object,
@@ -80,7 +80,7 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
 
 /// The loops that contain a write to memory shared between threads and another access to that memory. Their rounds are
 /// analysed one by one: lanes may pass from one round to the next without an ordering.
-fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
+fn loops_with_shared_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
     let (graph, order) = (&layout.graph, &layout.order);
     let count = order.loops.len();
     let (mut nodes, mut writes) = (vec![0_usize; count], vec![0_u32; count]);
@@ -93,7 +93,7 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
         if graph.nodes[node as usize].kind == NodeKind::Plain {
             for number in graph.nodes[node as usize].instructions.clone() {
                 let at = InstructionId::new(number as usize);
-                if let Some((access, ..)) = shared_accesses::touched(body, body.instruction(at)) {
+                if let Some((access, ..)) = shared_accesses::unordered_access(body, body.instruction(at)) {
                     written += u32::from(access.kind == AccessKind::Store);
                     accessed.push((context.function, at));
                 }
@@ -123,9 +123,9 @@ fn loops_of_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
 
 /// The pairs of a layout that are definite in each launch in which lanes reach them, in the order of the code. No pairs if
 /// the first launch has none; `None` if the budget is spent.
-fn in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<DefinitePair>> {
+fn definite_pairs_in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<DefinitePair>> {
     let kernel = ExchangeKernel { layout };
-    Some(InEach::of_launches(launches, |launch| kernel.launched(launch))?.collect())
+    Some(InEach::find_in_launches(launches, |launch| kernel.pairs_in_launch(launch))?.collect())
 }
 
 /// A definite pair of one launch, or of several.
@@ -152,7 +152,7 @@ impl Meet for DefinitePair {
 }
 
 impl DefinitePair {
-    fn pair(self) -> Pair {
+    fn into_pair(self) -> Pair {
         let writers = || (0..).zip(self.lanes).filter(|(_, lanes)| *lanes != 0);
         let example = writers().next();
         Pair {
@@ -175,27 +175,35 @@ struct ExchangeKernel<'k> {
 
 impl ExchangeKernel<'_> {
     /// The pairs that are definite in warp 0 with one launch; `None` if the budget is spent.
-    fn launched(&self, launch: Launch) -> Option<InLaunch<PairKey, DefinitePair>> {
+    fn pairs_in_launch(&self, launch: Launch) -> Option<InLaunch<PairKey, DefinitePair>> {
         let launch = Launch {
             warp: Some(0),
             ..launch
         };
         let fixed = Fixed::default();
         let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
-        let found = definite(&mut flow, launch.lanes());
-        let pairs = found.clashes.iter().map(|clash| self.pair(&found.touches, clash));
+        let found = definite_clashes(&mut flow, launch.lanes());
+        let pairs = found
+            .clashes
+            .iter()
+            .map(|clash| self.pair_of_clash(&found.touches, clash));
         let mut pairs: Vec<(PairKey, DefinitePair)> = pairs.collect();
-        let reached = reached(&flow);
+        let reached = reached_nodes(&flow);
         self.layout.keep(flow.pool);
         if launch.warps() > 1 && !found.clashes.is_empty() {
-            self.look_across_warps(launch, &found, &mut pairs);
+            self.mark_pairs_across_warps(launch, &found, &mut pairs);
         }
         let found = pairs.into_iter().collect();
         Some(InLaunch { found, reached })
     }
 
     /// Marks the pairs, one for each clash, whose bytes are also accessed by threads of warp 1 with the same instructions.
-    fn look_across_warps(&self, launch: Launch, found: &Definite, pairs: &mut [(PairKey, DefinitePair)]) {
+    fn mark_pairs_across_warps(
+        &self,
+        launch: Launch,
+        found: &Definite,
+        pairs: &mut [(PairKey, DefinitePair)],
+    ) {
         let second = Launch {
             warp: Some(1),
             ..launch
@@ -211,16 +219,16 @@ impl ExchangeKernel<'_> {
             known.is_across_warps = there.all.iter().any(|touch| {
                 own.contains(&(touch.node, touch.at))
                     && touch.object == write.object
-                    && touch.may_meet(write, &clash.lanes)
+                    && touch.may_overlap_writes(write, &clash.lanes)
             });
         }
         self.layout.keep(flow.pool);
     }
 
-    fn pair(&self, touches: &Touches, clash: &Clash) -> (PairKey, DefinitePair) {
+    fn pair_of_clash(&self, touches: &Touches, clash: &Clash) -> (PairKey, DefinitePair) {
         let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
         let place = |touch: &shared_accesses::Touch| (touch.node, touch.at);
-        let placed = placed(self.layout, place(write), place(other), other.is_store);
+        let placed = position_of_pair(self.layout, place(write), place(other), other.is_store);
         let rounds = self.layout.graph.rounds.as_ref();
         let round = |touch: &shared_accesses::Touch| rounds.and_then(|rounds| rounds.number_of(touch.node));
         let known = DefinitePair {

@@ -36,7 +36,7 @@ impl Launches {
     pub(super) fn new(layout: &LaneLayout<'_>) -> Option<Self> {
         let each = layout.launches();
         match each[..] {
-            [launch] => Some(Self::of_one(layout, launch)),
+            [launch] => Some(Self::of_one_launch(layout, launch)),
             _ => (each.len() <= MAX_LAUNCHED_SHAPES).then(|| Self {
                 shown: layout.common_launch(),
                 each,
@@ -46,7 +46,7 @@ impl Launches {
     }
 
     /// The launches as the kernel, the user or host code states them: one if nobody states a shape.
-    pub(super) fn stated(&self) -> &[Launch] {
+    pub(super) fn stated_launches(&self) -> &[Launch] {
         if self.are_layouts {
             std::slice::from_ref(&self.shown)
         } else {
@@ -55,11 +55,11 @@ impl Launches {
     }
 
     /// One launch of a kernel, in each of the layouts that its blocks may have if their shape is not known.
-    pub(super) fn of_one(layout: &LaneLayout<'_>, launch: Launch) -> Self {
+    pub(super) fn of_one_launch(layout: &LaneLayout<'_>, launch: Launch) -> Self {
         let are_layouts = launch.is_multidimensional;
         Self {
             each: match are_layouts {
-                true => layouts(launch, layout.module.read_dimensions(layout.function)),
+                true => possible_layouts(launch, layout.module.read_dimensions(layout.function)),
                 false => vec![launch],
             },
             shown: launch,
@@ -106,7 +106,7 @@ impl<P: Place, F: Meet> InEach<P, F> {
     }
 
     /// Adds another launch.
-    pub(super) fn add(&mut self, launch: InLaunch<P, F>) {
+    pub(super) fn add_launch(&mut self, launch: InLaunch<P, F>) {
         let InLaunch { mut found, reached } = launch;
         self.found.retain(|place, known| {
             let same = found.remove(place);
@@ -121,13 +121,13 @@ impl<P: Place, F: Meet> InEach<P, F> {
 
     /// The definite findings of these launches, in order; `find` gives those of one. There are none if the first launch has none: it
     /// excludes most, and a finding that it lacks is rarely one of another launch. `None` if the budget of `find` is spent.
-    pub(super) fn of_launches(
+    pub(super) fn find_in_launches(
         launches: &Launches,
         mut find: impl FnMut(Launch) -> Option<InLaunch<P, F>>,
     ) -> Option<impl Iterator<Item = F>> {
         let mut common = Self::new();
         for &launch in &launches.each {
-            common.add(find(launch)?);
+            common.add_launch(find(launch)?);
             if common.found.is_empty() {
                 break;
             }
@@ -143,7 +143,7 @@ impl<P: Place, F: Meet> InEach<P, F> {
 
 /// Calls `look` for some loops of a kernel, with the kernel, the same kernel with all cells in the states, and the loop.
 /// These are the inputs of a layout with peeled rounds of that loop ([`LaneLayout::peeled`]). `slices`: those of the layout.
-pub(super) fn each_loop(
+pub(super) fn for_each_loop(
     layout: &LaneLayout<'_>,
     slices: &Slices,
     loops: &[u32],
@@ -190,7 +190,7 @@ const DEEP_LAYOUTS: [Shape; 9] = [
 ];
 
 /// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`; those that exclude most findings come first.
-fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
+fn possible_layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
     let of = |layout| Launch { layout, ..launch };
     let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
     if most < WARP as u32 {

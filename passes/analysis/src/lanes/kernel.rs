@@ -91,7 +91,7 @@ impl<'k> LaneKernel<'k> {
             return unknown();
         };
         let root = self.launched(&launches, least);
-        root.unwrap_or_else(|| match *launches.stated() {
+        root.unwrap_or_else(|| match *launches.stated_launches() {
             [launch] => self.unsolved(launch),
             _ => unknown(),
         })
@@ -110,7 +110,10 @@ impl<'k> LaneKernel<'k> {
     /// The findings of one launch, in one of its warps or in all of them.
     pub(super) fn under(&self, launch: Launch, warp: Option<u32>) -> Option<Root> {
         let Some(warp) = warp else {
-            return self.launched(&Launches::of_one(self.layout, launch), Certainty::Potential);
+            return self.launched(
+                &Launches::of_one_launch(self.layout, launch),
+                Certainty::Potential,
+            );
         };
         let (verdict, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
         Some(self.merged(launch, vec![(Some(warp), verdict)], None).root)
@@ -160,7 +163,7 @@ impl<'k> LaneKernel<'k> {
                     others.entry(defect).or_insert(found);
                 }
             }
-            definite.add(judged.definite());
+            definite.add_launch(judged.definite());
             if least_in_each == Certainty::Definite && definite.is_settled(self.judged_nodes()) {
                 break;
             }

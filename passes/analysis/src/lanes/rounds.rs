@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::explore::each_loop;
+use super::explore::for_each_loop;
 use super::finding::{Root, sort_key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
@@ -41,7 +41,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
     }
     let mut root = kernel.analyse(least);
     if !root.is_unknown {
-        each_loop(&layout, slices, &loops, |layout, in_states, of| {
+        for_each_loop(&layout, slices, &loops, |layout, in_states, of| {
             if let Some((peeled, are_all)) = peeled(layout, in_states, of) {
                 let fixed = Fixed::default();
                 let found = LaneKernel::new(&peeled, &fixed).analyse(least);

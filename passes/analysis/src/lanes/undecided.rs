@@ -22,9 +22,12 @@ pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
     let layout = kernel.layout;
     let mut open = FxHashSet::default();
     let launches = Launches::new(layout)?;
-    let has_shape = launches.stated().iter().any(|launch| launch.shape.is_some());
+    let has_shape = launches
+        .stated_launches()
+        .iter()
+        .any(|launch| launch.shape.is_some());
     let mut told: FxHashMap<u32, bool> = FxHashMap::default();
-    for &launch in launches.stated() {
+    for &launch in launches.stated_launches() {
         if launch.ends_in_part_of_a_warp() {
             return None;
         }

@@ -24,7 +24,7 @@ type BytePlace = (Object, i64);
 /// The clashes among accesses that lanes certainly make, without an ordering in between. `own`: the lanes for which a write
 /// hides the writes of others, because they certainly execute it themselves. `may_clash`: true for lanes whose accesses
 /// nothing orders.
-pub(super) fn clashes(
+pub(super) fn find_clashes(
     touches: &Touches,
     pool: &Pool,
     made: &[(usize, Lanes)],
@@ -90,7 +90,8 @@ pub(super) fn clashes(
                         && !is_left_out
                         && touches.all[write].overlaps(writer, touch, lane)
                         && may_clash(writer, lane)
-                        && (!touch.is_store || differ(pool, &touches.all[write], writer, touch, lane));
+                        && (!touch.is_store
+                            || stored_values_differ(pool, &touches.all[write], writer, touch, lane));
                     if !is_pair {
                         continue;
                     }
@@ -111,7 +112,7 @@ pub(super) fn clashes(
 }
 
 /// True if two writes certainly leave different values.
-fn differ(pool: &Pool, one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
+fn stored_values_differ(pool: &Pool, one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
     let known = |touch: &Touch, lane: usize| pool.get(touch.stored?).in_lane(lane);
     let is_same_place = one.bytes == other.bytes && one.places[by] == other.places[of];
     match (known(one, by), known(other, of)) {

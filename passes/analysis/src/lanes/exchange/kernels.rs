@@ -15,7 +15,7 @@ use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, InstructionId};
 
 /// The marked kernels, and the kernels that call a marked function directly or indirectly, in the order of the input.
-pub(super) fn leading_to(module: &Shared<'_>, mut marked: Vec<bool>) -> Vec<FunctionId> {
+pub(super) fn kernels_that_call(module: &Shared<'_>, mut marked: Vec<bool>) -> Vec<FunctionId> {
     if !marked.contains(&true) {
         return Vec::new();
     }
@@ -29,7 +29,7 @@ pub(super) fn leading_to(module: &Shared<'_>, mut marked: Vec<bool>) -> Vec<Func
 
 /// All findings in kernels, in the order of the kernels. `of_kernel`: the search of one kernel, with slices that hold
 /// addresses; `None` if the budget is spent.
-pub(super) fn search<T: Send>(
+pub(super) fn search_kernels<T: Send>(
     module: &Shared<'_>,
     kernels: &[FunctionId],
     of_kernel: impl Fn(&Slices, FunctionId) -> Option<Vec<T>> + Sync,
@@ -84,7 +84,7 @@ pub(super) struct Placed {
 }
 
 /// The position of a pair. `is_store`: the other access writes, too.
-pub(super) fn placed(
+pub(super) fn position_of_pair(
     layout: &LaneLayout<'_>,
     write: AccessPlace,
     other: AccessPlace,
@@ -116,7 +116,7 @@ pub(super) fn placed(
 }
 
 /// Groups pairs by their object, with each pair of sites once. `sites`: the write and the other access of a pair.
-pub(super) fn by_object<P>(
+pub(super) fn group_by_object<P>(
     pairs: impl Iterator<Item = (Object, P)>,
     sites: impl Fn(&P) -> (Site, Site),
 ) -> Vec<(Object, Vec<P>)> {
@@ -135,7 +135,7 @@ pub(super) fn by_object<P>(
 }
 
 /// The nodes that lanes may reach in a solution.
-pub(super) fn reached(flow: &Flow<'_>) -> FxHashSet<u32> {
+pub(super) fn reached_nodes(flow: &Flow<'_>) -> FxHashSet<u32> {
     let nodes = 0..flow.may.len() as u32;
     nodes.filter(|&node| flow.may[node as usize] != 0).collect()
 }

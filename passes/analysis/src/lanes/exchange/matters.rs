@@ -28,11 +28,11 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
     if clashes.is_empty() {
         return;
     }
-    let readers = readers(touches, clashes);
-    let users = users(flow, entry, readers, touches);
+    let readers = clashing_lanes_by_read(touches, clashes);
+    let users = users_of_reads(flow, entry, readers, touches);
     let is_of_writes = |clash: &Clash| touches.all[clash.other].is_store;
     let reads = if clashes.iter().any(is_of_writes) {
-        open_reads(flow, touches)
+        reads_at_unknown_address(flow, touches)
     } else {
         Vec::new()
     };
@@ -42,10 +42,10 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
             .iter()
             .all(|touch| touch.semantics == Semantics::Volatile);
         if other.is_store || !is_volatile {
-            without_strong(write, other, &mut clash.lanes);
+            remove_strong_pairs(write, other, &mut clash.lanes);
         }
         if other.is_store {
-            return has_some(&clash.lanes) && may_be_read(flow, touches, &reads, clash);
+            return has_any_lane(&clash.lanes) && may_be_read(flow, touches, &reads, clash);
         }
         let used = users.get(&clash.other).copied().unwrap_or_default();
         let used = if is_volatile {
@@ -56,16 +56,16 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
         for others in &mut clash.lanes {
             *others &= used;
         }
-        has_some(&clash.lanes)
+        has_any_lane(&clash.lanes)
     });
 }
 
-fn has_some(lanes: &ByLane) -> bool {
+fn has_any_lane(lanes: &ByLane) -> bool {
     lanes.iter().any(|lanes| *lanes != 0)
 }
 
 /// By reading access: the lanes that clash there.
-fn readers(touches: &Touches, clashes: &[Clash]) -> FxHashMap<usize, Lanes> {
+fn clashing_lanes_by_read(touches: &Touches, clashes: &[Clash]) -> FxHashMap<usize, Lanes> {
     let mut readers: FxHashMap<usize, Lanes> = FxHashMap::default();
     for clash in clashes.iter().filter(|clash| !touches.all[clash.other].is_store) {
         let lanes = clash.lanes.iter().fold(0, |all, lanes| all | lanes);
@@ -75,7 +75,7 @@ fn readers(touches: &Touches, clashes: &[Clash]) -> FxHashMap<usize, Lanes> {
 }
 
 /// By reading access, of the lanes in question: those that use the value that they read.
-fn users(
+fn users_of_reads(
     flow: &mut Flow<'_>,
     entry: Lanes,
     readers: FxHashMap<usize, Lanes>,
@@ -89,7 +89,7 @@ fn users(
         .nodes
         .iter()
         .copied()
-        .filter(|&node| is_reached(flow, node, NodeKind::Collective));
+        .filter(|&node| is_reached_node_of_kind(flow, node, NodeKind::Collective));
     let shuffles: Vec<u32> = shuffles.collect();
     let shuffles = shuffles.into_iter().filter_map(|node| call(flow, node));
     let shuffles: Vec<Call> = shuffles
@@ -110,12 +110,12 @@ fn users(
     all.collect()
 }
 
-fn is_reached(flow: &Flow<'_>, node: u32, kind: NodeKind) -> bool {
+fn is_reached_node_of_kind(flow: &Flow<'_>, node: u32, kind: NodeKind) -> bool {
     flow.may[node as usize] != 0 && flow.graph.nodes[node as usize].kind == kind
 }
 
 /// Keeps only the lanes of a clash that do not access exactly the same bytes, if both accesses are strong.
-fn without_strong(write: &Touch, other: &Touch, clash: &mut ByLane) {
+fn remove_strong_pairs(write: &Touch, other: &Touch, clash: &mut ByLane) {
     if !write.is_strong || !other.is_strong || write.bytes != other.bytes {
         return;
     }
@@ -129,7 +129,7 @@ fn without_strong(write: &Touch, other: &Touch, clash: &mut ByLane) {
 /// address is computed from, if known.
 type OpenRead = (u32, Option<Object>);
 
-fn open_reads(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
+fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
     let nodes: Vec<u32> = flow
         .order
         .nodes
@@ -162,11 +162,16 @@ fn open_reads(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
                 access.space,
                 Space::Shared | Space::SharedCluster | Space::Generic
             );
-            let is_known = || touches.in_node(node).any(|number| touches.all[number].at == at);
+            let is_known = || {
+                touches
+                    .accesses_in_node(node)
+                    .any(|number| touches.all[number].at == at)
+            };
             let is_own = matches!(slots.effect(at, instruction), Effect::Load(_));
             if reads && is_shared && !is_own && !is_known() {
                 let address = body.uses(instruction).first().copied().unwrap_or(Value::Unknown);
-                let object = shared_accesses::root(flow, node, at, address).map(|(object, _)| object);
+                let object =
+                    shared_accesses::variable_of_address(flow, node, at, address).map(|(object, _)| object);
                 open.push((node, object));
             }
         }
@@ -190,7 +195,7 @@ fn may_be_read(flow: &Flow<'_>, touches: &Touches, open: &[OpenRead], clash: &Cl
         if touch.object != write.object {
             return is_part(touch.object) || is_part(write.object);
         }
-        touch.may_meet(write, &clash.lanes)
+        touch.may_overlap_writes(write, &clash.lanes)
     };
     touches
         .all

@@ -15,7 +15,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::conflicts::{Clash, clashes};
+use super::conflicts::{Clash, find_clashes};
 use super::matters;
 use super::segments::{self, Ways, is_ordering};
 use super::shared_accesses::Touches;
@@ -35,9 +35,9 @@ pub(super) struct Definite {
 }
 
 /// The definite clashes of a solution whose slices include addresses. `entry`: the lanes that surely begin together.
-pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
+pub(super) fn definite_clashes(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
     let touches = Touches::new(flow);
-    let mut found = candidates(flow, &touches, entry);
+    let mut found = unordered_clashes(flow, &touches, entry);
     matters::retain_certain(flow, &touches, entry, &mut found);
     found.sort_by_key(|clash| (clash.write.max(clash.other), clash.write.min(clash.other)));
     Definite {
@@ -47,7 +47,7 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
 }
 
 /// The clashes that no ordering in the solution prevents, whether they matter or not.
-fn candidates(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
+fn unordered_clashes(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
     let mut search = PairSearch {
         flow,
         touches,
@@ -55,14 +55,14 @@ fn candidates(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
         orderings: None,
         in_rounds: None,
     };
-    search.in_rounds = search.certain_in_rounds();
+    search.in_rounds = search.lanes_certain_in_rounds();
     let mut found: Vec<Clash> = Vec::new();
     let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
-    for head in segments::heads(flow, touches) {
+    for head in segments::segment_heads(flow, touches) {
         if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
             break;
         }
-        let mut of_head = search.of_head(head);
+        let mut of_head = search.clashes_after_head(head);
         of_head.retain(|clash| known.insert((clash.write, clash.other)));
         found.extend(of_head);
     }
@@ -117,13 +117,13 @@ fn equivalence_classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u6
 }
 
 impl PairSearch<'_, '_, '_> {
-    fn of_head(&mut self, head: segments::Head) -> Vec<Clash> {
+    fn clashes_after_head(&mut self, head: segments::Head) -> Vec<Clash> {
         let touches = self.touches;
-        let way = segments::way(self.flow, touches, head, Ways::Certain);
+        let way = segments::segment_after_head(self.flow, touches, head, Ways::Certain);
         let made = |among: Lanes| -> Vec<(usize, Lanes)> {
             let all = way.iter().flat_map(|stretch| {
                 let of_part = touches
-                    .in_node(stretch.node)
+                    .accesses_in_node(stretch.node)
                     .filter(move |&number| touches.all[number].part == stretch.part);
                 of_part.map(move |number| (number, touches.all[number].lanes & stretch.lanes & among))
             });
@@ -133,23 +133,23 @@ impl PairSearch<'_, '_, '_> {
         let own = |number: usize, set: Lanes| set | touches.all[number].may;
         let at_most = made(Lanes::MAX);
         let has_store = at_most.iter().any(|&(number, _)| touches.all[number].is_store);
-        if !has_store || clashes(touches, &self.flow.pool, &at_most, own, |_, _| true).is_empty() {
+        if !has_store || find_clashes(touches, &self.flow.pool, &at_most, own, |_, _| true).is_empty() {
             return Vec::new();
         }
-        let here = self.must(head.node) & self.flow.may[head.node as usize];
+        let here = self.lanes_that_must_reach(head.node) & self.flow.may[head.node as usize];
         if here == 0 {
             return Vec::new();
         }
         let classes = self.equivalence_classes(head.node);
         let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
-        let mut found = clashes(touches, &self.flow.pool, &made(here), own, may_clash);
+        let mut found = find_clashes(touches, &self.flow.pool, &made(here), own, may_clash);
         found.retain(|clash| self.flow.order.dominates(head.node, self.reported_node(clash)));
         found
     }
 
     /// The lanes that reach a node whenever one lane does. In a peeled round: whenever one lane reaches the loop, because an
     /// instruction of the loop is reported for all of its rounds.
-    fn must(&mut self, node: u32) -> Lanes {
+    fn lanes_that_must_reach(&mut self, node: u32) -> Lanes {
         let must = self.placement.must(node, Exits::All);
         match (&self.in_rounds, &self.flow.graph.rounds) {
             (Some(certain), Some(rounds)) if rounds.is_in(node) => must & certain[node as usize],
@@ -158,7 +158,7 @@ impl PairSearch<'_, '_, '_> {
     }
 
     /// See [`Self::in_rounds`].
-    fn certain_in_rounds(&mut self) -> Option<Vec<Lanes>> {
+    fn lanes_certain_in_rounds(&mut self) -> Option<Vec<Lanes>> {
         let flow = self.flow;
         let first = flow.graph.rounds.as_ref()?.first;
         let mut certain = vec![0; flow.may.len()];
@@ -189,7 +189,7 @@ impl PairSearch<'_, '_, '_> {
             Some(known) => known,
             None => self.find_orderings(),
         };
-        let classes = equivalence_classes(&orderings, &self.before(head, &orderings));
+        let classes = equivalence_classes(&orderings, &self.nodes_before(head, &orderings));
         self.orderings = Some(orderings);
         classes
     }
@@ -199,7 +199,7 @@ impl PairSearch<'_, '_, '_> {
         let mut found = Vec::new();
         for &node in &flow.order.nodes {
             let may = flow.may[node as usize];
-            let keeps_apart = may != 0 && self.keeps_apart(node);
+            let keeps_apart = may != 0 && self.may_keep_lanes_apart(node);
             if may == 0 || !keeps_apart && !is_ordering(flow, node) {
                 continue;
             }
@@ -218,7 +218,7 @@ impl PairSearch<'_, '_, '_> {
     /// By node: true for nodes that lanes may have passed when they are at a head, and for nodes at which other lanes may
     /// have met these lanes, at another instruction. All nodes, if some lanes wait there for a value in memory or in a way
     /// that is not known.
-    fn before(&self, head: u32, orderings: &[Ordering]) -> Vec<bool> {
+    fn nodes_before(&self, head: u32, orderings: &[Ordering]) -> Vec<bool> {
         let (flow, graph) = (self.flow, self.flow.graph);
         let all = flow.launch.lanes();
         let mut is_before = vec![false; flow.may.len()];
@@ -232,7 +232,7 @@ impl PairSearch<'_, '_, '_> {
                 flow.order.rank[known.node as usize]
             }) {
                 let kind = graph.nodes[node as usize].kind;
-                let is_harmless_call = kind == NodeKind::Quiet && !self.waits_in_call(node);
+                let is_harmless_call = kind == NodeKind::Quiet && !self.may_wait_in_call(node);
                 if !matches!(kind, NodeKind::Collective | NodeKind::Barrier) && !is_harmless_call {
                     return vec![true; flow.may.len()];
                 }
@@ -253,11 +253,11 @@ impl PairSearch<'_, '_, '_> {
     }
 
     /// True if lanes that pass a node may wait for others there while other lanes need not wait.
-    fn keeps_apart(&self, node: u32) -> bool {
+    fn may_keep_lanes_apart(&self, node: u32) -> bool {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let own = order.loop_of[node as usize];
         if own != NONE && order.loops[own as usize].header == node {
-            return self.may_wait(own);
+            return self.may_wait_in_loop(own);
         }
         let is_aligned = || {
             let body = graph.context(node).body;
@@ -269,13 +269,13 @@ impl PairSearch<'_, '_, '_> {
             NodeKind::Barrier => {
                 !is_aligned() || self.flow.launch.lanes() & !self.flow.may[node as usize] != 0
             }
-            NodeKind::Quiet => self.waits_in_call(node),
+            NodeKind::Quiet => self.may_wait_in_call(node),
             _ => is_ordering(self.flow, node),
         }
     }
 
     /// True if a loop has a load through which other threads may end the loop.
-    fn may_wait(&self, of: u32) -> bool {
+    fn may_wait_in_loop(&self, of: u32) -> bool {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let inside = order.nodes.iter().filter(|&&node| order.is_in(node, of));
         inside.copied().any(|node| {
@@ -287,7 +287,7 @@ impl PairSearch<'_, '_, '_> {
     }
 
     /// True if lanes may wait for others in a call that is not followed: the callee has a body in this module, and returns.
-    fn waits_in_call(&self, node: u32) -> bool {
+    fn may_wait_in_call(&self, node: u32) -> bool {
         let graph = self.flow.graph;
         let module = self.flow.module.module;
         let body = graph.context(node).body;

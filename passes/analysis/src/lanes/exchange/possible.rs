@@ -13,9 +13,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::conflicts::clashes;
+use super::conflicts::find_clashes;
 use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
-use super::kernels::{AccessPlace, PairKey, by_object, leading_to, placed, reached, search};
+use super::kernels::{
+    AccessPlace, PairKey, group_by_object, kernels_that_call, position_of_pair, reached_nodes, search_kernels,
+};
 use super::segments::{self, Ways};
 use super::shared_accesses::{Loose, Touch, Touches};
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
@@ -35,8 +37,8 @@ pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleEx
     if module.module.target.sm < INDEPENDENT_LANES {
         return Vec::new();
     }
-    search(module, &suspects(module), |slices, function| {
-        let mut found = of_kernel(module, slices, function)?;
+    search_kernels(module, &suspect_kernels(module), |slices, function| {
+        let mut found = possible_exchanges_of_kernel(module, slices, function)?;
         found.retain(|possible| {
             let mut known = definite.iter();
             !known
@@ -47,16 +49,16 @@ pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleEx
 }
 
 /// The kernels that read and write variables in shared memory, themselves or in functions that they call.
-fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
+fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
     let mut marked = vec![false; module.module.functions.len()];
     for (id, function, body) in module.module.bodies() {
         let is_small = body.instructions.len() <= MAX_EXCHANGE_INSTRUCTIONS;
-        marked[id.index()] = is_small && !function.is_damaged && exchanges(module, body);
+        marked[id.index()] = is_small && !function.is_damaged && reads_and_writes_shared(module, body);
     }
-    leading_to(module, marked)
+    kernels_that_call(module, marked)
 }
 
-fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
+fn reads_and_writes_shared(module: &Shared<'_>, body: &Body<'_>) -> bool {
     let has = |kind: AccessKind| {
         body.instructions.iter().any(|instruction| {
             matches!(instruction.op, Op::Access(access)
@@ -69,12 +71,16 @@ fn exchanges(module: &Shared<'_>, body: &Body<'_>) -> bool {
 }
 
 /// The pairs of a kernel that are possible in each launch in which lanes reach them; `None` if the budget is spent.
-fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<PossibleExchange>> {
+fn possible_exchanges_of_kernel(
+    module: &Shared<'_>,
+    slices: &Slices,
+    function: FunctionId,
+) -> Option<Vec<PossibleExchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?;
-    let pairs = InEach::of_launches(&launches, |launch| launched(&layout, launch))?;
+    let pairs = InEach::find_in_launches(&launches, |launch| possible_pairs_in_launch(&layout, launch))?;
     let pairs = pairs.map(|found| (found.object, found.pair));
-    let groups = by_object(pairs, |pair: &PossiblePair| {
+    let groups = group_by_object(pairs, |pair: &PossiblePair| {
         (pair.write.clone(), pair.other.clone())
     });
     let exchanges = groups.into_iter().map(|(object, pairs)| PossibleExchange {
@@ -99,7 +105,7 @@ impl Meet for FoundPair {
 }
 
 /// The pairs with one launch.
-fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, FoundPair>> {
+fn possible_pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, FoundPair>> {
     let launch = Launch {
         warp: Some(0),
         ..launch
@@ -108,15 +114,18 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey,
     let mut flow = Flow::new(layout, launch, &fixed, layout.pool())?;
     let touches = Touches::with_loose(&mut flow);
     let (mut found, mut steps) = (BTreeMap::new(), MAX_USE_STEPS);
-    for possible in pairs(&flow, &touches) {
-        let (write, other) = (possible.write.at(&touches), possible.other.at(&touches));
+    for possible in possible_pairs(&flow, &touches) {
+        let (write, other) = (
+            possible.write.node_and_instruction(&touches),
+            possible.other.node_and_instruction(&touches),
+        );
         if !possible.is_store {
             let load = (other.0, other.1, possible.others);
             if possible_users_of_load(&flow, load, &mut steps) & possible.others == 0 {
                 continue;
             }
         }
-        let placed = placed(layout, write, other, possible.is_store);
+        let placed = position_of_pair(layout, write, other, possible.is_store);
         let pair = PossiblePair {
             write: placed.write,
             other: placed.other,
@@ -126,7 +135,7 @@ fn launched(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey,
         let object = possible.object;
         found.insert(placed.key, FoundPair { object, pair });
     }
-    let reached = reached(&flow);
+    let reached = reached_nodes(&flow);
     layout.keep(flow.pool);
     Some(InLaunch { found, reached })
 }
@@ -140,7 +149,7 @@ enum Access {
 
 impl Access {
     /// Its node and instruction.
-    fn at(self, touches: &Touches) -> AccessPlace {
+    fn node_and_instruction(self, touches: &Touches) -> AccessPlace {
         match self {
             Self::Known(number) => (touches.all[number].node, touches.all[number].at),
             Self::Loose(number) => (touches.loose[number].node, touches.loose[number].at),
@@ -162,31 +171,31 @@ struct Possible {
 }
 
 /// The pairs of a solution, in the order of its heads.
-fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
+fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
     let is_shared = |object: Object| match object {
         Object::Variable(symbol) => flow.module.module.symbol(symbol).space == Space::Shared,
         Object::Parameter(_) | Object::Part(_) => false,
     };
     let mut known: FxHashSet<(Access, Access)> = FxHashSet::default();
     let mut found = Vec::new();
-    for head in segments::heads(flow, touches) {
+    for head in segments::segment_heads(flow, touches) {
         if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
             break;
         }
         let (mut exact, mut loose) = (Vec::new(), Vec::new());
-        for stretch in segments::way(flow, touches, head, Ways::Possible) {
+        for stretch in segments::segment_after_head(flow, touches, head, Ways::Possible) {
             let here = |part: u32, may: Lanes| match part == stretch.part {
                 true => may & stretch.lanes,
                 false => 0,
             };
             let all = touches
-                .in_node(stretch.node)
+                .accesses_in_node(stretch.node)
                 .map(|number| (number, &touches.all[number]));
             let lanes = all.map(|(number, touch)| (number, here(touch.part, touch.may)));
             exact
                 .extend(lanes.filter(|&(number, lanes)| lanes != 0 && is_shared(touches.all[number].object)));
             let all = touches
-                .loose_of(stretch.node)
+                .loose_accesses_in_node(stretch.node)
                 .map(|number| (number, &touches.loose[number]));
             let lanes = all.map(|(number, access)| (number, here(access.part, access.may)));
             loose.extend(lanes.filter(|&(_, lanes)| lanes != 0));
@@ -204,7 +213,7 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             }
         };
         if exact.iter().any(|&(number, _)| touches.all[number].is_store) {
-            let certain = segments::way(flow, touches, head, Ways::Certain);
+            let certain = segments::segment_after_head(flow, touches, head, Ways::Certain);
             // If a lane certainly writes the bytes itself, the pair is reported for the writes.
             let own = |number: usize, _| {
                 let touch = &touches.all[number];
@@ -213,12 +222,12 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                     certain.find(|stretch| (stretch.node, stretch.part) == (touch.node, touch.part));
                 stretch.map_or(0, |stretch| stretch.lanes & touch.lanes)
             };
-            let all = clashes(touches, &flow.pool, &exact, own, |_, _| true);
+            let all = find_clashes(touches, &flow.pool, &exact, own, |_, _| true);
             // A write by a single instruction is usually executed by the one lane that its branch lets through.
-            for clash in all
-                .iter()
-                .filter(|clash| clash.write != clash.other && !is_alike(flow, &touches.all[clash.write]))
-            {
+            for clash in all.iter().filter(|clash| {
+                clash.write != clash.other
+                    && !leaves_one_value_at_one_address(flow, &touches.all[clash.write])
+            }) {
                 let (object, is_store) = (touches.all[clash.write].object, touches.all[clash.other].is_store);
                 let others = clash.lanes.iter().fold(0, |all, lanes| all | lanes);
                 add(
@@ -238,8 +247,9 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             for &(other, of) in &loose {
                 let second = &touches.loose[other];
                 let is_pair = access.is_store && !second.is_store && access.object == second.object;
-                if is_pair && are_two(lanes, of) && !have_own_part(access, second) {
-                    let is_likely = is_unknown(flow, access) || is_unknown(flow, second);
+                if is_pair && may_be_two_lanes(lanes, of) && !have_private_part(access, second) {
+                    let is_likely =
+                        is_lane_relation_unknown(flow, access) || is_lane_relation_unknown(flow, second);
                     add(
                         access.object,
                         Access::Loose(one),
@@ -252,9 +262,9 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             for &(other, of) in &exact {
                 let second = &touches.all[other];
                 let is_pair = access.is_store != second.is_store && access.object == second.object;
-                if is_pair && are_two(lanes, of) && !is_alike(flow, second) {
+                if is_pair && may_be_two_lanes(lanes, of) && !leaves_one_value_at_one_address(flow, second) {
                     let (loose, exact) = (Access::Loose(one), Access::Known(other));
-                    let is_likely = is_unknown(flow, access);
+                    let is_likely = is_lane_relation_unknown(flow, access);
                     match access.is_store {
                         true => add(access.object, loose, (exact, of), false, is_likely),
                         false => add(access.object, exact, (loose, lanes), false, is_likely),
@@ -267,13 +277,13 @@ fn pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
 }
 
 /// True if accesses of these lanes may be made by two different lanes.
-const fn are_two(one: Lanes, other: Lanes) -> bool {
+const fn may_be_two_lanes(one: Lanes, other: Lanes) -> bool {
     (one | other).count_ones() > 1
 }
 
 /// True if all lanes that reach a write leave one value at one address, so that each lane has itself written the value that
 /// it reads there later.
-fn is_alike(flow: &Flow<'_>, touch: &Touch) -> bool {
+fn leaves_one_value_at_one_address(flow: &Flow<'_>, touch: &Touch) -> bool {
     let mut places = lanes(touch.may).map(|lane| touch.places[lane]);
     let first = places.next();
     let value = touch.stored.map(|stored| flow.pool.get(stored));
@@ -283,11 +293,11 @@ fn is_alike(flow: &Flow<'_>, touch: &Touch) -> bool {
 }
 
 /// True if no relation between the addresses of an access in different lanes is known.
-fn is_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
+fn is_lane_relation_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
     !matches!(flow.pool.get(access.address).rest, Rest::Uniform(_))
 }
 
 /// True if each thread has a private part of the array that the two accesses are to.
-fn have_own_part(one: &Loose, other: &Loose) -> bool {
+fn have_private_part(one: &Loose, other: &Loose) -> bool {
     one.own.iter().any(|part| other.own.contains(part))
 }

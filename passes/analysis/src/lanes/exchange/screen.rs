@@ -17,8 +17,8 @@ use std::ops::{Range, RangeInclusive};
 
 use rustc_hash::FxHashMap;
 
-use super::kernels::leading_to;
-use super::shared_accesses::{orders, stored, touched};
+use super::kernels::kernels_that_call;
+use super::shared_accesses::{may_order_accesses, stored_value, unordered_access};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lanes, set_of};
@@ -33,7 +33,7 @@ use ptxcheck_ir::{
 };
 
 /// The kernels that may have an exchange, in the order of the input.
-pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
+pub(super) fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
     let mut marked = vec![false; module.module.functions.len()];
     for (id, function, body) in module.module.bodies() {
         if module.deadline.is_over_at_step() {
@@ -41,7 +41,7 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
         }
         marked[id.index()] = !function.is_damaged && may_exchange(module, id, body);
     }
-    leading_to(module, marked)
+    kernels_that_call(module, marked)
 }
 
 /// The accesses in loops of a kernel that may be made by two lanes to the same bytes, in one round or in different rounds.
@@ -82,8 +82,8 @@ impl<'a, 'm> LoopScreen<'a, 'm> {
             .iter()
             .filter_map(|(_, at)| all.binary_search_by_key(at, |access| access.at).ok());
         let places: Vec<usize> = places.collect();
-        search.may_clash_anywhere(places.iter().copied())
-            || search.may_clash(&places) && search.may_overlap(&places)
+        search.may_clash_at_unknown_address(places.iter().copied())
+            || search.may_clash_in_sample_lanes(&places) && search.may_overlap(&places)
     }
 }
 
@@ -103,7 +103,8 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let mut search = ExchangeScreen::new(module, id, body);
     // In most functions, no two accesses have related addresses.
     let all: Vec<usize> = (0..search.pieces.all.len()).collect();
-    (search.may_clash_anywhere(all.iter().copied()) || search.may_clash(&all)) && search.finds()
+    (search.may_clash_at_unknown_address(all.iter().copied()) || search.may_clash_in_sample_lanes(&all))
+        && search.finds_exchange()
 }
 
 /// The lanes whose addresses are compared first: two of one group of four, and one of the other half of the warp.
@@ -153,10 +154,10 @@ impl Pieces {
             let mut start = pieces.all.len();
             for number in block.instructions.range() {
                 let instruction = &body.instructions[number];
-                if cuts(body, instruction) {
+                if ends_piece(body, instruction) {
                     pieces.accesses.push(start..pieces.all.len());
                     start = pieces.all.len();
-                } else if let Some((access, address, past)) = touched(body, instruction) {
+                } else if let Some((access, address, past)) = unordered_access(body, instruction) {
                     pieces.all.push(Access {
                         at: InstructionId::new(number),
                         is_store: access.kind == AccessKind::Store,
@@ -165,7 +166,7 @@ impl Pieces {
                         past,
                         bytes: i64::from(access.bytes()),
                         guard: instruction.guard,
-                        stored: stored(body, instruction),
+                        stored: stored_value(body, instruction),
                     });
                 }
             }
@@ -182,8 +183,8 @@ impl Pieces {
 }
 
 /// True if lanes may be ordered at an instruction.
-fn cuts(body: &Body<'_>, instruction: &Instruction) -> bool {
-    matches!(instruction.op, Op::Collective(..) | Op::Barrier(_)) || orders(body, instruction)
+fn ends_piece(body: &Body<'_>, instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Collective(..) | Op::Barrier(_)) || may_order_accesses(body, instruction)
 }
 
 /// The part of an address that lanes share, and the number that is added to it by lane.
@@ -251,7 +252,7 @@ impl<'a, 'm> ExchangeScreen<'a, 'm> {
 }
 
 impl ExchangeScreen<'_, '_> {
-    fn finds(mut self) -> bool {
+    fn finds_exchange(mut self) -> bool {
         let order = self.analyses.cfg().reverse_postorder();
         let mut rank = vec![u32::MAX; self.body.blocks.len()];
         for (number, block) in (0..).zip(order) {
@@ -266,9 +267,9 @@ impl ExchangeScreen<'_, '_> {
                     continue;
                 }
                 made.clear();
-                self.way(block, piece, &rank, &mut made, &mut is_passed);
+                self.collect_accesses_on_paths(block, piece, &rank, &mut made, &mut is_passed);
                 let has_store = made.iter().any(|&(access, _)| self.pieces.all[access].is_store);
-                if self.steps == 0 || has_store && self.clash(&made) {
+                if self.steps == 0 || has_store && self.has_clash(&made) {
                     return true;
                 }
             }
@@ -278,7 +279,7 @@ impl ExchangeScreen<'_, '_> {
 
     /// The accesses on the paths of all lanes from a piece, with the lanes that make them. Marks blocks that lanes reach
     /// only on such paths.
-    fn way(
+    fn collect_accesses_on_paths(
         &mut self,
         head: BlockId,
         piece: usize,
@@ -294,13 +295,16 @@ impl ExchangeScreen<'_, '_> {
             self.steps = self.steps.saturating_sub(1);
             for access in self.pieces.accesses[piece].clone() {
                 let guard = self.pieces.all[access].guard;
-                let set = here & guard.map_or(Lanes::MAX, |guard| self.holds(guard).unwrap_or(Lanes::MAX));
+                let set = here
+                    & guard.map_or(Lanes::MAX, |guard| {
+                        self.lanes_where_guard_holds(guard).unwrap_or(Lanes::MAX)
+                    });
                 if set != 0 {
                     made.push((access, set));
                 }
             }
             if piece + 1 == self.pieces.pieces_of(at.index()).end {
-                for (next, set) in self.successors(at, here).into_iter().flatten() {
+                for (next, set) in self.successors_with_lanes(at, here).into_iter().flatten() {
                     is_passed[next.index()] |= cfg.predecessors(next).len() == 1;
                     let next = rank[next.index()];
                     if set != 0 && next > rank[at.index()] && next != u32::MAX {
@@ -320,12 +324,12 @@ impl ExchangeScreen<'_, '_> {
     }
 
     /// The blocks that lanes continue to where the branch is decided, and the lanes of each.
-    fn successors(&mut self, block: BlockId, here: Lanes) -> [Option<(BlockId, Lanes)>; 2] {
+    fn successors_with_lanes(&mut self, block: BlockId, here: Lanes) -> [Option<(BlockId, Lanes)>; 2] {
         let body = self.body;
         let test = body.terminator(block).and_then(|last| last.guard);
         match (test, body.successors(block)) {
             (_, &[next]) => [Some((next, here)), None],
-            (Some(guard), &[one, other]) => match self.holds(guard) {
+            (Some(guard), &[one, other]) => match self.lanes_where_guard_holds(guard) {
                 Some(holds) => [Some((one, here & holds)), Some((other, here & !holds))],
                 None if self.is_knowable(Value::Register(guard.register), MAX_DEPTH) => {
                     [Some((one, here)), Some((other, here))]
@@ -347,12 +351,12 @@ impl ExchangeScreen<'_, '_> {
     }
 
     /// The lanes in which a guard holds, where it is known in all lanes.
-    fn holds(&mut self, guard: Guard) -> Option<Lanes> {
+    fn lanes_where_guard_holds(&mut self, guard: Guard) -> Option<Lanes> {
         let value = Value::Register(guard.register);
         let holds = match self.predicates.get(&guard.register) {
             Some(&known) => known,
             None => {
-                let values = self.numbers(value);
+                let values = self.value_in_each_lane(value);
                 let holds = values.map(|values| set_of((0..WARP).filter(|&lane| values[lane] & 1 == 1)));
                 self.predicates.insert(guard.register, holds);
                 holds
@@ -362,12 +366,12 @@ impl ExchangeScreen<'_, '_> {
     }
 
     /// A value that is known in all lanes.
-    fn numbers(&mut self, value: Value) -> Option<[u64; WARP]> {
+    fn value_in_each_lane(&mut self, value: Value) -> Option<[u64; WARP]> {
         self.sums.of(value)?.numbers()?.each_lane()
     }
 
     /// The address of an access, if it is known in all lanes.
-    fn lane_places(&mut self, access: usize) -> Option<LanePlaces> {
+    fn lane_addresses(&mut self, access: usize) -> Option<LanePlaces> {
         let access = &self.pieces.all[access];
         let Sum { parts, by } = self.sums.of(access.address)?;
         let by = by.each_lane()?;
@@ -375,7 +379,7 @@ impl ExchangeScreen<'_, '_> {
     }
 
     /// True if the lane analysis may know an address that has no known sum.
-    fn is_knowable_place(&mut self, access: usize) -> bool {
+    fn is_knowable_address(&mut self, access: usize) -> bool {
         let access = &self.pieces.all[access];
         let (address, is_global) = (access.address, access.is_global);
         let may_be_known = self.follows_parts || !is_global && self.may_be_shared;
@@ -384,7 +388,10 @@ impl ExchangeScreen<'_, '_> {
 
     /// True if the lane analysis may know an address that [`Linear`] does not, and may find there, or at another of these
     /// addresses, a value that one lane writes and another reads, or two different values that two lanes write.
-    fn may_clash_anywhere(&mut self, mut made: impl ExactSizeIterator<Item = usize> + Clone) -> bool {
+    fn may_clash_at_unknown_address(
+        &mut self,
+        mut made: impl ExactSizeIterator<Item = usize> + Clone,
+    ) -> bool {
         if made.len() < 2 {
             return false;
         }
@@ -395,15 +402,17 @@ impl ExchangeScreen<'_, '_> {
         let mut are_alike = None;
         made.any(|number| {
             let may_meet = match is_store(self, number) {
-                true => has_load || !*are_alike.get_or_insert_with(|| self.write_one_value(all.clone())),
+                true => {
+                    has_load || !*are_alike.get_or_insert_with(|| self.stores_write_one_constant(all.clone()))
+                }
                 false => has_store,
             };
-            may_meet && self.lane_places(number).is_none() && self.is_knowable_place(number)
+            may_meet && self.lane_addresses(number).is_none() && self.is_knowable_address(number)
         })
     }
 
     /// True if all stores among these accesses write the same constant.
-    fn write_one_value(&mut self, mut made: impl Iterator<Item = usize>) -> bool {
+    fn stores_write_one_constant(&mut self, mut made: impl Iterator<Item = usize>) -> bool {
         let mut one = None;
         made.all(|number| {
             let access = &self.pieces.all[number];
@@ -416,10 +425,10 @@ impl ExchangeScreen<'_, '_> {
 
     /// False if a few sample lanes show that no two lanes access the same address: the accesses count from different bases,
     /// or each lane has an address of its own.
-    fn may_clash(&mut self, made: &[usize]) -> bool {
+    fn may_clash_in_sample_lanes(&mut self, made: &[usize]) -> bool {
         let mut groups: FxHashMap<Parts, Group> = FxHashMap::default();
         for &number in made {
-            let Some((parts, by)) = self.lane_places(number) else {
+            let Some((parts, by)) = self.lane_addresses(number) else {
                 continue;
             };
             let by = FIRST.map(|lane| by[lane]);
@@ -430,7 +439,7 @@ impl ExchangeScreen<'_, '_> {
                 is_apart: true,
             });
             let stored = self.pieces.all[number].stored;
-            let values = stored.and_then(|value| self.numbers(value));
+            let values = stored.and_then(|value| self.value_in_each_lane(value));
             let values = values.map(|values| FIRST.map(|lane| values[lane]));
             let access = &self.pieces.all[number];
             group.has_store |= access.is_store;
@@ -452,12 +461,12 @@ impl ExchangeScreen<'_, '_> {
         }
         let mut places = Vec::with_capacity(made.len());
         for &number in made {
-            places.extend(self.lane_places(number).map(|place| (number, place)));
+            places.extend(self.lane_addresses(number).map(|place| (number, place)));
         }
         let all = &self.pieces.all;
         let bytes = places.iter().map(|&(number, _)| all[number].bytes);
         let granule = bytes.min().unwrap_or(1);
-        let words = |at, bytes| words(granule, at, bytes);
+        let words = |at, bytes| word_indices(granule, at, bytes);
         let mut writers: FxHashMap<(Parts, i64), Lanes> = FxHashMap::default();
         for &(number, (parts, by)) in places.iter().filter(|(number, _)| all[*number].is_store) {
             for (lane, at) in by.into_iter().enumerate() {
@@ -480,13 +489,13 @@ impl ExchangeScreen<'_, '_> {
             meets
                 && (!is_store
                     || stored.is_some_and(|value| {
-                        self.numbers(value).is_some() || self.is_knowable(value, MAX_DEPTH)
+                        self.value_in_each_lane(value).is_some() || self.is_knowable(value, MAX_DEPTH)
                     }))
         })
     }
 
     /// True if an instruction accesses an object whose address a caller passes.
-    fn is_in_object(&self, id: InstructionId) -> bool {
+    fn is_in_object_of_caller(&self, id: InstructionId) -> bool {
         let used = self.module.param_use(self.id);
         used.is_some_and(|used| used.access(id).is_some())
     }
@@ -518,7 +527,7 @@ impl ExchangeScreen<'_, '_> {
                     Op::Access(access) => match access.space {
                         Space::Param => true,
                         _ if access.kind != AccessKind::Load => false,
-                        _ if self.is_in_object(definition) => return true,
+                        _ if self.is_in_object_of_caller(definition) => return true,
                         _ if !self.has_slots => false,
                         _ => {
                             return matches!(
@@ -540,13 +549,13 @@ impl ExchangeScreen<'_, '_> {
     }
 
     /// True if two of these accesses may be made by different lanes to the same bytes.
-    fn clash(&mut self, made: &[(usize, Lanes)]) -> bool {
+    fn has_clash(&mut self, made: &[(usize, Lanes)]) -> bool {
         let bytes = made.iter().map(|&(access, _)| self.pieces.all[access].bytes);
         let granule = bytes.min().unwrap_or(1);
-        let words = |at, bytes| words(granule, at, bytes);
+        let words = |at, bytes| word_indices(granule, at, bytes);
         let mut written: FxHashMap<(Parts, i64), Written> = FxHashMap::default();
         for &(number, set) in made {
-            let Some((parts, by)) = self.lane_places(number) else {
+            let Some((parts, by)) = self.lane_addresses(number) else {
                 continue;
             };
             let access = &self.pieces.all[number];
@@ -554,7 +563,7 @@ impl ExchangeScreen<'_, '_> {
             if !access.is_store {
                 continue;
             }
-            let values = stored.and_then(|value| self.numbers(value));
+            let values = stored.and_then(|value| self.value_in_each_lane(value));
             for lane in lanes(set) {
                 let value = values.map(|values| values[lane]);
                 for word in words(by[lane], bytes) {
@@ -571,11 +580,11 @@ impl ExchangeScreen<'_, '_> {
             }
         }
         self.steps = self.steps.saturating_sub(made.len());
-        if self.may_clash_anywhere(made.iter().map(|&(access, _)| access)) {
+        if self.may_clash_at_unknown_address(made.iter().map(|&(access, _)| access)) {
             return true;
         }
         made.iter().any(|&(number, set)| {
-            let Some((parts, by)) = self.lane_places(number) else {
+            let Some((parts, by)) = self.lane_addresses(number) else {
                 return false;
             };
             let access = &self.pieces.all[number];
@@ -592,7 +601,7 @@ impl ExchangeScreen<'_, '_> {
 }
 
 /// The indices of the words of `granule` bytes that an access of this size touches.
-fn words(granule: i64, at: i64, bytes: i64) -> RangeInclusive<i64> {
+fn word_indices(granule: i64, at: i64, bytes: i64) -> RangeInclusive<i64> {
     at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule)
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Stretch {
 }
 
 /// All heads, in the order of the nodes.
-pub(super) fn heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
+pub(super) fn segment_heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
     let (graph, order) = (flow.graph, flow.order);
     let mut heads = Vec::new();
     for &node in &order.nodes {
@@ -44,7 +44,7 @@ pub(super) fn heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
                 let is_branch = graph.nodes[source as usize].edges.len() > 1;
                 !is_branch
                     && !is_ordering(flow, source)
-                    && touches.orderings(source) == 0
+                    && touches.ordering_count(source) == 0
                     && order.loop_of[source as usize] == order.loop_of[node as usize]
             }
             _ => false,
@@ -52,7 +52,7 @@ pub(super) fn heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
         if !is_inner {
             heads.push(Head { node, part: 0 });
         }
-        heads.extend((1..=touches.orderings(node)).map(|part| Head { node, part }));
+        heads.extend((1..=touches.ordering_count(node)).map(|part| Head { node, part }));
     }
     heads
 }
@@ -67,7 +67,7 @@ pub(super) enum Ways {
 }
 
 /// The segment of the lanes that may be at a head.
-pub(super) fn way(flow: &Flow<'_>, touches: &Touches, head: Head, ways: Ways) -> Vec<Stretch> {
+pub(super) fn segment_after_head(flow: &Flow<'_>, touches: &Touches, head: Head, ways: Ways) -> Vec<Stretch> {
     let (graph, order) = (flow.graph, flow.order);
     let round = order.loop_of[head.node as usize];
     let mut way = vec![];
@@ -77,7 +77,7 @@ pub(super) fn way(flow: &Flow<'_>, touches: &Touches, head: Head, ways: Ways) ->
     while let Some((rank, (node, lanes))) = open.pop_first() {
         let part = if rank == first { head.part } else { 0 };
         way.push(Stretch { node, part, lanes });
-        if touches.orderings(node) > part {
+        if touches.ordering_count(node) > part {
             continue;
         }
         let edges = graph.nodes[node as usize].edges.clone();

@@ -61,7 +61,7 @@ impl Touch {
     }
 
     /// True if some lane that may execute it accesses bytes that the writes of a clash access.
-    pub(super) fn may_meet(&self, write: &Self, clash: &ByLane) -> bool {
+    pub(super) fn may_overlap_writes(&self, write: &Self, clash: &ByLane) -> bool {
         let mut writers = (0..WARP).filter(|&lane| clash[lane] != 0);
         writers.any(|writer| lanes(self.may).any(|lane| self.overlaps(lane, write, writer)))
     }
@@ -105,7 +105,7 @@ pub(super) struct Touches {
 impl Touches {
     /// The accesses of a solution whose slices include addresses.
     pub(super) fn new(flow: &mut Flow<'_>) -> Self {
-        Self::default().found(flow)
+        Self::default().collect_accesses(flow)
     }
 
     /// The same, and the accesses with an unknown address.
@@ -114,12 +114,12 @@ impl Touches {
             looks_for_loose: true,
             ..Self::default()
         };
-        touches.found(flow)
+        touches.collect_accesses(flow)
     }
 
-    fn found(self, flow: &mut Flow<'_>) -> Self {
+    fn collect_accesses(self, flow: &mut Flow<'_>) -> Self {
         let mut touches = self;
-        let objects = objects(flow);
+        let objects = objects_by_address(flow);
         let order = flow.order;
         let mut asked = Vec::new();
         for &node in &order.nodes {
@@ -127,7 +127,7 @@ impl Touches {
                 continue;
             }
             let (first, first_loose) = (touches.all.len(), touches.loose.len());
-            touches.node(flow, &objects, node, &mut asked);
+            touches.add_node(flow, &objects, node, &mut asked);
             if touches.all.len() > first {
                 touches.by_node.insert(node, (first, touches.all.len()));
             }
@@ -141,23 +141,23 @@ impl Touches {
     }
 
     /// The accesses of a node.
-    pub(super) fn in_node(&self, node: u32) -> std::ops::Range<usize> {
+    pub(super) fn accesses_in_node(&self, node: u32) -> std::ops::Range<usize> {
         let (first, end) = self.by_node.get(&node).copied().unwrap_or_default();
         first..end
     }
 
     /// The accesses of a node with an unknown address.
-    pub(super) fn loose_of(&self, node: u32) -> std::ops::Range<usize> {
+    pub(super) fn loose_accesses_in_node(&self, node: u32) -> std::ops::Range<usize> {
         let (first, end) = self.loose_by_node.get(&node).copied().unwrap_or_default();
         first..end
     }
 
     /// The number of orderings in a node.
-    pub(super) fn orderings(&self, node: u32) -> u32 {
+    pub(super) fn ordering_count(&self, node: u32) -> u32 {
         self.orderings.get(&node).copied().unwrap_or(0)
     }
 
-    fn node(
+    fn add_node(
         &mut self,
         flow: &mut Flow<'_>,
         objects: &FxHashMap<u32, Object>,
@@ -171,9 +171,9 @@ impl Touches {
         let mut orderings = 0;
         for at in all() {
             let instruction = body.instruction(at);
-            orderings += u32::from(orders(body, instruction));
-            if let Some((_, address, _)) = touched(body, instruction) {
-                let stored = stored(body, instruction).unwrap_or(Value::Unknown);
+            orderings += u32::from(may_order_accesses(body, instruction));
+            if let Some((_, address, _)) = unordered_access(body, instruction) {
+                let stored = stored_value(body, instruction).unwrap_or(Value::Unknown);
                 asked.extend([(at, address), (at, stored)]);
             }
         }
@@ -188,8 +188,8 @@ impl Touches {
         let mut part = 0;
         for at in all() {
             let instruction = body.instruction(at);
-            part += u32::from(orders(body, instruction));
-            let Some((access, address, past)) = touched(body, instruction) else {
+            part += u32::from(may_order_accesses(body, instruction));
+            let Some((access, address, past)) = unordered_access(body, instruction) else {
                 continue;
             };
             let (Some(place), Some(content)) = (values.next(), values.next()) else {
@@ -204,7 +204,7 @@ impl Touches {
             };
             let loose = |touches: &mut Self, flow: &mut Flow<'_>| {
                 if touches.looks_for_loose
-                    && let Some((object, own)) = root(flow, node, at, address)
+                    && let Some((object, own)) = variable_of_address(flow, node, at, address)
                 {
                     touches.loose.push(Loose {
                         node,
@@ -244,7 +244,7 @@ impl Touches {
                 }
             };
             let places = vector.bits.map(|bits| offset(bits).wrapping_add(past));
-            let is_one = stored(body, instruction).is_some();
+            let is_one = stored_value(body, instruction).is_some();
             self.all.push(Touch {
                 node,
                 part,
@@ -270,7 +270,7 @@ impl Touches {
 }
 
 /// The variable in shared memory that an address is computed from, and the per-lane addresses in between.
-pub(super) fn root(
+pub(super) fn variable_of_address(
     flow: &mut Flow<'_>,
     node: u32,
     at: InstructionId,
@@ -327,7 +327,7 @@ pub(super) fn root(
 const MAX_ROOT_STEPS: usize = 32;
 
 /// The variables and parameters that the code names, by the value number of their address.
-fn objects(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
+fn objects_by_address(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
     let graph = flow.graph;
     let module = flow.module.module;
     let mut functions: Vec<_> = graph.contexts.iter().map(|context| context.function).collect();
@@ -362,7 +362,7 @@ fn objects(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
 
 /// The access of a load or store without ordering semantics that may be to memory that threads share, its address, and the
 /// constant offset.
-pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
+pub(super) fn unordered_access(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
     let Op::Access(access) = instruction.op else {
         return None;
     };
@@ -377,7 +377,7 @@ pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Acc
 }
 
 /// The value that a store of one element writes.
-pub(super) fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value> {
+pub(super) fn stored_value(body: &Body<'_>, instruction: &Instruction) -> Option<Value> {
     let is_one =
         matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store && access.count == 1);
     body.stored(instruction).filter(|_| is_one)
@@ -386,7 +386,7 @@ pub(super) fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value
 /// True if an instruction that is not a collective may order accesses of lanes: `mma.sync` and its kin wait for all lanes,
 /// asynchronous copies and mbarriers complete in their own ways, an acquire may read the value of a release, and an
 /// instruction without a result may have any effect.
-pub(super) fn orders(body: &Body<'_>, instruction: &Instruction) -> bool {
+pub(super) fn may_order_accesses(body: &Body<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0 || access.is_ordering(),
         Op::Opaque => !(1..MATRIX_RESULTS).contains(&body.results(instruction).len()),
