@@ -17,7 +17,7 @@ use ptxcheck_ir::{
 use rustc_hash::FxHashSet;
 
 use super::kernel::AsyncKernel;
-use super::sum::leads;
+use super::sum::leads_to_without;
 use crate::function::Analyses;
 use crate::limits::MAX_ALIKE_STEPS;
 use crate::shared::Shared;
@@ -34,7 +34,7 @@ enum Group {
 const WARP: i64 = ptxcheck_ir::WARP as i64;
 
 /// True if the threads of a group reach an instruction of a kernel alike.
-fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
+fn is_reached_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
     let Some(body) = &module.module.function(kernel).body else {
         return false;
     };
@@ -47,13 +47,13 @@ fn is_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: G
         left: MAX_ALIKE_STEPS,
     };
     body.instruction(at).guard.is_none()
-        && search.comes_alike(body.block_of(at)).is_some()
-        && search.values_agree().is_some()
+        && search.add_controlling_predicates(body.block_of(at)).is_some()
+        && search.check_values_agree().is_some()
 }
 
 /// True if threads may reach a barrier between a store and a copy from another place in the code: such a thread may be at a
 /// fence that precedes the store in the text, or follows the copy.
-pub(super) fn meets_elsewhere(
+pub(super) fn may_wait_elsewhere(
     module: &Shared<'_>,
     kernel: &AsyncKernel,
     (id, body): (FunctionId, &Body<'_>),
@@ -67,8 +67,9 @@ pub(super) fn meets_elsewhere(
             Op::Collective(..) => Some(Group::Warp),
             _ => return false,
         };
-        let is_between = at != copy && leads(body, store, at, copy) && leads(body, at, copy, store);
-        let is_alike = |group| id == kernel.kernel && is_alike(module, id, at, group);
+        let is_between =
+            at != copy && leads_to_without(body, store, at, copy) && leads_to_without(body, at, copy, store);
+        let is_alike = |group| id == kernel.kernel && is_reached_alike(module, id, at, group);
         is_between && !group.is_some_and(is_alike)
     };
     body.iter().any(is_elsewhere)
@@ -87,7 +88,7 @@ struct AlikeSearch<'a, 'm> {
 
 impl AlikeSearch<'_, '_> {
     /// Adds the predicates of the branches that a block depends on; `None` if the budget is spent.
-    fn comes_alike(&mut self, block: BlockId) -> Option<()> {
+    fn add_controlling_predicates(&mut self, block: BlockId) -> Option<()> {
         if !self.blocks.insert(block) {
             return Some(());
         }
@@ -109,18 +110,18 @@ impl AlikeSearch<'_, '_> {
                 self.open.extend(index.filter(|_| last.op == Op::BranchTable));
                 self.open
                     .extend(last.guard.map(|guard| Value::Register(guard.register)));
-                self.comes_alike(branch)?;
+                self.add_controlling_predicates(branch)?;
             }
         }
         Some(())
     }
 
     /// `None` if some value may differ between the threads.
-    fn values_agree(&mut self) -> Option<()> {
+    fn check_values_agree(&mut self) -> Option<()> {
         let mut seen = FxHashSet::default();
         while let Some(value) = self.open.pop() {
             let register = match value {
-                Value::Special(special) if !self.agrees(special) => return None,
+                Value::Special(special) if !self.agrees_on_special(special) => return None,
                 Value::Register(register) | Value::Not(register) => register,
                 _ => continue,
             };
@@ -132,7 +133,7 @@ impl AlikeSearch<'_, '_> {
                 self.left = self.left.checked_sub(1)?;
                 let instruction = self.body.instruction(definition);
                 if definitions.len() > 1 {
-                    self.comes_alike(self.body.block_of(definition))?;
+                    self.add_controlling_predicates(self.body.block_of(definition))?;
                 }
                 self.open
                     .extend(instruction.guard.map(|guard| Value::Register(guard.register)));
@@ -149,7 +150,7 @@ impl AlikeSearch<'_, '_> {
                         return None;
                     }
                     op if self.group == Group::Warp
-                        && is_of_warp(op, self.body.uses(instruction), |value| {
+                        && is_same_in_warp(op, self.body.uses(instruction), |value| {
                             self.is_thread_number(value)
                         }) => {}
                     _ => self.open.extend(self.body.uses(instruction)),
@@ -159,7 +160,7 @@ impl AlikeSearch<'_, '_> {
         Some(())
     }
 
-    fn agrees(&self, special: Special) -> bool {
+    fn agrees_on_special(&self, special: Special) -> bool {
         match special {
             Special::Ntid(_)
             | Special::Ctaid(_)
@@ -179,7 +180,7 @@ impl AlikeSearch<'_, '_> {
 }
 
 /// True for operations on the thread number whose result is the same in all lanes of a warp.
-fn is_of_warp(op: Op, uses: &[Value], is_number: impl Fn(Value) -> bool) -> bool {
+fn is_same_in_warp(op: Op, uses: &[Value], is_number: impl Fn(Value) -> bool) -> bool {
     use Condition as C;
     let &[number, Value::Integer(with)] = uses else {
         return false;

@@ -10,8 +10,8 @@
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, Value};
 use rustc_hash::FxHashSet;
 
-use super::points_to::pointed;
-use super::sum::leads;
+use super::points_to::memory_pointed_to;
+use super::sum::leads_to_without;
 use crate::entered::{Entered, KnownArguments};
 use crate::limits::{MAX_ASKED_STEPS, MAX_DECIDED_STEPS};
 use crate::shared::Shared;
@@ -30,7 +30,7 @@ pub(super) struct FrameView<'a, 'm> {
 }
 
 /// By function: it tests the memory that an address lies in, or calls one that does.
-pub(super) fn tests_memory(module: &Shared<'_>) -> Vec<bool> {
+pub(super) fn functions_testing_memory(module: &Shared<'_>) -> Vec<bool> {
     let mut tests = vec![false; module.module.functions.len()];
     for (id, _, body) in module.module.bodies() {
         tests[id.index()] = body.has(Rare::IS_SPACE);
@@ -65,7 +65,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
     }
 
     /// The constants that a call passes.
-    pub(super) fn passes(&self, call: InstructionId) -> KnownArguments {
+    pub(super) fn constants_passed_by(&self, call: InstructionId) -> KnownArguments {
         let mut passed = self
             .entered
             .as_ref()
@@ -75,7 +75,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
     }
 
     /// The blocks that are reached; `None` if the arguments decide no branch.
-    pub(super) fn blocks(&self) -> Option<Vec<bool>> {
+    pub(super) fn reached_blocks(&self) -> Option<Vec<bool>> {
         self.blocks.clone()
     }
 
@@ -83,11 +83,11 @@ impl<'a, 'm> FrameView<'a, 'm> {
         let block = self.body.block_of(at).index();
         self.module.function(self.function).may_be_reached(at)
             && self.blocks.as_ref().is_none_or(|blocks| blocks[block])
-            && self.guard(at) != Some(false)
+            && self.outcome_of_guard(at) != Some(false)
     }
 
     /// True if an instruction is executed, by the arguments: `None` if they do not decide its guard.
-    fn guard(&self, at: InstructionId) -> Option<bool> {
+    fn outcome_of_guard(&self, at: InstructionId) -> Option<bool> {
         let entered = self.entered.as_ref().filter(|_| self.blocks.is_some());
         match (self.body.instruction(at).guard, entered) {
             (None, _) => Some(true),
@@ -97,7 +97,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
     }
 
     /// True if a reached instruction is certainly requested.
-    pub(super) fn is_asked(&self, at: InstructionId) -> bool {
+    pub(super) fn is_surely_requested(&self, at: InstructionId) -> bool {
         if self.is_kernel && self.tests_memory.get(self.function.index()) != Some(&true) {
             return true;
         }
@@ -105,19 +105,19 @@ impl<'a, 'm> FrameView<'a, 'm> {
             return false;
         };
         if let Some(guard) = self.body.instruction(at).guard
-            && self.guard(at).is_none()
+            && self.outcome_of_guard(at).is_none()
             && !self.is_free(Value::Register(guard.register), at)
         {
             return false;
         }
         let target = self.body.block_of(at);
         let post = self.module.function(self.function).post_dominators();
-        post.dominates(target, BlockId::new(0)) || self.comes_to(entered, target)
+        post.dominates(target, BlockId::new(0)) || self.surely_reaches(entered, target)
     }
 
     /// True if some thread certainly reaches a block, for any outcome of branches that are not free: computed as the
     /// greatest set of blocks that each lead on into the set, and from which a path leads to the block.
-    fn comes_to(&self, entered: &Entered<'_>, target: BlockId) -> bool {
+    fn surely_reaches(&self, entered: &Entered<'_>, target: BlockId) -> bool {
         let count = self.body.blocks.len();
         if count > MAX_ASKED_STEPS {
             return false;
@@ -172,7 +172,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
     }
 
     /// True if the result of a call is free, too.
-    fn returns_free(&self, call: InstructionId) -> bool {
+    fn is_call_result_free(&self, call: InstructionId) -> bool {
         let instruction = self.body.instruction(call);
         let Op::Call(number) = instruction.op else {
             return false;
@@ -186,12 +186,12 @@ impl<'a, 'm> FrameView<'a, 'm> {
             _ => None,
         };
         let tests = callee.and_then(|callee| self.tests_memory.get(callee.index()));
-        let is_known = |value| pointed(self.module, self.function, value).is_some();
+        let is_known = |value| memory_pointed_to(self.module, self.function, value).is_some();
         tests != Some(&true) || arguments.iter().all(|argument| is_known(argument.value))
     }
 
     /// The predicates of the branches on each path to an instruction, and the branches.
-    fn branches_above(&self, at: InstructionId) -> impl Iterator<Item = (Value, InstructionId)> + '_ {
+    fn branches_before(&self, at: InstructionId) -> impl Iterator<Item = (Value, InstructionId)> + '_ {
         let dominators = self.module.function(self.function).dominators();
         let block = self.body.block_of(at);
         let above = std::iter::successors(Some(block), |&block| dominators.immediate(block)).skip(1);
@@ -219,7 +219,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
             let comes_there = |&&definition: &&InstructionId| {
                 let block = self.body.block_of(definition).index();
                 self.blocks.as_ref().is_none_or(|blocks| blocks[block])
-                    && leads(self.body, definition, user, definition)
+                    && leads_to_without(self.body, definition, user, definition)
             };
             let all = analyses.definitions().writers_of(register);
             let is_only = all.len() == 1;
@@ -234,7 +234,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                 }
                 if definitions.len() > 1 {
                     // The branches before it decide which definition reaches it.
-                    open.extend(self.branches_above(definition));
+                    open.extend(self.branches_before(definition));
                 }
                 let Some(fewer) = left.checked_sub(1) else {
                     return false;
@@ -246,7 +246,8 @@ impl<'a, 'm> FrameView<'a, 'm> {
                 match instruction.op {
                     Op::IsSpace(_) => {
                         let address = self.body.uses(instruction).first();
-                        let known = address.and_then(|&value| pointed(self.module, self.function, value));
+                        let known =
+                            address.and_then(|&value| memory_pointed_to(self.module, self.function, value));
                         if known.is_none() {
                             return false;
                         }
@@ -259,7 +260,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                         None if self.is_kernel => {}
                         None => return false,
                     },
-                    Op::CallResult(call) if !self.returns_free(call) => return false,
+                    Op::CallResult(call) if !self.is_call_result_free(call) => return false,
                     _ => open.extend(self.body.uses(instruction).iter().map(|&used| (used, definition))),
                 }
             }

@@ -4,7 +4,7 @@ use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{AsyncOp, Completion, MbarrierOp};
 
 use super::kernel::{AsyncKernel, AsyncSite};
-use super::problems::{AsyncAnalysis, AsyncProblem, initialises};
+use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::BarrierPlace;
 
 /// The initialisations of an mbarrier.
@@ -26,19 +26,21 @@ impl AsyncAnalysis<'_, '_> {
     pub fn wrong_initialisations(self) -> Vec<AsyncProblem<Initialisation>> {
         let mut found = Vec::new();
         for kernel in self.closed_kernels() {
-            if !kernel.any(initialises) {
-                found.extend(self.first(kernel, uses_barrier, Initialisation::None));
+            if !kernel.has_operation(is_initialisation) {
+                found.extend(self.first_problem(kernel, uses_barrier, Initialisation::None));
                 continue;
             }
-            let inits = kernel.sites(initialises);
-            let inits: Vec<_> = inits.map(|site| (site, site.barrier(self.module))).collect();
+            let inits = kernel.sites_where(is_initialisation);
+            let inits: Vec<_> = inits
+                .map(|site| (site, site.barrier_place(self.module)))
+                .collect();
             let known: Vec<Init<'_>> = inits.iter().filter_map(|&(site, at)| Some((site, at?))).collect();
             // An initialisation at an unknown address may be of any barrier.
             if known.len() == inits.len() {
-                self.missing(kernel, &known, &mut found);
+                self.add_missing_initialisations(kernel, &known, &mut found);
             }
-            if !kernel.any(|op| op == AsyncOp::Mbarrier(MbarrierOp::Invalidate)) {
-                self.repeated(kernel, &known, &mut found);
+            if !kernel.has_operation(|op| op == AsyncOp::Mbarrier(MbarrierOp::Invalidate)) {
+                self.add_repeated_initialisations(kernel, &known, &mut found);
             }
         }
         found
@@ -46,23 +48,26 @@ impl AsyncAnalysis<'_, '_> {
 
     /// Adds the first use of each barrier that is not initialised while others are, or that is used before its
     /// initialisation.
-    fn missing(
+    fn add_missing_initialisations(
         self,
         kernel: &AsyncKernel,
         inits: &[Init<'_>],
         found: &mut Vec<AsyncProblem<Initialisation>>,
     ) {
         let mut said: Vec<BarrierPlace> = Vec::new();
-        for site in kernel.sites(|op| uses_barrier(op) && !initialises(op)) {
-            let Some(used) = site.barrier(self.module).filter(|used| !said.contains(used)) else {
+        for site in kernel.sites_where(|op| uses_barrier(op) && !is_initialisation(op)) {
+            let Some(used) = site
+                .barrier_place(self.module)
+                .filter(|used| !said.contains(used))
+            else {
                 continue;
             };
             let mut own = inits.iter().filter(|(_, at)| *at == used).map(|(init, _)| *init);
             let first = own.clone().next();
-            if !own.all(|init| self.comes_first(site, init)) || !site.is_reached(self.module) {
+            if !own.all(|init| self.is_always_before(site, init)) || !site.is_reached(self.module) {
                 continue;
             }
-            let Some(site) = kernel.asked(self.module, site) else {
+            let Some(site) = kernel.requested_site(self.module, site) else {
                 continue;
             };
             said.push(used);
@@ -70,13 +75,13 @@ impl AsyncAnalysis<'_, '_> {
             let init = first.or_else(|| Some(inits.first()?.0));
             found.push(AsyncProblem {
                 other: init.map(AsyncSite::place),
-                ..AsyncProblem::of(kernel, &site, how)
+                ..AsyncProblem::of_site(kernel, &site, how)
             });
         }
     }
 
     /// Adds the initialisations of barriers that are already initialised, with no operation in between that ends their use.
-    fn repeated(
+    fn add_repeated_initialisations(
         self,
         kernel: &AsyncKernel,
         inits: &[Init<'_>],
@@ -94,14 +99,14 @@ impl AsyncAnalysis<'_, '_> {
             if let Some((first, _)) = first
                 && second.is_reached(self.module)
             {
-                let again = AsyncProblem::of(kernel, second, Initialisation::Again);
-                found.push(again.with(first.place(), false));
+                let again = AsyncProblem::of_site(kernel, second, Initialisation::Again);
+                found.push(again.with_place(first.place(), false));
             }
         }
     }
 
     /// True if a use is on each path to an initialisation, and no path leads back from there.
-    fn comes_first(self, used: &AsyncSite, init: &AsyncSite) -> bool {
+    fn is_always_before(self, used: &AsyncSite, init: &AsyncSite) -> bool {
         let Some(body) = self.module.module.function(used.function).body.as_ref() else {
             return false;
         };

@@ -4,7 +4,7 @@ use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{AsyncOp, Completion, CopyKind, CopyWay, MbarrierOp, Op};
 
 use super::kernel::{AsyncKernel, AsyncSite};
-use super::problems::{AsyncAnalysis, AsyncProblem, initialises};
+use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::BarrierPlace;
 
 /// The most bytes that an mbarrier counts (PTX ISA, Contents of the mbarrier object).
@@ -48,13 +48,13 @@ impl AsyncAnalysis<'_, '_> {
             // A barrier without an initialisation is another problem. If no thread waits at it, the bytes make no
             // difference.
             let waits = |op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }));
-            if !kernel.any(initialises) || !kernel.any(waits) {
+            if !kernel.has_operation(is_initialisation) || !kernel.has_operation(waits) {
                 continue;
             }
-            if kernel.any(counts_bytes) {
-                self.unequal(kernel, &mut found);
+            if kernel.has_operation(counts_bytes) {
+                self.add_unequal_byte_counts(kernel, &mut found);
             } else {
-                found.extend(self.first(kernel, arrives, WrongBytes::NoneExpected));
+                found.extend(self.first_problem(kernel, is_arrival, WrongBytes::NoneExpected));
             }
         }
         let all = self.operands().iter();
@@ -62,14 +62,14 @@ impl AsyncAnalysis<'_, '_> {
             // They have 32 bits.
             let bytes = one.known.bytes? & 0xffff_ffff;
             let is_wrong = matches!(one.operation.op, AsyncOp::Mbarrier(_)) && bytes > MAX_BYTES;
-            is_wrong.then(|| self.of_operands(one, WrongBytes::TooMany(bytes)))?
+            is_wrong.then(|| self.problem_of_operands(one, WrongBytes::TooMany(bytes)))?
         }));
         found
     }
 
     /// Adds the barriers whose copies transfer a number of bytes that differs from the expected one.
-    fn unequal(self, kernel: &AsyncKernel, found: &mut Vec<AsyncProblem<WrongBytes>>) {
-        let Some(all) = self.counted(kernel) else {
+    fn add_unequal_byte_counts(self, kernel: &AsyncKernel, found: &mut Vec<AsyncProblem<WrongBytes>>) {
+        let Some(all) = self.byte_counting_operations(kernel) else {
             return;
         };
         let mut told: Vec<BarrierPlace> = Vec::new();
@@ -86,7 +86,7 @@ impl AsyncAnalysis<'_, '_> {
                 continue;
             };
             if brought != expected
-                && self.are_together(&own)
+                && self.are_executed_together(&own)
                 && self.is_waited_for(kernel, &own)
                 && expect.site.is_reached(self.module)
             {
@@ -96,14 +96,16 @@ impl AsyncAnalysis<'_, '_> {
                     copy: copy.site.operation.op,
                     copied: copy.bytes,
                 };
-                found.push(AsyncProblem::of(kernel, expect.site, detail).with(copy.site.place(), true));
+                found.push(
+                    AsyncProblem::of_site(kernel, expect.site, detail).with_place(copy.site.place(), true),
+                );
             }
         }
     }
 
     /// All operations that count bytes at mbarriers in a kernel; `None` if the address or the bytes of some are not known,
     /// or other CTAs may take part.
-    fn counted(self, kernel: &AsyncKernel) -> Option<Vec<Counted<'_>>> {
+    fn byte_counting_operations(self, kernel: &AsyncKernel) -> Option<Vec<Counted<'_>>> {
         let mut all = Vec::new();
         for site in &kernel.operations {
             let one = &site.operation;
@@ -116,14 +118,14 @@ impl AsyncAnalysis<'_, '_> {
                 }
                 AsyncOp::Mbarrier(MbarrierOp::CompleteTx) => return None,
                 op if counts_bytes(op) => {
-                    let known = self.sizes().operands(site.function, one);
+                    let known = self.sizes().known_operands(site.function, one);
                     (false, known.bytes? & 0xffff_ffff)
                 }
                 _ => continue,
             };
             all.push(Counted {
                 site,
-                barrier: site.barrier(self.module)?,
+                barrier: site.barrier_place(self.module)?,
                 is_copy,
                 bytes,
             });
@@ -133,7 +135,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// True if each thread that executes one of these executes all of them, equally often.
-    fn are_together(self, all: &[&Counted<'_>]) -> bool {
+    fn are_executed_together(self, all: &[&Counted<'_>]) -> bool {
         let Some(first) = all.first() else { return false };
         let id = first.site.function;
         let Some(body) = &self.module.module.function(id).body else {
@@ -164,16 +166,16 @@ impl AsyncAnalysis<'_, '_> {
         let Some(body) = &self.module.module.function(id).body else {
             return false;
         };
-        let mut waits = kernel.sites(|op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. })));
+        let mut waits = kernel.sites_where(|op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. })));
         waits.any(|wait| {
             wait.function == id
-                && wait.barrier(self.module) == Some(last.barrier)
+                && wait.barrier_place(self.module) == Some(last.barrier)
                 && Paths::new(body).lead(at, wait.operation.instruction)
         })
     }
 }
 
-fn arrives(op: AsyncOp) -> bool {
+fn is_arrival(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Mbarrier)
 }
 

@@ -29,25 +29,27 @@ impl<'a, 'm> Flow<'a, 'm> {
     }
 
     /// The first instruction of `from` after which `to` may be executed.
-    pub(super) fn leads(&self, from: &[Site], to: Site) -> Option<Site> {
-        let ends = self.places(to);
+    pub(super) fn first_leading_to(&self, from: &[Site], to: Site) -> Option<Site> {
+        let ends = self.instructions_leading_to(to);
         from.iter().copied().find(|&from| {
-            self.places(from).into_iter().any(|(id, starts)| {
-                let (Some(paths), Some(ends)) = (self.paths(id), ends.get(&id)) else {
-                    return false;
-                };
-                let mut starts = starts.into_iter();
-                starts.any(|start| ends.iter().any(|&end| paths.lead(start, end)))
-            })
+            self.instructions_leading_to(from)
+                .into_iter()
+                .any(|(id, starts)| {
+                    let (Some(paths), Some(ends)) = (self.paths_of(id), ends.get(&id)) else {
+                        return false;
+                    };
+                    let mut starts = starts.into_iter();
+                    starts.any(|start| ends.iter().any(|&end| paths.lead(start, end)))
+                })
         })
     }
 
     /// The first instruction of `from` after which `through` may be executed, which is on each path to `to` and not on each
     /// path to the first instruction itself: an instruction before `through` is ordered by it in the first round of a loop
     /// already.
-    pub(super) fn ordered(&self, from: &[Site], through: Site, to: Site) -> Option<Site> {
-        let ends = self.places(to);
-        let mut middles = self.places(through);
+    pub(super) fn first_ordered_before(&self, from: &[Site], through: Site, to: Site) -> Option<Site> {
+        let ends = self.instructions_leading_to(to);
+        let mut middles = self.instructions_leading_to(through);
         middles.retain(|&id, middles| {
             let (analyses, ends) = (self.module.function(id), ends.get(&id));
             let is_before = |middle, end| middle != end && analyses.is_before(middle, end);
@@ -55,22 +57,24 @@ impl<'a, 'm> Flow<'a, 'm> {
             !middles.is_empty()
         });
         from.iter().copied().find(|&from| {
-            self.places(from).into_iter().any(|(id, starts)| {
-                let (Some(paths), Some(middles)) = (self.paths(id), middles.get(&id)) else {
-                    return false;
-                };
-                let analyses = self.module.function(id);
-                let precedes = |start, middle| {
-                    start != middle && !analyses.is_before(middle, start) && paths.lead(start, middle)
-                };
-                let mut starts = starts.into_iter();
-                starts.any(|start| middles.iter().any(|&middle| precedes(start, middle)))
-            })
+            self.instructions_leading_to(from)
+                .into_iter()
+                .any(|(id, starts)| {
+                    let (Some(paths), Some(middles)) = (self.paths_of(id), middles.get(&id)) else {
+                        return false;
+                    };
+                    let analyses = self.module.function(id);
+                    let precedes = |start, middle| {
+                        start != middle && !analyses.is_before(middle, start) && paths.lead(start, middle)
+                    };
+                    let mut starts = starts.into_iter();
+                    starts.any(|start| middles.iter().any(|&middle| precedes(start, middle)))
+                })
         })
     }
 
     /// True if one thread may enter a function more than once: by several calls, or by one in a loop.
-    pub(super) fn enters_again(&self, function: FunctionId) -> bool {
+    pub(super) fn may_enter_again(&self, function: FunctionId) -> bool {
         let mut seen = FxHashSet::default();
         let mut function = function;
         while !self.module.module.function(function).is_kernel() {
@@ -90,13 +94,16 @@ impl<'a, 'm> Flow<'a, 'm> {
         false
     }
 
-    fn paths(&self, id: FunctionId) -> Option<Paths<'a, 'm>> {
+    fn paths_of(&self, id: FunctionId) -> Option<Paths<'a, 'm>> {
         Some(Paths::new(self.module.module.function(id).body.as_ref()?))
     }
 
     /// By function: the instructions that lead to the execution of one: itself, and calls of functions with such an
     /// instruction.
-    fn places(&self, (function, instruction): Site) -> FxHashMap<FunctionId, Vec<InstructionId>> {
+    fn instructions_leading_to(
+        &self,
+        (function, instruction): Site,
+    ) -> FxHashMap<FunctionId, Vec<InstructionId>> {
         let mut places = FxHashMap::default();
         places.insert(function, vec![instruction]);
         let mut open = vec![function];

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! frame     a function, entered with the constants that a call passes; calls that pass the same enter the same
-//! asked     an instruction of a frame that the kernel certainly requests: the frame's function certainly reaches it (see `asked`),
-//!           and by a call that is asked itself
+//! asked     an instruction of a frame that the kernel certainly requests: the frame's function certainly reaches it, and by a call
+//!           that is asked itself (see `chain_to_request`)
 //! ```
 //!
 //! A function that is shared by kernels has operations that one of them never requests. If these lack something, it is not a
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ptxcheck_ir::{BlockId, FunctionId, InstructionId};
 use rustc_hash::FxHashMap;
 
-use super::asked::{FrameView, tests_memory};
+use super::asked::{FrameView, functions_testing_memory};
 use crate::call_graph::CallSite;
 use crate::entered::{Entered, Executed, KnownArguments};
 use crate::limits::{MAX_ASYNC_CHAIN, MAX_ASYNC_FRAMES, MAX_FRAME_ENTRIES};
@@ -44,11 +44,11 @@ pub(super) struct Frames {
 impl Frames {
     pub(super) fn of_kernel(kernel: FunctionId) -> Self {
         let mut frames = Self::default();
-        frames.add(kernel, Arc::default(), KnownArguments::new());
+        frames.add_frame(kernel, Arc::default(), KnownArguments::new());
         frames
     }
 
-    fn add(&mut self, function: FunctionId, callers: Arc<[CallSite]>, passed: KnownArguments) {
+    fn add_frame(&mut self, function: FunctionId, callers: Arc<[CallSite]>, passed: KnownArguments) {
         self.by_function.entry(function).or_default().push(self.all.len());
         self.known.insert((function, passed.clone()), self.all.len());
         self.all.push(Frame {
@@ -72,20 +72,20 @@ impl Frames {
     }
 
     /// True if a call of a frame may pass constants that are followed.
-    pub(super) fn has_room(&self, from: usize) -> bool {
+    pub(super) fn may_pass_constants(&self, from: usize) -> bool {
         let depth = self.get(from).map_or(0, |frame| frame.callers.len());
         self.all.len() < MAX_ASYNC_FRAMES && depth < MAX_ASYNC_CHAIN
     }
 
     /// Adds the function that a call of a frame enters, with the constants that it passes.
-    pub(super) fn enter(&mut self, from: usize, call: CallSite, passed: KnownArguments) {
+    pub(super) fn add_callee_frame(&mut self, from: usize, call: CallSite, passed: KnownArguments) {
         let key = (call.callee, passed);
         let number = self.known.get(&key).copied().unwrap_or(self.all.len());
         if number == self.all.len() {
             let outer = self.get(from).map(|frame| Arc::clone(&frame.callers));
             let outer = outer.iter().flat_map(|callers| callers.iter().copied());
             let callers = std::iter::once(call).chain(outer).collect();
-            self.add(call.callee, callers, key.1);
+            self.add_frame(call.callee, callers, key.1);
         }
         let entries = self.all.get_mut(number).map(|frame| &mut frame.entries);
         if let Some(entries) = entries.filter(|entries| entries.len() < MAX_FRAME_ENTRIES) {
@@ -95,10 +95,10 @@ impl Frames {
 
     /// The first chain of calls, innermost first, that leads to a block of a function.
     pub(super) fn chain_to(&self, function: FunctionId, block: BlockId) -> Option<&[CallSite]> {
-        Some(&self.reaching(function, block).next()?.1.callers)
+        Some(&self.frames_reaching(function, block).next()?.1.callers)
     }
 
-    fn reaching(&self, function: FunctionId, block: BlockId) -> impl Iterator<Item = (usize, &Frame)> {
+    fn frames_reaching(&self, function: FunctionId, block: BlockId) -> impl Iterator<Item = (usize, &Frame)> {
         let numbers = self.by_function.get(&function).into_iter().flatten();
         let is_in = move |blocks: &Vec<bool>| blocks.get(block.index()) == Some(&true);
         numbers
@@ -107,7 +107,7 @@ impl Frames {
     }
 
     /// The first chain of calls, innermost first, by which the kernel certainly requests an instruction.
-    pub(super) fn asked(
+    pub(super) fn chain_to_request(
         &self,
         module: &Shared<'_>,
         function: FunctionId,
@@ -117,11 +117,15 @@ impl Frames {
         let mut search = Asked {
             module,
             frames: self,
-            tests_memory: tests_memory(module),
+            tests_memory: functions_testing_memory(module),
             chains: FxHashMap::default(),
         };
-        let mut reaching = self.reaching(function, body.block_of(at));
-        reaching.find_map(|(number, _)| search.asks(number, at).then(|| search.chain(number, 0))?)
+        let mut reaching = self.frames_reaching(function, body.block_of(at));
+        reaching.find_map(|(number, _)| {
+            search
+                .frame_surely_reaches(number, at)
+                .then(|| search.chain_to_frame(number, 0))?
+        })
     }
 }
 
@@ -136,7 +140,7 @@ struct Asked<'a, 'm> {
 
 impl Asked<'_, '_> {
     /// True if the function of a frame certainly reaches an instruction.
-    fn asks(&self, number: usize, at: InstructionId) -> bool {
+    fn frame_surely_reaches(&self, number: usize, at: InstructionId) -> bool {
         let Some(frame) = self.frames.get(number) else {
             return false;
         };
@@ -149,11 +153,11 @@ impl Asked<'_, '_> {
                 body,
                 &self.tests_memory,
             );
-            view.is_reached(at) && view.is_asked(at)
+            view.is_reached(at) && view.is_surely_requested(at)
         })
     }
 
-    fn chain(&mut self, number: usize, depth: usize) -> Option<Vec<CallSite>> {
+    fn chain_to_frame(&mut self, number: usize, depth: usize) -> Option<Vec<CallSite>> {
         let frame = self.frames.get(number)?;
         if self.module.module.function(frame.function).is_kernel() {
             return Some(Vec::new());
@@ -164,10 +168,10 @@ impl Asked<'_, '_> {
         // A frame does not count as its own caller.
         self.chains.insert(number, None);
         let found = frame.entries.iter().find_map(|&(from, call)| {
-            if depth > MAX_ASYNC_CHAIN || !self.asks(from, call.instruction) {
+            if depth > MAX_ASYNC_CHAIN || !self.frame_surely_reaches(from, call.instruction) {
                 return None;
             }
-            let outer = self.chain(from, depth + 1)?;
+            let outer = self.chain_to_frame(from, depth + 1)?;
             Some(std::iter::once(call).chain(outer).collect())
         });
         self.chains.insert(number, found.clone());
@@ -177,7 +181,7 @@ impl Asked<'_, '_> {
 
 /// True if an instruction of a function is certainly requested when a chain of calls, innermost first, enters the function,
 /// false if a branch there may skip it; `None` if the arguments make a branch skip it.
-pub(super) fn is_asked_through(
+pub(super) fn is_requested_through(
     module: &Shared<'_>,
     callers: &[CallSite],
     (function, at): (FunctionId, InstructionId),
@@ -195,5 +199,5 @@ pub(super) fn is_asked_through(
     }
     let body = module.module.function(function).body.as_ref()?;
     let view = FrameView::new(module, function, &passed, body, &[]);
-    view.is_reached(at).then(|| view.is_asked(at))
+    view.is_reached(at).then(|| view.is_surely_requested(at))
 }

@@ -34,14 +34,15 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn invalid_operands(self) -> Vec<AsyncProblem<InvalidOperand>> {
         let all = self.operands().iter();
-        all.filter_map(|one| self.of_operands(one, wrong(one)?)).collect()
+        all.filter_map(|one| self.problem_of_operands(one, invalid_operand(one)?))
+            .collect()
     }
 
     /// The addresses of asynchronous operations that are not aligned as the operation requires, with the object of each.
     #[must_use]
     pub fn misaligned_addresses(self) -> Vec<AsyncProblem<(Misaligned, AddressedObject)>> {
         let module = self.module.module;
-        let all = of_asynchronous(self.module, unit).into_iter();
+        let all = of_asynchronous(self.module, required_alignment).into_iter();
         all.filter_map(|(operation, one)| {
             let (id, at) = (one.function, one.instruction);
             let accessed = match module.function(id).body.as_ref()?.instruction(at).op {
@@ -53,7 +54,7 @@ impl AsyncAnalysis<'_, '_> {
                 symbol: one.symbol,
             };
             Some(AsyncProblem {
-                place: Place::Instruction(id, at, self.chain(id, at)?),
+                place: Place::Instruction(id, at, self.chain_to(id, at)?),
                 operation,
                 root: id,
                 is_definite: one.is_definite,
@@ -66,7 +67,7 @@ impl AsyncAnalysis<'_, '_> {
 }
 
 /// The constant that is not allowed.
-fn wrong(one: &AsyncOperands) -> Option<InvalidOperand> {
+fn invalid_operand(one: &AsyncOperands) -> Option<InvalidOperand> {
     // Sizes and counts have 32 bits.
     let number = |value: Option<u64>| value.map(|value| value as u32);
     let (bytes, count) = (number(one.known.bytes), number(one.known.count));
@@ -92,7 +93,7 @@ fn wrong(one: &AsyncOperands) -> Option<InvalidOperand> {
 }
 
 /// The alignment in bytes that an operation requires of an address.
-fn unit(one: &Asynchronous, at: InstructionId) -> Option<u32> {
+fn required_alignment(one: &Asynchronous, at: InstructionId) -> Option<u32> {
     if one.barrier() == Some(at) {
         return Some(8);
     }

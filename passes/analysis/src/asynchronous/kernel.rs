@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::asked::FrameView;
 use super::frames::Frames;
 use super::sites::{BarrierPlace, Site};
-use super::sum::constant_place;
+use super::sum::constant_variable_and_offset;
 use crate::call_graph::CallSite;
 use crate::place::Place;
 use crate::shared::Shared;
@@ -49,8 +49,8 @@ impl AsyncSite {
     }
 
     /// The constant place of its mbarrier.
-    pub(super) fn barrier(&self, module: &Shared<'_>) -> Option<BarrierPlace> {
-        barrier_place(module, self.function, &self.operation)
+    pub(super) fn barrier_place(&self, module: &Shared<'_>) -> Option<BarrierPlace> {
+        barrier_place_of(module, self.function, &self.operation)
     }
 
     /// Its location, with the calls that lead to it.
@@ -60,8 +60,12 @@ impl AsyncSite {
 }
 
 /// The constant place of the mbarrier of an operation, in a variable of the module.
-pub(super) fn barrier_place(module: &Shared<'_>, id: FunctionId, one: &Asynchronous) -> Option<BarrierPlace> {
-    let place = constant_place(module, id, one.barrier()?)?;
+pub(super) fn barrier_place_of(
+    module: &Shared<'_>,
+    id: FunctionId,
+    one: &Asynchronous,
+) -> Option<BarrierPlace> {
+    let place = constant_variable_and_offset(module, id, one.barrier()?)?;
     // The base address of dynamic shared memory has several names.
     (!module.module.symbol(place.0).is_dynamic_shared()).then_some(place)
 }
@@ -83,7 +87,7 @@ pub(super) struct AsyncKernel {
 
 impl AsyncKernel {
     /// The operations for which something holds.
-    pub(super) fn sites<'k>(
+    pub(super) fn sites_where<'k>(
         &'k self,
         holds: impl Fn(AsyncOp) -> bool + Clone + 'k,
     ) -> impl Iterator<Item = &'k AsyncSite> + Clone + 'k {
@@ -108,18 +112,18 @@ impl AsyncKernel {
     }
 
     /// The instructions that it may reach and at which threads wait for each other.
-    pub(super) fn meetings(&self, module: &Shared<'_>) -> Vec<Site> {
+    pub(super) fn waiting_sites(&self, module: &Shared<'_>) -> Vec<Site> {
         let is_meeting =
             |op| matches!(op, Op::Barrier(barrier) if barrier.waits) || matches!(op, Op::Collective(..));
         let all = self.bodies(module).flat_map(|(id, body)| {
             let meetings = body.iter().filter(|(_, instruction)| is_meeting(instruction.op));
             meetings.map(move |(at, _)| (id, at))
         });
-        all.filter(|&place| self.reaches(module, place)).collect()
+        all.filter(|&place| self.may_reach(module, place)).collect()
     }
 
     /// True if the kernel may reach an instruction of a function, given its own arguments: other kernels may pass others.
-    pub(super) fn reaches(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
+    pub(super) fn may_reach(&self, module: &Shared<'_>, (id, at): (FunctionId, InstructionId)) -> bool {
         let Some(body) = &module.module.function(id).body else {
             return false;
         };
@@ -127,7 +131,7 @@ impl AsyncKernel {
     }
 
     /// The first chain of calls, innermost first, by which the kernel reaches an instruction of a function.
-    pub(super) fn chain(
+    pub(super) fn chain_to(
         &self,
         module: &Shared<'_>,
         (id, at): (FunctionId, InstructionId),
@@ -138,10 +142,10 @@ impl AsyncKernel {
 
     /// An operation, with a chain of calls by which the kernel certainly requests it: no function in the chain has a branch
     /// that may skip it, unless the thread number decides that branch.
-    pub(super) fn asked(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
+    pub(super) fn requested_site(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
         let chain = self
             .frames
-            .asked(module, site.function, site.operation.instruction)?;
+            .chain_to_request(module, site.function, site.operation.instruction)?;
         Some(AsyncSite {
             callers: chain.into(),
             ..*site
@@ -149,7 +153,7 @@ impl AsyncKernel {
     }
 
     /// True if something holds for an operation.
-    pub(super) fn any(&self, holds: impl Fn(AsyncOp) -> bool) -> bool {
+    pub(super) fn has_operation(&self, holds: impl Fn(AsyncOp) -> bool) -> bool {
         self.operations.iter().any(|site| holds(site.operation.op))
     }
 }
@@ -163,7 +167,7 @@ const OF_INTEREST: AsyncKinds = AsyncKinds::COPY
     .union(AsyncKinds::TENSOR_MEMORY);
 
 /// All kernels of a module with such operations, in the order of the input.
-pub(super) fn kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
+pub(super) fn find_kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
     let mut has_any = vec![false; module.module.functions.len()];
     for (id, _, body) in module.module.bodies() {
         has_any[id.index()] = body.has_async(OF_INTEREST);
@@ -175,13 +179,13 @@ pub(super) fn kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
     let mut found = Vec::new();
     for (id, function, _) in module.module.bodies() {
         if function.is_kernel() && has_any[id.index()] && !module.deadline.is_over_at_step() {
-            found.push(of_kernel(module, id, &has_any));
+            found.push(build_kernel(module, id, &has_any));
         }
     }
     found
 }
 
-fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> AsyncKernel {
+fn build_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> AsyncKernel {
     let mut all = AsyncKernel {
         kernel,
         functions: vec![kernel],
@@ -202,7 +206,7 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
         };
         all.is_open |= function.is_damaged || module.deadline.is_over_after(body.instructions.len());
         let view = FrameView::new(module, id, &frame.passed, body, &[]);
-        frames.keep_blocks(number, view.blocks());
+        frames.keep_blocks(number, view.reached_blocks());
         for operation in &body.asynchronous {
             if view.is_reached(operation.instruction) {
                 all.is_open |= operation.op == AsyncOp::Unknown;
@@ -219,7 +223,7 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
             if !view.is_reached(call.instruction) {
                 continue;
             }
-            let Some(callee) = callee(module.module, body, body.instruction(call.instruction)) else {
+            let Some(callee) = direct_callee(module.module, body, body.instruction(call.instruction)) else {
                 all.is_open |= !is_harmless(module.module, body, body.instruction(call.instruction));
                 continue;
             };
@@ -232,9 +236,9 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
                 callee,
             };
             // The arguments matter only if there is an operation.
-            let is_followed = has_any[callee.index()] && frames.has_room(number);
-            let passed = is_followed.then(|| view.passes(call.instruction));
-            frames.enter(number, site, passed.unwrap_or_default());
+            let is_followed = has_any[callee.index()] && frames.may_pass_constants(number);
+            let passed = is_followed.then(|| view.constants_passed_by(call.instruction));
+            frames.add_callee_frame(number, site, passed.unwrap_or_default());
         }
         number += 1;
     }
@@ -247,7 +251,7 @@ fn of_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> Async
 }
 
 /// The function with a body that a call enters.
-fn callee(module: &Module<'_>, body: &Body<'_>, call: &Instruction) -> Option<FunctionId> {
+fn direct_callee(module: &Module<'_>, body: &Body<'_>, call: &Instruction) -> Option<FunctionId> {
     let Some(Callee::Direct(symbol)) = body.callee(call) else {
         return None;
     };

@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::{AsyncValues, Asynchronous, Body, FunctionId, Value};
 
-use super::frames::is_asked_through;
+use super::frames::is_requested_through;
 use crate::call_graph::CallSite;
 use crate::constants::{Arguments, Constants};
 use crate::contexts::{Budget, contexts, solve};
@@ -39,24 +39,24 @@ pub(super) struct KnownOperands {
 impl AsyncOperands {
     /// `None` if it is not executed in this context. False if the callers decide its operands, and a branch on anything but
     /// the thread number may skip it.
-    pub(super) fn is_asked(&self, module: &Shared<'_>) -> Option<bool> {
+    pub(super) fn is_surely_requested(&self, module: &Shared<'_>) -> Option<bool> {
         let at = self.operation.instruction;
         let may_be = module.function(self.function).is_reached(at)
             && self.callers.iter().all(|call| module.may_call(call));
         match &self.callers[..] {
             _ if !may_be => None,
             [] => Some(true),
-            callers => is_asked_through(module, callers, (self.function, at)),
+            callers => is_requested_through(module, callers, (self.function, at)),
         }
     }
 
-    fn has_any(&self) -> bool {
+    fn has_known_operand(&self) -> bool {
         self.known != KnownOperands::default()
     }
 }
 
 /// The operations of a module with constant operands, by function and in the order of the input.
-pub(super) fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
+pub(super) fn find_constant_operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
     let mut found = Vec::new();
     let mut budget = Budget {
         chains: 0,
@@ -69,12 +69,12 @@ pub(super) fn operands(module: &Shared<'_>) -> Vec<AsyncOperands> {
             continue;
         }
         budget.chains = MAX_CALL_CHAINS;
-        of_function(module, function, body, &mut budget, &mut found);
+        add_operands_of_function(module, function, body, &mut budget, &mut found);
     }
     found
 }
 
-fn of_function(
+fn add_operands_of_function(
     module: &Shared<'_>,
     function: FunctionId,
     body: &Body<'_>,
@@ -82,15 +82,15 @@ fn of_function(
     found: &mut Vec<AsyncOperands>,
 ) {
     let seeds = || {
-        let all = body.asynchronous.iter().map(|one| (one, values(one)));
+        let all = body.asynchronous.iter().map(|one| (one, operand_indices(one)));
         all.flat_map(|(one, numbers)| numbers.map(|number| body.async_value(one, number)))
             .flatten()
     };
     let alone = Arguments::default();
     let constants = solve(module, function, body, seeds(), &alone);
-    let own = of_context(function, body, &constants, &[]);
+    let own = operands_in_context(function, body, &constants, &[]);
     let is_decided = |one: &AsyncOperands| {
-        let mut own = own.iter().filter(|own| own.has_any());
+        let mut own = own.iter().filter(|own| own.has_known_operand());
         own.any(|own| own.operation == one.operation)
     };
     let mut others = Vec::new();
@@ -100,15 +100,18 @@ fn of_function(
                 break;
             }
             let constants = solve(module, function, body, seeds(), &context.arguments);
-            let all = of_context(function, body, &constants, &context.callers);
-            others.extend(all.into_iter().filter(|one| one.has_any() && !is_decided(one)));
+            let all = operands_in_context(function, body, &constants, &context.callers);
+            others.extend(
+                all.into_iter()
+                    .filter(|one| one.has_known_operand() && !is_decided(one)),
+            );
         }
     }
-    found.extend(own.into_iter().filter(AsyncOperands::has_any));
+    found.extend(own.into_iter().filter(AsyncOperands::has_known_operand));
     found.extend(others);
 }
 
-fn values(one: &Asynchronous) -> [Option<u8>; 5] {
+fn operand_indices(one: &Asynchronous) -> [Option<u8>; 5] {
     let AsyncValues {
         bytes,
         source_bytes,
@@ -120,7 +123,7 @@ fn values(one: &Asynchronous) -> [Option<u8>; 5] {
     [bytes, source_bytes, count, mask, byte_mask]
 }
 
-fn of_context(
+fn operands_in_context(
     function: FunctionId,
     body: &Body<'_>,
     constants: &Constants<'_>,
@@ -132,10 +135,11 @@ fn of_context(
         .before(ids, |_, value_of| {
             let operation = operations.next();
             operation.map(|operation| {
-                let [bytes, source_bytes, count, mask, byte_mask] = values(operation).map(|number| {
-                    let value: Value = body.async_value(operation, number)?;
-                    value_of(value).known()
-                });
+                let [bytes, source_bytes, count, mask, byte_mask] =
+                    operand_indices(operation).map(|number| {
+                        let value: Value = body.async_value(operation, number)?;
+                        value_of(value).known()
+                    });
                 AsyncOperands {
                     function,
                     operation: *operation,

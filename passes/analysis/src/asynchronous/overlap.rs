@@ -7,7 +7,7 @@ use super::pending::Pending;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::round;
 use super::size::{Sizes, Written};
-use super::sum::{ALL_BYTES, Stretch, overlap};
+use super::sum::{ALL_BYTES, Stretch, surely_overlap};
 use super::view::View;
 use crate::place::Place;
 use crate::shared::Shared;
@@ -22,7 +22,7 @@ enum End {
 }
 
 impl End {
-    const fn other(self) -> Self {
+    const fn other_end(self) -> Self {
         match self {
             Self::Source => Self::Destination,
             Self::Destination => Self::Source,
@@ -30,7 +30,7 @@ impl End {
     }
 
     /// True for a copy that has this end in shared memory.
-    const fn is_of(self, op: AsyncOp) -> bool {
+    const fn is_shared_end_of(self, op: AsyncOp) -> bool {
         match op {
             AsyncOp::Copy(copy) => match self {
                 Self::Source => copy.reads_shared(),
@@ -41,12 +41,12 @@ impl End {
     }
 
     /// The access of a copy to this end, if that is in shared memory.
-    fn end_of(self, one: &Asynchronous) -> Option<InstructionId> {
+    fn access_of_end(self, one: &Asynchronous) -> Option<InstructionId> {
         let access = match self {
             Self::Source => one.source(),
             Self::Destination => one.destination(),
         };
-        access.filter(|_| self.is_of(one.op))
+        access.filter(|_| self.is_shared_end_of(one.op))
     }
 }
 
@@ -98,28 +98,34 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn early_reads(self) -> Vec<AsyncProblem<UnderWay>> {
         let reads = |kind| matches!(kind, AccessKind::Load | AccessKind::Atomic);
-        let mut found = self.under_way(End::Destination, reads);
-        let writes = |op| End::Destination.is_of(op);
-        for kernel in self.closed_kernels().filter(|kernel| kernel.any(writes)) {
+        let mut found = self.accesses_under_way(End::Destination, reads);
+        let writes = |op| End::Destination.is_shared_end_of(op);
+        for kernel in self
+            .closed_kernels()
+            .filter(|kernel| kernel.has_operation(writes))
+        {
             self.add_unwaited_reads(kernel, &mut found);
         }
-        self.problems(&found)
+        self.problems_of_overlaps(&found)
     }
 
     /// The writes of bytes that a copy may still be reading; the copy is the other place of each.
     #[must_use]
     pub fn overwritten_sources(self) -> Vec<AsyncProblem<UnderWay>> {
         let writes = |kind| !matches!(kind, AccessKind::Load | AccessKind::Other);
-        self.problems(&self.under_way(End::Source, writes))
+        self.problems_of_overlaps(&self.accesses_under_way(End::Source, writes))
     }
 
     /// The accesses to an end of an in-flight copy, by functions.
-    fn under_way(self, end: End, is_access: fn(AccessKind) -> bool) -> Vec<Overlap> {
+    fn accesses_under_way(self, end: End, is_access: fn(AccessKind) -> bool) -> Vec<Overlap> {
         let (module, mut kernels) = (self.module, self.kernels().iter());
         let mut found = Vec::new();
-        if kernels.any(|kernel| kernel.any(|op| end.is_of(op))) {
+        if kernels.any(|kernel| kernel.has_operation(|op| end.is_shared_end_of(op))) {
             for (id, function, body) in module.module.bodies() {
-                let has_any = body.asynchronous.iter().any(|one| end.end_of(one).is_some());
+                let has_any = body
+                    .asynchronous
+                    .iter()
+                    .any(|one| end.access_of_end(one).is_some());
                 if has_any && !function.is_damaged && !module.deadline.is_over_at_step() {
                     let search = OverlapSearch {
                         sizes: self.sizes(),
@@ -130,16 +136,16 @@ impl AsyncAnalysis<'_, '_> {
                         cluster: cluster_size(module, id),
                         found: Vec::new(),
                     };
-                    found.extend(search.all(module));
+                    found.extend(search.find_overlaps(module));
                 }
             }
         }
         found
     }
 
-    fn problems(self, found: &[Overlap]) -> Vec<AsyncProblem<UnderWay>> {
+    fn problems_of_overlaps(self, found: &[Overlap]) -> Vec<AsyncProblem<UnderWay>> {
         let problem = |one: &Overlap| {
-            let chain = self.chain(one.function, one.access)?;
+            let chain = self.chain_to(one.function, one.access)?;
             Some(AsyncProblem {
                 place: Place::Instruction(one.function, one.access, chain),
                 operation: one.copy.op,
@@ -168,13 +174,13 @@ struct OverlapSearch<'s, 'm> {
 impl OverlapSearch<'_, '_> {
     /// The accesses that overlap the source or destination of an in-flight copy, each once, with the copy: accesses of a
     /// kind, and those that other copies make with their other end.
-    fn all(mut self, module: &Shared<'_>) -> Vec<Overlap> {
-        for view in View::all(module, self.id) {
+    fn find_overlaps(mut self, module: &Shared<'_>) -> Vec<Overlap> {
+        for view in View::distinct_threads(module, self.id) {
             if module.deadline.is_over_after(self.body.instructions.len()) {
                 break;
             }
             let before = self.found.clone();
-            if self.view(&view).is_none() {
+            if self.visit_view(&view).is_none() {
                 break;
             }
             // If it depends on the picked lane, paths do not count that only a lane would take which is picked once and not
@@ -186,12 +192,12 @@ impl OverlapSearch<'_, '_> {
             if self.found.iter().all(is_known) {
                 continue;
             }
-            if let Some(passed) = view.passed() {
+            if let Some(passed) = view.with_other_elected() {
                 let mut other = OverlapSearch {
                     found: before.clone(),
                     ..self
                 };
-                if other.view(&passed).is_none() {
+                if other.visit_view(&passed).is_none() {
                     break;
                 }
                 self.found.retain(|found| {
@@ -205,23 +211,23 @@ impl OverlapSearch<'_, '_> {
     }
 
     /// Adds the accesses of a thread; `None` if its copies cannot be followed.
-    fn view(&mut self, view: &View<'_, '_>) -> Option<()> {
+    fn visit_view(&mut self, view: &View<'_, '_>) -> Option<()> {
         let pending = Pending::new(view)?;
-        self.walk(view, &pending, Ways::All);
-        for around in round::loops(view) {
-            if let Some(later) = pending.around(&around.blocks) {
+        self.visit_pending(view, &pending, Ways::All);
+        for around in round::loops_of_view(view) {
+            if let Some(later) = pending.in_later_rounds(&around.blocks) {
                 let ways = if around.is_repeated(view) {
                     Ways::LaterRounds
                 } else {
                     Ways::LaterRoundsIfAny
                 };
-                self.walk(view, &later, ways);
+                self.visit_pending(view, &later, ways);
             }
         }
         Some(())
     }
 
-    fn walk(&mut self, view: &View<'_, '_>, pending: &Pending<'_, '_, '_>, ways: Ways) {
+    fn visit_pending(&mut self, view: &View<'_, '_>, pending: &Pending<'_, '_, '_>, ways: Ways) {
         let Self {
             id,
             body,
@@ -235,17 +241,17 @@ impl OverlapSearch<'_, '_> {
         let of_copy = |end: End, one: &Asynchronous| {
             let written = match end {
                 End::Source => Written::Own,
-                End::Destination => sizes.written(id, one, cluster),
+                End::Destination => sizes.written_ctas(id, one, cluster),
             };
-            let bytes = (sizes.bytes_of(id, one)?, sizes.byte_mask(id, one));
-            (written != Written::Some).then_some((end.end_of(one)?, bytes, written == Written::Own))
+            let bytes = (sizes.certain_bytes(id, one)?, sizes.byte_mask(id, one));
+            (written != Written::Some).then_some((end.access_of_end(one)?, bytes, written == Written::Own))
         };
-        pending.walk(|at, instruction, states| {
+        pending.visit_reached(|at, instruction, states| {
             if !states.iter().any(|states| states.may_be_under_way()) || view.executes(at) == Some(false) {
                 return;
             }
             let accessed = match (body.asynchronous_at(at), instruction.op) {
-                (Some(one), _) => of_copy(end.other(), one),
+                (Some(one), _) => of_copy(end.other_end(), one),
                 (None, Op::Access(access))
                     if matches!(access.space, Space::Shared | Space::Generic)
                         && is_access(access.kind)
@@ -277,9 +283,9 @@ impl OverlapSearch<'_, '_> {
                     continue;
                 }
                 let meets = |(held, bytes, _)| {
-                    let held = Stretch::of(view, held, bytes);
-                    let both = held.zip(Stretch::of(view, accessed.0, accessed.1));
-                    both.is_some_and(|(held, accessed)| overlap(view, &held, &accessed))
+                    let held = Stretch::of_access(view, held, bytes);
+                    let both = held.zip(Stretch::of_access(view, accessed.0, accessed.1));
+                    both.is_some_and(|(held, accessed)| surely_overlap(view, &held, &accessed))
                 };
                 if held.is_some_and(meets) {
                     self.found.retain(|found| found.access != at);
@@ -288,7 +294,7 @@ impl OverlapSearch<'_, '_> {
                         access: at,
                         copy: *operation,
                         under_way: UnderWay {
-                            thread: view.thread(),
+                            thread: view.thread_number(),
                             is_elected: view.is_elected(),
                             ways,
                         },

@@ -35,7 +35,7 @@ struct Spot<'c> {
 
 impl<'c> Spot<'c> {
     /// The call that leads there.
-    fn outer(self) -> Option<Self> {
+    fn caller(self) -> Option<Self> {
         let (call, callers) = self.callers.split_first()?;
         Some(Self {
             function: call.caller,
@@ -47,7 +47,7 @@ impl<'c> Spot<'c> {
 
 /// The CTA of a rank, for the address that `mapa` computes with it and that an instruction uses; calls, innermost first,
 /// lead to the instruction. It is the own CTA if the rank is the own rank, or if the path to the instruction implies it.
-pub(super) fn mapped_to(
+pub(super) fn cta_mapped_to(
     module: &Shared<'_>,
     rank: Value,
     (function, at): (FunctionId, InstructionId),
@@ -58,14 +58,14 @@ pub(super) fn mapped_to(
         at,
         callers,
     };
-    let Some(rank) = origin(module, spot, rank) else {
+    let Some(rank) = origin_of(module, spot, rank) else {
         return MappedTo::Other;
     };
     if rank == Origin::Rank {
         return MappedTo::Own;
     }
-    let mut spots = std::iter::successors(Some(spot), |spot| spot.outer());
-    match spots.find_map(|spot| is_only_in(module, spot, rank)) {
+    let mut spots = std::iter::successors(Some(spot), |spot| spot.caller());
+    match spots.find_map(|spot| is_only_in_cta(module, spot, rank)) {
         Some(true) => MappedTo::Own,
         None if rank == Origin::Number(0) => MappedTo::First,
         _ => MappedTo::Other,
@@ -83,7 +83,7 @@ enum Origin {
 }
 
 /// The origin of a value that is only moved.
-fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
+fn origin_of(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
     let (mut spot, mut value) = (spot, value);
     for _ in 0..MAX_DECIDED_STEPS {
         let register = match value {
@@ -98,7 +98,7 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
         let analyses = module.function(spot.function);
         let definition = analyses.definitions().only(body, register)?;
         let instruction = body.instruction(definition);
-        value = match (instruction.op, body.loaded_param(instruction), spot.outer()) {
+        value = match (instruction.op, body.loaded_param(instruction), spot.caller()) {
             (_, Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
             (_, Some((number, offset)), Some(outer)) => {
                 spot = outer;
@@ -128,12 +128,12 @@ fn origin(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
 
 /// True if each path to an instruction passes a branch edge that only the CTA of this rank takes, false if one that only
 /// others take.
-fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool> {
+fn is_only_in_cta(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let dominators = module.function(spot.function).dominators();
     let of = body.block_of(spot.at);
     if let Some(guard) = body.instruction(spot.at).guard
-        && let Some(is_equal) = compared(module, spot, guard.register, rank)
+        && let Some(is_equal) = rank_implied_by(module, spot, guard.register, rank)
     {
         return Some(is_equal != guard.negated);
     }
@@ -143,7 +143,7 @@ fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool>
         let &[taken, other] = body.successors(block) else {
             return None;
         };
-        let is_equal = compared(module, spot, guard.register, rank)? != guard.negated;
+        let is_equal = rank_implied_by(module, spot, guard.register, rank)? != guard.negated;
         let leads =
             |side| side != block && dominators.dominates(side, of) && !dominators.dominates(side, block);
         match (leads(taken), leads(other)) {
@@ -155,7 +155,7 @@ fn is_only_in(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool>
 }
 
 /// True if a predicate implies that the own rank is this one, false if it implies that it is not; `None` otherwise.
-fn compared(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
+fn rank_implied_by(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let analyses = module.function(spot.function);
     let (test, is_opposite) = analyses.tested(Value::Register(predicate))?;
@@ -165,7 +165,7 @@ fn compared(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Orig
     else {
         return None;
     };
-    let sides = (origin(module, spot, a)?, origin(module, spot, b)?);
+    let sides = (origin_of(module, spot, a)?, origin_of(module, spot, b)?);
     let is_rank = sides == (Origin::Rank, rank) || sides == (rank, Origin::Rank);
     is_rank.then_some((condition == Condition::Equal) != is_opposite)
 }

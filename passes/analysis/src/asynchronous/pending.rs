@@ -40,31 +40,31 @@ impl States {
         Self(self.0 | other.0)
     }
 
-    const fn has(self, other: Self) -> bool {
+    const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// True if the copy was certainly started, and certainly not waited for.
     pub(super) const fn is_under_way(self) -> bool {
-        self.0 != 0 && !self.has(Self::NONE) && !self.has(Self::LOST)
+        self.0 != 0 && !self.intersects(Self::NONE) && !self.intersects(Self::LOST)
     }
 
     /// True if it was started on some path, and cannot have completed there.
     pub(super) const fn may_be_under_way(self) -> bool {
-        (self.has(Self::OPEN) || self.has(Self::ALL_COMMITTED)) && !self.has(Self::LOST)
+        (self.intersects(Self::OPEN) || self.intersects(Self::ALL_COMMITTED)) && !self.intersects(Self::LOST)
     }
 
     /// True if it may have been started, and cannot have completed.
     pub(super) const fn may_be_open(self) -> bool {
-        self.has(Self::OPEN)
+        self.intersects(Self::OPEN)
     }
 
     /// True if it is in no group that a wait could be for.
     pub(super) const fn is_in_no_group(self) -> bool {
-        !self.has(Self::ALL_COMMITTED) && !self.has(Self::LOST)
+        !self.intersects(Self::ALL_COMMITTED) && !self.intersects(Self::LOST)
     }
 
-    fn lost(self) -> Self {
+    fn after_loss(self) -> Self {
         if self == Self::NONE {
             self
         } else {
@@ -72,14 +72,14 @@ impl States {
         }
     }
 
-    fn committed(self) -> Self {
+    fn after_commit(self) -> Self {
         let kept = self.0 & (Self::NONE.0 | Self::LOST.0);
         let counted = self.0 & (Self::OPEN.0 | Self::ALL_COMMITTED.0);
         // The bit after the last counted commit is the bit of lost copies.
         Self(kept | counted << 1)
     }
 
-    fn waited(self, left: Option<u64>) -> Self {
+    fn after_wait(self, left: Option<u64>) -> Self {
         let Some(left) = left else {
             return self.union(Self::NONE);
         };
@@ -91,7 +91,7 @@ impl States {
 }
 
 /// The event that completes a copy.
-const fn completion(one: &Asynchronous) -> Completion {
+const fn completion_of(one: &Asynchronous) -> Completion {
     match one.op {
         AsyncOp::Copy(copy) => copy.completion,
         _ => Completion::None,
@@ -113,7 +113,9 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     pub(super) fn new(view: &'v View<'a, 'm>) -> Option<Self> {
         let body = view.body;
         let copies = body.asynchronous.iter().copied();
-        let copies: Vec<_> = copies.filter(|one| completion(one) != Completion::None).collect();
+        let copies: Vec<_> = copies
+            .filter(|one| completion_of(one) != Completion::None)
+            .collect();
         if copies.is_empty() || copies.len() > MAX_PENDING_COPIES || body.blocks.is_empty() {
             return None;
         }
@@ -124,7 +126,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             entries: vec![Vec::new(); body.blocks.len()],
             copies,
         };
-        pending.solved(BlockId::new(0), states, |_| true)
+        pending.solve_from(BlockId::new(0), states, |_| true)
     }
 
     /// The copies, in the order of the input.
@@ -133,7 +135,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// The states of the copies before an instruction, in the same order; none if it is unreachable.
-    pub(super) fn before(&self, id: InstructionId) -> Vec<States> {
+    pub(super) fn states_before(&self, id: InstructionId) -> Vec<States> {
         let block = self.body.block_of(id);
         let mut states = self.entries[block.index()].clone();
         if !states.is_empty() {
@@ -145,7 +147,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// Calls `visit` for each reachable instruction, with the states of the copies before it.
-    pub(super) fn walk(&self, mut visit: impl FnMut(InstructionId, &Instruction, &[States])) {
+    pub(super) fn visit_reached(&self, mut visit: impl FnMut(InstructionId, &Instruction, &[States])) {
         for (number, entry) in self
             .entries
             .iter()
@@ -162,12 +164,14 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
 
     /// The same in the rounds of a loop after the first one. `blocks`: the loop, its header first. `None` if no path leads
     /// around it, or it is too large.
-    pub(super) fn around(&self, blocks: &[BlockId]) -> Option<Self> {
+    pub(super) fn in_later_rounds(&self, blocks: &[BlockId]) -> Option<Self> {
         let &header = blocks.first()?;
         let mut states = Vec::new();
         for &block in blocks {
-            if !self.entries[block.index()].is_empty() && self.view.successors(block).contains(&header) {
-                join(&mut states, &self.after(block));
+            if !self.entries[block.index()].is_empty()
+                && self.view.possible_successors(block).contains(&header)
+            {
+                join(&mut states, &self.states_after(block));
             }
         }
         if states.is_empty() {
@@ -178,11 +182,11 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             copies: self.copies.clone(),
             ..*self
         };
-        around.solved(header, states, |block| block != header && blocks.contains(&block))
+        around.solve_from(header, states, |block| block != header && blocks.contains(&block))
     }
 
     /// With the states at the start of a block, and at the start of each block inside that it reaches.
-    fn solved(
+    fn solve_from(
         mut self,
         first: BlockId,
         states: Vec<States>,
@@ -193,8 +197,8 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         let mut left = MAX_PENDING_STEPS;
         while let Some(block) = open.pop() {
             left = left.checked_sub(1)?;
-            let states = self.after(block);
-            for &next in self.view.successors(block) {
+            let states = self.states_after(block);
+            for &next in self.view.possible_successors(block) {
                 if is_inside(next) && join(&mut self.entries[next.index()], &states) {
                     open.push(next);
                 }
@@ -204,7 +208,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// The states at the end of a block.
-    fn after(&self, block: BlockId) -> Vec<States> {
+    fn states_after(&self, block: BlockId) -> Vec<States> {
         let mut states = self.entries[block.index()].clone();
         for (at, instruction) in self.body.block(block) {
             self.apply(&mut states, at, instruction);
@@ -213,7 +217,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// Changes the states of those copies for which the condition holds.
-    fn change(
+    fn change_states(
         &self,
         states: &mut [States],
         is_guarded: bool,
@@ -229,8 +233,8 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     }
 
     /// Marks started copies as lost.
-    fn lose(&self, states: &mut [States], holds: impl Fn(&Asynchronous) -> bool) {
-        self.change(states, false, holds, States::lost);
+    fn mark_lost(&self, states: &mut [States], holds: impl Fn(&Asynchronous) -> bool) {
+        self.change_states(states, false, holds, States::after_loss);
     }
 
     fn apply(&self, states: &mut [States], at: InstructionId, instruction: &Instruction) {
@@ -239,39 +243,40 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             Some(false) => return,
             None => true,
         };
-        let by_mbarrier = |copy: &Asynchronous| completion(copy) == Completion::Mbarrier;
+        let by_mbarrier = |copy: &Asynchronous| completion_of(copy) == Completion::Mbarrier;
         match instruction.op {
             Op::Call(_) if handed_on(self.view.module, self.body, at).is_some() => return,
-            Op::Call(_) => return self.lose(states, |_| true),
-            Op::Barrier(_) | Op::Collective(..) => return self.lose(states, by_mbarrier),
-            Op::Access(access) if may_signal(access) => self.lose(states, by_mbarrier),
+            Op::Call(_) => return self.mark_lost(states, |_| true),
+            Op::Barrier(_) | Op::Collective(..) => return self.mark_lost(states, by_mbarrier),
+            Op::Access(access) if may_signal(access) => self.mark_lost(states, by_mbarrier),
             _ => {}
         }
         let Some(one) = self.body.asynchronous_at(at) else {
             return;
         };
-        let of = |group: AsyncGroup| move |copy: &Asynchronous| completion(copy) == Completion::Group(group);
+        let of =
+            |group: AsyncGroup| move |copy: &Asynchronous| completion_of(copy) == Completion::Group(group);
         match one.op {
             AsyncOp::Copy(_) => {
                 let is_it = |copy: &Asynchronous| copy.instruction == at;
-                self.change(states, is_guarded, is_it, |_| States::OPEN);
+                self.change_states(states, is_guarded, is_it, |_| States::OPEN);
             }
-            AsyncOp::Commit(group) => self.change(states, is_guarded, of(group), States::committed),
+            AsyncOp::Commit(group) => self.change_states(states, is_guarded, of(group), States::after_commit),
             AsyncOp::Wait { group, all: true, .. } => {
-                self.change(states, is_guarded, of(group), |_| States::NONE);
+                self.change_states(states, is_guarded, of(group), |_| States::NONE);
             }
             AsyncOp::Wait { group, .. } => {
                 let left = match self.body.async_value(one, one.values.count) {
                     Some(Value::Integer(left)) => u64::try_from(left).ok(),
                     _ => None,
                 };
-                self.change(states, is_guarded, of(group), |state| state.waited(left));
+                self.change_states(states, is_guarded, of(group), |state| state.after_wait(left));
             }
             AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) => {
-                self.lose(states, of(AsyncGroup::Element));
+                self.mark_lost(states, of(AsyncGroup::Element));
             }
-            AsyncOp::Mbarrier(MbarrierOp::Wait { .. }) => self.lose(states, by_mbarrier),
-            AsyncOp::Unknown => self.lose(states, |_| true),
+            AsyncOp::Mbarrier(MbarrierOp::Wait { .. }) => self.mark_lost(states, by_mbarrier),
+            AsyncOp::Unknown => self.mark_lost(states, |_| true),
             _ => {}
         }
     }

@@ -24,25 +24,33 @@ pub(super) struct Pointed {
 
 /// The memory that a value of a function certainly points into, if it is a generic address or a number inside that memory:
 /// an object in it, the first one if there are several.
-pub(super) fn pointed(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
+pub(super) fn memory_pointed_to(module: &Shared<'_>, function: FunctionId, value: Value) -> Option<Pointed> {
     let mut search = PointsToSearch::new(module, None);
-    search.visit(function, value, None)?;
+    search.visit_value(function, value, None)?;
     search.found
 }
 
 /// The memories that a value of a function may point into, if known: others may be missing.
-pub(super) fn may_point(module: &Shared<'_>, function: FunctionId, value: Value) -> Vec<Pointed> {
+pub(super) fn memories_possibly_pointed_to(
+    module: &Shared<'_>,
+    function: FunctionId,
+    value: Value,
+) -> Vec<Pointed> {
     let mut search = PointsToSearch::new(module, Some(Vec::new()));
     // Unknown values are left out.
-    let _ = search.visit(function, value, None);
+    let _ = search.visit_value(function, value, None);
     search.all.unwrap_or_default()
 }
 
 /// The memory that an access is certainly to, likewise.
-pub(super) fn accessed(module: &Shared<'_>, function: FunctionId, access: InstructionId) -> Option<Pointed> {
+pub(super) fn memory_accessed_by(
+    module: &Shared<'_>,
+    function: FunctionId,
+    access: InstructionId,
+) -> Option<Pointed> {
     let body = module.module.function(function).body.as_ref()?;
     let &address = body.uses(body.instruction(access)).first()?;
-    pointed(module, function, address)
+    memory_pointed_to(module, function, address)
 }
 
 struct PointsToSearch<'a, 'm> {
@@ -69,7 +77,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
     }
 
     /// `None` if a value may point elsewhere than the memory known so far.
-    fn visit(&mut self, function: FunctionId, value: Value, at: Option<InstructionId>) -> Elsewhere {
+    fn visit_value(&mut self, function: FunctionId, value: Value, at: Option<InstructionId>) -> Elsewhere {
         let body = self.module.module.function(function).body.as_ref()?;
         match value {
             Value::Symbol(symbol, _) => {
@@ -77,7 +85,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
                 if matches!(known.kind, SymbolKind::Function(_)) {
                     return None;
                 }
-                self.agree(known.space, Some(symbol), at.map(|at| (function, at)))
+                self.note_memory(known.space, Some(symbol), at.map(|at| (function, at)))
             }
             Value::Register(register) => {
                 if !self.seen.insert((function, register)) {
@@ -88,7 +96,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
                     return None;
                 }
                 for &definition in definitions {
-                    let known = self.definition(function, body, definition);
+                    let known = self.visit_definition(function, body, definition);
                     if self.all.is_none() {
                         known?;
                     }
@@ -99,7 +107,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
         }
     }
 
-    fn agree(
+    fn note_memory(
         &mut self,
         space: Space,
         symbol: Option<SymbolId>,
@@ -119,53 +127,57 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
         (found.space == space).then_some(())
     }
 
-    fn definition(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
+    fn visit_definition(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
         self.left = self.left.checked_sub(1)?;
         let instruction = body.instruction(id);
         let form = Form::of(instruction.op, body.uses(instruction));
         if let Some((pointer, _)) = form.beside() {
-            return self.visit(function, pointer, Some(id));
+            return self.visit_value(function, pointer, Some(id));
         }
         match (instruction.op, form) {
-            (_, Form::Moved(from, change)) if change.keeps_address() => self.visit(function, from, Some(id)),
+            (_, Form::Moved(from, change)) if change.keeps_address() => {
+                self.visit_value(function, from, Some(id))
+            }
             (_, Form::Choice(yes, no)) => {
-                let known = self.visit(function, yes, Some(id));
+                let known = self.visit_value(function, yes, Some(id));
                 if self.all.is_none() {
                     known?;
                 }
-                self.visit(function, no, Some(id))
+                self.visit_value(function, no, Some(id))
             }
-            (_, Form::Sum(a, b)) => self.sum(function, [a, b], id),
-            (_, Form::ProductSum(_, _, pointer)) => self.visit(function, pointer, Some(id)),
-            (Op::StackAlloc, _) => self.agree(Space::Local, None, Some((function, id))),
-            (Op::Access(_), _) => self.loaded(function, body, id),
-            (Op::CallResult(call), _) => self.visit(function, handed_on(self.module, body, call)?, Some(id)),
+            (_, Form::Sum(a, b)) => self.visit_sum(function, [a, b], id),
+            (_, Form::ProductSum(_, _, pointer)) => self.visit_value(function, pointer, Some(id)),
+            (Op::StackAlloc, _) => self.note_memory(Space::Local, None, Some((function, id))),
+            (Op::Access(_), _) => self.visit_load(function, body, id),
+            (Op::CallResult(call), _) => {
+                self.visit_value(function, handed_on(self.module, body, call)?, Some(id))
+            }
             _ => None,
         }
     }
 
     /// A sum of a pointer and an index: only one of them leads to an object.
-    fn sum(&mut self, function: FunctionId, parts: [Value; 2], id: InstructionId) -> Elsewhere {
+    fn visit_sum(&mut self, function: FunctionId, parts: [Value; 2], id: InstructionId) -> Elsewhere {
         let before = (self.found, self.seen.clone());
-        if self.visit(function, parts[0], Some(id)).is_some() && self.found.is_some() {
+        if self.visit_value(function, parts[0], Some(id)).is_some() && self.found.is_some() {
             return Some(());
         }
         (self.found, self.seen) = before;
-        self.visit(function, parts[1], Some(id))
+        self.visit_value(function, parts[1], Some(id))
     }
 
     /// A value that was kept on the stack, or one that callers pass.
-    fn loaded(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
+    fn visit_load(&mut self, function: FunctionId, body: &Body<'_>, id: InstructionId) -> Elsewhere {
         let analyses = self.module.function(function);
         if let Some(piece) = body.loaded_piece(body.instruction(id)) {
-            return self.passed(function, piece);
+            return self.visit_arguments(function, piece);
         }
         let store = analyses.store_for(id)?;
         let stored = body.stored(body.instruction(store))?;
-        self.visit(function, stored, Some(store))
+        self.visit_value(function, stored, Some(store))
     }
 
-    fn passed(&mut self, function: FunctionId, piece: ParamPiece) -> Elsewhere {
+    fn visit_arguments(&mut self, function: FunctionId, piece: ParamPiece) -> Elsewhere {
         if self.module.module.function(function).is_kernel() {
             return None;
         }
@@ -175,7 +187,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
             is_called = true;
             let body = self.module.module.function(call.caller).body.as_ref()?;
             let passed = body.passed(call.instruction, piece)?;
-            self.visit(call.caller, passed, Some(call.instruction))?;
+            self.visit_value(call.caller, passed, Some(call.instruction))?;
         }
         is_called.then_some(())
     }

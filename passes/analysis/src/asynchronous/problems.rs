@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use ptxcheck_ir::{AsyncOp, FunctionId, InstructionId, Linkage, MbarrierOp, TensorMemory};
 
-use super::kernel::{AsyncKernel, AsyncSite, kernels};
-use super::operand::{AsyncOperands, operands};
+use super::kernel::{AsyncKernel, AsyncSite, find_kernels};
+use super::operand::{AsyncOperands, find_constant_operands};
 use super::size::Sizes;
 use crate::call_graph::CallSite;
 use crate::place::Place;
@@ -32,7 +32,7 @@ pub struct AsyncProblem<D> {
 
 impl<D> AsyncProblem<D> {
     /// A definite problem of an operation of a kernel.
-    pub(super) fn of(kernel: &AsyncKernel, site: &AsyncSite, detail: D) -> Self {
+    pub(super) fn of_site(kernel: &AsyncKernel, site: &AsyncSite, detail: D) -> Self {
         Self {
             place: site.place(),
             operation: site.operation.op,
@@ -44,7 +44,7 @@ impl<D> AsyncProblem<D> {
     }
 
     /// The same with a second place; `is_definite` is its certainty.
-    pub(super) fn with(self, other: Place, is_definite: bool) -> Self {
+    pub(super) fn with_place(self, other: Place, is_definite: bool) -> Self {
         Self {
             other: Some(other),
             is_definite,
@@ -76,7 +76,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
     /// The kernels with asynchronous copies, barriers in memory, products of tensor cores or tensor memory, in them or in
     /// their callees, in the order of the input.
     pub(super) fn kernels(self) -> &'a [AsyncKernel] {
-        self.parts.kernels.get_or_init(|| kernels(self.module))
+        self.parts.kernels.get_or_init(|| find_kernels(self.module))
     }
 
     /// The kernels without unknown code.
@@ -86,7 +86,9 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
 
     /// The constants among the operands of asynchronous operations, by function and in the order of the input.
     pub(super) fn operands(self) -> &'a [AsyncOperands] {
-        self.parts.operands.get_or_init(|| operands(self.module))
+        self.parts
+            .operands
+            .get_or_init(|| find_constant_operands(self.module))
     }
 
     /// The sizes of asynchronous copies, if they are constants.
@@ -96,7 +98,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
 
     /// The chain of calls that leads to an instruction of a function from the first kernel that reaches it; `None` if
     /// kernels call the function, and none of them reaches the instruction with its arguments.
-    pub(super) fn chain(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
+    pub(super) fn chain_to(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
         let may_others_call = || {
             let module = self.module.module;
             let known = module.symbol(module.function(id).symbol);
@@ -104,27 +106,27 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
             known.linkage != Linkage::Local
                 || references.any(|one| !one.is_call && module.called(one.symbol) == Some(id))
         };
-        let chain = self.chain_here(id, at);
+        let chain = self.chain_within_module(id, at);
         chain.or_else(|| may_others_call().then(Vec::new))
     }
 
     /// The same, considering only the arguments that this module passes to the function.
-    pub(super) fn chain_here(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
+    pub(super) fn chain_within_module(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
         let kernels = self.kernels().iter();
         let mut kernels = kernels.filter(|kernel| kernel.functions.contains(&id)).peekable();
         if kernels.peek().is_none() {
             return Some(Vec::new());
         }
-        let mut chains = kernels.filter_map(|kernel| kernel.chain(self.module, (id, at)));
+        let mut chains = kernels.filter_map(|kernel| kernel.chain_to(self.module, (id, at)));
         Some(chains.next()?.to_vec())
     }
 
     /// A problem of an operation with constant operands: not definite if callers pass the constants, and a branch may skip
     /// the operation in its function. `None` if no kernel reaches it.
-    pub(super) fn of_operands<D>(self, one: &AsyncOperands, detail: D) -> Option<AsyncProblem<D>> {
+    pub(super) fn problem_of_operands<D>(self, one: &AsyncOperands, detail: D) -> Option<AsyncProblem<D>> {
         let at = one.operation.instruction;
-        let mut callers = self.chain(one.function, at)?;
-        let is_definite = one.is_asked(self.module)?;
+        let mut callers = self.chain_to(one.function, at)?;
+        let is_definite = one.is_surely_requested(self.module)?;
         if !one.callers.is_empty() {
             callers.clone_from(&one.callers);
         }
@@ -139,15 +141,17 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
     }
 
     /// The first operation that a kernel certainly requests, for which the condition holds.
-    pub(super) fn first<D>(
+    pub(super) fn first_problem<D>(
         self,
         kernel: &AsyncKernel,
         holds: fn(AsyncOp) -> bool,
         detail: D,
     ) -> Option<AsyncProblem<D>> {
-        let mut reached = kernel.sites(holds).filter(|site| site.is_reached(self.module));
-        let site = reached.find_map(|site| kernel.asked(self.module, site))?;
-        Some(AsyncProblem::of(kernel, &site, detail))
+        let mut reached = kernel
+            .sites_where(holds)
+            .filter(|site| site.is_reached(self.module));
+        let site = reached.find_map(|site| kernel.requested_site(self.module, site))?;
+        Some(AsyncProblem::of_site(kernel, &site, detail))
     }
 
     /// The first allocation of tensor memory in each kernel that frees none.
@@ -155,14 +159,16 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
     pub fn tensor_memory_leaks(self) -> Vec<AsyncProblem<()>> {
         let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
         let allocates = |op| op == AsyncOp::TensorMemory(TensorMemory::Allocate);
-        let kernels = self.closed_kernels().filter(|kernel| !kernel.any(frees));
+        let kernels = self
+            .closed_kernels()
+            .filter(|kernel| !kernel.has_operation(frees));
         kernels
-            .filter_map(|kernel| self.first(kernel, allocates, ()))
+            .filter_map(|kernel| self.first_problem(kernel, allocates, ()))
             .collect()
     }
 }
 
 /// True for the initialisation of an mbarrier.
-pub(super) fn initialises(op: AsyncOp) -> bool {
+pub(super) fn is_initialisation(op: AsyncOp) -> bool {
     op == AsyncOp::Mbarrier(MbarrierOp::Init)
 }

@@ -21,12 +21,14 @@ pub(super) struct Around {
 }
 
 /// The loops of a body, on the paths of one thread: at most [`MAX_ASYNC_LOOPS`].
-pub(super) fn loops(view: &View<'_, '_>) -> Vec<Around> {
+pub(super) fn loops_of_view(view: &View<'_, '_>) -> Vec<Around> {
     let count = view.body.blocks.len();
-    let is_reached = reached(view.body, [BlockId::new(0)], |block| view.successors(block));
+    let is_reached = reached(view.body, [BlockId::new(0)], |block| {
+        view.possible_successors(block)
+    });
     let mut predecessors: Vec<Vec<BlockId>> = vec![Vec::new(); count];
     for block in (0..count).filter(|&block| is_reached[block]).map(BlockId::new) {
-        for next in view.successors(block) {
+        for next in view.possible_successors(block) {
             predecessors[next.index()].push(block);
         }
     }
@@ -58,7 +60,7 @@ impl Around {
     /// True if a thread that reaches the loop certainly executes at least a second round.
     pub(super) fn is_repeated(&self, view: &View<'_, '_>) -> bool {
         self.blocks.iter().all(|&block| {
-            let next = view.successors(block);
+            let next = view.possible_successors(block);
             let leaves = next.iter().any(|next| !self.blocks.contains(next));
             if !leaves {
                 return !next.is_empty();
@@ -70,7 +72,7 @@ impl Around {
                 return false;
             };
             let mut left = MAX_SUM_STEPS;
-            let value = self.first(view, (Value::Register(guard.register), id), &mut left);
+            let value = self.value_in_first_round(view, (Value::Register(guard.register), id), &mut left);
             value.is_some_and(|value| {
                 let chosen = if (value & 1 == 1) != guard.negated {
                     taken
@@ -83,14 +85,14 @@ impl Around {
     }
 
     /// An operand of an instruction of the loop in the first round.
-    fn first(
+    fn value_in_first_round(
         &self,
         view: &View<'_, '_>,
         (value, user): (Value, InstructionId),
         left: &mut usize,
     ) -> Option<u64> {
         *left = left.checked_sub(1)?;
-        if let Some(known) = view.known(value) {
+        if let Some(known) = view.known_value(value) {
             return Some(known);
         }
         let (register, is_complement) = match value {
@@ -99,14 +101,14 @@ impl Around {
             Value::Not(register) => (register, true),
             _ => return None,
         };
-        let writer = self.writer(view, register, user)?;
+        let writer = self.writer_in_first_round(view, register, user)?;
         let instruction = view.body.instruction(writer);
         if !is_interpreted(instruction.op) {
             return None;
         }
         let mut values = Vec::new();
         for &operand in view.body.uses(instruction) {
-            values.push(self.first(view, (operand, writer), left)?);
+            values.push(self.value_in_first_round(view, (operand, writer), left)?);
         }
         let number = view.body.result_number(instruction, register)?;
         let bits = match view.body.registers[register.index()].bits {
@@ -119,7 +121,12 @@ impl Around {
 
     /// The instruction whose result an instruction reads in the first round: the only one in the loop that writes the register, if that
     /// comes before it in each round, or else the only one outside.
-    fn writer(&self, view: &View<'_, '_>, register: Register, user: InstructionId) -> Option<InstructionId> {
+    fn writer_in_first_round(
+        &self,
+        view: &View<'_, '_>,
+        register: Register,
+        user: InstructionId,
+    ) -> Option<InstructionId> {
         let is_inside = |id: InstructionId| self.blocks.contains(&view.body.block_of(id));
         let writers = view.analyses.definitions().writers_of(register);
         if writers

@@ -40,13 +40,13 @@ impl Sizes {
     }
 
     /// The operands of an operation that its own function decides.
-    pub(super) fn operands(&self, function: FunctionId, one: &Asynchronous) -> KnownOperands {
+    pub(super) fn known_operands(&self, function: FunctionId, one: &Asynchronous) -> KnownOperands {
         let known = self.known.get(&(function, one.instruction));
         known.copied().unwrap_or_default()
     }
 
     /// Bytes that a copy certainly accesses, at its source or its destination.
-    pub(super) fn bytes_of(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
+    pub(super) fn certain_bytes(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(copy) if copy.kind == CopyKind::Tensor => Some(LEAST_BOX),
             _ => self.known_bytes(function, one),
@@ -57,7 +57,7 @@ impl Sizes {
     pub(super) fn known_bytes(&self, function: FunctionId, one: &Asynchronous) -> Option<u64> {
         match one.op {
             AsyncOp::Copy(_) => {
-                let bytes = self.operands(function, one).bytes? & 0xffff_ffff;
+                let bytes = self.known_operands(function, one).bytes? & 0xffff_ffff;
                 (bytes > 0).then_some(bytes)
             }
             _ => None,
@@ -69,15 +69,20 @@ impl Sizes {
         if one.values.byte_mask.is_none() {
             return ALL_BYTES;
         }
-        self.operands(function, one).byte_mask.unwrap_or(0) as u16
+        self.known_operands(function, one).byte_mask.unwrap_or(0) as u16
     }
 
     /// The CTAs that a copy to shared memory writes into, in a cluster of so many.
-    pub(super) fn written(&self, function: FunctionId, one: &Asynchronous, cluster: Option<u32>) -> Written {
+    pub(super) fn written_ctas(
+        &self,
+        function: FunctionId,
+        one: &Asynchronous,
+        cluster: Option<u32>,
+    ) -> Written {
         if one.values.mask.is_none() {
             return Written::Own;
         }
-        let Some(mask) = self.operands(function, one).mask else {
+        let Some(mask) = self.known_operands(function, one).mask else {
             return Written::Unknown;
         };
         let count = cluster.map_or(MAX_CLUSTER, |count| count.clamp(1, MAX_CLUSTER));

@@ -24,14 +24,14 @@ pub(super) struct AddressSum {
 
 impl AddressSum {
     /// The address of an access, as a thread computes it.
-    pub(super) fn of(view: &View<'_, '_>, access: InstructionId) -> Option<Self> {
+    pub(super) fn of_access(view: &View<'_, '_>, access: InstructionId) -> Option<Self> {
         let instruction = view.body.instruction(access);
         let (Op::Access(_), &[base, Value::Integer(past), ..]) =
             (instruction.op, view.body.uses(instruction))
         else {
             return None;
         };
-        let mut sum = match (view.sum(base, access), base) {
+        let mut sum = match (view.value_as_sum(base, access), base) {
             (Some((atoms, offset)), _) => Self { offset, atoms },
             // For a register with several definitions, only its value at the access itself is known.
             (None, Value::Register(register)) => Self {
@@ -45,7 +45,7 @@ impl AddressSum {
     }
 
     /// The variable that it is in, and the offset there, if both are constant.
-    pub(super) fn place(&self) -> Option<(SymbolId, i64)> {
+    pub(super) fn variable_and_offset(&self) -> Option<(SymbolId, i64)> {
         match self.atoms[..] {
             [(Atom::Symbol(symbol), 1)] => Some((symbol, self.offset)),
             _ => None,
@@ -60,7 +60,7 @@ impl AddressSum {
         let (Atom::Symbol(symbol), _) = rest.atoms.remove(at) else {
             return None;
         };
-        let (least, most) = bounds(view, &rest)?;
+        let (least, most) = bounds_of_sum(view, &rest)?;
         Some(Extent {
             symbol,
             least,
@@ -78,13 +78,13 @@ impl AddressSum {
 
 /// The least and the greatest distance in bytes from the address of one access to that of a later access by the same thread;
 /// `None` if there is no bound.
-fn distance(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Option<(i64, i64)> {
+fn distance_bounds(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Option<(i64, i64)> {
     let (from, to) = (&first.address, &second.address);
     let is_redefined = |register: Register| {
         let mut definitions = view.analyses.definitions().writers_of(register).iter();
         definitions.any(|&definition| {
-            leads(view.body, first.at, definition, first.at)
-                && leads(view.body, definition, second.at, first.at)
+            leads_to_without(view.body, first.at, definition, first.at)
+                && leads_to_without(view.body, definition, second.at, first.at)
         })
     };
     for (atom, _) in &from.atoms {
@@ -99,16 +99,16 @@ fn distance(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Option<(i
         offset: to.offset.checked_sub(from.offset)?,
         atoms: plus(&to.atoms, &from.atoms, -1)?,
     };
-    bounds(view, &difference)
+    bounds_of_sum(view, &difference)
 }
 
 /// The least and the greatest value of a sum.
-fn bounds(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
+fn bounds_of_sum(view: &View<'_, '_>, sum: &AddressSum) -> Option<(i64, i64)> {
     let (mut least, mut most) = (sum.offset, sum.offset);
     for &(atom, factor) in &sum.atoms {
         let (low, high) = match atom {
             Atom::Special(special) => view.special_range(special)?,
-            Atom::Register(register) => view.range(register)?,
+            Atom::Register(register) => view.register_range(register)?,
             _ => return None,
         };
         let end = |of: u64| i64::try_from(of).ok()?.checked_mul(factor);
@@ -130,18 +130,18 @@ pub(super) struct Extent {
 
 impl Extent {
     /// The extent of an access to `bytes` bytes, if its address is bounded.
-    pub(super) fn of(view: &View<'_, '_>, access: InstructionId, bytes: u64) -> Option<Self> {
-        AddressSum::of(view, access)?.extent(view, bytes)
+    pub(super) fn of_access(view: &View<'_, '_>, access: InstructionId, bytes: u64) -> Option<Self> {
+        AddressSum::of_access(view, access)?.extent(view, bytes)
     }
 
     /// True if some bytes are in both, for all possible offsets.
-    pub(super) fn surely_meets(&self, other: &Self) -> bool {
+    pub(super) fn surely_overlaps(&self, other: &Self) -> bool {
         let is_after = |one: &Self, other: &Self| one.most < other.least.saturating_add_unsigned(other.bytes);
         self.symbol == other.symbol && is_after(self, other) && is_after(other, self)
     }
 
     /// True if some bytes may be in both.
-    pub(super) fn may_meet(&self, other: &Self) -> bool {
+    pub(super) fn may_overlap(&self, other: &Self) -> bool {
         let may_be = |one: &Self, other: &Self| one.least < other.most.saturating_add_unsigned(other.bytes);
         self.symbol == other.symbol && may_be(self, other) && may_be(other, self)
     }
@@ -161,8 +161,12 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// The bytes of an access by a thread: its size, and a mask of each 16 bytes.
-    pub(super) fn of(view: &View<'_, '_>, at: InstructionId, (bytes, mask): (u64, u16)) -> Option<Self> {
-        let address = AddressSum::of(view, at)?;
+    pub(super) fn of_access(
+        view: &View<'_, '_>,
+        at: InstructionId,
+        (bytes, mask): (u64, u16),
+    ) -> Option<Self> {
+        let address = AddressSum::of_access(view, at)?;
         Some(Self {
             at,
             address,
@@ -178,8 +182,8 @@ impl Stretch {
 }
 
 /// True if two accesses of a thread, the second executed after the first, certainly overlap.
-pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> bool {
-    let Some((least, most)) = distance(view, first, second) else {
+pub(super) fn surely_overlap(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> bool {
+    let Some((least, most)) = distance_bounds(view, first, second) else {
         return false;
     };
     let meet = i128::from(most) < i128::from(first.bytes) && i128::from(least) + i128::from(second.bytes) > 0;
@@ -198,15 +202,20 @@ pub(super) fn overlap(view: &View<'_, '_>, first: &Stretch, second: &Stretch) ->
 }
 
 /// The variable that an access of a function is in, and the offset there, if both are constant.
-pub(super) fn constant_place(
+pub(super) fn constant_variable_and_offset(
     module: &Shared<'_>,
     id: FunctionId,
     access: InstructionId,
 ) -> Option<(SymbolId, i64)> {
-    AddressSum::of(&View::any(module, id)?, access)?.place()
+    AddressSum::of_access(&View::any_thread(module, id)?, access)?.variable_and_offset()
 }
 
 /// True if a path leads from after an instruction to another without passing a third one in between.
-pub(super) fn leads(body: &Body<'_>, from: InstructionId, to: InstructionId, without: InstructionId) -> bool {
+pub(super) fn leads_to_without(
+    body: &Body<'_>,
+    from: InstructionId,
+    to: InstructionId,
+    without: InstructionId,
+) -> bool {
     Paths::new(body).without(without).lead(from, to)
 }

@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::{AsyncKinds, AsyncOp, Asynchronous, Body, FunctionId, Space, SymbolId};
 
-use super::points_to::{Pointed, may_point, pointed};
+use super::points_to::{Pointed, memories_possibly_pointed_to, memory_pointed_to};
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use crate::place::Place;
 
@@ -23,13 +23,13 @@ impl AsyncAnalysis<'_, '_> {
         for (id, function, body) in self.module.module.bodies() {
             if body.has_async(AsyncKinds::COPY) && !function.is_damaged {
                 let all = body.asynchronous.iter();
-                found.extend(all.filter_map(|one| self.tensor_map(id, body, one)));
+                found.extend(all.filter_map(|one| self.misplaced_tensor_map(id, body, one)));
             }
         }
         found
     }
 
-    fn tensor_map(
+    fn misplaced_tensor_map(
         self,
         id: FunctionId,
         body: &Body<'_>,
@@ -41,14 +41,22 @@ impl AsyncAnalysis<'_, '_> {
         let &map = body.uses(body.instruction(access)).first()?;
         let is_wrong =
             |found: &Pointed| matches!(found.space, Space::Local | Space::Shared | Space::SharedCluster);
-        let certain = pointed(self.module, id, map).filter(is_wrong);
-        let perhaps = || may_point(self.module, id, map).into_iter().find(is_wrong);
+        let certain = memory_pointed_to(self.module, id, map).filter(is_wrong);
+        let perhaps = || {
+            memories_possibly_pointed_to(self.module, id, map)
+                .into_iter()
+                .find(is_wrong)
+        };
         let found = certain.or_else(perhaps)?;
         if self.module.deadline.is_over() || !self.module.function(id).is_reached(one.instruction) {
             return None;
         }
         let is_own = found.origin.is_some_and(|(function, _)| function == id);
-        let chain = if is_own { Self::chain } else { Self::chain_here };
+        let chain = if is_own {
+            Self::chain_to
+        } else {
+            Self::chain_within_module
+        };
         Some(AsyncProblem {
             place: Place::Instruction(id, one.instruction, chain(self, id, one.instruction)?),
             operation: one.op,

@@ -2,8 +2,8 @@
 
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
-use super::kernel::kernels;
-use super::sum::{ALL_BYTES, Extent, Stretch, constant_place, overlap};
+use super::kernel::find_kernels;
+use super::sum::{ALL_BYTES, Extent, Stretch, constant_variable_and_offset, surely_overlap};
 use super::view::View;
 use crate::pointer_passthrough::{handed_on, hands_on};
 use crate::shared::Shared;
@@ -39,18 +39,18 @@ fn addresses_are_sums() {
         let &[by_thread, constant, by_param, both] = accesses else {
             panic!("{accesses:?}");
         };
-        let place = |at| constant_place(module, KERNEL, at).map(|(_, offset)| offset);
+        let place = |at| constant_variable_and_offset(module, KERNEL, at).map(|(_, offset)| offset);
         assert_eq!(
             [by_thread, constant, by_param, both].map(place),
             [None, Some(16), None, None]
         );
-        let any = View::any(module, KERNEL).unwrap();
-        let bounds = |at| Extent::of(&any, at, 4).map(|extent| (extent.least, extent.most));
+        let any = View::any_thread(module, KERNEL).unwrap();
+        let bounds = |at| Extent::of_access(&any, at, 4).map(|extent| (extent.least, extent.most));
         assert_eq!(bounds(by_thread), Some((8, 8 + 31 * 4)));
         assert_eq!(bounds(both), None);
         // `n * 64` cancels: the words of 32 threads lie in 132 bytes, and not in the last four of 128.
-        let stretch = |at, bytes| Stretch::of(&any, at, (bytes, ALL_BYTES)).unwrap();
-        let meet = |bytes| overlap(&any, &stretch(by_param, bytes), &stretch(both, 4));
+        let stretch = |at, bytes| Stretch::of_access(&any, at, (bytes, ALL_BYTES)).unwrap();
+        let meet = |bytes| surely_overlap(&any, &stretch(by_param, bytes), &stretch(both, 4));
         assert!(meet(132));
         assert!(!meet(128));
     });
@@ -61,10 +61,10 @@ fn a_register_that_is_written_in_between_is_another_address() {
     let lines =
         "mov.u32 %r4, s;\nst.shared.u32 [%r4], %r1;\nadd.s32 %r4, %r4, 512;\nst.shared.u32 [%r4], %r1;";
     with_kernel(lines, |module, accesses| {
-        let any = View::any(module, KERNEL).unwrap();
-        let stretch = |at| Stretch::of(&any, at, (16, ALL_BYTES)).unwrap();
+        let any = View::any_thread(module, KERNEL).unwrap();
+        let stretch = |at| Stretch::of_access(&any, at, (16, ALL_BYTES)).unwrap();
         let (first, second) = (stretch(accesses[0]), stretch(accesses[1]));
-        assert!(!overlap(&any, &first, &second));
+        assert!(!surely_overlap(&any, &first, &second));
     });
 }
 
@@ -72,10 +72,12 @@ fn a_register_that_is_written_in_between_is_another_address() {
 fn masks_leave_bytes_out() {
     let lines = "st.shared.u32 [s], %r1;\nst.shared.u32 [s+20], %r1;";
     with_kernel(lines, |module, accesses| {
-        let any = View::any(module, KERNEL).unwrap();
+        let any = View::any_thread(module, KERNEL).unwrap();
         let (first, second) = (accesses[0], accesses[1]);
-        let word = Stretch::of(&any, second, (4, ALL_BYTES)).unwrap();
-        let stretch = |at, bytes, mask| overlap(&any, &Stretch::of(&any, at, (bytes, mask)).unwrap(), &word);
+        let word = Stretch::of_access(&any, second, (4, ALL_BYTES)).unwrap();
+        let stretch = |at, bytes, mask| {
+            surely_overlap(&any, &Stretch::of_access(&any, at, (bytes, mask)).unwrap(), &word)
+        };
         assert!(stretch(first, 64, ALL_BYTES));
         assert!(!stretch(first, 64, 0xff0f));
         assert!(stretch(first, 64, 0x0080));
@@ -93,18 +95,18 @@ fn threads_that_a_comparison_tells_from_others_are_looked_at() {
         let &[before, inside, behind] = accesses else {
             panic!("{accesses:?}");
         };
-        let views = View::all(module, KERNEL);
-        let threads: Vec<_> = views.iter().map(View::thread).collect();
+        let views = View::distinct_threads(module, KERNEL);
+        let threads: Vec<_> = views.iter().map(View::thread_number).collect();
         assert_eq!(threads, [None, Some(0), Some(5)]);
         let (zero, five) = (&views[1], &views[2]);
-        assert!(!zero.comes_to(inside) && five.comes_to(inside));
+        assert!(!zero.may_execute(inside) && five.may_execute(inside));
         // The first store is in the block that ends with the branch: all threads make it.
         assert_eq!(
-            [before, inside, behind].map(|at| five.is_by_this(at)),
+            [before, inside, behind].map(|at| five.is_executed_by_this_alone(at)),
             [false, true, false]
         );
         assert!(five.is_surely_before(inside, behind) && !zero.is_surely_before(inside, behind));
-        let bounds = |view, at| Extent::of(view, at, 4).map(|extent| (extent.least, extent.most));
+        let bounds = |view, at| Extent::of_access(view, at, 4).map(|extent| (extent.least, extent.most));
         assert_eq!(bounds(five, behind), Some((20, 20)));
         assert_eq!(bounds(zero, behind), Some((0, 0)));
     });
@@ -119,8 +121,8 @@ fn loops_that_certainly_go_round_again_are_told_from_others() {
         let mut found = Vec::new();
         let found_in = std::cell::RefCell::new(&mut found);
         with_kernel(&lines, |module, _| {
-            let any = View::any(module, KERNEL).unwrap();
-            let loops = super::round::loops(&any);
+            let any = View::any_thread(module, KERNEL).unwrap();
+            let loops = super::round::loops_of_view(&any);
             found_in
                 .borrow_mut()
                 .extend(loops.iter().map(|one| one.is_repeated(&any)));
@@ -167,7 +169,7 @@ fn functions_that_only_convert_a_pointer_are_known() {
             .find(|(_, instruction)| is_store(instruction.op))
             .unwrap();
         assert_eq!(
-            constant_place(module, kernel, store).map(|(_, offset)| offset),
+            constant_variable_and_offset(module, kernel, store).map(|(_, offset)| offset),
             Some(4)
         );
     });
@@ -199,11 +201,15 @@ fn kernels_ask_a_function_for_what_they_pass() {
         let mut found = Vec::new();
         let found_in = std::cell::RefCell::new(&mut found);
         with_ptx(&text, |module| {
-            found_in.borrow_mut().extend(kernels(module).iter().map(|kernel| {
-                let first = kernel.operations.first();
-                let is_asked = first.and_then(|site| kernel.asked(module, site)).is_some();
-                (kernel.operations.len(), is_asked)
-            }));
+            found_in
+                .borrow_mut()
+                .extend(find_kernels(module).iter().map(|kernel| {
+                    let first = kernel.operations.first();
+                    let is_asked = first
+                        .and_then(|site| kernel.requested_site(module, site))
+                        .is_some();
+                    (kernel.operations.len(), is_asked)
+                }));
         });
         found
     };

@@ -29,15 +29,18 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn unfenced_reads(self) -> Vec<AsyncProblem<FenceGap>> {
         let mut found = Vec::new();
-        for kernel in self.closed_kernels().filter(|kernel| kernel.any(reads)) {
+        for kernel in self
+            .closed_kernels()
+            .filter(|kernel| kernel.has_operation(reads_shared_memory))
+        {
             let mut sent = Sent::new(self.module, self.sizes(), kernel);
-            if !kernel.any(orders_or_writes) {
-                found.extend(sent.without_fences());
+            if !kernel.has_operation(orders_or_writes) {
+                found.extend(sent.first_read_without_fences());
                 continue;
             }
-            let between = sent.without_fences_between();
+            let between = sent.reads_without_fences_between();
             found.extend(if between.is_empty() {
-                sent.perhaps_without_fences().into_iter().collect()
+                sent.possible_read_without_fences().into_iter().collect()
             } else {
                 between
             });
@@ -47,62 +50,65 @@ impl AsyncAnalysis<'_, '_> {
 }
 
 /// True for operations that read shared memory through the async proxy.
-const fn reads(op: AsyncOp) -> bool {
-    sends(op) || matches!(op, AsyncOp::Matrix(_))
+const fn reads_shared_memory(op: AsyncOp) -> bool {
+    copies_from_shared(op) || matches!(op, AsyncOp::Matrix(_))
 }
 
-const fn sends(op: AsyncOp) -> bool {
+const fn copies_from_shared(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Copy(copy) if copy.reads_shared())
 }
 
 impl Sent<'_, '_> {
     /// The first read in a kernel without any fence, in which only ordinary stores write shared memory.
-    fn without_fences(&mut self) -> Option<AsyncProblem<FenceGap>> {
+    fn first_read_without_fences(&mut self) -> Option<AsyncProblem<FenceGap>> {
         let (module, kernel) = (self.module, self.kernel);
         let flow = Flow::new(module, kernel);
-        let mut readers = kernel.sites(reads).filter(|site| site.is_reached(module));
+        let mut readers = kernel
+            .sites_where(reads_shared_memory)
+            .filter(|site| site.is_reached(module));
         readers.find_map(|reader| {
             // If neither orders the two, their threads race, with any proxy.
-            let store = self.own(reader).or_else(|| {
-                let mut meetings = self.meetings().iter();
-                meetings.find_map(|&meeting| flow.ordered(self.stores(), meeting, reader.site()))
+            let store = self.own_store(reader).or_else(|| {
+                let mut meetings = self.waiting_sites().iter();
+                meetings.find_map(|&meeting| flow.first_ordered_before(self.stores(), meeting, reader.site()))
             });
-            Some(self.problem(store?, &kernel.asked(module, reader)?, FenceGap::None))
+            Some(self.problem_of_read(store?, &kernel.requested_site(module, reader)?, FenceGap::None))
         })
     }
 
     /// The copies of bytes that were certainly stored, with no fence in between, in a kernel that has fences elsewhere.
-    fn without_fences_between(&mut self) -> Vec<AsyncProblem<FenceGap>> {
-        let readers = self.kernel.sites(reads);
+    fn reads_without_fences_between(&mut self) -> Vec<AsyncProblem<FenceGap>> {
+        let readers = self.kernel.sites_where(reads_shared_memory);
         readers
             .filter_map(|reader| {
-                let store = self.unfenced(reader)?;
+                let store = self.unfenced_store(reader)?;
                 let is_reached = reader.is_reached(self.module);
-                is_reached.then(|| self.problem(store, reader, FenceGap::NoneBetween))
+                is_reached.then(|| self.problem_of_read(store, reader, FenceGap::NoneBetween))
             })
             .collect()
     }
 
     /// The first copy of bytes that ordinary stores may have written, without a fence of the storing threads: in a kernel
     /// without any, or with one after the barrier.
-    fn perhaps_without_fences(&self) -> Option<AsyncProblem<FenceGap>> {
+    fn possible_read_without_fences(&self) -> Option<AsyncProblem<FenceGap>> {
         let (module, kernel) = (self.module, self.kernel);
-        let has_fence = kernel.any(is_shared_fence);
-        kernel.sites(sends).find_map(|reader| {
+        let has_fence = kernel.has_operation(is_shared_fence);
+        kernel.sites_where(copies_from_shared).find_map(|reader| {
             let stores = self.stores().iter().copied();
-            let mut near = stores.filter(|&store| self.may_meet(store, reader));
+            let mut near = stores.filter(|&store| self.may_overlap(store, reader));
             let (store, gap) = if has_fence {
                 near.find_map(|store| {
-                    let meet = self.meet(store, reader) == Some(true);
-                    let late = meet.then(|| self.late(store, reader)).flatten()?;
+                    let meet = self.overlaps_read(store, reader) == Some(true);
+                    let late = meet.then(|| self.late_fences(store, reader)).flatten()?;
                     Some((store, FenceGap::NoneBefore(late)))
                 })?
             } else {
-                let store = Flow::new(module, kernel).leads(&near.collect::<Vec<_>>(), reader.site())?;
+                let store =
+                    Flow::new(module, kernel).first_leading_to(&near.collect::<Vec<_>>(), reader.site())?;
                 (store, FenceGap::NoneAmongCopies)
             };
             let reader = Some(reader).filter(|reader| reader.is_reached(module))?;
-            let problem = self.problem(store, &kernel.asked(module, reader)?, gap);
+            let problem = self.problem_of_read(store, &kernel.requested_site(module, reader)?, gap);
             Some(AsyncProblem {
                 is_definite: false,
                 ..problem
@@ -110,7 +116,7 @@ impl Sent<'_, '_> {
         })
     }
 
-    fn problem(&self, store: Site, reader: &AsyncSite, gap: FenceGap) -> AsyncProblem<FenceGap> {
-        AsyncProblem::of(self.kernel, reader, gap).with(Place::instruction(store.0, store.1), true)
+    fn problem_of_read(&self, store: Site, reader: &AsyncSite, gap: FenceGap) -> AsyncProblem<FenceGap> {
+        AsyncProblem::of_site(self.kernel, reader, gap).with_place(Place::instruction(store.0, store.1), true)
     }
 }

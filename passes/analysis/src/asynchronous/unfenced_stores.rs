@@ -18,12 +18,12 @@ use ptxcheck_ir::{
     AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
 };
 
-use super::alike::meets_elsewhere;
+use super::alike::may_wait_elsewhere;
 use super::kernel::{AsyncKernel, AsyncSite};
-use super::points_to::accessed;
+use super::points_to::memory_accessed_by;
 use super::sites::Site;
 use super::size::Sizes;
-use super::sum::{ALL_BYTES, Extent, Stretch, leads, overlap};
+use super::sum::{ALL_BYTES, Extent, Stretch, leads_to_without, surely_overlap};
 use super::view::View;
 use crate::shared::Shared;
 
@@ -64,7 +64,7 @@ impl<'a, 'm> Sent<'a, 'm> {
             module,
             sizes,
             kernel,
-            stores: stores_of(module, kernel),
+            stores: shared_stores_of(module, kernel),
             meetings: OnceCell::new(),
             by_function: Vec::new(),
         }
@@ -76,35 +76,37 @@ impl<'a, 'm> Sent<'a, 'm> {
     }
 
     /// The instructions at which threads wait for each other.
-    pub(super) fn meetings(&self) -> &[Site] {
-        self.meetings.get_or_init(|| self.kernel.meetings(self.module))
+    pub(super) fn waiting_sites(&self) -> &[Site] {
+        self.meetings
+            .get_or_init(|| self.kernel.waiting_sites(self.module))
     }
 
     /// A store that the thread which starts a copy has certainly made to bytes that it reads.
-    pub(super) fn own(&mut self, reader: &AsyncSite) -> Option<Site> {
+    pub(super) fn own_store(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
-        let bytes = self.sizes.bytes_of(id, &reader.operation)?;
-        self.own_where(reader, bytes, |_| true).map(|store| (id, store))
+        let bytes = self.sizes.certain_bytes(id, &reader.operation)?;
+        self.own_store_where(reader, bytes, |_| true)
+            .map(|store| (id, store))
     }
 
     /// A store that was certainly made to bytes that a copy reads, with no instruction in between that may order the two.
-    pub(super) fn unfenced(&mut self, reader: &AsyncSite) -> Option<Site> {
+    pub(super) fn unfenced_store(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
-        let bytes = self.sizes.bytes_of(id, &reader.operation)?;
+        let bytes = self.sizes.certain_bytes(id, &reader.operation)?;
         let (module, kernel) = (self.module, self.kernel);
         let is_unfenced = |store| !may_be_fenced(module, kernel, store, reader);
-        let own = self.own_where(reader, bytes, is_unfenced);
-        let store = own.or_else(|| self.others_where(reader, bytes, is_unfenced));
+        let own = self.own_store_where(reader, bytes, is_unfenced);
+        let store = own.or_else(|| self.store_of_others_where(reader, bytes, is_unfenced));
         store.map(|store| (id, store))
     }
 
     /// The paths through a function.
-    fn ways(&mut self, id: FunctionId) -> &[Way<'a, 'm>] {
+    fn paths_through(&mut self, id: FunctionId) -> &[Way<'a, 'm>] {
         let known = self.by_function.iter().position(|(known, _)| *known == id);
         let at = known.unwrap_or_else(|| {
             let stores = self.stores.iter().filter(|(of, _)| *of == id);
             let stores: Vec<InstructionId> = stores.map(|(_, at)| *at).collect();
-            let ways = View::all(self.module, id)
+            let ways = View::distinct_threads(self.module, id)
                 .into_iter()
                 .filter(|view| !view.is_elected())
                 .map(|view| Way::new(view, &stores));
@@ -114,7 +116,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         &self.by_function[at].1
     }
 
-    fn own_where(
+    fn own_store_where(
         &mut self,
         reader: &AsyncSite,
         bytes: u64,
@@ -123,13 +125,13 @@ impl<'a, 'm> Sent<'a, 'm> {
         let (module, copy) = (self.module, reader.operation.instruction);
         let source = reader.operation.source()?;
         let mask = self.sizes.byte_mask(reader.function, &reader.operation);
-        self.ways(reader.function).iter().find_map(|way| {
+        self.paths_through(reader.function).iter().find_map(|way| {
             let view = &way.view;
-            let read = Stretch::of(view, source, (bytes, mask))?;
+            let read = Stretch::of_access(view, source, (bytes, mask))?;
             let mut is_by_this = None;
             let is_certain = |store: &&Stretch| {
-                overlap(view, store, &read)
-                    && *is_by_this.get_or_insert_with(|| view.is_by_this(copy))
+                surely_overlap(view, store, &read)
+                    && *is_by_this.get_or_insert_with(|| view.is_executed_by_this_alone(copy))
                     && !module.deadline.is_over_at_step()
                     && view.is_surely_before(store.at, copy)
                     && holds(store.at)
@@ -138,7 +140,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         })
     }
 
-    fn others_where(
+    fn store_of_others_where(
         &mut self,
         reader: &AsyncSite,
         bytes: u64,
@@ -152,16 +154,16 @@ impl<'a, 'm> Sent<'a, 'm> {
             .operation
             .source()
             .filter(|_| reader.function == id && is_whole)?;
-        let meeting = last_meeting(module, id, copy)?;
-        let ways = self.ways(id);
-        let read = Extent::of(&ways.first()?.view, source, bytes)?;
+        let meeting = last_common_barrier(module, id, copy)?;
+        let ways = self.paths_through(id);
+        let read = Extent::of_access(&ways.first()?.view, source, bytes)?;
         ways.iter()
-            .filter(|way| way.view.thread().is_some())
+            .filter(|way| way.view.thread_number().is_some())
             .find_map(|way| {
                 let view = &way.view;
                 let is_certain = |store: &&Stretch| {
                     let stored = store.extent(view);
-                    stored.is_some_and(|stored| stored.surely_meets(&read))
+                    stored.is_some_and(|stored| stored.surely_overlaps(&read))
                         && !module.deadline.is_over_at_step()
                         && view.is_surely_before(store.at, meeting)
                         && holds(store.at)
@@ -171,16 +173,17 @@ impl<'a, 'm> Sent<'a, 'm> {
     }
 
     /// False if a store is certainly to bytes that a copy does not read: in another variable, or in another part of it.
-    pub(super) fn may_meet(&self, store: Site, reader: &AsyncSite) -> bool {
-        let variable = |(id, at): Site| accessed(self.module, id, at)?.symbol;
+    pub(super) fn may_overlap(&self, store: Site, reader: &AsyncSite) -> bool {
+        let variable = |(id, at): Site| memory_accessed_by(self.module, id, at)?.symbol;
         let source = reader.operation.source().map(|source| (reader.function, source));
         let (object, other) = (source.and_then(variable), variable(store));
-        (object.is_none() || other.is_none() || object == other) && self.meet(store, reader) != Some(false)
+        (object.is_none() || other.is_none() || object == other)
+            && self.overlaps_read(store, reader) != Some(false)
     }
 
     /// True if a store, by any thread, is to a part of a variable that overlaps the bytes that a copy reads; `None` if its
     /// bounds are not known.
-    pub(super) fn meet(&self, (id, store): Site, reader: &AsyncSite) -> Option<bool> {
+    pub(super) fn overlaps_read(&self, (id, store): Site, reader: &AsyncSite) -> Option<bool> {
         let (body, one) = (self.module.module.function(id).body.as_ref()?, &reader.operation);
         let Op::Access(access) = body.instruction(store).op else {
             return None;
@@ -188,13 +191,13 @@ impl<'a, 'm> Sent<'a, 'm> {
         if reader.function != id {
             return None;
         }
-        let view = View::any(self.module, id)?;
+        let view = View::any_thread(self.module, id)?;
         let bytes = self.sizes.known_bytes(id, one)?;
         if self.sizes.byte_mask(id, one) != ALL_BYTES {
             return None;
         }
-        let stored = Extent::of(&view, store, access.bytes().into())?;
-        Some(stored.may_meet(&Extent::of(&view, one.source()?, bytes)?))
+        let stored = Extent::of_access(&view, store, access.bytes().into())?;
+        Some(stored.may_overlap(&Extent::of_access(&view, one.source()?, bytes)?))
     }
 }
 
@@ -204,7 +207,7 @@ impl<'a, 'm> Way<'a, 'm> {
             let Op::Access(access) = view.body.instruction(at).op else {
                 return None;
             };
-            Stretch::of(&view, at, (access.bytes().into(), ALL_BYTES))
+            Stretch::of_access(&view, at, (access.bytes().into(), ALL_BYTES))
         };
         let stores = stores.iter().filter_map(store).collect();
         Self { view, stores }
@@ -212,13 +215,13 @@ impl<'a, 'm> Way<'a, 'm> {
 }
 
 /// The fences over shared memory of a kernel.
-pub(super) fn fences(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
-    kernel.sites(is_shared_fence)
+pub(super) fn fences_of(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
+    kernel.sites_where(is_shared_fence)
 }
 
 /// The last barrier of the block on each path to an instruction that all threads reach, on each path to the end of the
 /// kernel.
-fn last_meeting(module: &Shared<'_>, id: FunctionId, to: InstructionId) -> Option<InstructionId> {
+fn last_common_barrier(module: &Shared<'_>, id: FunctionId, to: InstructionId) -> Option<InstructionId> {
     let body = module.module.function(id).body.as_ref()?;
     let (analyses, post) = (module.function(id), module.function(id).post_dominators());
     let is_meeting = |(at, instruction): &(InstructionId, &Instruction)| {
@@ -244,43 +247,45 @@ fn may_be_fenced(
         return true;
     };
     let analyses = module.function(id);
-    let is_between =
-        |at: InstructionId| at != copy && leads(body, store, at, copy) && leads(body, at, copy, store);
-    let comes_before = |from, to| leads(body, from, to, from) && !leads(body, to, from, to);
+    let is_between = |at: InstructionId| {
+        at != copy && leads_to_without(body, store, at, copy) && leads_to_without(body, at, copy, store)
+    };
+    let comes_before =
+        |from, to| leads_to_without(body, from, to, from) && !leads_to_without(body, to, from, to);
     let is_apart = |fence: &AsyncSite| {
         let at = fence.operation.instruction;
         fence.function == id
             && !is_between(at)
             && (analyses.is_before(at, store) || comes_before(at, store) || comes_before(copy, at))
     };
-    if !fences(kernel).all(is_apart) {
+    if !fences_of(kernel).all(is_apart) {
         return true;
     }
-    if fences(kernel).next().is_some() && meets_elsewhere(module, kernel, (id, body), store, copy) {
+    if fences_of(kernel).next().is_some() && may_wait_elsewhere(module, kernel, (id, body), store, copy) {
         return true;
     }
     let mut others = kernel.bodies(module).filter(|&(function, _)| function != id);
     let may_others_order = others.any(|(_, body)| {
         let mut all = body.iter();
-        all.any(|(at, instruction)| may_order(body, at, instruction))
+        all.any(|(at, instruction)| instruction_may_order(body, at, instruction))
     });
     body.iter().any(|(at, instruction)| {
         let orders = match instruction.op {
             Op::Call(_) => may_others_order,
-            _ => may_order(body, at, instruction),
+            _ => instruction_may_order(body, at, instruction),
         };
         orders && is_between(at)
     })
 }
 
 /// True for an access that may order threads.
-pub(super) fn orders(op: Op) -> bool {
+pub(super) fn may_order_threads(op: Op) -> bool {
     matches!(op, Op::Access(access) if access.is_ordering() || access.is_volatile())
 }
 
 /// True for an instruction that may order a store before a copy, or write bytes that the copy reads: any access or wait
 /// except a wait at a barrier.
-fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
+fn instruction_may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
     let waits = |op| {
         matches!(
             op,
@@ -288,11 +293,11 @@ fn may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> b
         )
     };
     let one = body.asynchronous_at(at);
-    orders(instruction.op) || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
+    may_order_threads(instruction.op) || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
 }
 
 /// The ordinary writes to shared memory that a kernel may execute.
-fn stores_of(module: &Shared<'_>, kernel: &AsyncKernel) -> Vec<Site> {
+fn shared_stores_of(module: &Shared<'_>, kernel: &AsyncKernel) -> Vec<Site> {
     let mut stores = Vec::new();
     for (id, body) in kernel.bodies(module) {
         for (at, instruction) in body.iter() {
@@ -304,10 +309,12 @@ fn stores_of(module: &Shared<'_>, kernel: &AsyncKernel) -> Vec<Site> {
             }
             let is_shared = match access.space {
                 Space::Shared | Space::SharedCluster => true,
-                Space::Generic => accessed(module, id, at).is_some_and(|found| found.space == Space::Shared),
+                Space::Generic => {
+                    memory_accessed_by(module, id, at).is_some_and(|found| found.space == Space::Shared)
+                }
                 _ => false,
             };
-            if is_shared && kernel.reaches(module, (id, at)) && body.asynchronous_at(at).is_none() {
+            if is_shared && kernel.may_reach(module, (id, at)) && body.asynchronous_at(at).is_none() {
                 stores.push((id, at));
             }
         }

@@ -26,15 +26,17 @@ impl AsyncAnalysis<'_, '_> {
     pub fn waits_without_groups(self) -> Vec<AsyncProblem<Ungrouped>> {
         let mut found = Vec::new();
         for kernel in self.closed_kernels() {
-            let Some(function) = kernel.sites(waits).next().map(|site| site.function) else {
+            let Some(function) = kernel.sites_where(is_group_wait).next().map(|site| site.function) else {
                 continue;
             };
             // Groups in functions of their own: unoptimised code.
             let counts = |op| is_in_groups(op) || matches!(op, AsyncOp::Commit(_) | AsyncOp::Wait { .. });
-            if !kernel.any(is_in_groups) || !kernel.sites(counts).all(|site| site.function == function) {
+            if !kernel.has_operation(is_in_groups)
+                || !kernel.sites_where(counts).all(|site| site.function == function)
+            {
                 continue;
             }
-            let Some(view) = View::any(self.module, function) else {
+            let Some(view) = View::any_thread(self.module, function) else {
                 continue;
             };
             if let Some(pending) = Pending::new(&view) {
@@ -47,8 +49,8 @@ impl AsyncAnalysis<'_, '_> {
                 };
                 found.extend(
                     kernel
-                        .sites(waits)
-                        .filter_map(|site| search.wait(&site.operation)),
+                        .sites_where(is_group_wait)
+                        .filter_map(|site| search.problem_of_wait(&site.operation)),
                 );
             }
         }
@@ -56,7 +58,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 }
 
-const fn waits(op: AsyncOp) -> bool {
+const fn is_group_wait(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Wait { all: false, .. })
 }
 
@@ -64,7 +66,7 @@ const fn is_in_groups(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Copy(copy) if matches!(copy.completion, Completion::Group(_)))
 }
 
-fn is_of(op: AsyncOp, group: AsyncGroup) -> bool {
+fn is_in_group(op: AsyncOp, group: AsyncGroup) -> bool {
     matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Group(group))
 }
 
@@ -77,7 +79,7 @@ struct WaitSearch<'v, 'a, 'm> {
 }
 
 impl WaitSearch<'_, '_, '_> {
-    fn wait(&self, wait: &Asynchronous) -> Option<AsyncProblem<Ungrouped>> {
+    fn problem_of_wait(&self, wait: &Asynchronous) -> Option<AsyncProblem<Ungrouped>> {
         let AsyncOp::Wait { group, .. } = wait.op else {
             return None;
         };
@@ -86,20 +88,20 @@ impl WaitSearch<'_, '_, '_> {
             AsyncGroup::Bulk => AsyncGroup::Element,
             AsyncGroup::Product => return None,
         };
-        let is_other_kind = !self.kernel.any(|op| is_of(op, group));
+        let is_other_kind = !self.kernel.has_operation(|op| is_in_group(op, group));
         let of = if is_other_kind { other } else { group };
         let is_completed = if is_other_kind {
             self.kernel
-                .any(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
+                .has_operation(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
         } else {
             self.may_be_grouped(wait, group)
         };
         if is_completed || self.may_be_tracked(of) {
             return None;
         }
-        let states = self.pending.before(wait.instruction);
+        let states = self.pending.states_before(wait.instruction);
         let copies = self.pending.copies().iter();
-        let mut copies = copies.zip(&states).filter(|(copy, _)| is_of(copy.op, of));
+        let mut copies = copies.zip(&states).filter(|(copy, _)| is_in_group(copy.op, of));
         if !is_other_kind && !copies.clone().all(|(_, states)| states.is_in_no_group()) {
             return None;
         }
@@ -109,7 +111,9 @@ impl WaitSearch<'_, '_, '_> {
         if !self.module.function(self.function).is_reached(wait.instruction) {
             return None;
         }
-        let chain = self.kernel.chain(self.module, (self.function, wait.instruction));
+        let chain = self
+            .kernel
+            .chain_to(self.module, (self.function, wait.instruction));
         let place = |one: &Asynchronous| {
             Place::Instruction(self.function, one.instruction, chain.unwrap_or_default().to_vec())
         };
@@ -131,7 +135,7 @@ impl WaitSearch<'_, '_, '_> {
                 AsyncOp::Mbarrier(MbarrierOp::ArriveAfterCopies { .. }) | AsyncOp::Wait { all: true, .. }
             )
         };
-        group == AsyncGroup::Element && self.kernel.any(tracks)
+        group == AsyncGroup::Element && self.kernel.has_operation(tracks)
     }
 
     /// True if a group may be made before a wait, or after it and before another one.
@@ -141,7 +145,7 @@ impl WaitSearch<'_, '_, '_> {
         let all = || self.body.asynchronous.iter();
         let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group)).peekable();
         // The group of the call before.
-        if commits.peek().is_some() && Flow::new(self.module, self.kernel).enters_again(self.function) {
+        if commits.peek().is_some() && Flow::new(self.module, self.kernel).may_enter_again(self.function) {
             return true;
         }
         commits.any(|commit| {

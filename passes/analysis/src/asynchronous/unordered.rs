@@ -9,12 +9,12 @@ use ptxcheck_ir::{
 };
 
 use super::flow::Flow;
-use super::kernel::{AsyncKernel, AsyncSite, barrier_place};
-use super::own::{MappedTo, cluster_size, mapped_to};
+use super::kernel::{AsyncKernel, AsyncSite, barrier_place_of};
+use super::own::{MappedTo, cluster_size, cta_mapped_to};
 use super::pending::may_signal;
-use super::problems::{AsyncAnalysis, AsyncProblem, initialises};
+use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::Site;
-use super::unfenced_stores::orders;
+use super::unfenced_stores::may_order_threads;
 use super::view::View;
 use crate::function::Analyses;
 use crate::pointer_passthrough::hands_on;
@@ -37,15 +37,17 @@ impl AsyncAnalysis<'_, '_> {
     /// The uses of mbarriers that are not ordered after their initialisation by other threads.
     #[must_use]
     pub fn unordered_initialisations(self) -> Vec<AsyncProblem<Users>> {
-        let kernels = self.closed_kernels().filter(|kernel| kernel.any(initialises));
+        let kernels = self
+            .closed_kernels()
+            .filter(|kernel| kernel.has_operation(is_initialisation));
         kernels
-            .flat_map(|kernel| [self.in_cluster(kernel), self.in_block(kernel)])
+            .flat_map(|kernel| [self.problem_in_cluster(kernel), self.problem_in_block(kernel)])
             .flatten()
             .collect()
     }
 
     /// The first use by other CTAs that comes after a relaxed arrival.
-    fn in_cluster(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
+    fn problem_in_cluster(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
         let module = self.module;
         let arrives = |op| matches!(op, AsyncOp::ClusterArrive { .. });
         let orders_cluster = |op| match op {
@@ -53,43 +55,49 @@ impl AsyncAnalysis<'_, '_> {
             AsyncOp::ThreadFence(scope) => scope >= Scope::Cluster,
             _ => false,
         };
-        if !kernel.any(arrives) || kernel.any(orders_cluster) || kernel.has_instruction(module, orders) {
+        if !kernel.has_operation(arrives)
+            || kernel.has_operation(orders_cluster)
+            || kernel.has_instruction(module, may_order_threads)
+        {
             return None;
         }
-        let inits: Vec<Site> = kernel.sites(initialises).map(AsyncSite::site).collect();
+        let inits: Vec<Site> = kernel
+            .sites_where(is_initialisation)
+            .map(AsyncSite::site)
+            .collect();
         let flow = Flow::new(module, kernel);
-        let mut fences = kernel.sites(|op| op == AsyncOp::InitFence).peekable();
+        let mut fences = kernel.sites_where(|op| op == AsyncOp::InitFence).peekable();
         let is_fenced = fences.peek().is_some();
-        if is_fenced && !fences.all(|fence| self.is_of_others(&inits, fence.site())) {
+        if is_fenced && !fences.all(|fence| self.is_fence_of_others(&inits, fence.site())) {
             return None;
         }
         kernel.operations.iter().find_map(|site| {
-            let remote = self.remote(kernel, site);
+            let remote = self.cta_of_barrier(kernel, site);
             if remote == MappedTo::Own || !site.is_reached(module) {
                 return None;
             }
-            let arrival = kernel.sites(arrives).find(|arrival| {
-                flow.leads(&inits, arrival.site()).is_some()
-                    && flow.leads(&[arrival.site()], site.site()).is_some()
+            let arrival = kernel.sites_where(arrives).find(|arrival| {
+                flow.first_leading_to(&inits, arrival.site()).is_some()
+                    && flow.first_leading_to(&[arrival.site()], site.site()).is_some()
             })?;
             let may_be_alone = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
             let users = Users::Cluster { may_be_alone };
-            let site = kernel.asked(module, site)?;
-            Some(AsyncProblem::of(kernel, &site, users).with(arrival.place(), !is_fenced))
+            let site = kernel.requested_site(module, site)?;
+            Some(AsyncProblem::of_site(kernel, &site, users).with_place(arrival.place(), !is_fenced))
         })
     }
 
     /// True if no thread that initialises a barrier, by its number, reaches a fence afterwards.
-    fn is_of_others(self, inits: &[Site], (id, fence): Site) -> bool {
-        let views = View::all(self.module, id);
+    fn is_fence_of_others(self, inits: &[Site], (id, fence): Site) -> bool {
+        let views = View::distinct_threads(self.module, id);
         inits.iter().all(|&(of, init)| {
-            let maker = View::only(&views, init);
-            of == id && maker.is_some_and(|maker| !maker.is_behind(init, fence))
+            let maker = View::executing_alone(&views, init);
+            of == id && maker.is_some_and(|maker| !maker.is_reachable_from(init, fence))
         })
     }
 
     /// The CTA whose mbarrier an operation is at: a mapped one, or that of several CTAs.
-    fn remote(self, kernel: &AsyncKernel, site: &AsyncSite) -> MappedTo {
+    fn cta_of_barrier(self, kernel: &AsyncKernel, site: &AsyncSite) -> MappedTo {
         if cluster_size(self.module, kernel.kernel) == Some(1) {
             return MappedTo::Own;
         }
@@ -99,13 +107,13 @@ impl AsyncAnalysis<'_, '_> {
             }
             AsyncOp::Copy(copy) if copy.completion != Completion::Mbarrier => MappedTo::Own,
             AsyncOp::Copy(copy) if copy.multicast => MappedTo::Other,
-            AsyncOp::Mbarrier(_) | AsyncOp::Copy(_) => self.mapped(site).unwrap_or(MappedTo::Own),
+            AsyncOp::Mbarrier(_) | AsyncOp::Copy(_) => self.mapped_cta(site).unwrap_or(MappedTo::Own),
             _ => MappedTo::Own,
         }
     }
 
     /// The CTA that `mapa` has mapped the address of a barrier to, if it has.
-    fn mapped(self, site: &AsyncSite) -> Option<MappedTo> {
+    fn mapped_cta(self, site: &AsyncSite) -> Option<MappedTo> {
         let (id, at) = (site.function, site.operation.barrier()?);
         let body = self.module.module.function(id).body.as_ref()?;
         let &address = body.uses(body.instruction(at)).first()?;
@@ -115,13 +123,13 @@ impl AsyncAnalysis<'_, '_> {
         });
         let map = body.instruction(analyses.writer(end)?);
         match (map.op, body.uses(map)) {
-            (Op::MapShared(_), &[_, rank]) => Some(mapped_to(self.module, rank, (id, at), &site.callers)),
+            (Op::MapShared(_), &[_, rank]) => Some(cta_mapped_to(self.module, rank, (id, at), &site.callers)),
             _ => None,
         }
     }
 
     /// The first use by threads of the block that others initialise a barrier for.
-    fn in_block(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
+    fn problem_in_block(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
         let (module, id) = (self.module, kernel.kernel);
         let function = module.module.function(id);
         let body = function.body.as_ref()?;
@@ -134,8 +142,8 @@ impl AsyncAnalysis<'_, '_> {
             return None;
         }
         let analyses = module.function(id);
-        let place = |one: &Asynchronous| barrier_place(module, id, one);
-        let inits = body.asynchronous.iter().filter(|one| initialises(one.op));
+        let place = |one: &Asynchronous| barrier_place_of(module, id, one);
+        let inits = body.asynchronous.iter().filter(|one| is_initialisation(one.op));
         // An initialisation at an unknown address may be of any barrier.
         let inits: Vec<_> = inits.map(|one| Some((one, place(one)?))).collect::<Option<_>>()?;
         let views = OnceCell::new();
@@ -152,21 +160,21 @@ impl AsyncAnalysis<'_, '_> {
             if may_wait(body, one.instruction) {
                 return None;
             }
-            let views = views.get_or_init(|| View::all(module, id));
-            let users = users((body, analyses), views, (one, init))?;
+            let views = views.get_or_init(|| View::distinct_threads(module, id));
+            let users = unordered_users((body, analyses), views, (one, init))?;
             let comes_later = !Paths::new(body).lead(init.instruction, one.instruction);
             if (comes_later && users == Users::Block) || !analyses.is_reached(one.instruction) {
                 return None;
             }
             let site = |operation| AsyncSite::in_kernel(id, operation);
-            Some(AsyncProblem::of(kernel, &site(one), users).with(site(init).place(), true))
+            Some(AsyncProblem::of_site(kernel, &site(one), users).with_place(site(init).place(), true))
         })
     }
 }
 
 /// The users of a barrier, if some of them do not initialise it before, or if all threads arrive at a barrier that expects
 /// several arrivals.
-fn users(
+fn unordered_users(
     (body, analyses): (&Body<'_>, &Analyses<'_>),
     views: &[View<'_, '_>],
     (one, init): (&Asynchronous, &Asynchronous),
@@ -174,13 +182,13 @@ fn users(
     let block = body.block_of(one.instruction);
     let is_by_all = body.instruction(one.instruction).guard.is_none()
         && analyses.post_dominators().dominates(block, BlockId::new(0));
-    let maker = View::only(views, init.instruction).and_then(View::thread);
+    let maker = View::executing_alone(views, init.instruction).and_then(View::thread_number);
     if is_by_all {
         let arrives = matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }));
-        let is_of_several = arrives && expects_several(body, analyses, init);
+        let is_of_several = arrives && expects_several_arrivals(body, analyses, init);
         return (maker.is_some() || is_of_several).then_some(Users::Block);
     }
-    let user = View::only(views, one.instruction)?.thread()?;
+    let user = View::executing_alone(views, one.instruction)?.thread_number()?;
     (maker? != user).then_some(Users::Thread(user))
 }
 
@@ -192,13 +200,13 @@ fn may_wait(body: &Body<'_>, to: InstructionId) -> bool {
             Op::Access(access) => may_signal(access),
             _ => false,
         };
-        let waits = waits || body.asynchronous_at(at).is_some_and(is_order);
+        let waits = waits || body.asynchronous_at(at).is_some_and(may_make_threads_wait);
         waits && at != to && Paths::new(body).lead(at, to)
     })
 }
 
 /// True if a barrier is initialised for more than one arrival.
-fn expects_several(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asynchronous) -> bool {
+fn expects_several_arrivals(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asynchronous) -> bool {
     let Some(count) = body.async_value(init, init.values.count) else {
         return false;
     };
@@ -208,7 +216,7 @@ fn expects_several(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asynchronous
 
 /// True for operations at which threads may wait for others. A fence alone does not count: a flag that the other thread
 /// reads is needed, too.
-const fn is_order(one: &Asynchronous) -> bool {
+const fn may_make_threads_wait(one: &Asynchronous) -> bool {
     matches!(
         one.op,
         AsyncOp::Mbarrier(MbarrierOp::Wait { .. })

@@ -15,9 +15,9 @@ use ptxcheck_ir::{
 use super::flow::Flow;
 use super::kernel::AsyncKernel;
 use super::overlap::{Overlap, UnderWay, Ways};
-use super::points_to::accessed;
+use super::points_to::memory_accessed_by;
 use super::problems::AsyncAnalysis;
-use super::sum::{AddressSum, Extent, constant_place};
+use super::sum::{AddressSum, Extent, constant_variable_and_offset};
 use super::view::View;
 
 /// A copy that fills a variable.
@@ -29,7 +29,7 @@ struct Filling<'k> {
 
 impl Filling<'_> {
     /// True for `cp.async`, false for bulk and tensor copies.
-    fn is_of_elements(&self) -> bool {
+    fn is_element_copy(&self) -> bool {
         matches!(self.copy.op, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element)
     }
 
@@ -54,12 +54,12 @@ impl Filling<'_> {
 impl AsyncAnalysis<'_, '_> {
     /// Adds the reads in a kernel of variables that only copies fill, before all waits for those copies.
     pub(super) fn add_unwaited_reads(self, kernel: &AsyncKernel, found: &mut Vec<Overlap>) {
-        for filling in self.fillings(kernel).unwrap_or_default() {
+        for filling in self.copies_filling_variables(kernel).unwrap_or_default() {
             let (id, copy) = (filling.function, filling.copy);
             let Some(body) = &self.module.module.function(id).body else {
                 continue;
             };
-            let waits = kernel.sites(|op| filling.may_be_completed_by(op));
+            let waits = kernel.sites_where(|op| filling.may_be_completed_by(op));
             if waits.clone().any(|wait| wait.function != id) {
                 continue;
             }
@@ -70,7 +70,8 @@ impl AsyncAnalysis<'_, '_> {
                 };
                 if !matches!(access.space, Space::Shared | Space::Generic)
                     || access.kind != AccessKind::Load
-                    || accessed(self.module, id, at).and_then(|found| found.symbol) != Some(filling.symbol)
+                    || memory_accessed_by(self.module, id, at).and_then(|found| found.symbol)
+                        != Some(filling.symbol)
                     || found
                         .iter()
                         .any(|known| (known.function, known.access) == (id, at))
@@ -112,30 +113,31 @@ impl AsyncAnalysis<'_, '_> {
         let Some(destination) = copy.destination() else {
             return false;
         };
-        let bytes = self.sizes().bytes_of(id, copy);
+        let bytes = self.sizes().certain_bytes(id, copy);
         let extents = |view: &View<'_, '_>| {
-            let read = Extent::of(view, load, loaded);
-            read.zip(Extent::of(view, destination, bytes.unwrap_or(0)))
+            let read = Extent::of_access(view, load, loaded);
+            read.zip(Extent::of_access(view, destination, bytes.unwrap_or(0)))
         };
-        if filling.is_of_elements() {
-            let view = View::any(module, id).filter(|_| constant_place(module, id, destination).is_none());
+        if filling.is_element_copy() {
+            let view = View::any_thread(module, id)
+                .filter(|_| constant_variable_and_offset(module, id, destination).is_none());
             return view
-                .is_some_and(|view| extents(&view).is_none_or(|(read, copied)| read.may_meet(&copied)));
+                .is_some_and(|view| extents(&view).is_none_or(|(read, copied)| read.may_overlap(&copied)));
         }
         let flow = Flow::new(module, kernel);
         let copied = [(id, copy.instruction)];
-        let is_ordered = |meeting| flow.ordered(&copied, meeting, (id, load)).is_some();
+        let is_ordered = |meeting| flow.first_ordered_before(&copied, meeting, (id, load)).is_some();
         let is_read = |view: &View<'_, '_>| {
             let extents = extents(view);
-            extents.is_some_and(|(read, copied)| read.surely_meets(&copied)) && view.comes_to(load)
+            extents.is_some_and(|(read, copied)| read.surely_overlaps(&copied)) && view.may_execute(load)
         };
         bytes.is_some()
-            && kernel.meetings(module).into_iter().any(is_ordered)
-            && View::all(module, id).iter().any(is_read)
+            && kernel.waiting_sites(module).into_iter().any(is_ordered)
+            && View::distinct_threads(module, id).iter().any(is_read)
     }
 
     /// The copies of a kernel that fill variables without other writes; `None` if an address is not known.
-    fn fillings(self, kernel: &AsyncKernel) -> Option<Vec<Filling<'_>>> {
+    fn copies_filling_variables(self, kernel: &AsyncKernel) -> Option<Vec<Filling<'_>>> {
         let module = self.module;
         let mut all: Vec<Filling<'_>> = Vec::new();
         let mut written = Vec::new();
@@ -151,7 +153,7 @@ impl AsyncAnalysis<'_, '_> {
                 AsyncOp::TensorMemory(TensorMemory::Allocate) => false,
                 _ => continue,
             };
-            let symbol = accessed(module, function, copy.destination()?)?.symbol?;
+            let symbol = memory_accessed_by(module, function, copy.destination()?)?.symbol?;
             if is_filling {
                 all.push(Filling {
                     function,
@@ -163,7 +165,7 @@ impl AsyncAnalysis<'_, '_> {
             }
         }
         for &id in &kernel.functions {
-            let view = View::any(module, id)?;
+            let view = View::any_thread(module, id)?;
             for (at, instruction) in view.body.iter() {
                 let Op::Access(access) = instruction.op else {
                     continue;
@@ -176,11 +178,12 @@ impl AsyncAnalysis<'_, '_> {
                     continue;
                 }
                 if access.space == Space::Generic
-                    && AddressSum::of(&view, at).is_some_and(|address| address.is_of_kernel_param(&view))
+                    && AddressSum::of_access(&view, at)
+                        .is_some_and(|address| address.is_of_kernel_param(&view))
                 {
                     continue;
                 }
-                let found = accessed(module, id, at)?;
+                let found = memory_accessed_by(module, id, at)?;
                 if matches!(found.space, Space::Shared | Space::SharedCluster) {
                     written.push(found.symbol?);
                 }
@@ -189,7 +192,7 @@ impl AsyncAnalysis<'_, '_> {
         // A wait for either kind covers a variable that both kinds fill.
         let is_mixed = |one: &Filling<'_>| {
             let mut same = all.iter().filter(|other| other.symbol == one.symbol);
-            same.any(|other| other.is_of_elements() != one.is_of_elements())
+            same.any(|other| other.is_element_copy() != one.is_element_copy())
         };
         written.extend(all.iter().filter(|one| is_mixed(one)).map(|one| one.symbol));
         all.retain(|one| !written.contains(&one.symbol));

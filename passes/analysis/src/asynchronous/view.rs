@@ -51,13 +51,13 @@ struct Alone<'a, 'm> {
 
 impl<'a, 'm> View<'a, 'm> {
     /// Any thread of a function; `None` if it has no body.
-    pub(super) fn any(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
+    pub(super) fn any_thread(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
         let function = module.module.function(id);
         let body = function.body.as_ref()?;
-        Some(Self::of(module, function, body, module.function(id)))
+        Some(Self::of_body(module, function, body, module.function(id)))
     }
 
-    const fn of(
+    const fn of_body(
         module: &'a Shared<'m>,
         function: &'a Function<'m>,
         body: &'a Body<'m>,
@@ -75,26 +75,29 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// Any thread of a function, and then those single threads that take a path of their own through it.
-    pub(super) fn all(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
-        let Some(any) = Self::any(module, id) else {
+    pub(super) fn distinct_threads(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
+        let Some(any) = Self::any_thread(module, id) else {
             return Vec::new();
         };
-        let numbers = numbers(any.body, any.analyses).into_iter();
-        let of_one = numbers.map(|number| any.alone(number / WARP, Some(number % WARP), Elected::Unknown));
+        let numbers = compared_thread_numbers(any.body, any.analyses).into_iter();
+        let of_one =
+            numbers.map(|number| any.single_thread(number / WARP, Some(number % WARP), Elected::Unknown));
         let mut all: Vec<Self> = of_one.collect();
-        let elected = any.elects().then(|| any.alone(0, None, Elected::Picked));
+        let elected = any
+            .has_elect()
+            .then(|| any.single_thread(0, None, Elected::Picked));
         all.extend(elected.filter(|view| view.taken.iter().any(Option::is_some)));
         all.insert(0, any);
         all
     }
 
     /// A single thread of a warp.
-    fn alone(&self, warp: u32, lane: Option<u32>, elected: Elected) -> Self {
+    fn single_thread(&self, warp: u32, lane: Option<u32>, elected: Elected) -> Self {
         let (body, analyses) = (self.body, self.analyses);
         let threads = Rc::new(Threads::of_elected(body, analyses, warp, elected));
         let mut view = Self {
             thread: Some(Alone { threads, lane }),
-            ..self.any_of()
+            ..self.for_any_thread()
         };
         let last = |block| body.block(BlockId::new(block)).next_back();
         let is_taken = |block| {
@@ -108,21 +111,21 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The same thread if `elect.sync` picks another one; `None` if nothing is picked, or the number of this thread is not
     /// known.
-    pub(super) fn passed(&self) -> Option<Self> {
+    pub(super) fn with_other_elected(&self) -> Option<Self> {
         let Alone { threads, lane, .. } = self.thread.as_ref()?;
         let lane = Some((*lane)?);
-        self.elects()
-            .then(|| self.alone(threads.warp, lane, Elected::Passed))
+        self.has_elect()
+            .then(|| self.single_thread(threads.warp, lane, Elected::Passed))
     }
 
-    fn elects(&self) -> bool {
+    fn has_elect(&self) -> bool {
         let mut collectives = self.body.collectives.iter();
         let op = |&id| self.body.instruction(id).op;
         collectives.any(|id| matches!(op(id), Op::Collective(Collective::Elect, _)))
     }
 
     /// The number of the thread, if it is a single thread with a known number.
-    pub(super) fn thread(&self) -> Option<u32> {
+    pub(super) fn thread_number(&self) -> Option<u32> {
         let Alone { threads, lane, .. } = self.thread.as_ref()?;
         Some(threads.warp * WARP + (*lane)?)
     }
@@ -133,7 +136,7 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// The possible successors of a block.
-    pub(super) fn successors(&self, block: BlockId) -> &'a [BlockId] {
+    pub(super) fn possible_successors(&self, block: BlockId) -> &'a [BlockId] {
         taken(self.body, block, self.taken.get(block.index()).copied().flatten())
     }
 
@@ -142,25 +145,25 @@ impl<'a, 'm> View<'a, 'm> {
         let Some(guard) = self.body.instruction(id).guard else {
             return Some(true);
         };
-        let value = self.known(Value::Register(guard.register))?;
+        let value = self.known_value(Value::Register(guard.register))?;
         Some((value & 1 == 1) != guard.negated)
     }
 
     /// A value, if the thread number decides it.
-    pub(super) fn known(&self, value: Value) -> Option<u64> {
+    pub(super) fn known_value(&self, value: Value) -> Option<u64> {
         let alone = self.thread.as_ref()?;
         alone.threads.given_to(value, alone.lane)
     }
 
     /// A value that an instruction reads, as a sum: its atoms and the number that is added to them. `None` for a register with several
     /// definitions.
-    pub(super) fn sum(&self, value: Value, reader: InstructionId) -> Option<(Terms, i64)> {
-        let sums = self.sums.get_or_init(|| RefCell::new(self.sums()));
+    pub(super) fn value_as_sum(&self, value: Value, reader: InstructionId) -> Option<(Terms, i64)> {
+        let sums = self.sums.get_or_init(|| RefCell::new(self.evaluator_of_sums()));
         let Sum { parts, by } = sums.borrow_mut().of_read(value, reader)?;
         Some((sums.borrow().domain().terms(parts), by.uniform()? as i64))
     }
 
-    fn sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {
+    fn evaluator_of_sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {
         let source = Source {
             module: Some(self.module),
             ..Source::within(self.body, self.analyses)
@@ -196,7 +199,7 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// The same for a register with this number of bits.
-    pub(super) fn range(&self, register: Register) -> Option<(u64, u64)> {
+    pub(super) fn register_range(&self, register: Register) -> Option<(u64, u64)> {
         let bits = self.body.registers[register.index()].bits;
         let definitions = self.analyses.definitions();
         ranges::range(self.body, definitions, Value::Register(register), bits.max(1))
@@ -207,19 +210,19 @@ impl<'a, 'm> View<'a, 'm> {
         let start = [BlockId::new(0)];
         self.executes(first) == Some(true)
             && self.executes(second) != Some(false)
-            && self.reaches(&start, second, None)
-            && !self.reaches(&start, second, Some(first))
+            && self.reaches_without(&start, second, None)
+            && !self.reaches_without(&start, second, Some(first))
     }
 
     /// True if only threads with the number of this one execute an instruction: after a comparison of the number, or, for
     /// any thread, always.
-    pub(super) fn is_by_this(&self, id: InstructionId) -> bool {
-        let Some(number) = self.thread() else {
+    pub(super) fn is_executed_by_this_alone(&self, id: InstructionId) -> bool {
+        let Some(number) = self.thread_number() else {
             return !self.is_elected();
         };
         let dominators = self.analyses.dominators();
-        let all = Self::any_of(self);
-        let is_come_to = self.reaches(&[BlockId::new(0)], id, None);
+        let all = Self::for_any_thread(self);
+        let is_come_to = self.reaches_without(&[BlockId::new(0)], id, None);
         is_come_to
             && self.taken.iter().enumerate().any(|(block, taken)| {
                 let block = BlockId::new(block);
@@ -234,42 +237,43 @@ impl<'a, 'm> View<'a, 'm> {
                     return false;
                 };
                 let is_number = instruction.guard.is_some_and(|guard| {
-                    compared_by(self.body, self.analyses, guard.register) == Some((number, 1))
+                    threads_compared_by_predicate(self.body, self.analyses, guard.register)
+                        == Some((number, 1))
                 });
                 let others = [if *taken { second } else { first }];
-                is_number && !all.reaches(&others, id, Some(branch))
+                is_number && !all.reaches_without(&others, id, Some(branch))
             })
     }
 
     /// The first of some single threads that alone executes an instruction.
-    pub(super) fn only(views: &[Self], id: InstructionId) -> Option<&Self> {
-        let mut threads = views.iter().filter(|view| view.thread().is_some());
-        threads.find(|view| view.is_by_this(id))
+    pub(super) fn executing_alone(views: &[Self], id: InstructionId) -> Option<&Self> {
+        let mut threads = views.iter().filter(|view| view.thread_number().is_some());
+        threads.find(|view| view.is_executed_by_this_alone(id))
     }
 
     /// True if the thread may reach an instruction, and executes it there.
-    pub(super) fn comes_to(&self, id: InstructionId) -> bool {
-        self.executes(id) == Some(true) && self.reaches(&[BlockId::new(0)], id, None)
+    pub(super) fn may_execute(&self, id: InstructionId) -> bool {
+        self.executes(id) == Some(true) && self.reaches_without(&[BlockId::new(0)], id, None)
     }
 
     /// True if a path leads from one reached instruction to another.
-    pub(super) fn is_behind(&self, first: InstructionId, second: InstructionId) -> bool {
+    pub(super) fn is_reachable_from(&self, first: InstructionId, second: InstructionId) -> bool {
         let block = self.body.block_of(first);
-        self.reaches(&[BlockId::new(0)], first, None)
+        self.reaches_without(&[BlockId::new(0)], first, None)
             && self.executes(first) != Some(false)
             && self.executes(second) != Some(false)
             && ((block == self.body.block_of(second) && first < second)
-                || self.reaches(self.successors(block), second, None))
+                || self.reaches_without(self.possible_successors(block), second, None))
     }
 
     /// The same body, for any thread.
-    const fn any_of(&self) -> Self {
-        Self::of(self.module, self.function, self.body, self.analyses)
+    const fn for_any_thread(&self) -> Self {
+        Self::of_body(self.module, self.function, self.body, self.analyses)
     }
 
     /// True if a path leads from the start of some blocks to an instruction without passing another one.
-    fn reaches(&self, from: &[BlockId], to: InstructionId, without: Option<InstructionId>) -> bool {
-        let next = |block| self.successors(block);
+    fn reaches_without(&self, from: &[BlockId], to: InstructionId, without: Option<InstructionId>) -> bool {
+        let next = |block| self.possible_successors(block);
         let paths = Paths::new(self.body).along(&next);
         match without {
             Some(without) => paths.without(without).lead_from(from, to),
@@ -279,14 +283,14 @@ impl<'a, 'm> View<'a, 'm> {
 }
 
 /// The thread numbers to analyse: 0, if anything depends on the number, and those that it is compared with.
-fn numbers(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
+fn compared_thread_numbers(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
     let is_number = |value: &Value| matches!(value, Value::Special(Special::Tid(0) | Special::LaneId));
     if !body.values.iter().any(is_number) {
         return Vec::new();
     }
     let mut numbers = vec![0];
     for id in (0..body.instructions.len()).map(InstructionId::new) {
-        if let Some((number, _)) = compared(body, analyses, id)
+        if let Some((number, _)) = compared_threads(body, analyses, id)
             && !numbers.contains(&number)
             && numbers.len() < MAX_VIEWS
         {
@@ -298,7 +302,7 @@ fn numbers(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
 
 /// The first thread whose number an instruction compares for equality with a constant, and the number of threads in a row that are equal
 /// to it.
-fn compared(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<(u32, u32)> {
+fn compared_threads(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<(u32, u32)> {
     let instruction = body.instruction(id);
     let (
         Op::Compare(Condition::Equal | Condition::NotEqual, _, Logic::None),
@@ -307,19 +311,23 @@ fn compared(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Opti
     else {
         return None;
     };
-    let unit = unit_of(analyses, number)?;
+    let unit = threads_per_number(analyses, number)?;
     let first = u32::try_from(with).ok()?.checked_mul(unit)?;
     (first < MAX_BLOCK_THREADS).then_some((first, unit))
 }
 
 /// The same for the source of a predicate: unoptimised code branches on the complement.
-fn compared_by(body: &Body<'_>, analyses: &Analyses<'_>, predicate: Register) -> Option<(u32, u32)> {
+fn threads_compared_by_predicate(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    predicate: Register,
+) -> Option<(u32, u32)> {
     let (test, _) = analyses.tested(Value::Register(predicate))?;
-    compared(body, analyses, test)
+    compared_threads(body, analyses, test)
 }
 
 /// Threads to one number of a register: 1 of `%tid.x`, 32 of `%tid.x >> 5`.
-fn unit_of(analyses: &Analyses<'_>, value: Value) -> Option<u32> {
+fn threads_per_number(analyses: &Analyses<'_>, value: Value) -> Option<u32> {
     let mut shift = 0_u32;
     let end = analyses.trace(value, |form| match form {
         Form::ShiftedRight(from, Value::Integer(by @ 0..10)) => {
