@@ -68,8 +68,12 @@ use roots::{Budget, Calls};
 use slice::Slices;
 use value::ALL;
 
-pub use exchange::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
-pub(crate) use exchange::{find as exchanges, find_possible as possible_exchanges};
+pub use exchange::{
+    BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,
+};
+pub(crate) use exchange::{
+    find as exchanges, find_missing_barriers as missing_barriers, find_possible as possible_exchanges,
+};
 pub use finding::{LaneFinding, Root, Threshold};
 pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};

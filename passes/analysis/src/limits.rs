@@ -230,6 +230,15 @@ pub(crate) const MAX_LOOSE_ACCESSES: usize = 256;
 /// Most pairs of accesses that are reported for the exchanges of one kernel.
 pub(crate) const MAX_EXCHANGE_PAIRS: usize = 256;
 
+/// Most branches that all threads of a block take alike, on one path between two barriers. Beyond, code is not certain.
+pub(crate) const MAX_BLOCK_DECISIONS: usize = 6;
+
+/// Most groups of paths, by such branches, that arrive at one place. Beyond, code is not certain.
+pub(crate) const MAX_BLOCK_PATHS: usize = 16;
+
+/// Most warps of a block whose accesses are compared with each other.
+pub(crate) const MAX_BLOCK_WARPS: usize = 4;
+
 /// Most instructions, other than moves, that one operand of a warp collective is followed through to find its origin.
 pub(crate) const MAX_OPERAND_STEPS: usize = 32;
 

@@ -13,7 +13,7 @@ use crate::asynchronous::{AsyncAnalysis, AsyncParts};
 use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
 use crate::constant_objects::{self, ConstantObject};
-use crate::lanes::{self, Exchange, LaneLayouts, PossibleExchange, Root, Scenario};
+use crate::lanes::{self, Exchange, LaneLayouts, MissingBarrier, PossibleExchange, Root, Scenario};
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
@@ -32,6 +32,7 @@ pub struct ModuleAnalyses<'a> {
     misaligned: OnceLock<Vec<Misaligned>>,
     exchanges: OnceLock<Vec<Exchange>>,
     possible_exchanges: OnceLock<Vec<PossibleExchange>>,
+    missing_barriers: OnceLock<Vec<MissingBarrier>>,
     async_parts: AsyncParts,
     constant_objects: OnceLock<Vec<ConstantObject>>,
 }
@@ -64,6 +65,7 @@ impl<'a> ModuleAnalyses<'a> {
             misaligned: OnceLock::new(),
             exchanges: OnceLock::new(),
             possible_exchanges: OnceLock::new(),
+            missing_barriers: OnceLock::new(),
             async_parts: AsyncParts::default(),
             constant_objects: OnceLock::new(),
         }
@@ -162,6 +164,13 @@ impl<'a> ModuleAnalyses<'a> {
             Certainty::Potential => lanes::possible_exchanges(self, self.exchanges()),
             Certainty::Definite | Certainty::Conditional => Vec::new(),
         })
+    }
+
+    /// The accesses of threads of different warps to the same bytes of shared memory that no block barrier orders, in the order
+    /// of the input.
+    pub fn missing_barriers(&self) -> &[MissingBarrier] {
+        self.missing_barriers
+            .get_or_init(|| lanes::missing_barriers(self))
     }
 
     /// The questions about asynchronous copies, barriers in memory, products of tensor cores and tensor memory.

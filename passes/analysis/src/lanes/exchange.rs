@@ -14,6 +14,8 @@
 //! definite(k)    the pairs that are definite in warp 0, which every launch has, in each layout in which its lanes reach the place
 //! ```
 
+mod block;
+mod block_paths;
 mod conflicts;
 mod found;
 mod kernels;
@@ -23,9 +25,13 @@ mod possible;
 mod screen;
 mod segments;
 mod shared_accesses;
+mod waits;
 
+pub(crate) use self::block::find as find_missing_barriers;
 use self::conflicts::Clash;
-pub use self::found::{Exchange, Object, Pair, PairKind, PossibleExchange, PossiblePair};
+pub use self::found::{
+    BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,
+};
 use self::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
 use self::pairs::{Definite, definite_clashes};
 pub(crate) use self::possible::find as find_possible;

@@ -54,6 +54,27 @@ impl Launches {
         }
     }
 
+    /// The same for questions about several warps: where a row has an unknown number of whole warps, one launch for each of some
+    /// widths, because the place of a warp in its row decides its coordinates.
+    pub(super) fn of_blocks(mut self) -> Self {
+        let widths = |launch: Launch| {
+            let of = move |x| Launch {
+                layout: Layout::Sides([x, MAX_BLOCK_THREADS, 1]),
+                ..launch
+            };
+            [1, 2, 4].map(|warps| of(warps * WARP as u32))
+        };
+        self.each = self
+            .each
+            .into_iter()
+            .flat_map(|launch| match launch.layout {
+                Layout::Whole if launch.shape.is_none() => widths(launch).to_vec(),
+                _ => vec![launch],
+            })
+            .collect();
+        self
+    }
+
     /// One launch of a kernel, in each of the layouts that its blocks may have if their shape is not known.
     pub(super) fn of_one_launch(layout: &LaneLayout<'_>, launch: Launch) -> Self {
         let are_layouts = launch.is_multidimensional;

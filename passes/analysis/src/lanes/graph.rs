@@ -212,6 +212,31 @@ impl<'a> Graph<'a> {
         self.nodes.iter().map(is_end).collect()
     }
 
+    /// By node: all paths from it abort the kernel, by a trap or a function that does not return.
+    pub(super) fn aborting(&self) -> Vec<bool> {
+        let is_abort = |node: u32| {
+            let current = &self.nodes[node as usize];
+            let body = self.context(node).body;
+            let last = current.instructions.clone().next_back();
+            let last = last.map(|number| body.instruction(InstructionId::new(number as usize)));
+            let traps = last.is_some_and(|last| last.op == Op::Trap && last.guard.is_none());
+            let ends = self.successors(node).all(|next| next == self.exit);
+            ends && (traps || current.kind == NodeKind::Quiet) && node != self.exit
+        };
+        let nodes = 0..self.nodes.len() as u32;
+        let mut aborts: Vec<bool> = nodes.clone().map(is_abort).collect();
+        let mut work: Vec<u32> = nodes.filter(|&node| aborts[node as usize]).collect();
+        while let Some(node) = work.pop() {
+            for before in self.predecessors(node) {
+                let all_abort = self.successors(before).all(|next| aborts[next as usize]);
+                if all_abort && !std::mem::replace(&mut aborts[before as usize], true) {
+                    work.push(before);
+                }
+            }
+        }
+        aborts
+    }
+
     /// The nodes after a node.
     pub(super) fn successors(&self, node: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
         let edges = &self.nodes[node as usize].edges;

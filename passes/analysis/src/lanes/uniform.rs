@@ -66,7 +66,20 @@ impl Uniform {
     /// The uniform branches of a solution; `None` if the budget is spent.
     #[must_use]
     pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
-        let mut search = UniformSearch::new(flow);
+        Self::found_by(UniformSearch::new(flow, endings(flow), None))
+    }
+
+    /// The branches that all threads of the given warps of a block take alike, each time: `flows` are the solutions of these warps,
+    /// of one graph. Here paths to the end of a thread divide, but for those that abort the kernel. `None` if the budget is spent.
+    #[must_use]
+    pub(super) fn of_block(flows: &[&Flow<'_>]) -> Option<Self> {
+        let flow = *flows.first()?;
+        let is_decided = |node: u32| takes_one_edge(flows, node);
+        Self::found_by(UniformSearch::new(flow, flow.graph.aborting(), Some(&is_decided)))
+    }
+
+    fn found_by(mut search: UniformSearch<'_, '_>) -> Option<Self> {
+        let flow = search.flow;
         while search.pass()? {}
         let is_divided = search.is_divided;
         let is_uniform = (0..flow.graph.nodes.len())
@@ -101,16 +114,17 @@ struct UniformSearch<'f, 'a> {
     is_divided: Vec<bool>,
     /// By node: its branch is not uniform, and the nodes that it divides are marked.
     is_split: Vec<bool>,
-    /// By node: no barrier or collective comes after it.
+    /// By node: paths that lead to it do not divide.
     is_ending: Vec<bool>,
+    /// For threads of several warps: true for a branch at which all of them certainly take the same edge.
+    is_decided: Option<&'f dyn Fn(u32) -> bool>,
     steps_left: usize,
 }
 
 impl<'f, 'a> UniformSearch<'f, 'a> {
-    fn new(flow: &'f Flow<'a>) -> Self {
+    fn new(flow: &'f Flow<'a>, is_ending: Vec<bool>, is_decided: Option<&'f dyn Fn(u32) -> bool>) -> Self {
         let graph = flow.graph;
         let nodes = graph.nodes.len();
-        let is_ending = endings(flow);
         let cells = (graph.singles + graph.flowing) as usize;
         let varying = (0..cells).map(|cell| if flow.is_read_early(cell) { OTHER } else { 0 });
         Self {
@@ -118,6 +132,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             is_divided: vec![false; nodes],
             is_split: vec![false; nodes],
             is_ending,
+            is_decided,
             steps_left: MAX_UNIFORM_STEPS,
             flow,
         }
@@ -165,7 +180,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                 self.value(context, index) | guard
             }
         };
-        reasons != 0
+        reasons != 0 && !self.is_decided.is_some_and(|is_decided| is_decided(node))
     }
 
     /// Marks the nodes between a branch and the node at which all paths from it have met again.
@@ -402,7 +417,11 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         let Some(place) = place else { return false };
         let number = self.number(context, place);
         let mut reasons = reasons;
-        if reasons == THREAD && matches!(place, Cell::Single(_)) && self.flow.is_single_alike(number) {
+        if reasons == THREAD
+            && self.is_decided.is_none()
+            && matches!(place, Cell::Single(_))
+            && self.flow.is_single_alike(number)
+        {
             reasons = 0;
         }
         if self.is_divided[node as usize] {
@@ -413,6 +432,16 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         *known |= reasons;
         has_changed
     }
+}
+
+/// True if all lanes of these solutions that reach a branch certainly take the same edge.
+fn takes_one_edge(flows: &[&Flow<'_>], node: u32) -> bool {
+    let mut taken = flows.iter().flat_map(|flow| {
+        let edges = flow.graph.nodes[node as usize].edges.clone();
+        edges.filter(|&edge| flow.edges[edge as usize] != 0)
+    });
+    let first = taken.next();
+    taken.all(|edge| Some(edge) == first)
 }
 
 /// By node: no barrier, no collective and no unknown code comes after it, nor is it one.

@@ -112,7 +112,7 @@ pub(super) fn find_clashes(
 }
 
 /// True if two writes certainly leave different values.
-fn stored_values_differ(pool: &Pool, one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
+pub(super) fn stored_values_differ(pool: &Pool, one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
     let known = |touch: &Touch, lane: usize| pool.get(touch.stored?).in_lane(lane);
     let is_same_place = one.bytes == other.bytes && one.places[by] == other.places[of];
     match (known(one, by), known(other, of)) {

@@ -1,5 +1,6 @@
 //! Exchanges that are found.
 
+use crate::lanes::finding::Threshold;
 use crate::lanes::launch::Launch;
 use crate::lanes::site::Site;
 use crate::lanes::value::Lanes;
@@ -90,4 +91,36 @@ pub struct PossibleExchange {
     pub pairs: Vec<PossiblePair>,
     /// The known or assumed launches of the kernel.
     pub launch: Launch,
+}
+
+/// Accesses of threads of different warps to the same bytes of shared memory that no barrier of the block orders.
+#[derive(Clone, Debug)]
+pub struct MissingBarrier {
+    /// The kernel.
+    pub function: FunctionId,
+    /// The memory.
+    pub object: Object,
+    /// The pairs, in the order of the code; at least one.
+    pub pairs: Vec<BlockPair>,
+    /// The known or assumed launches of the kernel.
+    pub launch: Launch,
+    /// The first pair needs a block of more threads than this, if the size of blocks is not stated.
+    pub above: Option<Threshold>,
+}
+
+/// A write and another access, by threads of different warps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockPair {
+    /// The write.
+    pub write: Site,
+    /// The other access.
+    pub other: Site,
+    /// The kind of the other access.
+    pub kind: PairKind,
+    /// Example: the number in the block of a thread that writes, and of one that makes the other access.
+    pub threads: (u32, u32),
+    /// The later access is in the next round of the loop.
+    pub is_in_next_round: bool,
+    /// The write is the later access.
+    pub is_at_write: bool,
 }

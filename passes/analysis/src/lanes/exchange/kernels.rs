@@ -65,6 +65,13 @@ pub(super) struct PairKey {
     node: u32,
 }
 
+impl PairKey {
+    /// The same pair, reported at another node.
+    pub(super) const fn reported_at(self, node: u32) -> Self {
+        Self { node, ..self }
+    }
+}
+
 impl explore::Place for PairKey {
     fn node(&self) -> u32 {
         self.node

@@ -45,7 +45,9 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
             remove_strong_pairs(write, other, &mut clash.lanes);
         }
         if other.is_store {
-            return has_any_lane(&clash.lanes) && may_be_read(flow, touches, &reads, clash);
+            let nodes = [write.node, other.node];
+            return has_any_lane(&clash.lanes)
+                && may_be_read(flow, touches, &reads, (write, &clash.lanes), nodes);
         }
         let used = users.get(&clash.other).copied().unwrap_or_default();
         let used = if is_volatile {
@@ -75,7 +77,7 @@ fn clashing_lanes_by_read(touches: &Touches, clashes: &[Clash]) -> FxHashMap<usi
 }
 
 /// By reading access, of the lanes in question: those that use the value that they read.
-fn users_of_reads(
+pub(super) fn users_of_reads(
     flow: &mut Flow<'_>,
     entry: Lanes,
     readers: FxHashMap<usize, Lanes>,
@@ -127,9 +129,10 @@ fn remove_strong_pairs(write: &Touch, other: &Touch, clash: &mut ByLane) {
 
 /// A read of shared memory whose address is not known in all lanes, or an atomic: its node, and the variable that its
 /// address is computed from, if known.
-type OpenRead = (u32, Option<Object>);
+pub(super) type OpenRead = (u32, Option<Object>);
 
-fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
+/// The reads of a solution at addresses that are not known, and its atomics.
+pub(super) fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenRead> {
     let nodes: Vec<u32> = flow
         .order
         .nodes
@@ -179,13 +182,18 @@ fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -> Vec<OpenR
     open
 }
 
-/// True if an access after two writes of different values may read the bytes.
-fn may_be_read(flow: &Flow<'_>, touches: &Touches, open: &[OpenRead], clash: &Clash) -> bool {
-    let write = &touches.all[clash.write];
+/// True if an access after two writes of different values, in these nodes, may read the bytes of the first one: `write`, by the
+/// lanes of a clash.
+pub(super) fn may_be_read(
+    flow: &Flow<'_>,
+    touches: &Touches,
+    open: &[OpenRead],
+    (write, lanes): (&Touch, &ByLane),
+    nodes: [u32; 2],
+) -> bool {
     let order = flow.order;
     let is_after = |node: u32| {
-        let first = [clash.write, clash.other].map(|number| touches.all[number].node);
-        first.into_iter().any(|write| {
+        nodes.into_iter().any(|write| {
             let mut loops = order.loops_of(write);
             order.rank[node as usize] >= order.rank[write as usize] || loops.any(|of| order.is_in(node, of))
         })
@@ -195,7 +203,7 @@ fn may_be_read(flow: &Flow<'_>, touches: &Touches, open: &[OpenRead], clash: &Cl
         if touch.object != write.object {
             return is_part(touch.object) || is_part(write.object);
         }
-        touch.may_overlap_writes(write, &clash.lanes)
+        touch.may_overlap_writes(write, lanes)
     };
     touches
         .all

@@ -19,12 +19,13 @@ use super::conflicts::{Clash, find_clashes};
 use super::matters;
 use super::segments::{self, Ways, is_ordering};
 use super::shared_accesses::Touches;
+use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{NONE, NodeKind};
 use crate::lanes::placement::{Exits, Placement};
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PAIRS;
-use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, InstructionId, Op};
+use ptxcheck_ir::Op;
 
 /// The clashes of a solution that are definite.
 pub(super) struct Definite {
@@ -232,7 +233,7 @@ impl PairSearch<'_, '_, '_> {
                 flow.order.rank[known.node as usize]
             }) {
                 let kind = graph.nodes[node as usize].kind;
-                let is_harmless_call = kind == NodeKind::Quiet && !self.may_wait_in_call(node);
+                let is_harmless_call = kind == NodeKind::Quiet && !waits::may_wait_in_call(self.flow, node);
                 if !matches!(kind, NodeKind::Collective | NodeKind::Barrier) && !is_harmless_call {
                     return vec![true; flow.may.len()];
                 }
@@ -257,7 +258,7 @@ impl PairSearch<'_, '_, '_> {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let own = order.loop_of[node as usize];
         if own != NONE && order.loops[own as usize].header == node {
-            return self.may_wait_in_loop(own);
+            return waits::may_end_by_others(self.flow, own);
         }
         let is_aligned = || {
             let body = graph.context(node).body;
@@ -269,67 +270,9 @@ impl PairSearch<'_, '_, '_> {
             NodeKind::Barrier => {
                 !is_aligned() || self.flow.launch.lanes() & !self.flow.may[node as usize] != 0
             }
-            NodeKind::Quiet => self.may_wait_in_call(node),
+            NodeKind::Quiet => waits::may_wait_in_call(self.flow, node),
             _ => is_ordering(self.flow, node),
         }
-    }
-
-    /// True if a loop has a load through which other threads may end the loop.
-    fn may_wait_in_loop(&self, of: u32) -> bool {
-        let (graph, order) = (self.flow.graph, self.flow.order);
-        let inside = order.nodes.iter().filter(|&&node| order.is_in(node, of));
-        inside.copied().any(|node| {
-            let body = graph.context(node).body;
-            let range = graph.nodes[node as usize].instructions.clone();
-            let mut instructions = range.map(|number| body.instruction(InstructionId::new(number as usize)));
-            instructions.any(|instruction| may_wait_for_others(body, instruction))
-        })
-    }
-
-    /// True if lanes may wait for others in a call that is not followed: the callee has a body in this module, and returns.
-    fn may_wait_in_call(&self, node: u32) -> bool {
-        let graph = self.flow.graph;
-        let module = self.flow.module.module;
-        let body = graph.context(node).body;
-        let called = |body: &Body<'_>, instruction: &Instruction| match body.callee(instruction) {
-            Some(Callee::Direct(symbol)) => module.called(symbol),
-            _ => None,
-        };
-        if graph.successors(node).all(|next| next == graph.exit) {
-            return false;
-        }
-        let mut open: Vec<FunctionId> = called(body, body.instruction(graph.instruction(node)))
-            .into_iter()
-            .collect();
-        let mut known: FxHashSet<FunctionId> = open.iter().copied().collect();
-        while let Some(function) = open.pop() {
-            // Functions that the driver provides without code are known to return without waiting.
-            let Some(body) = &module.function(function).body else {
-                continue;
-            };
-            for (_, instruction) in body.iter() {
-                let callee = called(body, instruction);
-                let is_open_call = matches!(instruction.op, Op::Call(_)) && callee.is_none();
-                if is_open_call || may_wait_for_others(body, instruction) {
-                    return true;
-                }
-                open.extend(callee.filter(|&callee| known.insert(callee)));
-            }
-        }
-        false
-    }
-}
-
-/// True if an instruction may read a value that other threads have written meanwhile, so that a loop may wait for it.
-fn may_wait_for_others(body: &Body<'_>, instruction: &Instruction) -> bool {
-    match instruction.op {
-        Op::Access(access) => match access.kind {
-            AccessKind::Load => access.is_volatile(),
-            AccessKind::Store | AccessKind::Reduction => false,
-            _ => true,
-        },
-        Op::Opaque => body.results(instruction).is_empty(),
-        _ => false,
     }
 }
 

@@ -12,13 +12,16 @@
 //! and parameters of functions; other dimensions; and the shape of blocks where it is stated. Such an address counts as any
 //! address, and lanes may take either edge of such a branch.
 
+pub(super) mod block;
+
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use super::kernels::kernels_that_call;
-use super::shared_accesses::{may_order_accesses, stored_value, unordered_access};
+use super::shared_accesses::{Among, may_order_accesses, stored_value, unordered_access};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lanes, set_of};
@@ -125,6 +128,8 @@ struct Access {
     is_store: bool,
     /// It names global memory.
     is_global: bool,
+    /// It names shared memory.
+    is_shared: bool,
     address: Value,
     past: i64,
     bytes: i64,
@@ -143,7 +148,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn new(body: &Body<'_>) -> Self {
+    fn new(body: &Body<'_>, cuts: Cuts) -> Self {
         let mut pieces = Self {
             first: Vec::with_capacity(body.blocks.len()),
             accesses: Vec::new(),
@@ -154,7 +159,7 @@ impl Pieces {
             let mut start = pieces.all.len();
             for number in block.instructions.range() {
                 let instruction = &body.instructions[number];
-                if ends_piece(body, instruction) {
+                if cuts.ends_piece(body, instruction) {
                     pieces.accesses.push(start..pieces.all.len());
                     start = pieces.all.len();
                 } else if let Some((access, address, past)) = unordered_access(body, instruction) {
@@ -162,6 +167,7 @@ impl Pieces {
                         at: InstructionId::new(number),
                         is_store: access.kind == AccessKind::Store,
                         is_global: access.space == Space::Global,
+                        is_shared: access.space == Space::Shared,
                         address,
                         past,
                         bytes: i64::from(access.bytes()),
@@ -182,9 +188,30 @@ impl Pieces {
     }
 }
 
-/// True if lanes may be ordered at an instruction.
-fn ends_piece(body: &Body<'_>, instruction: &Instruction) -> bool {
-    matches!(instruction.op, Op::Collective(..) | Op::Barrier(_)) || may_order_accesses(body, instruction)
+/// Where pieces end.
+#[derive(Clone, Copy)]
+struct Cuts {
+    /// At orderings among these threads.
+    among: Among,
+    /// At collectives.
+    at_collectives: bool,
+}
+
+impl Cuts {
+    /// Where the lanes of a warp may be ordered.
+    const OF_WARP: Self = Self {
+        among: Among::Lanes,
+        at_collectives: true,
+    };
+
+    /// True if a piece ends at an instruction.
+    fn ends_piece(self, body: &Body<'_>, instruction: &Instruction) -> bool {
+        match instruction.op {
+            Op::Collective(..) => self.at_collectives,
+            Op::Barrier(_) => true,
+            _ => may_order_accesses(body, instruction, self.among),
+        }
+    }
 }
 
 /// The part of an address that lanes share, and the number that is added to it by lane.
@@ -193,7 +220,7 @@ type LanePlaces = (Parts, [i64; WARP]);
 /// The search in one function.
 struct ExchangeScreen<'a, 'm> {
     body: &'a Body<'m>,
-    pieces: Pieces,
+    pieces: Rc<Pieces>,
     module: &'a Shared<'m>,
     id: FunctionId,
     /// Addresses as sums of what threads share and of a number in each lane of warp 0.
@@ -217,6 +244,17 @@ struct ExchangeScreen<'a, 'm> {
 
 impl<'a, 'm> ExchangeScreen<'a, 'm> {
     fn new(module: &'a Shared<'m>, id: FunctionId, body: &'a Body<'m>) -> Self {
+        Self::of_warp(module, id, body, 0, Rc::new(Pieces::new(body, Cuts::OF_WARP)))
+    }
+
+    /// The search for accesses of a warp.
+    fn of_warp(
+        module: &'a Shared<'m>,
+        id: FunctionId,
+        body: &'a Body<'m>,
+        warp: u32,
+        pieces: Rc<Pieces>,
+    ) -> Self {
         let (mut names_shared, mut names_local) = (false, false);
         for value in &body.values {
             if let Value::Symbol(symbol, _) = value {
@@ -234,7 +272,7 @@ impl<'a, 'm> ExchangeScreen<'a, 'm> {
         };
         Self {
             body,
-            pieces: Pieces::new(body),
+            pieces,
             module,
             id,
             analyses,
@@ -242,7 +280,10 @@ impl<'a, 'm> ExchangeScreen<'a, 'm> {
             may_be_shared: names_shared || !is_kernel,
             has_slots,
             has_shape: None,
-            sums: Evaluator::new(source, Linear::new(Some(0), None, Unknowns::Shared { is_kernel })),
+            sums: Evaluator::new(
+                source,
+                Linear::new(Some(warp), None, Unknowns::Shared { is_kernel }),
+            ),
             follows_parts: false,
             predicates: FxHashMap::default(),
             knowable: FxHashMap::default(),

@@ -98,6 +98,7 @@ pub(super) struct Touches {
     pub loose: Vec<Loose>,
     loose_by_node: FxHashMap<u32, (usize, usize)>,
     looks_for_loose: bool,
+    among: Among,
     /// By node: the number of its orderings, if there are any.
     orderings: FxHashMap<u32, u32>,
 }
@@ -108,7 +109,16 @@ impl Touches {
         Self::default().collect_accesses(flow)
     }
 
-    /// The same, and the accesses with an unknown address.
+    /// The same, where only the orderings between all threads of the block count.
+    pub(super) fn of_block(flow: &mut Flow<'_>) -> Self {
+        let touches = Self {
+            among: Among::Warps,
+            ..Self::default()
+        };
+        touches.collect_accesses(flow)
+    }
+
+    /// The accesses of a warp, with those whose address is unknown.
     pub(super) fn with_loose(flow: &mut Flow<'_>) -> Self {
         let touches = Self {
             looks_for_loose: true,
@@ -171,7 +181,7 @@ impl Touches {
         let mut orderings = 0;
         for at in all() {
             let instruction = body.instruction(at);
-            orderings += u32::from(may_order_accesses(body, instruction));
+            orderings += u32::from(may_order_accesses(body, instruction, self.among));
             if let Some((_, address, _)) = unordered_access(body, instruction) {
                 let stored = stored_value(body, instruction).unwrap_or(Value::Unknown);
                 asked.extend([(at, address), (at, stored)]);
@@ -188,7 +198,7 @@ impl Touches {
         let mut part = 0;
         for at in all() {
             let instruction = body.instruction(at);
-            part += u32::from(may_order_accesses(body, instruction));
+            part += u32::from(may_order_accesses(body, instruction, self.among));
             let Some((access, address, past)) = unordered_access(body, instruction) else {
                 continue;
             };
@@ -383,13 +393,26 @@ pub(super) fn stored_value(body: &Body<'_>, instruction: &Instruction) -> Option
     body.stored(instruction).filter(|_| is_one)
 }
 
-/// True if an instruction that is not a collective may order accesses of lanes: `mma.sync` and its kin wait for all lanes,
-/// asynchronous copies and mbarriers complete in their own ways, an acquire may read the value of a release, and an
-/// instruction without a result may have any effect.
-pub(super) fn may_order_accesses(body: &Body<'_>, instruction: &Instruction) -> bool {
+/// The threads whose accesses are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Among {
+    /// The lanes of a warp.
+    #[default]
+    Lanes,
+    /// The threads of different warps of a block.
+    Warps,
+}
+
+/// True if an instruction that is neither a collective nor a barrier may order accesses: asynchronous copies and mbarriers
+/// complete in their own ways, an acquire may read the value of a release, and an instruction without a result may have any
+/// effect. `mma.sync` and its kin wait for all lanes of the warp.
+pub(super) fn may_order_accesses(body: &Body<'_>, instruction: &Instruction, among: Among) -> bool {
     match instruction.op {
         Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0 || access.is_ordering(),
-        Op::Opaque => !(1..MATRIX_RESULTS).contains(&body.results(instruction).len()),
+        Op::Opaque => match body.results(instruction).len() {
+            0 => true,
+            results => among == Among::Lanes && results >= MATRIX_RESULTS,
+        },
         _ => false,
     }
 }

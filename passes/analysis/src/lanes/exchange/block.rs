@@ -1,0 +1,590 @@
+//! Accesses of threads of different warps of a block to the same bytes of shared memory that no barrier orders.
+//!
+//! ```text
+//! pair         threads t and u of different warps certainly access the same bytes, one of them with a write, in the code from one head
+//!              to the next ordering of the block (`block_paths`), or one in that code and the other in that of the next round
+//! later        the access with the decisions of both: whenever a thread reaches it, t and u make both accesses
+//! threshold    32 w, if w is the higher of the two warps: no smaller block has both threads
+//! ```
+//!
+//! Where the block size is not stated, something has to show that blocks have more threads than the threshold: a barrier of
+//! the block, if the pair is in the first two warps and not in memory that the lane alone decides, or bytes that the lower warp reads and only the higher one writes. A
+//! warp that would access a variable outside of its bounds is taken for one that no block has.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::block_paths::{BlockPaths, CertainCode, Decision, is_full_barrier};
+use super::conflicts::stored_values_differ;
+use super::found::{BlockPair, MissingBarrier, Object, PairKind};
+use super::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
+use super::matters::{self, OpenRead};
+use super::screen::block::{BlockSuspect, suspects};
+use super::shared_accesses::{ByLane, Touch, Touches};
+use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
+use crate::lanes::finding::Threshold;
+use crate::lanes::flow::Flow;
+use crate::lanes::launch::Launch;
+use crate::lanes::layout::LaneLayout;
+use crate::lanes::scenario::Fixed;
+use crate::lanes::slice::Slices;
+use crate::lanes::uniform::Uniform;
+use crate::lanes::value::{Lanes, Pool, WARP, lanes};
+use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_PAIRS, MAX_EXCHANGE_PLACES};
+use crate::shared::Shared;
+use ptxcheck_ir::FunctionId;
+
+/// All missing block barriers of a module, in the order of the input.
+pub(crate) fn find(module: &Shared<'_>) -> Vec<MissingBarrier> {
+    let suspects = suspects(module);
+    let kernels: Vec<FunctionId> = suspects.iter().map(|suspect| suspect.kernel).collect();
+    let warps: FxHashMap<FunctionId, &BlockSuspect> =
+        suspects.iter().map(|suspect| (suspect.kernel, suspect)).collect();
+    search_kernels(module, &kernels, |slices, function| {
+        of_kernel(module, slices, function, &warps[&function].warps)
+    })
+}
+
+/// The pairs of a kernel, in these warps; `None` if the budget is spent.
+fn of_kernel(
+    module: &Shared<'_>,
+    slices: &Slices,
+    function: FunctionId,
+    warps: &[u32],
+) -> Option<Vec<MissingBarrier>> {
+    let layout = LaneLayout::new(module, slices, function)?;
+    let launches = Launches::new(&layout)?.of_blocks();
+    if launches.each.iter().any(|launch| launch.warps() < 2) {
+        return None;
+    }
+    let kernel = BlockKernel {
+        layout: &layout,
+        aborts: layout.graph.aborting(),
+    };
+    let found = InEach::find_in_launches(&launches, |launch| kernel.launched(launch, warps))?;
+    let pairs = found.map(|found| (found.object, found));
+    let groups = group_by_object(pairs, |found: &FoundPair| {
+        (found.pair.write.clone(), found.pair.other.clone())
+    });
+    let found = groups.into_iter().map(|(object, found)| MissingBarrier {
+        function,
+        object,
+        above: found[0].above,
+        pairs: found.into_iter().map(|found| found.pair).collect(),
+        launch: launches.shown,
+    });
+    Some(found.collect())
+}
+
+/// A definite pair of one launch, or of several.
+struct FoundPair {
+    object: Object,
+    pair: BlockPair,
+    above: Option<Threshold>,
+}
+
+impl Meet for FoundPair {
+    fn meet(&mut self, other: &Self) -> bool {
+        let threads = |above: Option<Threshold>| above.map_or(0, |above| above.threads);
+        if threads(self.above) < threads(other.above) {
+            self.above = other.above;
+        }
+        true
+    }
+}
+
+/// One analysed warp.
+struct BlockWarp<'a> {
+    index: u32,
+    flow: Flow<'a>,
+    touches: Touches,
+}
+
+/// An access that lanes of a warp certainly make after a head.
+#[derive(Clone)]
+struct Made {
+    /// The place of the warp among the analysed ones.
+    warp: usize,
+    /// The access, among those of the warp.
+    touch: usize,
+    lanes: Lanes,
+    code: Rc<CertainCode>,
+}
+
+/// A write by one warp and another access, by another warp, to the same bytes.
+struct Candidate {
+    write: Made,
+    other: Made,
+    /// By lane that writes: the lanes that make the other access to what it writes.
+    lanes: ByLane,
+    /// The write is the later access.
+    is_at_write: bool,
+}
+
+impl Candidate {
+    const fn later(&self) -> &Made {
+        if self.is_at_write {
+            &self.write
+        } else {
+            &self.other
+        }
+    }
+}
+
+/// The analysed warps of a block, and the pool of all of their solutions.
+struct Block<'a> {
+    launch: Launch,
+    warps: Vec<BlockWarp<'a>>,
+    pool: Pool,
+}
+
+impl<'a> Block<'a> {
+    fn touch(&self, made: &Made) -> &Touch {
+        &self.warps[made.warp].touches.all[made.touch]
+    }
+
+    /// Calls `ask` with the solution of a warp, with the pool in its place.
+    fn with_flow<T>(&mut self, warp: usize, ask: impl FnOnce(&mut Flow<'a>, &Touches) -> T) -> T {
+        let BlockWarp { flow, touches, .. } = &mut self.warps[warp];
+        std::mem::swap(&mut flow.pool, &mut self.pool);
+        let answer = ask(flow, touches);
+        std::mem::swap(&mut flow.pool, &mut self.pool);
+        answer
+    }
+}
+
+struct BlockKernel<'k> {
+    layout: &'k LaneLayout<'k>,
+    aborts: Vec<bool>,
+}
+
+impl BlockKernel<'_> {
+    /// The pairs that are definite with one launch; `None` if the budget is spent.
+    fn launched(&self, launch: Launch, warps: &[u32]) -> Option<InLaunch<PairKey, FoundPair>> {
+        let fixed = Fixed::default();
+        let mut block = Block {
+            launch,
+            warps: Vec::new(),
+            pool: self.layout.pool(),
+        };
+        let mut nodes = FxHashSet::default();
+        let existing = warps.iter().filter(|warp| **warp < launch.warps());
+        for &index in existing.take(MAX_BLOCK_WARPS) {
+            let launch = Launch {
+                warp: Some(index),
+                ..launch
+            };
+            let mut flow = Flow::new(self.layout, launch, &fixed, std::mem::take(&mut block.pool))?;
+            let touches = Touches::of_block(&mut flow);
+            block.pool = std::mem::take(&mut flow.pool);
+            nodes.extend(reached_nodes(&flow));
+            if launch.shape.is_some() || !self.leaves_a_variable(&touches) {
+                block.warps.push(BlockWarp { index, flow, touches });
+            }
+        }
+        let found = if block.warps.len() > 1 {
+            self.pairs(&mut block)
+        } else {
+            Vec::new()
+        };
+        self.layout.keep(block.pool);
+        Some(InLaunch {
+            found: found.into_iter().collect(),
+            reached: nodes,
+        })
+    }
+
+    /// True if a warp accesses a shared variable outside of its bounds.
+    fn leaves_a_variable(&self, touches: &Touches) -> bool {
+        let module = self.layout.module.module;
+        touches.all.iter().filter(|touch| touch.is_shared).any(|touch| {
+            let Object::Variable(symbol) = touch.object else {
+                return false;
+            };
+            let size = module
+                .symbol(symbol)
+                .size
+                .and_then(|size| i64::try_from(size).ok());
+            let leaves = |lane: usize, size: i64| {
+                let place = touch.places[lane];
+                place < 0 || place.saturating_add(i64::from(touch.bytes)) > size
+            };
+            size.is_some_and(|size| lanes(touch.may).any(|lane| leaves(lane, size)))
+        })
+    }
+
+    /// The definite pairs, each with its place.
+    fn pairs(&self, block: &mut Block<'_>) -> Vec<(PairKey, FoundPair)> {
+        let Some(mut found) = self.candidates(block) else {
+            return Vec::new();
+        };
+        if found.is_empty() {
+            return Vec::new();
+        }
+        let used = used(block, &found);
+        let reads = open_reads(block, &found);
+        found.sort_by_key(|pair| higher(block, pair));
+        let mut pairs = Vec::new();
+        let mut known = FxHashSet::default();
+        for mut pair in found {
+            let (write, other) = (block.touch(&pair.write), block.touch(&pair.other));
+            if other.is_store {
+                if !may_be_read(block, &reads, &pair) {
+                    continue;
+                }
+            } else {
+                let used = used.get(&(pair.other.warp, pair.other.touch)).copied();
+                pair.lanes
+                    .iter_mut()
+                    .for_each(|others| *others &= used.unwrap_or(0));
+            }
+            let Some(writer) = (0..WARP).find(|&lane| pair.lanes[lane] != 0) else {
+                continue;
+            };
+            let (true, above) = self.above(block, &pair) else {
+                continue;
+            };
+            let places = [(write.node, write.at), (other.node, other.at)];
+            if !known.insert(places) {
+                continue;
+            }
+            let reader = pair.lanes[writer].trailing_zeros() as usize;
+            let thread = |made: &Made, lane: usize| block.warps[made.warp].index * WARP as u32 + lane as u32;
+            let place = position_of_pair(self.layout, places[0], places[1], other.is_store);
+            let kind = match (other.is_store, pair.is_at_write) {
+                (true, _) => PairKind::TwoWrites,
+                (false, true) => PairKind::WriteAfterRead,
+                (false, false) => PairKind::ReadAfterWrite,
+            };
+            let found = FoundPair {
+                object: write.object,
+                above,
+                pair: BlockPair {
+                    write: place.write,
+                    other: place.other,
+                    kind,
+                    threads: (thread(&pair.write, writer), thread(&pair.other, reader)),
+                    is_in_next_round: pair.later().code.is_in_next_round,
+                    is_at_write: pair.is_at_write,
+                },
+            };
+            let node = block.touch(pair.later()).node;
+            pairs.push((place.key.reported_at(node), found));
+        }
+        pairs
+    }
+
+    /// The pairs that nothing orders, whether they matter or not; `None` if the budget is spent.
+    fn candidates(&self, block: &Block<'_>) -> Option<Vec<Candidate>> {
+        let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
+        let uniform = Uniform::of_block(&flows)?;
+        let mut paths: Vec<BlockPaths<'_, '_>> = block
+            .warps
+            .iter()
+            .map(|warp| BlockPaths::new(&warp.flow, &warp.touches, &uniform, &self.aborts))
+            .collect();
+        let order = &self.layout.order;
+        let is_head = |&node: &u32| {
+            let is_start = node == 0 || is_full_barrier(flows[0], node) && uniform.is_undivided(node);
+            is_start
+                && !order.is_tangled(node)
+                && flows.iter().filter(|flow| flow.may[node as usize] != 0).count() > 1
+        };
+        let constant = constant_objects(block);
+        let mut left = MAX_EXCHANGE_PLACES;
+        let mut found = Vec::new();
+        for head in order.nodes.iter().copied().filter(is_head) {
+            if self.layout.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
+                break;
+            }
+            let mut made = Vec::new();
+            for (warp, paths) in paths.iter_mut().enumerate() {
+                for code in paths.from(head).into_iter().map(Rc::new) {
+                    let touches = &block.warps[warp].touches;
+                    for touch in touches.accesses_in_node(code.node) {
+                        let access = &touches.all[touch];
+                        let is_variable = matches!(access.object, Object::Variable(_));
+                        let lanes = access.lanes & code.lanes;
+                        if access.part == 0
+                            && access.is_shared
+                            && is_variable
+                            && lanes != 0
+                            && !constant.contains(&access.object)
+                        {
+                            made.push(Made {
+                                warp,
+                                touch,
+                                lanes,
+                                code: Rc::clone(&code),
+                            });
+                        }
+                    }
+                }
+            }
+            self.overlaps(block, head, &made, &mut left, &mut found)?;
+        }
+        Some(found)
+    }
+
+    /// Adds the pairs among the accesses after a head; `None` if the budget is spent.
+    fn overlaps(
+        &self,
+        block: &Block<'_>,
+        head: u32,
+        made: &[Made],
+        left: &mut usize,
+        found: &mut Vec<Candidate>,
+    ) -> Option<()> {
+        let sizes = made.iter().map(|made| block.touch(made).bytes);
+        let Some(granule) = sizes.min().map(|bytes| i64::from(bytes.max(1))) else {
+            return Some(());
+        };
+        let words = |touch: &Touch, lane: usize| {
+            let first = touch.places[lane];
+            let last = first.saturating_add(i64::from(touch.bytes) - 1);
+            let object = touch.object;
+            (first.div_euclid(granule)..=last.div_euclid(granule)).map(move |word| (object, word))
+        };
+        let mut writes: FxHashMap<(Object, i64), Vec<(usize, usize)>> = FxHashMap::default();
+        for (number, made) in made.iter().enumerate() {
+            let touch = block.touch(made);
+            for lane in lanes(made.lanes).filter(|_| touch.is_store) {
+                for word in words(touch, lane) {
+                    *left = left.checked_sub(1)?;
+                    writes.entry(word).or_default().push((number, lane));
+                }
+            }
+        }
+        let mut by_pair: FxHashMap<(usize, usize), Option<usize>> = FxHashMap::default();
+        for (number, other) in made.iter().enumerate() {
+            let touch = block.touch(other);
+            for lane in lanes(other.lanes) {
+                for word in words(touch, lane) {
+                    for &(write, writer) in writes.get(&word).into_iter().flatten() {
+                        *left = left.checked_sub(1)?;
+                        let by = &made[write];
+                        let written = block.touch(by);
+                        let is_pair = by.warp != other.warp
+                            && written.overlaps(writer, touch, lane)
+                            && !(written.is_strong && touch.is_strong)
+                            && (!touch.is_store
+                                || write < number
+                                    && stored_values_differ(&block.pool, written, writer, touch, lane));
+                        if !is_pair {
+                            continue;
+                        }
+                        let known = *by_pair.entry((write, number)).or_insert_with(|| {
+                            let is_at_write = self.is_at_write(block, head, by, other)?;
+                            found.push(Candidate {
+                                write: by.clone(),
+                                other: other.clone(),
+                                lanes: [0; WARP],
+                                is_at_write,
+                            });
+                            Some(found.len() - 1)
+                        });
+                        if let Some(known) = known {
+                            found[known].lanes[writer] |= 1 << lane;
+                        }
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// True if the write is the later access of a pair after a head; `None` if the pair is not definite at either of the two.
+    fn is_at_write(&self, block: &Block<'_>, head: u32, write: &Made, other: &Made) -> Option<bool> {
+        let is_later = |later: &Made, earlier: &Made| {
+            let (now, then) = (&*earlier.code, &*later.code);
+            let follows = match (now.is_in_next_round, then.is_in_next_round) {
+                (true, _) => false,
+                (false, true) => true,
+                (false, false) => self.is_behind(block, later, earlier),
+            };
+            follows
+                && now
+                    .decisions
+                    .iter()
+                    .all(|decision| then.decisions.contains(decision))
+                && self.implies(head, then)
+        };
+        // Lanes of one warp that are ordered show that the code was written for one warp.
+        let is_of_warps = write.code.collectives == other.code.collectives || block.launch.shape.is_some();
+        match is_of_warps {
+            true if is_later(other, write) => Some(false),
+            true if is_later(write, other) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// True if one access may come after another one in the order of the code, or the other needs fewer decisions.
+    fn is_behind(&self, block: &Block<'_>, later: &Made, earlier: &Made) -> bool {
+        let rank = |made: &Made| {
+            let touch = block.touch(made);
+            (self.layout.order.rank[touch.node as usize], touch.at)
+        };
+        rank(later) >= rank(earlier) || later.code.decisions.len() > earlier.code.decisions.len()
+    }
+
+    /// True if a thread that executes some code has passed the head, in the round before for code of the next round, and
+    /// taken the decisions of the code.
+    fn implies(&self, head: u32, code: &CertainCode) -> bool {
+        let (graph, order) = (&self.layout.graph, &self.layout.order);
+        let is_passed = |edge: u32, place: u32| {
+            let target = graph.targets[edge as usize];
+            graph.incoming(target).len() == 1 && order.dominates(target, place)
+        };
+        let (now, then): (Vec<Decision>, Vec<Decision>) = code
+            .decisions
+            .iter()
+            .copied()
+            .partition(|decision| !decision.is_in_next_round);
+        if !code.is_in_next_round {
+            return order.dominates(head, code.node)
+                && now.iter().all(|decision| is_passed(decision.edge, code.node));
+        }
+        let home = &order.loops[order.loop_of[head as usize] as usize];
+        let mut latches = graph
+            .predecessors(home.header)
+            .filter(|&source| order.is_back(source, home.header));
+        latches.all(|latch| {
+            let is_of_round = |edge: u32| {
+                graph.sources[edge as usize] == latch && graph.targets[edge as usize] == home.header
+                    || is_passed(edge, latch)
+            };
+            order.dominates(head, latch) && now.iter().all(|decision| is_of_round(decision.edge))
+        }) && then.iter().all(|decision| is_passed(decision.edge, code.node))
+    }
+
+    /// Whether blocks have both threads of a pair, for all that is known, and the threshold, if their size is not stated.
+    fn above(&self, block: &Block<'_>, pair: &Candidate) -> (bool, Option<Threshold>) {
+        if block.launch.shape.is_some() {
+            return (true, None);
+        }
+        let higher = higher(block, pair);
+        let threshold = Threshold {
+            threads: higher * WARP as u32,
+            is_exceeded: true,
+        };
+        let has_barrier = || {
+            let flow = &block.warps[0].flow;
+            let mut nodes = self.layout.order.nodes.iter();
+            nodes.any(|&node| flow.may[node as usize] != 0 && is_full_barrier(flow, node))
+        };
+        let is_shown =
+            higher == 1 && has_barrier() && !is_of_one_warp(block, pair) || is_read_below(block, pair);
+        (is_shown, is_shown.then_some(threshold))
+    }
+}
+
+/// The higher of the two warps of a pair.
+fn higher(block: &Block<'_>, pair: &Candidate) -> u32 {
+    let index = |made: &Made| block.warps[made.warp].index;
+    index(&pair.write).max(index(&pair.other))
+}
+
+/// True if both accesses of a pair are at places that the lane alone decides: such memory is meant for one warp.
+fn is_of_one_warp(block: &Block<'_>, pair: &Candidate) -> bool {
+    let depends_on_lane = |made: &Made| {
+        let touch = block.touch(made);
+        touch.places.iter().any(|place| *place != touch.places[0])
+    };
+    let is_alike = |made: &Made| {
+        let touch = block.touch(made);
+        block.warps.iter().all(|warp| {
+            let mut same = warp
+                .touches
+                .accesses_in_node(touch.node)
+                .map(|number| &warp.touches.all[number]);
+            same.all(|same| same.at != touch.at || same.places == touch.places)
+        })
+    };
+    let both = [&pair.write, &pair.other];
+    both.iter().all(|made| is_alike(made)) && both.iter().any(|made| depends_on_lane(made))
+}
+
+/// True if the lower warp of a pair reads what no lower warp writes.
+fn is_read_below(block: &Block<'_>, pair: &Candidate) -> bool {
+    let (write, other) = (block.touch(&pair.write), block.touch(&pair.other));
+    let higher = higher(block, pair);
+    if other.is_store || block.warps[pair.write.warp].index != higher {
+        return false;
+    }
+    let below = || block.warps.iter().filter(|warp| warp.index < higher);
+    (0..WARP).filter(|&writer| pair.lanes[writer] != 0).any(|writer| {
+        !below().any(|warp| {
+            let mut stores = warp.touches.all.iter().filter(|touch| touch.is_store);
+            stores.any(|touch| {
+                touch.object == write.object
+                    && lanes(touch.may).any(|lane| touch.overlaps(lane, write, writer))
+            })
+        })
+    })
+}
+
+/// The variables of which all known writes are of one constant.
+fn constant_objects(block: &Block<'_>) -> FxHashSet<Object> {
+    let mut values: FxHashMap<Object, Option<u64>> = FxHashMap::default();
+    let stores = block
+        .warps
+        .iter()
+        .flat_map(|warp| warp.touches.all.iter().filter(|touch| touch.is_store));
+    for touch in stores {
+        let value = touch.stored.and_then(|stored| {
+            let stored = block.pool.get(stored);
+            let lane = lanes(touch.may).next()?;
+            let is_one = stored.is_splat(touch.may);
+            stored.in_lane(lane).filter(|_| is_one)
+        });
+        let known = values.entry(touch.object).or_insert(value);
+        if *known != value {
+            *known = None;
+        }
+    }
+    let constant = values.into_iter().filter(|(_, value)| value.is_some());
+    constant.map(|(object, _)| object).collect()
+}
+
+/// By warp and reading access of the pairs: the lanes that certainly use what they read.
+fn used(block: &mut Block<'_>, pairs: &[Candidate]) -> FxHashMap<(usize, usize), Lanes> {
+    let mut used = FxHashMap::default();
+    for warp in 0..block.warps.len() {
+        let mut readers: FxHashMap<usize, Lanes> = FxHashMap::default();
+        for pair in pairs.iter().filter(|pair| pair.other.warp == warp) {
+            if !block.touch(&pair.other).is_store {
+                let lanes = pair.lanes.iter().fold(0, |all, lanes| all | lanes);
+                *readers.entry(pair.other.touch).or_default() |= lanes;
+            }
+        }
+        let users = block.with_flow(warp, |flow, touches| {
+            matters::users_of_reads(flow, flow.launch.lanes(), readers, touches)
+        });
+        used.extend(
+            users
+                .into_iter()
+                .map(|(touch, users)| ((warp, touch), users.lanes)),
+        );
+    }
+    used
+}
+
+/// By warp: the reads at unknown addresses, if two writes are among the pairs.
+fn open_reads(block: &mut Block<'_>, pairs: &[Candidate]) -> Vec<Vec<OpenRead>> {
+    let has_two_writes = pairs.iter().any(|pair| block.touch(&pair.other).is_store);
+    let warps = 0..block.warps.len();
+    warps
+        .filter(|_| has_two_writes)
+        .map(|warp| block.with_flow(warp, matters::reads_at_unknown_address))
+        .collect()
+}
+
+/// True if a thread may read the bytes of two writes after one of them.
+fn may_be_read(block: &Block<'_>, reads: &[Vec<OpenRead>], pair: &Candidate) -> bool {
+    let write = block.touch(&pair.write);
+    let nodes = [write.node, block.touch(&pair.other).node];
+    block.warps.iter().zip(reads).any(|(warp, open)| {
+        matters::may_be_read(&warp.flow, &warp.touches, open, (write, &pair.lanes), nodes)
+    })
+}

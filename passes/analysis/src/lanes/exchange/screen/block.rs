@@ -1,0 +1,455 @@
+//! Screen: the kernels that may lack a barrier of the block, and the warps to look at. On the paths from one point without an ordering of
+//! the block, threads of different warps may access the same bytes of shared memory, at least one of them with a write.
+//!
+//! All paths count, those to later rounds of a loop, too, where the branches of a warp are not decided.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Cuts, ExchangeScreen, Pieces, word_indices};
+use crate::lanes::exchange::kernels::kernels_that_call;
+use crate::lanes::exchange::shared_accesses::Among;
+use crate::lanes::launch::{Launch, MAX_WARPS, launches_of};
+use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_INSTRUCTIONS};
+use crate::shared::Shared;
+use crate::value::{Atom, Terms};
+use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, Op, Rare, Space, Value};
+
+/// A kernel that may lack a barrier.
+pub(crate) struct BlockSuspect {
+    /// The kernel.
+    pub kernel: FunctionId,
+    /// The warps of which accesses may meet, lowest first; at least two.
+    pub warps: Vec<u32>,
+}
+
+/// The kernels that may lack a barrier of the block, in the order of the input.
+pub(crate) fn suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
+    let mut marked = vec![false; module.module.functions.len()];
+    let mut warps: FxHashMap<FunctionId, Vec<u32>> = FxHashMap::default();
+    for (id, function, body) in module.module.bodies() {
+        if module.deadline.is_over_at_step() {
+            return Vec::new();
+        }
+        if function.is_damaged || !may_have_pair(module, body) {
+            continue;
+        }
+        if let Some(found) = meeting_warps(module, id, body) {
+            marked[id.index()] = true;
+            warps.insert(id, found);
+        }
+    }
+    let kernels = kernels_that_call(module, marked);
+    let suspects = kernels.into_iter().map(|kernel| BlockSuspect {
+        kernel,
+        warps: warps.get(&kernel).cloned().unwrap_or_else(|| vec![0, 1]),
+    });
+    suspects.collect()
+}
+
+/// True if a function writes to memory that may be shared, and accesses it at another place, too.
+fn may_have_pair(module: &Shared<'_>, body: &Body<'_>) -> bool {
+    if body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
+        return false;
+    }
+    let names_shared = body.values.iter().any(|value| {
+        matches!(value, Value::Symbol(symbol, _) if module.module.symbol(*symbol).space == Space::Shared)
+    });
+    let is_shared = |space: Space| space == Space::Shared || space == Space::Generic && names_shared;
+    let (mut stores, mut accesses) = (0, 0);
+    for instruction in &body.instructions {
+        if let Op::Access(access) = instruction.op
+            && is_shared(access.space)
+            && matches!(access.kind, AccessKind::Load | AccessKind::Store)
+        {
+            accesses += 1;
+            stores += usize::from(access.kind == AccessKind::Store);
+        }
+    }
+    stores > 0 && accesses > 1
+}
+
+/// The warps whose accesses are compared: most pairs are pairs of two of these.
+const WARPS: [u32; 9] = [0, 1, 2, 3, 4, 7, 8, 15, 16];
+
+/// So many of them are compared in each case, and the others if not each thread keeps to a place of its own.
+const FIRST_WARPS: usize = 2;
+
+/// The warps whose accesses in a function may meet, the lowest first; `None` if there are none.
+fn meeting_warps(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> Option<Vec<u32>> {
+    let (most, may_be_stated) = match module.module.function(id).is_kernel() {
+        true => {
+            let launches = launches_of(module, id, module.reads_other_dimensions(id));
+            let most = launches.iter().map(Launch::warps).max()?;
+            (most, launches.iter().any(|launch| launch.shape.is_some()))
+        }
+        false => (MAX_WARPS, true),
+    };
+    if most < 2 {
+        return None;
+    }
+    let cuts = Cuts {
+        among: Among::Warps,
+        at_collectives: !may_be_stated,
+    };
+    let mut search = BlockScreen {
+        module,
+        id,
+        body,
+        cuts,
+        pieces: Rc::new(Pieces::new(body, cuts)),
+        has_barrier: body.has(Rare::BARRIER),
+        screens: Vec::new(),
+    };
+    let heads = search.heads();
+    if heads.is_empty() {
+        return None;
+    }
+    let mut found: Vec<u32> = Vec::new();
+    for head in heads {
+        if let Some((lower, higher)) = search.meeting_pair(head, most) {
+            found.extend([lower, higher]);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(MAX_BLOCK_WARPS);
+    (found.len() > 1).then_some(found)
+}
+
+/// The search in one function.
+struct BlockScreen<'a, 'm> {
+    module: &'a Shared<'m>,
+    id: FunctionId,
+    body: &'a Body<'m>,
+    cuts: Cuts,
+    pieces: Rc<Pieces>,
+    has_barrier: bool,
+    /// The screens of single warps, each with the number of its warp.
+    screens: Vec<(u32, ExchangeScreen<'a, 'm>)>,
+}
+
+/// A block, and the piece in it.
+type Head = (BlockId, usize);
+
+impl<'a, 'm> BlockScreen<'a, 'm> {
+    /// The entry, and the pieces that follow barriers, or collectives that are cuts.
+    fn heads(&mut self) -> Vec<Head> {
+        let (body, cuts) = (self.body, self.cuts);
+        let pieces = Rc::clone(&self.pieces);
+        let mut heads = vec![(BlockId::new(0), 0)];
+        let order = self.module.function(self.id).cfg().reverse_postorder();
+        for &block in order {
+            let mut piece = pieces.pieces_of(block.index()).start;
+            for number in body.blocks[block.index()].instructions.range() {
+                let instruction = &body.instructions[number];
+                if cuts.ends_piece(body, instruction) {
+                    piece += 1;
+                    if matches!(instruction.op, Op::Barrier(_) | Op::Collective(..)) {
+                        heads.push((block, piece));
+                    }
+                }
+            }
+        }
+        heads
+    }
+
+    fn of_warp(&mut self, warp: u32) -> &mut ExchangeScreen<'a, 'm> {
+        let place = self.screens.iter().position(|(known, _)| *known == warp);
+        let place = place.unwrap_or_else(|| {
+            let screen = {
+                let pieces = Rc::clone(&self.pieces);
+                ExchangeScreen::of_warp(self.module, self.id, self.body, warp, pieces)
+            };
+            self.screens.push((warp, screen));
+            self.screens.len() - 1
+        });
+        &mut self.screens[place].1
+    }
+
+    /// Two warps whose accesses after a head may meet.
+    fn meeting_pair(&mut self, head: Head, most: u32) -> Option<(u32, u32)> {
+        if !self.of_warp(0).leads_to_pair(head) {
+            return None;
+        }
+        let (may_be_stated, has_barrier) = (!self.cuts.at_collectives, self.has_barrier);
+        let is_shown = |warp: u32| may_be_stated || has_barrier && warp == 1;
+        let mut groups: Vec<Group> = Vec::new();
+        for (tried, &warp) in WARPS.iter().take_while(|&&warp| warp < most).enumerate() {
+            if tried == FIRST_WARPS && groups.iter().all(Group::is_own) {
+                break;
+            }
+            let screen = self.of_warp(warp);
+            let made = screen.accesses_after(head);
+            if screen.add_to_groups(&made, tried, &mut groups) == Known::NotAll {
+                return Some((0, 1));
+            }
+            if tried > 0 {
+                groups.retain(Group::may_have_pair);
+            }
+            if groups.is_empty() {
+                return None;
+            }
+            if tried > 0
+                && let Some(other) = groups
+                    .iter()
+                    .find_map(|group| group.warp_that_meets(tried, is_shown(warp)))
+            {
+                return Some((WARPS[other].min(warp), WARPS[other].max(warp)));
+            }
+        }
+        None
+    }
+}
+
+/// Whether all addresses are known that the lane analysis may know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    All,
+    NotAll,
+}
+
+/// An access of the lanes of one warp.
+struct GroupAccess {
+    /// The place of the warp in [`WARPS`].
+    warp: usize,
+    is_store: bool,
+    /// The values that are written, where known in all lanes.
+    values: Option<[u64; WARP]>,
+    bytes: i64,
+    lanes: Lanes,
+    /// By lane.
+    offsets: [i64; WARP],
+}
+
+impl GroupAccess {
+    /// The least offset of a lane, and the end of the greatest.
+    fn range(&self) -> (i64, i64) {
+        let (least, most) = lanes(self.lanes).fold((i64::MAX, i64::MIN), |(least, most), lane| {
+            (least.min(self.offsets[lane]), most.max(self.offsets[lane]))
+        });
+        (least, most.saturating_add(self.bytes))
+    }
+}
+
+/// The accesses of some warps that count from one base.
+struct Group {
+    base: Terms,
+    all: Vec<GroupAccess>,
+}
+
+impl Group {
+    /// True if one access may be a write, and another one a read, or a write of another value.
+    fn may_have_pair(&self) -> bool {
+        let mut stores = self.all.iter().filter(|access| access.is_store);
+        let has_load = self.all.iter().any(|access| !access.is_store);
+        stores.any(|store| has_load || store.values.is_some())
+    }
+
+    /// True if each thread has a place of its own for all of these accesses, as far as the first warps show.
+    fn is_own(&self) -> bool {
+        let first_of = |warp: usize| self.all.iter().find(|access| access.warp == warp);
+        self.all.iter().all(|access| {
+            first_of(access.warp)
+                .is_some_and(|first| first.offsets == access.offsets && first.bytes == access.bytes)
+        })
+    }
+
+    /// The place in [`WARPS`] of a lower warp whose accesses meet those of a warp. `is_shown`: other code shows that blocks have
+    /// the higher warp; else the lower one has to read what no lower warp writes.
+    fn warp_that_meets(&self, warp: usize, is_shown: bool) -> Option<usize> {
+        let granule = self.all.iter().map(|access| access.bytes).min()?;
+        let is_new = |access: &&GroupAccess| access.warp == warp;
+        let (new, known) = (
+            self.all.iter().filter(is_new),
+            self.all.iter().filter(|access| access.warp != warp),
+        );
+        let ranges: Vec<(i64, i64)> = known.clone().map(GroupAccess::range).collect();
+        for one in new {
+            let (from, to) = one.range();
+            for (other, &(first, end)) in known.clone().zip(&ranges) {
+                if first < to
+                    && from < end
+                    && are_pair(one, other)
+                    && (is_shown || one.is_store && !other.is_store)
+                    && self.have_common_bytes(one, other, granule, is_shown)
+                {
+                    return Some(other.warp);
+                }
+            }
+        }
+        None
+    }
+
+    /// True if lanes of two accesses access a common word of so many bytes. `is_shown`: see [`Self::warp_that_meets`].
+    fn have_common_bytes(
+        &self,
+        one: &GroupAccess,
+        other: &GroupAccess,
+        granule: i64,
+        is_shown: bool,
+    ) -> bool {
+        let words_of = |access: &GroupAccess| -> Vec<i64> {
+            let words = lanes(access.lanes)
+                .flat_map(|lane| word_indices(granule, access.offsets[lane], access.bytes));
+            words.collect()
+        };
+        let mut words = words_of(one);
+        words.sort_unstable();
+        let mut common = words_of(other);
+        common.retain(|word| words.binary_search(word).is_ok());
+        if !is_shown && !common.is_empty() {
+            let lower = self
+                .all
+                .iter()
+                .filter(|access| access.warp != one.warp && access.is_store);
+            let written: FxHashSet<i64> = lower.flat_map(words_of).collect();
+            common.retain(|word| !written.contains(word));
+        }
+        !common.is_empty()
+    }
+}
+
+/// True if one of two accesses is a write, and the other a read, or if they are writes of values that are known and may differ.
+fn are_pair(one: &GroupAccess, other: &GroupAccess) -> bool {
+    match (one.is_store, other.is_store) {
+        (false, false) => false,
+        (true, true) => one
+            .values
+            .zip(other.values)
+            .is_some_and(|(one, other)| one != other || one[0] != one[1]),
+        _ => true,
+    }
+}
+
+impl ExchangeScreen<'_, '_> {
+    /// Adds accesses of the warp of this screen to the groups of their bases. `warp`: its place in [`WARPS`].
+    fn add_to_groups(&mut self, made: &[(usize, Lanes)], warp: usize, groups: &mut Vec<Group>) -> Known {
+        for &(access, set) in made {
+            let Some((parts, offsets)) = self.lane_addresses(access) else {
+                if self.is_unknown_but_knowable(access) {
+                    return Known::NotAll;
+                }
+                continue;
+            };
+            let base = self.sums.domain().terms(parts);
+            if !self.is_in_shared_memory(access, &base) {
+                continue;
+            }
+            let (is_store, stored, bytes) = {
+                let access = &self.pieces.all[access];
+                (access.is_store, access.stored, access.bytes)
+            };
+            let values = stored.filter(|_| is_store);
+            let new = GroupAccess {
+                warp,
+                is_store,
+                values: values.and_then(|value| self.value_in_each_lane(value)),
+                bytes,
+                lanes: set,
+                offsets,
+            };
+            match groups.iter_mut().find(|group| group.base == base) {
+                Some(group) => group.all.push(new),
+                // Groups that the first warps lack have been left out.
+                None if warp < FIRST_WARPS => groups.push(Group { base, all: vec![new] }),
+                None => {}
+            }
+        }
+        Known::All
+    }
+
+    /// True if code after a head, before an ordering of the block, has a write and a read, or two writes of values that are known,
+    /// whatever threads execute it.
+    fn leads_to_pair(&mut self, (block, piece): Head) -> bool {
+        let mut known = vec![false; self.body.blocks.len()];
+        let mut open = vec![(block, piece)];
+        let (mut stores, mut loads) = (Vec::new(), 0);
+        while let Some((block, piece)) = open.pop() {
+            self.steps = self.steps.saturating_sub(1);
+            for access in self.pieces.accesses[piece].clone() {
+                let access = &self.pieces.all[access];
+                match access.is_store {
+                    _ if access.is_global => {}
+                    true => stores.push(access.stored),
+                    false => loads += 1,
+                }
+            }
+            if piece + 1 == self.pieces.pieces_of(block.index()).end {
+                for &next in self.body.successors(block) {
+                    if !std::mem::replace(&mut known[next.index()], true) {
+                        open.push((next, self.pieces.first[next.index()] as usize));
+                    }
+                }
+            }
+        }
+        if loads > 0 {
+            return !stores.is_empty();
+        }
+        let mut stored = stores.into_iter().flatten();
+        stored.any(|value| self.value_in_each_lane(value).is_some())
+    }
+
+    /// The accesses that lanes may make after a head before an ordering of the block, with these lanes.
+    fn accesses_after(&mut self, (block, piece): Head) -> Vec<(usize, Lanes)> {
+        let mut made: FxHashMap<usize, Lanes> = FxHashMap::default();
+        let mut known: FxHashMap<BlockId, Lanes> = FxHashMap::default();
+        let mut open = vec![(block, piece, Lanes::MAX)];
+        while let Some((block, piece, here)) = open.pop() {
+            self.steps = self.steps.saturating_sub(1);
+            if self.steps == 0 {
+                break;
+            }
+            for access in self.pieces.accesses[piece].clone() {
+                let guard = self.pieces.all[access].guard;
+                if self.pieces.all[access].is_global {
+                    continue;
+                }
+                let holds = guard.and_then(|guard| self.lanes_where_guard_holds(guard));
+                let set = here & holds.unwrap_or(Lanes::MAX);
+                if set != 0 {
+                    *made.entry(access).or_default() |= set;
+                }
+            }
+            if piece + 1 != self.pieces.pieces_of(block.index()).end {
+                continue;
+            }
+            let test = self.body.terminator(block).and_then(|last| last.guard);
+            let holds = test.and_then(|guard| self.lanes_where_guard_holds(guard));
+            let next = self.body.successors(block);
+            for (way, &next_block) in next.iter().enumerate() {
+                let set = match (holds, next.len(), way) {
+                    (Some(holds), 2, 0) => here & holds,
+                    (Some(holds), 2, 1) => here & !holds,
+                    _ => here,
+                };
+                let known = known.entry(next_block).or_default();
+                if set & !*known != 0 {
+                    *known |= set;
+                    let first = self.pieces.first[next_block.index()] as usize;
+                    open.push((next_block, first, *known));
+                }
+            }
+        }
+        let mut made: Vec<(usize, Lanes)> = made.into_iter().collect();
+        made.sort_unstable();
+        made
+    }
+
+    /// True if an access names shared memory, or its address counts from a variable there.
+    fn is_in_shared_memory(&self, access: usize, terms: &[(Atom, i64)]) -> bool {
+        self.pieces.all[access].is_shared
+            || terms.iter().any(|(atom, _)| {
+                matches!(atom, Atom::Symbol(symbol) if self.module.module.symbol(*symbol).space == Space::Shared)
+            })
+    }
+
+    /// True if the lane analysis may know an address that has no known sum, because it has coordinates of threads or sides of
+    /// blocks that are stated.
+    fn is_unknown_but_knowable(&mut self, access: usize) -> bool {
+        let is_shared = self.pieces.all[access].is_shared;
+        is_shared && self.has_shape() && self.is_knowable_address(access)
+    }
+}

@@ -1,0 +1,216 @@
+//! ## What it does
+//!
+//! Finds threads of different warps of a block that access the same bytes of shared memory, at least one of them with a write, with no
+//! barrier of the block in between.
+//!
+//! ## Why is this bad?
+//!
+//! Warps of a block run in any order. Two accesses to one location, one of them a write, that no synchronisation orders are a data race,
+//! and the result is not defined (PTX ISA, Memory Consistency Model). Such code often works on the GPU on which it was written, where
+//! the warps happen to come in a good order, and fails on the next one, under load, or with a larger block.
+//!
+//! Both orders count: a thread may read before another one has written, and it may write the next value while others still read the
+//! last one. The second is the commoner mistake: a tile in shared memory is filled in each round of a loop, a barrier follows, all
+//! threads use it, and nothing keeps the fastest warp from filling it again while the slowest still reads.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! for (int first = 0; first < n; first += 256) {
+//!     tile[threadIdx.x] = input[first + threadIdx.x];
+//!     __syncthreads();
+//!     for (int i = 0; i < 256; ++i) sum += tile[i];
+//! }
+//! ```
+//!
+//! ## Use instead
+//!
+//! A second barrier, at the end of the round:
+//!
+//! ```cuda
+//! for (int first = 0; first < n; first += 256) {
+//!     tile[threadIdx.x] = input[first + threadIdx.x];
+//!     __syncthreads();
+//!     for (int i = 0; i < 256; ++i) sum += tile[i];
+//!     __syncthreads();
+//! }
+//! ```
+//!
+//! Or two tiles in turn, with one barrier a round.
+//!
+//! ## Limits
+//!
+//! A finding is definite: both threads certainly make their accesses after the same barrier (or the start of the kernel) and before the
+//! next one, to bytes that are known to be the same. Branches on parameters, constants and the index of the block may lie in between,
+//! because all threads of a block take them alike. A pair between rounds is in a loop that all threads leave together; it needs a second
+//! round.
+//!
+//! Where the block size is not stated, the finding says from how many threads on it holds. It is reported if the kernel shows that its
+//! blocks have so many: it has a barrier of the block, and the two threads are in the first two warps; or a thread reads what only a
+//! thread of the higher warp writes. Blocks of 32 threads need no barrier: `--launch-block`, `.reqntid` or `.maxntid` says so.
+//!
+//! A read counts only in threads that certainly use its value, because compilers load in all threads what some need. Two writes count only
+//! if their values are known to differ and something may read the bytes afterwards.
+//!
+//! Silent are named barriers, mbarriers, asynchronous copies, fences, loads that acquire and stores that release, and loops that wait for
+//! another thread: all of these may order the two. So are pairs of strong accesses, atomics, and, unless the block size is stated, pairs
+//! that a `__syncwarp` or another collective of the warp separates. Threads of one warp are PTX415's.
+//!
+//! Warps 0 and 1 are analysed, and some others where no thread keeps to a place of its own; functions of more than 2,048 instructions are
+//! not analysed. Addresses are known as for PTX415.
+
+use crate::analysis::lanes::{BlockPair, MissingBarrier, Object, PairKind};
+use crate::context::{ModuleContext, Report};
+use crate::finding::Value;
+use crate::rule::{Check, Family, Level, Rule};
+use crate::support::{addresses, lanes as text};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX416",
+    name: "missing-block-barrier",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Warp,
+    summary: "threads of different warps access the same shared memory, and no barrier orders them",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+/// Most further accesses of one finding that are shown.
+const MAX_SHOWN: usize = 6;
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for missing in module.missing_barriers() {
+        // Pairs that lanes of one warp make, too, are PTX415's.
+        let is_of_lanes = |pair: &&BlockPair| {
+            let mut exchanges = module
+                .exchanges()
+                .iter()
+                .filter(|found| found.function == missing.function);
+            exchanges.any(|exchange| {
+                let mut pairs = exchange.pairs.iter();
+                pairs.any(|of_lanes| (&of_lanes.write, &of_lanes.other) == (&pair.write, &pair.other))
+            })
+        };
+        let pairs: Vec<&BlockPair> = missing.pairs.iter().filter(|pair| !is_of_lanes(pair)).collect();
+        one(module, missing, &pairs, report);
+    }
+}
+
+fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, pairs: &[&BlockPair], report: &mut Report<'_>) {
+    let Some((&first, further)) = pairs.split_first() else {
+        return;
+    };
+    let Object::Variable(symbol) = missing.object else {
+        return;
+    };
+    let name = addresses::named(module, module.module.symbol(symbol).space, symbol);
+    let draft = report.definite(text::place_of(later(first)), message(missing, first, &name));
+    draft.finished();
+    draft.about_two_places();
+    if first.write != first.other {
+        let (place, words) = match (first.is_at_write, first.kind) {
+            (true, PairKind::TwoWrites) => (&first.other, "the other writes here"),
+            (true, _) => (&first.other, "the other reads here"),
+            (false, _) => (&first.write, "the other writes here"),
+        };
+        draft.related(text::place_of(place), words);
+    }
+    draft.note(example(first));
+    if let Some(above) = missing.above {
+        draft.data("above", u64::from(above.threads)).note(format!(
+            "it holds in each block of more than {} threads; `--launch-block X,Y,Z` or `.reqntid` says how many the blocks have",
+            above.threads
+        ));
+    }
+    if !further.is_empty() {
+        let verb = if further.len() == 1 {
+            "pair of accesses to this memory is"
+        } else {
+            "pairs of accesses to this memory are"
+        };
+        draft.note(format!("{} more {verb} not ordered either", further.len()));
+    }
+    let mut shown = vec![&first.other, &first.write];
+    for pair in further {
+        if !shown.contains(&later(pair)) && shown.len() < MAX_SHOWN {
+            draft.related(text::place_of(later(pair)), "so is this access");
+            shown.push(later(pair));
+        }
+    }
+    let (writer, other) = first.threads;
+    draft.help(help(first)).data(
+        "threads",
+        Value::Numbers(vec![u64::from(writer), u64::from(other)]),
+    );
+}
+
+/// The later access of a pair, where it is reported.
+fn later(pair: &BlockPair) -> &crate::analysis::lanes::Site {
+    if pair.is_at_write {
+        &pair.write
+    } else {
+        &pair.other
+    }
+}
+
+fn message(missing: &MissingBarrier, pair: &BlockPair, name: &str) -> String {
+    let blocks = missing.above.map_or(String::new(), |above| {
+        format!("in blocks of more than {} threads, ", above.threads)
+    });
+    let what = match (pair.kind, pair.is_in_next_round) {
+        (PairKind::ReadAfterWrite, false) => {
+            format!(
+                "threads read what threads of another warp write to {name}, and no barrier makes them wait for it"
+            )
+        }
+        (PairKind::ReadAfterWrite, true) => format!(
+            "threads read in the next round what threads of another warp write to {name} in this one, and no barrier makes them wait for it"
+        ),
+        (PairKind::WriteAfterRead, false) => format!(
+            "threads write to {name} where threads of another warp may still read, and no barrier makes them wait"
+        ),
+        (PairKind::WriteAfterRead, true) => format!(
+            "threads write to {name} in the next round where threads of another warp may still read in this one, and no barrier makes them \
+             wait"
+        ),
+        (PairKind::TwoWrites, _) => {
+            format!(
+                "threads of different warps write different values to the same bytes of {name}, and no barrier orders them"
+            )
+        }
+    };
+    format!("{blocks}{what}")
+}
+
+fn example(pair: &BlockPair) -> String {
+    let (writer, other) = pair.threads;
+    match pair.kind {
+        PairKind::ReadAfterWrite => {
+            format!(
+                "thread {other} reads what thread {writer} writes, for example, and may read before it is written"
+            )
+        }
+        PairKind::WriteAfterRead => {
+            format!(
+                "thread {writer} writes what thread {other} reads, for example, and may write before it is read"
+            )
+        }
+        PairKind::TwoWrites => format!("threads {writer} and {other} write different values, for example"),
+    }
+}
+
+fn help(pair: &BlockPair) -> String {
+    let place = match (pair.kind, pair.is_in_next_round) {
+        (PairKind::TwoWrites, _) => {
+            return "let one thread write, or give each thread a place of its own".to_owned();
+        }
+        (_, true) => "at the end of the round, or use two buffers in turn",
+        (PairKind::ReadAfterWrite, false) => "between the write and the read",
+        (PairKind::WriteAfterRead, false) => "between the read and the write",
+    };
+    format!("put `__syncthreads()` {place}, where all threads of the block come")
+}
