@@ -110,7 +110,7 @@ fn analyse_suspects(
         roots.clone_from(&suspects);
     }
     let suspects: FxHashSet<FunctionId> = suspects.into_iter().collect();
-    let visited = calls.visited(module, &roots);
+    let visited = calls.visited_functions(module, &roots);
     let slices = Slices::new(module, &visited);
     let budget = Budget {
         novel: MAX_LIBRARY_BLOCKS,
@@ -121,7 +121,7 @@ fn analyse_suspects(
     let (mut in_order, others): (Vec<FunctionId>, Vec<FunctionId>) =
         roots.iter().copied().partition(is_suspect);
     in_order.extend(others);
-    let affordable = calls.affordable(module, &in_order, &visited, budget);
+    let affordable = calls.affordable_roots(module, &in_order, &visited, budget);
     let one = |&function: &FunctionId| {
         let nothing = || {
             Root::unknown(
@@ -154,11 +154,11 @@ fn analyse_suspects(
                     found.issue.certainty = Certainty::Potential;
                 }
             }
-            shown.keep(root, all.len());
+            shown.keep_findings(root, all.len());
             all.push(std::mem::replace(root, Root::unknown(root.function, root.launch)));
         }
     }
-    shown.count(&mut all);
+    shown.add_left_out_counts(&mut all);
     all
 }
 
@@ -172,7 +172,7 @@ struct Shown {
 
 impl Shown {
     /// Keeps as many findings of the root with this index as the limit allows.
-    fn keep(&mut self, root: &mut Root, number: usize) {
+    fn keep_findings(&mut self, root: &mut Root, number: usize) {
         let mut kept = 0;
         root.findings.retain(|found| {
             let issue = &found.issue;
@@ -191,7 +191,7 @@ impl Shown {
     }
 
     /// Adds to the last finding that is kept of each kind the number of those left out.
-    fn count(self, roots: &mut [Root]) {
+    fn add_left_out_counts(self, roots: &mut [Root]) {
         for (count, [root, place]) in self.of.into_values() {
             if let Some(found) = roots[root].findings.get_mut(place) {
                 found.more = count.saturating_sub(MAX_POTENTIAL_CONTEXTS);
@@ -202,7 +202,7 @@ impl Shown {
 
 /// All lanes, as numbers and ranges: "0, 16-31".
 #[must_use]
-pub fn ranges(set: Lanes) -> String {
+pub fn lane_ranges(set: Lanes) -> String {
     let mut text = String::new();
     let mut lane = 0;
     while lane < 32 {

@@ -142,7 +142,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             return None;
         }
         let launches = launches_of(module, id, false);
-        let launch = Launch::common(&function.launch, &launches);
+        let launch = Launch::common_launch(&function.launch, &launches);
         // The address of a lane does not depend on the shape: an access that is wrong in all shapes is wrong in the lanes
         // that exist in all of them.
         let rows = launches.iter().filter_map(|launch| launch.shape).map(|[x, ..]| x);
@@ -266,7 +266,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         };
         if warp > 0 || !self.exist(&size.full, self.body.block_of(id)) {
             let threads = warp * WARP + found.lanes.trailing_zeros();
-            found.above = Threshold::of(threads, &size.tests);
+            found.above = Threshold::of_threads(threads, &size.tests);
             let is_exceeded = found.above.is_none_or(|above| above.is_exceeded);
             return Some(found).filter(|_| is_exceeded || threads < WARP);
         }

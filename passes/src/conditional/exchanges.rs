@@ -217,7 +217,7 @@ impl ExchangeSearch<'_, '_> {
     fn try_class(&self, wanted: &[Wanted<'_>], class: &PairClass) -> BTreeMap<usize, Shown> {
         let known = match shown(self.module, self.function, &self.launch) {
             Some(shown) => shown.shapes.clone(),
-            None => self.layout.blocks(),
+            None => self.layout.block_shapes(),
         };
         if !known.is_empty() {
             let mut found = BTreeMap::new();

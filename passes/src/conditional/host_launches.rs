@@ -34,5 +34,8 @@ pub(super) fn all_but_definite(root: &Root, layout: &LaneLayout<'_>) -> BTreeSet
     let issues = root.findings.iter().map(|found| &found.issue);
     let definite = issues.filter(|issue| issue.certainty == Certainty::Definite);
     let definite: BTreeSet<&Site> = definite.map(|issue| &issue.site).collect();
-    layout.judged().filter(|site| !definite.contains(site)).collect()
+    layout
+        .judged_sites()
+        .filter(|site| !definite.contains(site))
+        .collect()
 }

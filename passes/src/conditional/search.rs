@@ -237,7 +237,7 @@ impl KernelSearch<'_, '_> {
 
     /// Searches with the blocks that are stated or required, or with those that the compiled host code shows and the usual ones.
     fn run(&mut self, open: BTreeSet<Site>) {
-        let stated = self.layout.blocks();
+        let stated = self.layout.block_shapes();
         let shown = shown(self.module, self.root.function, &self.root.launch);
         // The sites that are of interest with usual blocks, too, where more are tried with those that are shown.
         let is_more = is_shown_otherwise(self.module, self.root) && !self.root.has_unknown;

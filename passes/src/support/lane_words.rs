@@ -1,6 +1,6 @@
 //! Lanes and masks in words.
 
-use crate::analysis::lanes::{Lanes, Site, is_full, ranges};
+use crate::analysis::lanes::{Lanes, Site, is_full, lane_ranges};
 use crate::context::Place;
 use crate::launches::Shape;
 
@@ -41,7 +41,7 @@ pub(crate) fn named(lanes: Lanes) -> String {
 
 /// "3", "0 and 16", "0, 2-5 and 31".
 fn listed(lanes: Lanes) -> String {
-    let list = ranges(lanes);
+    let list = lane_ranges(lanes);
     match list.rsplit_once(", ") {
         Some((before, last)) => format!("{before} and {last}"),
         None => list,

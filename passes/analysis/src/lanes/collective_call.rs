@@ -16,21 +16,21 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn mask_of(&self, lane: usize) -> Option<Lanes> {
+    pub(super) fn mask_of_lane(&self, lane: usize) -> Option<Lanes> {
         self.mask.in_lane(lane).map(|mask| mask as Lanes)
     }
 }
 
-pub(super) fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
-    let body = flow.graph.context(node).body;
-    let instruction = body.instruction(flow.graph.instruction(node));
+pub(super) fn call_at_node(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
+    let body = flow.graph.context_of_node(node).body;
+    let instruction = body.instruction(flow.graph.instruction_of_node(node));
     let Op::Collective(kind, MemberMask::Operand) = instruction.op else {
         return None;
     };
     let uses = body.uses(instruction);
     let mut vector = |place: usize| {
         let value = uses.get(place).copied()?;
-        let id = flow.operand(node, value);
+        let id = flow.operand_of_node(node, value);
         Some(flow.pool.get(id).clone())
     };
     let is_shuffle = matches!(kind, Collective::Shuffle(_));
@@ -40,6 +40,6 @@ pub(super) fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
         mask: vector(0)?,
         source: vector(2).filter(|_| is_shuffle),
         control: vector(3).filter(|_| is_shuffle),
-        answer: flow.answer(node),
+        answer: flow.possible_answer_lanes(node),
     })
 }

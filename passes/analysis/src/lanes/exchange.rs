@@ -67,7 +67,7 @@ fn exchanges_of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionI
     let mut pairs = definite_pairs_in_layout(&layout, &launches)?;
     let loops = loops_with_shared_accesses(&layout);
     explore::for_each_loop(&layout, slices, &loops, |layout, in_states, of| {
-        let apart = layout.peeled(in_states, of, FEW_ROUNDS);
+        let apart = layout.with_peeled_rounds(in_states, of, FEW_ROUNDS);
         pairs.extend(definite_pairs_in_layout(&apart, &launches).unwrap_or_default());
     });
     let pairs = pairs
@@ -94,7 +94,7 @@ fn loops_with_shared_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
     let mut waits = vec![false; count];
     for &node in &order.nodes {
         let (mut written, mut accessed) = (0, Vec::new());
-        let context = graph.context(node);
+        let context = graph.context_of_node(node);
         let body = context.body;
         if graph.nodes[node as usize].kind == NodeKind::Plain {
             for number in graph.nodes[node as usize].instructions.clone() {
@@ -116,7 +116,8 @@ fn loops_with_shared_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
     let is_fit = |of: &u32| {
         let index = *of as usize;
         let own = &order.loops[index];
-        let is_plain = own.is_natural && own.header != 0 && !order.is_tangled(own.header);
+        let is_plain =
+            own.is_natural && own.header != 0 && !order.is_in_or_before_irreducible_loop(own.header);
         let is_small = nodes[index] * FEW_ROUNDS as usize <= MAX_ROUND_NODES;
         is_plain && is_small && !waits[index] && writes[index] > 0 && accesses[index].len() > 1
     };
@@ -187,7 +188,7 @@ impl ExchangeKernel<'_> {
             ..launch
         };
         let fixed = Fixed::default();
-        let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
+        let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.reusable_pool())?;
         let found = definite_clashes(&mut flow, launch.lanes());
         let pairs = found
             .clashes
@@ -195,8 +196,8 @@ impl ExchangeKernel<'_> {
             .map(|clash| self.pair_of_clash(&found.touches, clash));
         let mut pairs: Vec<(PairKey, DefinitePair)> = pairs.collect();
         let reached = reached_nodes(&flow);
-        self.layout.keep(flow.pool);
-        if launch.warps() > 1 && !found.clashes.is_empty() {
+        self.layout.keep_pool(flow.pool);
+        if launch.warp_count() > 1 && !found.clashes.is_empty() {
             self.mark_pairs_across_warps(launch, &found, &mut pairs);
         }
         let found = pairs.into_iter().collect();
@@ -215,7 +216,7 @@ impl ExchangeKernel<'_> {
             ..launch
         };
         let fixed = Fixed::default();
-        let Some(mut flow) = Flow::new(self.layout, second, &fixed, self.layout.pool()) else {
+        let Some(mut flow) = Flow::new(self.layout, second, &fixed, self.layout.reusable_pool()) else {
             return;
         };
         let there = Touches::new(&mut flow);
@@ -228,7 +229,7 @@ impl ExchangeKernel<'_> {
                     && touch.may_overlap_writes(write, &clash.lanes)
             });
         }
-        self.layout.keep(flow.pool);
+        self.layout.keep_pool(flow.pool);
     }
 
     fn pair_of_clash(&self, touches: &Touches, clash: &Clash) -> (PairKey, DefinitePair) {
@@ -236,7 +237,8 @@ impl ExchangeKernel<'_> {
         let place = |touch: &shared_accesses::Touch| (touch.node, touch.at);
         let placed = position_of_pair(self.layout, place(write), place(other), other.is_store);
         let rounds = self.layout.graph.rounds.as_ref();
-        let round = |touch: &shared_accesses::Touch| rounds.and_then(|rounds| rounds.number_of(touch.node));
+        let round =
+            |touch: &shared_accesses::Touch| rounds.and_then(|rounds| rounds.round_of_node(touch.node));
         let known = DefinitePair {
             object: write.object,
             space: write.space,

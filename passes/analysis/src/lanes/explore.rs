@@ -163,7 +163,7 @@ impl<P: Place, F: Meet> InEach<P, F> {
 }
 
 /// Calls `look` for some loops of a kernel, with the kernel, the same kernel with all cells in the states, and the loop.
-/// These are the inputs of a layout with peeled rounds of that loop ([`LaneLayout::peeled`]). `slices`: those of the layout.
+/// These are the inputs of a layout with peeled rounds of that loop ([`LaneLayout::with_peeled_rounds`]). `slices`: those of the layout.
 pub(super) fn for_each_loop(
     layout: &LaneLayout<'_>,
     slices: &Slices,
@@ -174,7 +174,7 @@ pub(super) fn for_each_loop(
         return;
     }
     let slices = layout.slices_in_states(slices);
-    if let Some(in_states) = layout.in_states(&slices) {
+    if let Some(in_states) = layout.with_cells_in_states(&slices) {
         loops
             .iter()
             .take(MAX_COUNTED_LOOPS)

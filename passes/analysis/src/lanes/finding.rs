@@ -54,7 +54,7 @@ pub struct Threshold {
 impl Threshold {
     /// The threshold for so many threads; `None` if blocks of a kernel with these tests ([`crate::block_size::tests`]) are
     /// larger in any case: no block has zero threads, nor a single thread if the code reads thread numbers.
-    pub(crate) fn of(threads: u32, tests: &[u32]) -> Option<Self> {
+    pub(crate) fn of_threads(threads: u32, tests: &[u32]) -> Option<Self> {
         let is_exceeded = tests.iter().any(|test| *test >= threads);
         let is_certain = threads == 0 || threads == 1 && is_exceeded;
         (!is_certain).then_some(Self { threads, is_exceeded })
@@ -88,14 +88,16 @@ impl LaneFinding {
 
     /// Keeps the part that also holds in another launch. `others`: the findings of that launch about the same defect. False
     /// if nothing is left.
-    fn meet(&mut self, others: &[Self]) -> bool {
+    fn keep_common(&mut self, others: &[Self]) -> bool {
         let issue = &mut self.issue;
         issue.lanes &= others.iter().fold(0, |all, other| all | other.issue.lanes);
         issue.here |= others.iter().fold(0, |all, other| all | other.issue.here);
         let is_shared = |mask: &Lanes| others.iter().all(|other| other.issue.mask == Some(*mask));
         issue.mask = issue.mask.filter(is_shared);
-        issue.split = common(issue.split.take(), others.iter().map(|other| &other.issue.split));
-        issue.other = common(issue.other.take(), others.iter().map(|other| &other.issue.other));
+        issue.split =
+            common_site_and_lanes(issue.split.take(), others.iter().map(|other| &other.issue.split));
+        issue.other =
+            common_site_and_lanes(issue.other.take(), others.iter().map(|other| &other.issue.other));
         // No listed warps means all warps.
         let mut warps = others
             .iter()
@@ -119,13 +121,13 @@ impl LaneFinding {
 
 impl Meet for Vec<LaneFinding> {
     fn meet(&mut self, other: &Self) -> bool {
-        self.retain_mut(|found| found.meet(other));
+        self.retain_mut(|found| found.keep_common(other));
         !self.is_empty()
     }
 }
 
 /// The place that the findings of all launches name, with the lanes that are named in each.
-fn common<'f>(
+fn common_site_and_lanes<'f>(
     named: Option<(Site, Lanes)>,
     mut others: impl Iterator<Item = &'f Option<(Site, Lanes)>>,
 ) -> Option<(Site, Lanes)> {

@@ -128,7 +128,7 @@ impl<'a> Flow<'a> {
             is_divergent_loop: vec![false; order.loops.len()],
             has_divergent_loop: false,
             left: Vec::new(),
-            exits: exits(graph, order),
+            exits: loop_exit_edges(graph, order),
             single_loop: vec![NONE; graph.singles as usize],
             always: &layout.always,
             is_dirty: vec![true; nodes],
@@ -143,13 +143,13 @@ impl<'a> Flow<'a> {
                 if !std::mem::replace(&mut flow.is_dirty[node as usize], false) {
                     continue;
                 }
-                flow.node(node, round);
+                flow.visit_node(node, round);
                 visits_left = visits_left.checked_sub(1)?;
                 if flow.pool.size() - vectors > MAX_LANE_VECTORS || module.deadline.is_over_at_step() {
                     return None;
                 }
             }
-            flow.look_again_behind_loops();
+            flow.revisit_after_divergent_loops();
             if order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
                 return Some(flow);
             }
@@ -157,27 +157,29 @@ impl<'a> Flow<'a> {
         None
     }
 
-    fn node(&mut self, node: u32, round: usize) {
+    fn visit_node(&mut self, node: u32, round: usize) {
         let index = node as usize;
         let (here, entry) = if node == 0 {
             (self.launch.lanes(), Some(State::default()))
         } else {
             (0, None)
         };
-        let Some((here, mut state)) = self.entry(node, here, entry, round) else {
+        let Some((here, mut state)) = self.entry_lanes_and_state(node, here, entry, round) else {
             return;
         };
         self.may[index] = here;
         self.input[index] = Some(state.clone());
-        self.instructions(node, here, &mut state, round);
-        self.branch(node, here, &state);
+        self.run_steps(node, here, &mut state, round);
+        self.split_lanes_at_branch(node, here, &state);
         let live = self.live;
-        let is_alive = |cell| live.is_at_exit(node, cell);
+        let is_alive = |cell| live.is_live_at_exit(node, cell);
         let is_new = self.out[index]
             .as_ref()
-            .is_none_or(|old| !old.agrees(&state, is_alive));
+            .is_none_or(|old| !old.agrees_on_cells(&state, is_alive));
         if is_new {
-            let has_changed = self.input[index].as_ref().is_none_or(|input| !input.is(&state));
+            let has_changed = self.input[index]
+                .as_ref()
+                .is_none_or(|input| !input.shares_allocation(&state));
             self.out[index] = Some(if has_changed {
                 state.restricted_to(is_alive)
             } else {
@@ -191,7 +193,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Join of the states along the edges into a node.
-    fn entry(
+    fn entry_lanes_and_state(
         &mut self,
         node: u32,
         here: Lanes,
@@ -202,8 +204,8 @@ impl<'a> Flow<'a> {
         let (mut here, mut state, mut owner) = (here, entry, ALL);
         // The state from before the loop comes first, and rounds of the loop are joined into it, in any order of the edges:
         // with the other order, a value that grows from round to round would never settle.
-        let is_back = |edge: &&u32| self.order.is_back(graph.sources[**edge as usize], node);
-        let incoming = graph.incoming(node).iter();
+        let is_back = |edge: &&u32| self.order.is_back_edge(graph.sources[**edge as usize], node);
+        let incoming = graph.incoming_edges(node).iter();
         let (forward, back) = (
             incoming.clone().filter(|edge| !is_back(edge)),
             incoming.filter(is_back),
@@ -217,16 +219,23 @@ impl<'a> Flow<'a> {
             let Some(from) = self.out[source as usize].clone() else {
                 continue;
             };
-            let from = self.leave(source, node, from);
+            let from = self.state_along_edge(source, node, from);
             match &mut state {
                 None => {
                     state = Some(from);
                     owner = along;
                 }
                 Some(known) => {
-                    if !known.is(&from) {
+                    if !known.shares_allocation(&from) {
                         let from = (&from, along);
-                        self.join(node, known, owner, from, self.round_of(source, node), round);
+                        self.join(
+                            node,
+                            known,
+                            owner,
+                            from,
+                            self.loop_continued_by_edge(source, node),
+                            round,
+                        );
                     }
                     owner |= along;
                 }
@@ -237,7 +246,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The loop whose next round an edge begins.
-    fn round_of(&self, source: u32, target: u32) -> Option<u32> {
+    fn loop_continued_by_edge(&self, source: u32, target: u32) -> Option<u32> {
         let of = self.order.loop_of[target as usize];
         self.order.ends_round(source, target, target).then_some(of)
     }
@@ -254,23 +263,24 @@ impl<'a> Flow<'a> {
         round: usize,
     ) {
         let way = Way {
-            together: !self.is_divergent_join[node as usize] && !self.order.is_tangled(node),
+            together: !self.is_divergent_join[node as usize]
+                && !self.order.is_in_or_before_irreducible_loop(node),
             is_round: of.is_some(),
         };
         let live = self.live;
         // A value that is halved round after round may be equal on both edges in every other round.
         let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
         let is_joined =
-            |cell| live.is_at_entry(node, cell) && of.is_none_or(|of| live.is_changed_in(of, cell));
+            |cell| live.is_live_at_entry(node, cell) && of.is_none_or(|of| live.is_changed_in_loop(of, cell));
         let mut differing = std::mem::take(&mut self.differing);
-        into.meet(from, is_joined, |cell, a, b| {
+        into.visit_values_in_both(from, is_joined, |cell, a, b| {
             if (a != b || is_wide) && b != ValueId::NONE {
                 differing.push((cell, a, b));
             }
         });
         for (cell, a, b) in differing.drain(..) {
             let b = match of {
-                Some(of) => self.passed_on(b, of),
+                Some(of) => self.value_in_next_round(b, of),
                 None => b,
             };
             let key = (u64::from(node) << 32 | JOIN, cell as u64);
@@ -289,10 +299,10 @@ impl<'a> Flow<'a> {
 
     /// A value that is passed to the next round of a loop: it is no longer the current result of the instructions in the
     /// loop.
-    fn passed_on(&mut self, value: ValueId, of: u32) -> ValueId {
+    fn value_in_next_round(&mut self, value: ValueId, of: u32) -> ValueId {
         let (name, order) = (self.pool.get(value).name, self.order);
-        let is_inside = |inner: u32| order.is_in(order.loops[inner as usize].header, of);
-        let is_of = |meanings: &Meanings| meanings.is_of(name, is_inside);
+        let is_inside = |inner: u32| order.is_in_loop(order.loops[inner as usize].header, of);
+        let is_of = |meanings: &Meanings| meanings.comes_from_loop(name, is_inside);
         if self.pool.meanings.as_ref().is_some_and(is_of) {
             self.pool.named(value, Name::NONE)
         } else {
@@ -301,17 +311,17 @@ impl<'a> Flow<'a> {
     }
 
     /// The state along an edge: a value computed in a loop that lanes leave one by one is not one value outside.
-    fn leave(&mut self, source: u32, target: u32, state: State) -> State {
+    fn state_along_edge(&mut self, source: u32, target: u32, state: State) -> State {
         if !self.has_divergent_loop {
             return state;
         }
         // An outer loop also writes the cells that its inner loops write.
-        let left = self.order.left(source, target);
+        let left = self.order.loops_left_by_edge(source, target);
         let Some(of) = left.filter(|&of| self.is_divergent_loop[of as usize]).last() else {
             return state;
         };
         let live = self.live;
-        let is_changed = |cell| live.is_at_entry(target, cell) && live.is_changed_in(of, cell);
+        let is_changed = |cell| live.is_live_at_entry(target, cell) && live.is_changed_in_loop(of, cell);
         let mut blurred = state.clone();
         for (cell, value) in state.values_of(is_changed) {
             if value != ValueId::NONE {
@@ -323,8 +333,13 @@ impl<'a> Flow<'a> {
 
     /// The lanes in which a predicate is known to be true before an instruction of a node, and to be false.
     #[must_use]
-    pub(super) fn truth(&self, node: u32, before: InstructionId, predicate: Register) -> (Lanes, Lanes) {
-        let Some(vector) = self.known_before(node, before, Value::Register(predicate)) else {
+    pub(super) fn lanes_true_and_false(
+        &self,
+        node: u32,
+        before: InstructionId,
+        predicate: Register,
+    ) -> (Lanes, Lanes) {
+        let Some(vector) = self.known_vector_before(node, before, Value::Register(predicate)) else {
             return (0, 0);
         };
         let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
@@ -335,11 +350,16 @@ impl<'a> Flow<'a> {
     /// The known facts about a register before an instruction of a node, if there are any. A register that the node itself
     /// has written before counts as unknown, if it is written elsewhere, too.
     #[must_use]
-    pub(super) fn known_before(&self, node: u32, before: InstructionId, value: Value) -> Option<&Vector> {
+    pub(super) fn known_vector_before(
+        &self,
+        node: u32,
+        before: InstructionId,
+        value: Value,
+    ) -> Option<&Vector> {
         let Value::Register(register) = value else {
             return None;
         };
-        let context = self.graph.context(node);
+        let context = self.graph.context_of_node(node);
         let id = match context.slice.register(register)? {
             Cell::Single(cell) => self.singles[(context.singles + cell) as usize],
             Cell::Flowing(cell) => {
@@ -362,7 +382,7 @@ impl<'a> Flow<'a> {
     pub(super) fn is_read_early(&self, cell: usize) -> bool {
         match cell.checked_sub(self.is_read_early.len()) {
             None => self.is_read_early[cell],
-            Some(flowing) => self.live.is_at_entry(0, flowing),
+            Some(flowing) => self.live.is_live_at_entry(0, flowing),
         }
     }
 
@@ -379,11 +399,14 @@ impl<'a> Flow<'a> {
         let Some(mut state) = self.input[index].clone() else {
             return Vector::UNKNOWN;
         };
-        let steps = self.graph.context(node).steps(&self.graph.nodes[index]);
+        let steps = self
+            .graph
+            .context_of_node(node)
+            .steps_of_node(&self.graph.nodes[index]);
         for &step in steps.iter().take_while(|step| **step < before) {
-            self.step(node, self.may[index], &mut state, step, 0);
+            self.run_step(node, self.may[index], &mut state, step, 0);
         }
-        let id = self.value(node, &state, value);
+        let id = self.operand_value(node, &state, value);
         self.pool.get(id).clone()
     }
 
@@ -393,33 +416,36 @@ impl<'a> Flow<'a> {
         let Some(mut state) = self.input[index].clone() else {
             return vec![ValueId::UNKNOWN; asked.len()];
         };
-        let steps = self.graph.context(node).steps(&self.graph.nodes[index]);
+        let steps = self
+            .graph
+            .context_of_node(node)
+            .steps_of_node(&self.graph.nodes[index]);
         let mut steps = steps.iter().copied().peekable();
         let mut values = Vec::with_capacity(asked.len());
         for &(before, value) in asked {
             while let Some(step) = steps.next_if(|step| *step < before) {
-                self.step(node, self.may[index], &mut state, step, 0);
+                self.run_step(node, self.may[index], &mut state, step, 0);
             }
-            values.push(self.value(node, &state, value));
+            values.push(self.operand_value(node, &state, value));
         }
         values
     }
 
     /// The value of an operand of the instruction of a collective, barrier or call node.
-    pub(super) fn operand(&mut self, node: u32, value: Value) -> ValueId {
+    pub(super) fn operand_of_node(&mut self, node: u32, value: Value) -> ValueId {
         match self.input[node as usize].clone() {
-            Some(state) => self.value(node, &state, value),
+            Some(state) => self.operand_value(node, &state, value),
             None => ValueId::UNKNOWN,
         }
     }
 }
 
 /// By loop, the edges that leave it.
-fn exits(graph: &Graph<'_>, order: &Order) -> Vec<Vec<(u32, u32)>> {
+fn loop_exit_edges(graph: &Graph<'_>, order: &Order) -> Vec<Vec<(u32, u32)>> {
     let mut exits = vec![Vec::new(); order.loops.len()];
     for &node in &order.nodes {
         for next in graph.successors(node) {
-            for of in order.left(node, next) {
+            for of in order.loops_left_by_edge(node, next) {
                 exits[of as usize].push((node, next));
             }
         }

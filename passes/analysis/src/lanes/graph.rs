@@ -46,7 +46,7 @@ pub(super) struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// The instructions of one of its nodes that write cells.
-    pub(super) fn steps(&self, node: &Node) -> &'a [InstructionId] {
+    pub(super) fn steps_of_node(&self, node: &Node) -> &'a [InstructionId] {
         &self.slice.steps[node.steps.start as usize..node.steps.end as usize]
     }
 }
@@ -139,13 +139,13 @@ impl<'a> Graph<'a> {
             flowing: 0,
             reserved: 0,
         };
-        let nodes = builder.cost(root)?;
+        let nodes = builder.node_count(root)?;
         if nodes > MAX_INLINE_NODES {
             return None;
         }
-        builder.enter(root, None, 0, EXIT)?;
+        builder.add_context(root, None, 0, EXIT)?;
         while let Some((context, first, after)) = builder.queue.pop() {
-            builder.expand(context, first, after)?;
+            builder.expand_context(context, first, after)?;
         }
         let exit = builder.nodes.len() as u32;
         builder.nodes.push(Node {
@@ -247,7 +247,7 @@ impl<'a> Graph<'a> {
 
     /// The nodes before a node, one for each edge.
     pub(super) fn predecessors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
-        let edges = self.incoming(node).iter();
+        let edges = self.incoming_edges(node).iter();
         edges.map(|&edge| self.sources[edge as usize])
     }
 
@@ -259,13 +259,13 @@ impl<'a> Graph<'a> {
 
     /// The edges that lead to a node.
     #[must_use]
-    pub(super) fn incoming(&self, node: u32) -> &[u32] {
+    pub(super) fn incoming_edges(&self, node: u32) -> &[u32] {
         self.incoming.of(node as usize)
     }
 
     /// The context of a node.
     #[must_use]
-    pub(super) fn context(&self, node: u32) -> &Context<'a> {
+    pub(super) fn context_of_node(&self, node: u32) -> &Context<'a> {
         &self.contexts[self.nodes[node as usize].context as usize]
     }
 
@@ -284,7 +284,7 @@ impl<'a> Graph<'a> {
 
     /// The calls that lead to a context, innermost first.
     #[must_use]
-    pub(super) fn callers(&self, context: u32) -> Vec<CallSite> {
+    pub(super) fn calls_leading_to(&self, context: u32) -> Vec<CallSite> {
         let mut sites = Vec::new();
         let mut current = &self.contexts[context as usize];
         while let Some((caller, instruction)) = current.caller {
@@ -301,14 +301,14 @@ impl<'a> Graph<'a> {
 
     /// The context and its slot that an instruction of a node accesses through a parameter.
     #[must_use]
-    pub(super) fn object(&self, node: u32, id: InstructionId) -> Option<(&Context<'a>, SlotId)> {
-        let (owner, slot) = self.objects.accessed(self.context(node).home, id)?;
+    pub(super) fn accessed_slot(&self, node: u32, id: InstructionId) -> Option<(&Context<'a>, SlotId)> {
+        let (owner, slot) = self.objects.accessed_slot(self.context_of_node(node).home, id)?;
         Some((&self.contexts[owner as usize], slot))
     }
 
     /// The instruction of a collective, barrier or call node.
     #[must_use]
-    pub(super) fn instruction(&self, node: u32) -> InstructionId {
+    pub(super) fn instruction_of_node(&self, node: u32) -> InstructionId {
         InstructionId::new(self.nodes[node as usize].instructions.start as usize)
     }
 }
@@ -329,18 +329,18 @@ struct Builder<'a> {
 }
 
 /// True if a block is cut at an instruction.
-fn is_cut(op: Op) -> bool {
+fn cuts_block(op: Op) -> bool {
     matches!(op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_))
 }
 
 impl<'a> Builder<'a> {
-    fn body(&self, function: FunctionId) -> Option<&'a Body<'a>> {
+    fn body_of(&self, function: FunctionId) -> Option<&'a Body<'a>> {
         self.module.module.function(function).body.as_ref()
     }
 
     /// The nodes of one copy of a function.
-    fn cost(&self, function: FunctionId) -> Option<usize> {
-        let body = self.body(function)?;
+    fn node_count(&self, function: FunctionId) -> Option<usize> {
+        let body = self.body_of(function)?;
         let cuts = body.collectives.len() + body.calls.len();
         let is_barrier = |instruction: &&Instruction| matches!(instruction.op, Op::Barrier(_));
         let barriers = if body.has(Rare::BARRIER) {
@@ -352,14 +352,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a context and reserves its nodes; returns the first of them. Its returns lead to `after`.
-    fn enter(
+    fn add_context(
         &mut self,
         function: FunctionId,
         caller: Option<(u32, InstructionId)>,
         depth: usize,
         after: u32,
     ) -> Option<u32> {
-        let body = self.body(function)?;
+        let body = self.body_of(function)?;
         let slice = self.slices.slice_of(function)?;
         let context = self.contexts.len() as u32;
         self.contexts.push(Context {
@@ -374,7 +374,7 @@ impl<'a> Builder<'a> {
         });
         self.singles += slice.singles;
         self.flowing += slice.flowing;
-        let count = self.cost(function)?;
+        let count = self.node_count(function)?;
         let first = self.nodes.len() as u32;
         self.reserved += count;
         let empty = Node {
@@ -404,7 +404,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn expand(&mut self, context: u32, first: u32, after: u32) -> Option<()> {
+    fn expand_context(&mut self, context: u32, first: u32, after: u32) -> Option<()> {
         let body = self.contexts[context as usize].body;
         let mut firsts = Vec::with_capacity(body.blocks.len());
         let mut next = first;
@@ -412,24 +412,24 @@ impl<'a> Builder<'a> {
             firsts.push(next);
             let cuts = body.instructions[block.instructions.range()]
                 .iter()
-                .filter(|instruction| is_cut(instruction.op))
+                .filter(|instruction| cuts_block(instruction.op))
                 .count() as u32;
             next += 1 + 2 * cuts;
         }
         for number in 0..body.blocks.len() {
-            self.block(context, BlockId::new(number), &firsts, after)?;
+            self.add_block(context, BlockId::new(number), &firsts, after)?;
         }
         Some(())
     }
 
-    fn block(&mut self, context: u32, block: BlockId, firsts: &[u32], after: u32) -> Option<()> {
+    fn add_block(&mut self, context: u32, block: BlockId, firsts: &[u32], after: u32) -> Option<()> {
         let body = self.contexts[context as usize].body;
         let range = body.blocks[block.index()].instructions;
         let mut node = firsts[block.index()];
         let mut start = range.start;
         for place in range.start..range.end {
             let instruction = &body.instructions[place as usize];
-            if !is_cut(instruction.op) {
+            if !cuts_block(instruction.op) {
                 continue;
             }
             self.nodes[node as usize].instructions = start..place;
@@ -441,7 +441,7 @@ impl<'a> Builder<'a> {
                 }
                 None => self.edges.push((node, cut)),
             }
-            let (kind, target) = self.cut(context, InstructionId::new(place as usize), rest);
+            let (kind, target) = self.add_cut_node(context, InstructionId::new(place as usize), rest);
             self.nodes[cut as usize].instructions = place..place + 1;
             self.nodes[cut as usize].kind = kind;
             self.edges.push((cut, target));
@@ -481,7 +481,7 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    fn cut(&mut self, context: u32, id: InstructionId, rest: u32) -> (NodeKind, u32) {
+    fn add_cut_node(&mut self, context: u32, id: InstructionId, rest: u32) -> (NodeKind, u32) {
         let body = self.contexts[context as usize].body;
         let instruction = body.instruction(id);
         match instruction.op {
@@ -513,13 +513,13 @@ impl<'a> Builder<'a> {
         let fits = depth <= MAX_VIRTUAL_INLINE_DEPTH
             && self.contexts.len() < MAX_INLINE_CONTEXTS
             && self
-                .cost(callee)
+                .node_count(callee)
                 .is_some_and(|cost| self.reserved + cost <= MAX_INLINE_NODES);
         if fits
             && !self.is_recursive(context, callee)
             && self.slices.slice_of(callee).is_some()
             && let number = self.contexts.len() as u32
-            && let Some(first) = self.enter(callee, Some((context, id)), depth, rest)
+            && let Some(first) = self.add_context(callee, Some((context, id)), depth, rest)
         {
             return (NodeKind::Enter(number), first);
         }
@@ -544,7 +544,7 @@ pub(super) fn is_full_barrier(instruction: &Instruction) -> bool {
 /// True if barriers cut an execution into phases: at least one waits for all threads of the CTA, and all others do so, too,
 /// or are barriers of the cluster. A barrier with a thread count, or one that only arrives, could let some lanes continue
 /// alone.
-pub(super) fn cut_phases<'i>(mut barriers: impl Iterator<Item = &'i Instruction>) -> bool {
+pub(super) fn barriers_cut_phases<'i>(mut barriers: impl Iterator<Item = &'i Instruction>) -> bool {
     let is_of_cluster =
         |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if barrier.cluster);
     let mut is_cut = false;

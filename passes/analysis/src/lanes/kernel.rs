@@ -55,18 +55,18 @@ impl Place for Defect {
 
 impl Judged {
     /// Takes the definite findings out.
-    fn definite(self) -> InLaunch<Defect, Vec<LaneFinding>> {
+    fn into_definite_findings(self) -> InLaunch<Defect, Vec<LaneFinding>> {
         let Self { root, reached } = self;
         let definite = root.findings.into_iter().filter(LaneFinding::is_definite);
         InLaunch {
-            found: by_defect(definite),
+            found: findings_by_defect(definite),
             reached,
         }
     }
 }
 
 /// Findings by their defect, in order.
-fn by_defect(findings: impl Iterator<Item = LaneFinding>) -> BTreeMap<Defect, Vec<LaneFinding>> {
+fn findings_by_defect(findings: impl Iterator<Item = LaneFinding>) -> BTreeMap<Defect, Vec<LaneFinding>> {
     let mut all: BTreeMap<Defect, Vec<LaneFinding>> = BTreeMap::new();
     for found in findings {
         all.entry(found.defect()).or_default().push(found);
@@ -90,37 +90,37 @@ impl<'k> LaneKernel<'k> {
         let Some(launches) = Launches::new(self.layout) else {
             return unknown();
         };
-        let root = self.launched(&launches, least);
+        let root = self.findings_in_launches(&launches, least);
         root.unwrap_or_else(|| match *launches.stated_launches() {
-            [launch] => self.unsolved(launch),
+            [launch] => self.findings_without_solution(launch),
             _ => unknown(),
         })
     }
 
     /// The result for a kernel in which nothing is wrong.
-    pub(super) fn clear(&self) -> Root {
+    pub(super) fn root_without_findings(&self) -> Root {
         self.empty_root(self.layout.common_launch(), false)
     }
 
     /// Keeps a solution for all warps of a launch, with all potential findings, for its next use.
-    pub(super) fn keep(&self, launch: Launch, solved: Solved) {
+    pub(super) fn keep_solution(&self, launch: Launch, solved: Solved) {
         self.kept.set(Some((launch, solved)));
     }
 
     /// The findings of one launch, in one of its warps or in all of them.
-    pub(super) fn under(&self, launch: Launch, warp: Option<u32>) -> Option<Root> {
+    pub(super) fn findings_in_launch(&self, launch: Launch, warp: Option<u32>) -> Option<Root> {
         let Some(warp) = warp else {
-            return self.launched(
+            return self.findings_in_launches(
                 &Launches::of_one_launch(self.layout, launch),
                 Certainty::Potential,
             );
         };
-        let (verdict, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
-        Some(self.merged(launch, vec![(Some(warp), verdict)], None).root)
+        let (verdict, _) = self.solve(launch, Some(warp), Certainty::Potential)?;
+        Some(self.merge_runs(launch, vec![(Some(warp), verdict)], None).root)
     }
 
     /// One solution. `None`: the budget is spent.
-    pub(super) fn solved(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<Solved> {
+    pub(super) fn solve(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<Solved> {
         if warp.is_none()
             && least == Certainty::Potential
             && let Some((of, solved)) = self.kept.take()
@@ -128,25 +128,25 @@ impl<'k> LaneKernel<'k> {
             if of == launch {
                 return Some(solved);
             }
-            self.keep(of, solved);
+            self.keep_solution(of, solved);
         }
         let launch = Launch { warp, ..launch };
-        let mut flow = Flow::new(self.layout, launch, self.fixed, self.layout.pool())?;
+        let mut flow = Flow::new(self.layout, launch, self.fixed, self.layout.reusable_pool())?;
         let entry = if self.layout.is_kernel { launch.lanes() } else { 0 };
         let verdict = verdict::judge(&mut flow, entry, self.layout.converges, least);
-        self.layout.keep(flow.pool);
+        self.layout.keep_pool(flow.pool);
         Some((verdict, flow.wants_warp))
     }
 
     /// The findings of several launches: those that are definite in each launch; in addition, the findings that are definite
     /// or potential in some launch, or, for layouts, the potential findings of an unknown layout. `None`: the budget is
     /// spent.
-    fn launched(&self, launches: &Launches, least: Certainty) -> Option<Root> {
+    fn findings_in_launches(&self, launches: &Launches, least: Certainty) -> Option<Root> {
         let &Launches {
             shown, are_layouts, ..
         } = launches;
         if !are_layouts && let [launch] = launches.each[..] {
-            return self.judged(launch, least).map(|judged| judged.root);
+            return self.judge_launch(launch, least).map(|judged| judged.root);
         }
         let least_in_each = if are_layouts { Certainty::Definite } else { least };
         let mut definite = InEach::new();
@@ -155,23 +155,23 @@ impl<'k> LaneKernel<'k> {
         let mut has_unknown = are_layouts;
         let mut is_limited = false;
         for &launch in &launches.each {
-            let judged = self.judged(launch, least_in_each)?;
+            let judged = self.judge_launch(launch, least_in_each)?;
             is_limited |= judged.root.is_limited;
             has_unknown |= judged.root.has_unknown;
             if least_in_each != Certainty::Definite {
-                for (defect, found) in by_defect(judged.root.findings.iter().cloned()) {
+                for (defect, found) in findings_by_defect(judged.root.findings.iter().cloned()) {
                     others.entry(defect).or_insert(found);
                 }
             }
-            definite.add_launch(judged.definite());
+            definite.add_launch(judged.into_definite_findings());
             if least_in_each == Certainty::Definite && definite.is_settled(self.judged_nodes()) {
                 break;
             }
         }
         if are_layouts && least != Certainty::Definite {
-            let any = self.judged(shown, least)?.root;
+            let any = self.judge_launch(shown, least)?.root;
             is_limited = any.is_limited;
-            others = by_defect(any.findings.into_iter());
+            others = findings_by_defect(any.findings.into_iter());
         }
         others.retain(|defect, _| !definite.found.contains_key(defect));
         let others = others.into_values().flatten().map(|mut found| {
@@ -197,15 +197,15 @@ impl<'k> LaneKernel<'k> {
     }
 
     /// One launch. `None`: the budget is spent.
-    fn judged(&self, launch: Launch, least: Certainty) -> Option<Judged> {
+    fn judge_launch(&self, launch: Launch, least: Certainty) -> Option<Judged> {
         // Every launch has a warp 0, and need not have another warp: a definite finding of the kernel is also definite in
         // warp 0, or warp 0 does not reach it.
         let mut first = None;
         if least == Certainty::Definite && launch.shape.is_none() {
-            let (verdict, _) = self.solved(launch, Some(0), least)?;
+            let (verdict, _) = self.solve(launch, Some(0), least)?;
             let mut issues = verdict.issues.iter();
             let is_clear = issues.all(|issue| issue.certainty == Certainty::Potential);
-            let reached = reached(std::iter::once(&verdict));
+            let reached = reached_nodes(std::iter::once(&verdict));
             if is_clear && self.are_all_judged(&reached) {
                 let root = self.empty_root(launch, verdict.is_limited);
                 return Some(Judged { root, reached });
@@ -213,26 +213,26 @@ impl<'k> LaneKernel<'k> {
             first = Some(verdict);
         }
         let (runs, rest) = if launch.ends_in_part_of_a_warp() {
-            let each = (0..launch.warps()).map(|warp| {
-                let (verdict, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
+            let each = (0..launch.warp_count()).map(|warp| {
+                let (verdict, _) = self.solve(launch, Some(warp), Certainty::Potential)?;
                 Some((Some(warp), verdict))
             });
             (each.collect::<Option<Vec<_>>>()?, None)
         } else {
-            self.warps(launch, first, least)?
+            self.judge_warps(launch, first, least)?
         };
-        Some(self.merged(launch, runs, rest))
+        Some(self.merge_runs(launch, runs, rest))
     }
 
     /// All warps at once, or each warp separately where they may differ. The second result is the verdict for all warps at
     /// once, if not each of them was analysed. `first`: the definite findings of warp 0, if it was analysed.
-    fn warps(
+    fn judge_warps(
         &self,
         launch: Launch,
         mut first: Option<Verdict>,
         least: Certainty,
     ) -> Option<(Vec<Run>, Option<Verdict>)> {
-        let (verdict, wants_warp) = self.solved(launch, None, Certainty::Potential)?;
+        let (verdict, wants_warp) = self.solve(launch, None, Certainty::Potential)?;
         // A finding about all warps at once holds for each of them: if nothing may be wrong, no warp needs its own analysis.
         let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
         let by_warp = verdict.reach.iter().filter(|(_, reach)| reach.by_warp);
@@ -244,17 +244,17 @@ impl<'k> LaneKernel<'k> {
             // certainly skip a barrier may be waited for by the lanes that reach it. It is also possible that no existing
             // warp reaches the place.
             if first.is_none() {
-                first = Some(self.solved(launch, Some(0), Certainty::Definite)?.0);
+                first = Some(self.solve(launch, Some(0), Certainty::Definite)?.0);
             }
-            let settled: FxHashSet<(u32, Problem)> = first.iter().flat_map(definite).collect();
-            may_differ = definite(&verdict).any(|found| !settled.contains(&found));
+            let settled: FxHashSet<(u32, Problem)> = first.iter().flat_map(definite_defects).collect();
+            may_differ = definite_defects(&verdict).any(|found| !settled.contains(&found));
         }
         if launch.is_multidimensional && !may_differ {
             // The first thread of warp 0 has number 0, for all block sizes.
-            let settled: FxHashSet<(u32, Problem)> = definite(&verdict).collect();
+            let settled: FxHashSet<(u32, Problem)> = definite_defects(&verdict).collect();
             may_differ = first
                 .iter()
-                .flat_map(definite)
+                .flat_map(definite_defects)
                 .any(|found| !settled.contains(&found));
         }
         if !may_differ {
@@ -265,19 +265,19 @@ impl<'k> LaneKernel<'k> {
         open.sort_unstable();
         open.dedup();
         // Definite for all warps at once, and so in each warp that reaches the place.
-        let lasting: FxHashSet<(u32, Problem)> = definite(&verdict)
-            .filter(|(_, problem)| lasts(*problem) && !verdict.has_asked)
+        let lasting: FxHashSet<(u32, Problem)> = definite_defects(&verdict)
+            .filter(|(_, problem)| holds_in_each_warp(*problem) && !verdict.has_asked)
             .collect();
         let mut runs = Vec::new();
-        for warp in 0..launch.warps() {
+        for warp in 0..launch.warp_count() {
             let found = match first.take_if(|_| warp == 0 && least == Certainty::Definite) {
                 Some(first) => first,
-                None => self.solved(launch, Some(warp), least)?.0,
+                None => self.solve(launch, Some(warp), least)?.0,
             };
             // A node that a warp without a definite finding reaches stays potential, unless another warp that always exists
             // settles it.
-            let (reach, definite_at) = by_node(&found);
-            let passing = definite(&found).filter(|found| !lasting.contains(found));
+            let (reach, definite_at) = reach_by_node(&found);
+            let passing = definite_defects(&found).filter(|found| !lasting.contains(found));
             let passing: FxHashSet<u32> = passing.map(|(node, _)| node).collect();
             open.retain(|node| {
                 let reach = reach.get(node).copied().unwrap_or_default();
@@ -287,21 +287,23 @@ impl<'k> LaneKernel<'k> {
                 !reach.maybe || is_definite && !is_settled
             });
             runs.push((Some(warp), found));
-            if warp + 1 < launch.warps() && open.is_empty() && launch.shape.is_none() {
+            if warp + 1 < launch.warp_count() && open.is_empty() && launch.shape.is_none() {
                 return Some((runs, Some(verdict)));
             }
         }
         Some((runs, None))
     }
 
-    fn merged(&self, launch: Launch, mut runs: Vec<Run>, rest: Option<Verdict>) -> Judged {
+    fn merge_runs(&self, launch: Launch, mut runs: Vec<Run>, rest: Option<Verdict>) -> Judged {
         let verdicts = || runs.iter().map(|(_, verdict)| verdict).chain(&rest);
-        let reached = reached(verdicts());
+        let reached = reached_nodes(verdicts());
         // For an irreducible loop, it is not known in which rounds lanes meet.
-        let has_unknown = self.judged_nodes().any(|node| self.layout.order.is_tangled(node))
+        let has_unknown = self
+            .judged_nodes()
+            .any(|node| self.layout.order.is_in_or_before_irreducible_loop(node))
             || verdicts().any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
         let is_limited = verdicts().any(|verdict| verdict.is_limited);
-        let mut findings = merge(&launch, &mut runs, rest.as_ref());
+        let mut findings = merge_findings(&launch, &mut runs, rest.as_ref());
         let mut known: FxHashSet<(u32, Problem)> = findings
             .iter()
             .map(|found| (found.issue.node, found.issue.problem))
@@ -330,7 +332,7 @@ impl<'k> LaneKernel<'k> {
 
     /// The result for a kernel that is too large to solve: findings about lanes that a constant mask does not name, at
     /// places that all lanes of a warp reach.
-    fn unsolved(&self, launch: Launch) -> Root {
+    fn findings_without_solution(&self, launch: Launch) -> Root {
         let mut findings = Vec::new();
         let lanes = Launch {
             warp: Some(0),
@@ -341,8 +343,10 @@ impl<'k> LaneKernel<'k> {
             .judged_nodes()
             .filter(|&node| self.layout.always[node as usize] && self.layout.is_kernel);
         for node in nodes {
-            let context = self.layout.graph.context(node);
-            let instruction = context.body.instruction(self.layout.graph.instruction(node));
+            let context = self.layout.graph.context_of_node(node);
+            let instruction = context
+                .body
+                .instruction(self.layout.graph.instruction_of_node(node));
             let (Op::Collective(kind, _), Some(&mask)) =
                 (instruction.op, context.body.uses(instruction).first())
             else {
@@ -399,7 +403,7 @@ impl<'k> LaneKernel<'k> {
 
 /// True if a definite finding about all warps at once is definite in each warp that reaches the place: this holds for masks
 /// passed by lanes that they do not name, and for source lanes. The missing lane may be a different one in each warp.
-const fn lasts(problem: Problem) -> bool {
+const fn holds_in_each_warp(problem: Problem) -> bool {
     matches!(
         problem,
         Problem::NotNamed | Problem::ZeroMask | Problem::AbsentSource
@@ -410,7 +414,7 @@ const fn lasts(problem: Problem) -> bool {
 type Run = (Option<u32>, Verdict);
 
 /// The collectives and barriers that lanes may reach in one of several solutions.
-fn reached<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
+fn reached_nodes<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
     let reach = verdicts.flat_map(|verdict| &verdict.reach);
     reach
         .filter(|(_, reach)| reach.maybe)
@@ -419,7 +423,7 @@ fn reached<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
 }
 
 /// The reach of each node in a verdict, and the nodes with a definite finding.
-fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
+fn reach_by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
     let is_definite = |issue: &&Issue| issue.certainty == Certainty::Definite;
     let definite = verdict.issues.iter().filter(is_definite);
     (
@@ -429,7 +433,7 @@ fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
 }
 
 /// The definite findings of one solution: nodes and problems.
-pub(super) fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
+pub(super) fn definite_defects(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
     let issues = verdict.issues.iter();
     issues
         .filter(|issue| issue.certainty == Certainty::Definite)
@@ -438,7 +442,11 @@ pub(super) fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)
 
 /// One finding for each node and problem, over the analysed warps. `rest`: the verdict for all warps at once, if some were
 /// not analysed separately.
-fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Verdict>) -> Vec<LaneFinding> {
+fn merge_findings(
+    launch: &Launch,
+    runs: &mut [(Option<u32>, Verdict)],
+    rest: Option<&Verdict>,
+) -> Vec<LaneFinding> {
     let mut by_node: BTreeMap<(u32, Problem), Vec<(usize, Issue)>> = BTreeMap::new();
     let mut reach: BTreeMap<u32, Vec<Reach>> = BTreeMap::new();
     let count = runs.len();

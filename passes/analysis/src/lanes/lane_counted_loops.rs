@@ -41,7 +41,7 @@ impl Counted {
 
     /// True if a function, or a function that it calls directly or indirectly, has such a loop.
     #[must_use]
-    pub(super) fn is_in(&self, function: FunctionId) -> bool {
+    pub(super) fn has_counted_loop(&self, function: FunctionId) -> bool {
         self.is_in[function.index()]
     }
 }
@@ -69,19 +69,19 @@ struct LoopBlocks {
 
 impl LoopBlocks {
     /// Begins another loop.
-    fn begin(&mut self, header: BlockId) {
+    fn begin_loop(&mut self, header: BlockId) {
         self.loops += 1;
         self.inside.clear();
-        self.add(header);
+        self.add_block(header);
     }
 
-    fn add(&mut self, block: BlockId) {
+    fn add_block(&mut self, block: BlockId) {
         if std::mem::replace(&mut self.last_loop[block.index()], self.loops) != self.loops {
             self.inside.push(block);
         }
     }
 
-    fn is_in(&self, block: BlockId) -> bool {
+    fn contains(&self, block: BlockId) -> bool {
         self.last_loop[block.index()] == self.loops
     }
 }
@@ -130,7 +130,7 @@ impl<'a, 'm> Exits<'a, 'm> {
     }
 
     /// The same search, but sets of lanes, and results of collectives computed from known values, count as known.
-    pub(super) const fn with_sets(self) -> Self {
+    pub(super) const fn with_lane_sets(self) -> Self {
         Self {
             follows_sets: true,
             ..self
@@ -157,7 +157,7 @@ impl<'a, 'm> Exits<'a, 'm> {
         let blocks = (0..self.body.blocks.len()).map(BlockId::new);
         let holds = |block: BlockId| {
             let mut instructions = self.body.block(block);
-            instructions.any(|(_, instruction)| self.meets(instruction, meets))
+            instructions.any(|(_, instruction)| self.lanes_meet_at(instruction, meets))
         };
         LoopBlocks {
             holds: blocks.map(holds).collect(),
@@ -170,8 +170,8 @@ impl<'a, 'm> Exits<'a, 'm> {
     /// True if the loop with this back edge is counted by lane.
     fn is_counted(&self, header: BlockId, latch: BlockId, blocks: &mut LoopBlocks) -> bool {
         let (cfg, body) = (self.module.function(self.function).cfg(), self.body);
-        blocks.begin(header);
-        blocks.add(latch);
+        blocks.begin_loop(header);
+        blocks.add_block(latch);
         let mut next = 1;
         while let Some(&block) = blocks.inside.get(next) {
             next += 1;
@@ -180,7 +180,7 @@ impl<'a, 'm> Exits<'a, 'm> {
                     None => {}
                     // The back edge closes no natural loop: the header does not dominate its source.
                     rank if rank < cfg.rank(header) => return false,
-                    _ => blocks.add(before),
+                    _ => blocks.add_block(before),
                 }
             }
         }
@@ -191,7 +191,7 @@ impl<'a, 'm> Exits<'a, 'm> {
             let is_end = body
                 .terminator(block)
                 .is_some_and(|last| matches!(last.op, Op::Return | Op::Exit));
-            is_end || body.successors(block).iter().any(|&next| !blocks.is_in(next))
+            is_end || body.successors(block).iter().any(|&next| !blocks.contains(next))
         };
         let mut exits = blocks.inside.iter().copied().filter(|&block| leaves(block));
         exits.any(|exit| {
@@ -201,7 +201,7 @@ impl<'a, 'm> Exits<'a, 'm> {
         })
     }
 
-    fn meets(&self, instruction: &Instruction, meets: &[bool]) -> bool {
+    fn lanes_meet_at(&self, instruction: &Instruction, meets: &[bool]) -> bool {
         match instruction.op {
             Op::Collective(..) | Op::Barrier(_) => true,
             Op::Call(_) => match self.body.callee(instruction) {
@@ -218,7 +218,7 @@ impl<'a, 'm> Exits<'a, 'm> {
     /// True if a guard may let lanes leave a loop after a number of rounds that the analysis can compute. `is_passed` says
     /// whether lanes reach the guard in every round.
     pub(super) fn is_guard_counted(&self, guard: Guard, is_passed: impl Fn() -> bool) -> bool {
-        match self.decision(guard.register) {
+        match self.classify_predicate(guard.register) {
             Some(Decision::ByLane) => true,
             Some(Decision::Alike) => !is_passed(),
             None => false,
@@ -227,15 +227,15 @@ impl<'a, 'm> Exits<'a, 'm> {
 
     /// Classification of the values that a predicate depends on; `None` if it depends on values other than constants and
     /// thread numbers.
-    fn decision(&self, predicate: Register) -> Option<Decision> {
-        let (by_lane, several) = self.made_of(predicate).ok()?;
+    fn classify_predicate(&self, predicate: Register) -> Option<Decision> {
+        let (by_lane, several) = self.inputs_of_register(predicate).ok()?;
         // Lanes that diverge by their thread numbers see different definitions of such a variable.
         let is_split = |write: &InstructionId| {
             let block = self.body.block_of(*write);
             let mut above = std::iter::successors(Some(block), |&at| self.dominators().immediate(at)).skip(1);
             let guard = above.find_map(|at| self.body.terminator(at)?.guard);
             guard
-                .and_then(|guard| self.made_of(guard.register).ok())
+                .and_then(|guard| self.inputs_of_register(guard.register).ok())
                 .is_some_and(|(by_lane, _)| by_lane)
         };
         let is_by_lane = by_lane || several.iter().any(is_split);
@@ -252,7 +252,7 @@ impl<'a, 'm> Exits<'a, 'm> {
 
     /// What a value is computed from, if that is only constants and thread numbers: whether thread numbers are among its
     /// inputs, and the definitions of those variables that have several.
-    fn made_of(&self, register: Register) -> Result<(bool, Vec<InstructionId>), Unmade> {
+    fn inputs_of_register(&self, register: Register) -> Result<(bool, Vec<InstructionId>), Unmade> {
         let analyses = self.module.function(self.function);
         let (mut by_lane, mut several) = (false, Vec::new());
         let mut left = MAX_EXIT_STEPS;
@@ -272,7 +272,7 @@ impl<'a, 'm> Exits<'a, 'm> {
                 several.extend(writers);
             }
             for &write in writers {
-                let written = self.written(variable, write).ok_or(Unmade::OfOthers)?;
+                let written = self.written_value(variable, write).ok_or(Unmade::OfOthers)?;
                 by_lane |= written.by_lane;
                 work.extend(written.reads.into_iter().filter(|read| seen.insert(*read)));
             }
@@ -282,12 +282,12 @@ impl<'a, 'm> Exits<'a, 'm> {
 
     /// False if a value depends on anything but constants, thread numbers and sets of lanes, so that it is not known in any
     /// round of a loop.
-    pub(super) fn may_be_told(&self, register: Register) -> bool {
-        !matches!(self.made_of(register), Err(Unmade::OfOthers))
+    pub(super) fn may_be_known(&self, register: Register) -> bool {
+        !matches!(self.inputs_of_register(register), Err(Unmade::OfOthers))
     }
 
     /// A definition of a variable; `None` if the value depends on anything but constants, thread numbers and variables.
-    fn written(&self, variable: Variable, write: InstructionId) -> Option<Written> {
+    fn written_value(&self, variable: Variable, write: InstructionId) -> Option<Written> {
         let instruction = self.body.instruction(write);
         let uses = self.body.uses(instruction);
         let mut written = Written::default();
@@ -302,7 +302,7 @@ impl<'a, 'm> Exits<'a, 'm> {
                     .effect(write, instruction)
                 {
                     Effect::Load(slot) => written.reads.push(Variable::Slot(slot)),
-                    _ if self.is_passed(instruction) => written.by_lane = true,
+                    _ if self.loads_caller_param(instruction) => written.by_lane = true,
                     _ => return None,
                 }
                 &[]
@@ -325,7 +325,7 @@ impl<'a, 'm> Exits<'a, 'm> {
                 Value::Register(register) | Value::Not(register) => {
                     written.reads.push(Variable::Register(register));
                 }
-                Value::Special(special) => written.by_lane |= self.tells_lanes(special)?,
+                Value::Special(special) => written.by_lane |= self.distinguishes_lanes(special)?,
                 _ => return None,
             }
         }
@@ -333,13 +333,13 @@ impl<'a, 'm> Exits<'a, 'm> {
     }
 
     /// True if a function loads a parameter whose value its callers pass.
-    fn is_passed(&self, load: &Instruction) -> bool {
+    fn loads_caller_param(&self, load: &Instruction) -> bool {
         let is_kernel = self.module.module.function(self.function).is_kernel();
         !is_kernel && self.body.loaded_param(load).is_some()
     }
 
     /// True if a special register differs between lanes, false if it holds one known value; `None` if neither is certain.
-    fn tells_lanes(&self, special: Special) -> Option<bool> {
+    fn distinguishes_lanes(&self, special: Special) -> Option<bool> {
         match special {
             of_thread if of_thread.is_of_thread() => Some(true),
             Special::Ntid(_) if self.has_shape => Some(false),

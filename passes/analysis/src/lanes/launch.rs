@@ -102,7 +102,7 @@ impl Launch {
 
     /// Launches with these shapes, in their order, without the shapes that the kernel cannot be launched with or overrules
     /// by a shape of its own. Each launch names the first shape of the settings that it overrules.
-    fn stated(
+    fn stated_launches(
         bounds: &LaunchBounds,
         shapes: &[Shape],
         source: ShapeSource,
@@ -125,7 +125,7 @@ impl Launch {
 
     /// The launch that findings name if these are analysed (at least one): the only launch, or a launch that holds only the
     /// facts that all of them share.
-    pub(crate) fn common(bounds: &LaunchBounds, launches: &[Self]) -> Self {
+    pub(crate) fn common_launch(bounds: &LaunchBounds, launches: &[Self]) -> Self {
         if let [launch] = launches {
             return *launch;
         }
@@ -139,28 +139,30 @@ impl Launch {
 
     /// Threads of a CTA, if known.
     #[must_use]
-    pub fn threads(&self) -> Option<u32> {
+    pub fn thread_count(&self) -> Option<u32> {
         self.shape.map(|[x, y, z]| x * y * z)
     }
 
     /// True if the CTA is known to have several warps, the last of which lacks lanes.
     pub(super) fn ends_in_part_of_a_warp(&self) -> bool {
-        self.threads()
+        self.thread_count()
             .is_some_and(|threads| threads > WARP as u32 && threads % WARP as u32 != 0)
     }
 
     /// Number of warps that can differ.
     #[must_use]
-    pub fn warps(&self) -> u32 {
-        self.threads().or(self.most).map_or(MAX_WARPS, |threads| {
+    pub fn warp_count(&self) -> u32 {
+        self.thread_count().or(self.most).map_or(MAX_WARPS, |threads| {
             threads.div_ceil(WARP as u32).clamp(1, MAX_WARPS)
         })
     }
 
     /// The lanes that exist in a warp.
     #[must_use]
-    pub fn existing(&self, warp: u32) -> Lanes {
-        let Some(threads) = self.threads() else { return ALL };
+    pub fn existing_lanes(&self, warp: u32) -> Lanes {
+        let Some(threads) = self.thread_count() else {
+            return ALL;
+        };
         let left = threads.saturating_sub(warp * WARP as u32);
         if left >= WARP as u32 { ALL } else { (1 << left) - 1 }
     }
@@ -170,7 +172,7 @@ impl Launch {
     pub fn surely_exists(&self, warp: u32) -> bool {
         warp == 0
             || self
-                .threads()
+                .thread_count()
                 .is_some_and(|threads| warp * (WARP as u32) < threads)
     }
 
@@ -178,9 +180,9 @@ impl Launch {
     #[must_use]
     pub fn lanes(&self) -> Lanes {
         match self.warp {
-            Some(warp) => self.existing(warp),
+            Some(warp) => self.existing_lanes(warp),
             // Only the last warp lacks lanes: code that analyses all warps at once analyses the last one separately.
-            None => self.existing(0),
+            None => self.existing_lanes(0),
         }
     }
 
@@ -197,14 +199,14 @@ impl Launch {
     pub(crate) fn special_register(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
         let lane_of = |value: fn(u64) -> u64| Vector::exact(std::array::from_fn(|lane| value(lane as u64)));
         match special {
-            Special::Tid(dimension) => self.tid(pool, usize::from(dimension)),
+            Special::Tid(dimension) => self.tid_value(pool, usize::from(dimension)),
             Special::Ntid(dimension) => match (self.shape, dimension) {
                 (Some(shape), 0..=2) => pool.splat(u64::from(shape[usize::from(dimension)])),
-                (None, 0..=2) => self.ntid(pool, usize::from(dimension)),
-                _ => self.uniform(pool, NTID + u64::from(dimension), 0),
+                (None, 0..=2) => self.ntid_value(pool, usize::from(dimension)),
+                _ => self.unknown_uniform(pool, NTID + u64::from(dimension), 0),
             },
-            Special::Ctaid(dimension) => self.uniform(pool, CTAID + u64::from(dimension), 0),
-            Special::Nctaid(dimension) => self.uniform(pool, NCTAID + u64::from(dimension), 0),
+            Special::Ctaid(dimension) => self.unknown_uniform(pool, CTAID + u64::from(dimension), 0),
+            Special::Nctaid(dimension) => self.unknown_uniform(pool, NCTAID + u64::from(dimension), 0),
             Special::LaneId => pool.intern(lane_of(|lane| lane)),
             Special::LaneMaskEq => pool.intern(lane_of(|lane| 1 << lane)),
             Special::LaneMaskLt => pool.intern(lane_of(|lane| (1 << lane) - 1)),
@@ -216,13 +218,13 @@ impl Launch {
                 index.warp = true;
                 pool.intern(index)
             }
-            Special::Uniform | Special::NwarpId => self.uniform(pool, OTHER, site),
+            Special::Uniform | Special::NwarpId => self.unknown_uniform(pool, OTHER, site),
             Special::Other => ValueId::UNKNOWN,
         }
     }
 
     /// The number of the thread in its CTA, by x, then y, then z.
-    pub(super) fn rank(&self, pool: &mut Pool) -> ValueId {
+    pub(super) fn thread_rank(&self, pool: &mut Pool) -> ValueId {
         let first = |warp: u32| u64::from(warp) * WARP as u64;
         if let Some(warp) = self.warp {
             return pool.intern(Vector::exact(std::array::from_fn(|lane| {
@@ -235,12 +237,12 @@ impl Launch {
         pool.intern(rank)
     }
 
-    fn uniform(&self, pool: &mut Pool, what: u64, site: u64) -> ValueId {
+    fn unknown_uniform(&self, pool: &mut Pool, what: u64, site: u64) -> ValueId {
         pool.unknown_uniform((what, site), 0)
     }
 
     /// A side of a CTA of unknown shape.
-    fn ntid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
+    fn ntid_value(&self, pool: &mut Pool, dimension: usize) -> ValueId {
         let key = (NTID + dimension as u64, 0);
         let most = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS));
         // One warp at least, and all warps up to the analysed one.
@@ -269,11 +271,11 @@ impl Launch {
         pool.intern(side)
     }
 
-    fn tid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
+    fn tid_value(&self, pool: &mut Pool, dimension: usize) -> ValueId {
         let size = WARP as u64;
         match (self.shape, self.layout) {
-            (Some(shape), _) => self.coordinate(pool, shape, dimension),
-            (None, Layout::Sides(sides)) => self.coordinate(pool, sides, dimension),
+            (Some(shape), _) => self.thread_coordinate(pool, shape, dimension),
+            (None, Layout::Sides(sides)) => self.thread_coordinate(pool, sides, dimension),
             // Warp 0 is the start of the first row.
             (None, Layout::Whole) if dimension != 0 && self.warp == Some(0) => pool.splat(0),
             (None, layout) if dimension != 0 => {
@@ -300,7 +302,7 @@ impl Launch {
     }
 
     /// A coordinate of the threads in a CTA with these sides.
-    fn coordinate(&self, pool: &mut Pool, shape: Shape, dimension: usize) -> ValueId {
+    fn thread_coordinate(&self, pool: &mut Pool, shape: Shape, dimension: usize) -> ValueId {
         let size = WARP as u64;
         let [x, y, _] = shape.map(u64::from);
         let coordinate = |warp: u32, lane: usize| {
@@ -316,7 +318,7 @@ impl Launch {
         }
         // All warps at once: the offsets are the same in each warp, or nothing is known.
         let offset = |warp: u32, lane: usize| coordinate(warp, lane).wrapping_sub(coordinate(warp, 0));
-        let warps = 0..self.warps();
+        let warps = 0..self.warp_count();
         let alike = (0..WARP).all(|lane| warps.clone().all(|warp| offset(warp, lane) == offset(0, lane)));
         let mut tid = Vector::UNKNOWN;
         tid.warp = true;
@@ -351,7 +353,7 @@ pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other
     let launches = &module.options.launches;
     let name = module.module.function_name(function);
     let bounds = &module.module.function(function).launch;
-    let of = |shapes, source| Launch::stated(bounds, shapes, source, reads_other);
+    let of = |shapes, source| Launch::stated_launches(bounds, shapes, source, reads_other);
     let mut shapes = launches.stated(name);
     if shapes.is_empty() {
         let launched = of(module.launched(function), ShapeSource::Launched);
@@ -370,7 +372,7 @@ pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other
 
 /// The launch of a kernel that represents all of [`launches_of`] for the question whether a lane may be missing or threads
 /// of a warp may lie in several rows: the first launch in which they do.
-pub(crate) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Launch {
+pub(crate) fn representative_launch(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Launch {
     let launches = launches_of(module, function, reads_other);
     let is_whole = |launch: &Launch| launch.shape.is_none_or(|[x, ..]| x.is_multiple_of(WARP as u32));
     let partial = launches.iter().find(|launch| !is_whole(launch));
@@ -381,7 +383,7 @@ pub(crate) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: 
 pub(super) const INDEPENDENT_LANES: u32 = 70;
 
 /// True if lanes may meet at different instructions.
-pub(super) fn converges(module: &Shared<'_>) -> bool {
+pub(super) fn lanes_may_meet_across_instructions(module: &Shared<'_>) -> bool {
     module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0
 }
 
@@ -404,14 +406,14 @@ mod tests {
     fn blocks_of_two_dimensions_fold_into_warps() {
         let mut pool = Pool::default();
         let folded = launch(Some([8, 8, 1]), Some(1));
-        let (x, y) = (folded.tid(&mut pool, 0), folded.tid(&mut pool, 1));
+        let (x, y) = (folded.tid_value(&mut pool, 0), folded.tid_value(&mut pool, 1));
         assert_eq!(
             (pool.get(x).in_lane(9), pool.get(y).in_lane(9)),
             (Some(1), Some(5))
         );
         // x is the same in both warps, y is 4w + l / 8.
         let any = launch(Some([8, 8, 1]), None);
-        let (x, y) = (any.tid(&mut pool, 0), any.tid(&mut pool, 1));
+        let (x, y) = (any.tid_value(&mut pool, 0), any.tid_value(&mut pool, 1));
         assert_eq!(pool.get(x).in_lane(9), Some(1));
         assert_eq!((pool.get(y).in_lane(9), pool.get(y).low_bits(9)), (None, (2, 1)));
     }
@@ -460,8 +462,8 @@ mod tests {
                 max_threads: most,
                 ..LaunchBounds::default()
             };
-            let launched = Launch::stated(&bounds, shapes, ShapeSource::Launched, true);
-            let launches = Launch::stated(&bounds, shapes, ShapeSource::Settings, true);
+            let launched = Launch::stated_launches(&bounds, shapes, ShapeSource::Launched, true);
+            let launches = Launch::stated_launches(&bounds, shapes, ShapeSource::Settings, true);
             assert!(
                 launched
                     .iter()
@@ -484,15 +486,15 @@ mod tests {
         assert_eq!(of(Some(small), None, &[large, small]), []);
         assert_eq!(of(None, None, &[[0, 1, 1], [u32::MAX, 2, 1]]), []);
         let bounds = LaunchBounds::default();
-        let launches = Launch::stated(&bounds, &[small, large], ShapeSource::Settings, true);
-        let several = Launch::common(&bounds, &launches);
+        let launches = Launch::stated_launches(&bounds, &[small, large], ShapeSource::Settings, true);
+        let several = Launch::common_launch(&bounds, &launches);
         assert_eq!((several.shape, several.source), (None, ShapeSource::Settings));
     }
 
     #[test]
     fn the_last_warp_lacks_lanes() {
-        assert_eq!(launch(Some([48, 1, 1]), None).existing(1), 0xffff);
-        assert_eq!(launch(Some([16, 1, 1]), None).existing(0), 0xffff);
-        assert_eq!(launch(None, None).existing(7), ALL);
+        assert_eq!(launch(Some([48, 1, 1]), None).existing_lanes(1), 0xffff);
+        assert_eq!(launch(Some([16, 1, 1]), None).existing_lanes(0), 0xffff);
+        assert_eq!(launch(None, None).existing_lanes(7), ALL);
     }
 }

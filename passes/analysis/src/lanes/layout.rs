@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::graph::{self, Graph, NodeKind};
-use super::launch::{Launch, converges, launches_of};
+use super::launch::{Launch, lanes_may_meet_across_instructions, launches_of};
 use super::live::Live;
 use super::meaning::Meanings;
 use super::order::Order;
@@ -46,9 +46,12 @@ impl<'k> LaneLayout<'k> {
         let graph = Graph::new(module, slices, function)?;
         let order = Order::new(&graph);
         let computes_mask = |node: &u32| {
-            let body = graph.context(*node).body;
+            let body = graph.context_of_node(*node).body;
             let is_collective = graph.nodes[*node as usize].kind == NodeKind::Collective;
-            let mask = || body.uses(body.instruction(graph.instruction(*node))).first();
+            let mask = || {
+                body.uses(body.instruction(graph.instruction_of_node(*node)))
+                    .first()
+            };
             is_collective && !matches!(mask(), Some(Value::Integer(_)))
         };
         let reads = module.read_dimensions(function);
@@ -59,9 +62,9 @@ impl<'k> LaneLayout<'k> {
             module,
             function,
             is_kernel: module.module.function(function).is_kernel(),
-            converges: converges(module),
+            converges: lanes_may_meet_across_instructions(module),
             live: Live::new(module, &graph, &order),
-            always: always(&graph, &order),
+            always: nodes_passed_by_all_lanes(&graph, &order),
             pool: Cell::default(),
             graph,
             order,
@@ -76,7 +79,7 @@ impl<'k> LaneLayout<'k> {
 
     /// The launch that findings about several launches name.
     pub(super) fn common_launch(&self) -> Launch {
-        Launch::common(
+        Launch::common_launch(
             &self.module.module.function(self.function).launch,
             &self.launches(),
         )
@@ -89,27 +92,27 @@ impl<'k> LaneLayout<'k> {
 
     /// The kernel with all cells in the states, which is the input for layouts with peeled rounds. `slices`:
     /// [`Self::slices_in_states`].
-    pub(super) fn in_states(&self, slices: &'k Slices) -> Option<InStates<'k>> {
+    pub(super) fn with_cells_in_states(&self, slices: &'k Slices) -> Option<InStates<'k>> {
         let graph = Graph::new(self.module, slices, self.function)?;
         let live = Live::new(self.module, &graph, &self.order);
         Some(InStates { graph, live })
     }
 
-    /// The layout of the same kernel with peeled rounds of one of its loops ([`Graph::peeled`]).
-    pub(super) fn peeled(&self, in_states: &InStates<'k>, of: u32, rounds: u32) -> Self {
+    /// The layout of the same kernel with peeled rounds of one of its loops ([`Graph::with_peeled_rounds`]).
+    pub(super) fn with_peeled_rounds(&self, in_states: &InStates<'k>, of: u32, rounds: u32) -> Self {
         let nodes = &self.order.nodes;
         let mut inside: Vec<u32> = nodes
             .iter()
             .copied()
-            .filter(|&node| self.order.is_in(node, of))
+            .filter(|&node| self.order.is_in_loop(node, of))
             .collect();
         inside.sort_unstable();
         let header = self.order.loops[of as usize].header;
-        let graph = in_states.graph.peeled(&inside, header, rounds);
+        let graph = in_states.graph.with_peeled_rounds(&inside, header, rounds);
         let order = Order::new(&graph);
         Self {
-            live: in_states.live.peeled(&graph, &order),
-            always: always(&graph, &order),
+            live: in_states.live.with_peeled_rounds(&graph, &order),
+            always: nodes_passed_by_all_lanes(&graph, &order),
             lasting: Lasting::new(self.module, self.function),
             pool: Cell::default(),
             graph,
@@ -119,7 +122,7 @@ impl<'k> LaneLayout<'k> {
     }
 
     /// The vectors of an earlier solution, if they are not too many: the next solution shares much of the computation.
-    pub(super) fn pool(&self) -> Pool {
+    pub(super) fn reusable_pool(&self) -> Pool {
         let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);
         let mut pool = pool.unwrap_or_default();
         pool.follows_addresses = self.follows_addresses;
@@ -131,13 +134,13 @@ impl<'k> LaneLayout<'k> {
     }
 
     /// Keeps the vectors of a solution for the next one.
-    pub(super) fn keep(&self, pool: Pool) {
+    pub(super) fn keep_pool(&self, pool: Pool) {
         self.pool.set(pool);
     }
 }
 
 /// The nodes that every lane passes: nodes outside of loops that dominate the exit.
-fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
+fn nodes_passed_by_all_lanes(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
     let mut always = vec![false; graph.nodes.len()];
     let mut node = graph.exit;
     if order.rank[node as usize] == graph::NONE {
@@ -148,6 +151,6 @@ fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
         if node == 0 {
             return always;
         }
-        node = order.dominator(node);
+        node = order.immediate_dominator(node);
     }
 }

@@ -42,21 +42,21 @@ impl Live {
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
         let sets = Arc::new(Sets::new(module, graph, order));
-        Self::with(sets, (0..graph.nodes.len() as u32).collect(), order)
+        Self::from_sets(sets, (0..graph.nodes.len() as u32).collect(), order)
     }
 
     /// Liveness in a graph with peeled rounds of a loop, derived from that of the original graph: each path through one
     /// graph is a path through the other, so that the copies of a node have the same live cells as the node.
     #[must_use]
-    pub(super) fn peeled(&self, graph: &Graph<'_>, order: &Order) -> Self {
+    pub(super) fn with_peeled_rounds(&self, graph: &Graph<'_>, order: &Order) -> Self {
         let origin = graph
             .rounds
             .iter()
             .flat_map(|rounds| rounds.origin.iter().copied());
-        Self::with(Arc::clone(&self.sets), origin.collect(), order)
+        Self::from_sets(Arc::clone(&self.sets), origin.collect(), order)
     }
 
-    fn with(sets: Arc<Sets>, places: Vec<u32>, order: &Order) -> Self {
+    fn from_sets(sets: Arc<Sets>, places: Vec<u32>, order: &Order) -> Self {
         let words = sets.words;
         let mut changed = vec![0; order.loops.len() * words];
         for (&place, node) in places.iter().zip(0..) {
@@ -74,25 +74,26 @@ impl Live {
     }
 
     /// True if a cell is alive when control reaches a node.
-    pub(super) fn is_at_entry(&self, node: u32, cell: usize) -> bool {
+    pub(super) fn is_live_at_entry(&self, node: u32, cell: usize) -> bool {
         self.sets
-            .holds(&self.sets.entry, self.places[node as usize], cell)
+            .contains_cell(&self.sets.entry, self.places[node as usize], cell)
     }
 
     /// True if a loop may write a cell.
-    pub(super) fn is_changed_in(&self, of: u32, cell: usize) -> bool {
-        self.sets.holds(&self.changed, of, cell)
+    pub(super) fn is_changed_in_loop(&self, of: u32, cell: usize) -> bool {
+        self.sets.contains_cell(&self.changed, of, cell)
     }
 
     /// True if a cell is alive when control leaves a node.
-    pub(super) fn is_at_exit(&self, node: u32, cell: usize) -> bool {
-        self.sets.holds(&self.sets.exit, self.places[node as usize], cell)
+    pub(super) fn is_live_at_exit(&self, node: u32, cell: usize) -> bool {
+        self.sets
+            .contains_cell(&self.sets.exit, self.places[node as usize], cell)
     }
 }
 
 impl Sets {
     /// A cell is in one of several sets.
-    fn holds(&self, sets: &[u64], number: u32, cell: usize) -> bool {
+    fn contains_cell(&self, sets: &[u64], number: u32, cell: usize) -> bool {
         sets[number as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
     }
 
@@ -117,7 +118,7 @@ impl Sets {
                 written: &mut written[range.clone()],
                 changed: &mut sets.changed[range],
             };
-            scan.node();
+            scan.scan_node();
         }
         sets.solve(module, graph, order, &written);
         sets
@@ -173,11 +174,11 @@ struct Scan<'a, 'g> {
 }
 
 impl<'g> Scan<'_, 'g> {
-    fn node(&mut self) {
+    fn scan_node(&mut self) {
         let graph = self.graph;
-        let context = graph.context(self.node);
+        let context = graph.context_of_node(self.node);
         for number in graph.nodes[self.node as usize].instructions.clone() {
-            self.instruction(context, InstructionId::new(number as usize));
+            self.scan_instruction(context, InstructionId::new(number as usize));
         }
         let (value, guard) = match graph.nodes[self.node as usize].test {
             Test::None => (None, None),
@@ -186,11 +187,11 @@ impl<'g> Scan<'_, 'g> {
         };
         let guard = guard.map(|guard| guard.register);
         for register in value.and_then(Value::register).into_iter().chain(guard) {
-            self.register(context, register);
+            self.scan_register(context, register);
         }
     }
 
-    fn instruction(&mut self, context: &Context<'g>, id: InstructionId) {
+    fn scan_instruction(&mut self, context: &Context<'g>, id: InstructionId) {
         let graph = self.graph;
         let (body, slice) = (context.body, context.slice);
         let instruction = body.instruction(id);
@@ -198,86 +199,86 @@ impl<'g> Scan<'_, 'g> {
         let uses = body.uses(instruction);
         let is_guarded = instruction.guard.is_some();
         if let Some(guard) = instruction.guard {
-            self.register(context, guard.register);
+            self.scan_register(context, guard.register);
         }
         for value in uses {
-            self.value(context, *value);
+            self.scan_value(context, *value);
         }
         if let Op::Call(call) = instruction.op {
             for argument in body.arguments(body.call(call)) {
-                self.value(context, argument.value);
+                self.scan_value(context, argument.value);
             }
         }
         if let NodeKind::Enter(callee) = graph.nodes[self.node as usize].kind {
             let callee = &graph.contexts[callee as usize];
             for (_, _, place) in callee.slice.params() {
-                self.writes(callee, Some(place), false);
+                self.note_write(callee, Some(place), false);
             }
         }
         if context.caller.is_some()
             && let Some((number, offset)) = body.loaded_param(instruction)
         {
-            self.reads(context, slice.param(number, offset));
+            self.note_read(context, slice.param(number, offset));
         }
         if let (Op::CallResult(call), Some(&Value::Integer(offset))) = (instruction.op, uses.first())
             && let Some(callee) = graph.callee_of(graph.nodes[self.node as usize].context, call)
             && let Ok(offset) = i32::try_from(offset)
         {
-            self.reads(callee, callee.slice.result(offset));
+            self.note_read(callee, callee.slice.result(offset));
         }
         if let Op::Access(access) = instruction.op
-            && let Some((owner, slot)) = graph.object(self.node, id)
+            && let Some((owner, slot)) = graph.accessed_slot(self.node, id)
         {
             if access.kind == AccessKind::Load {
-                self.reads(owner, owner.slice.slot(slot));
+                self.note_read(owner, owner.slice.slot(slot));
             } else {
                 let slots = self.module.function(owner.function).slots();
                 for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.writes(owner, owner.slice.slot(slot), is_guarded);
+                    self.note_write(owner, owner.slice.slot(slot), is_guarded);
                 }
             }
         }
         match slots.effect(id, instruction) {
-            Effect::Load(slot) => self.reads(context, slice.slot(slot)),
+            Effect::Load(slot) => self.note_read(context, slice.slot(slot)),
             Effect::Store(slot) | Effect::Spoil(slot) => {
                 for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.writes(context, slice.slot(slot), is_guarded);
+                    self.note_write(context, slice.slot(slot), is_guarded);
                 }
             }
             // A slot without an unknown write keeps its value.
             Effect::SpoilEscaped => {
                 for &slot in &slice.escaping {
-                    self.may_write(context, slice.slot(slot));
+                    self.note_possible_write(context, slice.slot(slot));
                 }
             }
             Effect::None => {}
         }
-        for &(owner, symbol) in graph.objects.passed(context.home, id) {
+        for &(owner, symbol) in graph.objects.passed_objects(context.home, id) {
             let owner = &graph.contexts[owner as usize];
             let slots = self.module.function(owner.function).slots();
             for slot in slots.of_symbol(symbol) {
-                self.may_write(owner, owner.slice.slot(slot));
+                self.note_possible_write(owner, owner.slice.slot(slot));
             }
         }
         for register in body.defined(instruction) {
-            self.writes(context, slice.register(register), is_guarded);
+            self.note_write(context, slice.register(register), is_guarded);
         }
         if let Some((offset, _)) = body.returned(instruction) {
-            self.writes(context, slice.result(offset), is_guarded);
+            self.note_write(context, slice.result(offset), is_guarded);
         }
     }
 
-    fn value(&mut self, context: &Context<'g>, value: Value) {
+    fn scan_value(&mut self, context: &Context<'g>, value: Value) {
         if let Some(register) = value.register() {
-            self.register(context, register);
+            self.scan_register(context, register);
         }
     }
 
-    fn register(&mut self, context: &Context<'g>, register: Register) {
-        self.reads(context, context.slice.register(register));
+    fn scan_register(&mut self, context: &Context<'g>, register: Register) {
+        self.note_read(context, context.slice.register(register));
     }
 
-    fn reads(&mut self, context: &Context<'g>, place: Option<Cell>) {
+    fn note_read(&mut self, context: &Context<'g>, place: Option<Cell>) {
         if let Some(Cell::Flowing(cell)) = place {
             let cell = (context.flowing + cell) as usize;
             let (word, bit) = (cell / 64, 1 << (cell % 64));
@@ -288,7 +289,7 @@ impl<'g> Scan<'_, 'g> {
     }
 
     /// A cell that may be written, or keep its value.
-    fn may_write(&mut self, context: &Context<'g>, place: Option<Cell>) {
+    fn note_possible_write(&mut self, context: &Context<'g>, place: Option<Cell>) {
         if let Some(Cell::Flowing(cell)) = place {
             let cell = (context.flowing + cell) as usize;
             self.changed[cell / 64] |= 1 << (cell % 64);
@@ -296,10 +297,10 @@ impl<'g> Scan<'_, 'g> {
     }
 
     /// Under a guard, a cell that is not written keeps its value, and counts as read.
-    fn writes(&mut self, context: &Context<'g>, place: Option<Cell>, is_guarded: bool) {
-        self.may_write(context, place);
+    fn note_write(&mut self, context: &Context<'g>, place: Option<Cell>, is_guarded: bool) {
+        self.note_possible_write(context, place);
         if is_guarded {
-            self.reads(context, place);
+            self.note_read(context, place);
         } else if let Some(Cell::Flowing(cell)) = place {
             let cell = (context.flowing + cell) as usize;
             self.written[cell / 64] |= 1 << (cell % 64);

@@ -37,7 +37,7 @@ pub(super) struct Forest {
 }
 
 /// Finds the loops of a graph with these nodes in reverse postorder.
-pub(super) fn find(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &Tree) -> Forest {
+pub(super) fn find_loops(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &Tree) -> Forest {
     let mut search = LoopSearch {
         graph,
         rank,
@@ -50,11 +50,11 @@ pub(super) fn find(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &
     // An edge that goes back, but not to a dominator.
     let is_crossing = |node: u32| {
         let mut sources = graph.predecessors(node);
-        sources.any(|source| search.is_back(source, node) && !search.is_natural(source, node))
+        sources.any(|source| search.is_back_edge(source, node) && !search.closes_natural_loop(source, node))
     };
     let (mut components, mut tangled) = (Vec::new(), Vec::new());
     if nodes.iter().any(|&node| is_crossing(node)) {
-        components = search.components(nodes);
+        components = search.strongly_connected_components(nodes);
         tangled = reached_from(graph, components.iter().flatten().copied());
         // Sorted by the first node; the last entry is taken first.
         for component in &mut components {
@@ -63,13 +63,13 @@ pub(super) fn find(graph: &Graph<'_>, nodes: &[u32], rank: &[u32], dominators: &
         components.sort_unstable_by_key(|component| rank[component[0] as usize]);
     }
     for &node in nodes.iter().rev() {
-        search.natural(node);
+        search.add_natural_loop(node);
         while components.last().is_some_and(|component| component[0] == node) {
             let component = components.pop().unwrap_or_default();
-            search.irreducible(component);
+            search.add_irreducible_loop(component);
         }
     }
-    number(&mut search.loops);
+    number_loops(&mut search.loops);
     Forest {
         loops: search.loops,
         loop_of: search.loop_of,
@@ -90,17 +90,17 @@ struct LoopSearch<'s, 'g> {
 }
 
 impl LoopSearch<'_, '_> {
-    fn is_back(&self, source: u32, target: u32) -> bool {
+    fn is_back_edge(&self, source: u32, target: u32) -> bool {
         self.rank[source as usize] != NONE && self.rank[source as usize] >= self.rank[target as usize]
     }
 
     /// True if an edge closes a natural loop.
-    fn is_natural(&self, source: u32, target: u32) -> bool {
-        self.is_back(source, target) && self.dominators.dominates(target, source)
+    fn closes_natural_loop(&self, source: u32, target: u32) -> bool {
+        self.is_back_edge(source, target) && self.dominators.dominates(target, source)
     }
 
     /// The outermost loop so far that contains a node, or [`NONE`].
-    fn outermost_of(&mut self, node: u32) -> u32 {
+    fn outermost_loop_of(&mut self, node: u32) -> u32 {
         let mut of = self.loop_of[node as usize];
         while of != NONE && self.outermost[of as usize] != of {
             let above = self.outermost[of as usize];
@@ -110,7 +110,7 @@ impl LoopSearch<'_, '_> {
         of
     }
 
-    fn add(&mut self, header: u32, is_natural: bool, entries: Vec<u32>) -> u32 {
+    fn add_loop(&mut self, header: u32, is_natural: bool, entries: Vec<u32>) -> u32 {
         let own = self.loops.len() as u32;
         self.loops.push(Loop {
             header,
@@ -124,8 +124,8 @@ impl LoopSearch<'_, '_> {
     }
 
     /// Puts a node, with the outermost loop around it if there is one, into a loop.
-    fn take(&mut self, node: u32, own: u32) {
-        match self.outermost_of(node) {
+    fn take_into_loop(&mut self, node: u32, own: u32) {
+        match self.outermost_loop_of(node) {
             NONE => self.loop_of[node as usize] = own,
             outer if outer == own => {}
             outer => {
@@ -135,23 +135,23 @@ impl LoopSearch<'_, '_> {
         }
     }
 
-    fn natural(&mut self, header: u32) {
+    fn add_natural_loop(&mut self, header: u32) {
         let graph = self.graph;
         let closing = graph.predecessors(header);
         let mut work: Vec<u32> = closing
-            .filter(|&source| self.is_natural(source, header))
+            .filter(|&source| self.closes_natural_loop(source, header))
             .collect();
         if work.is_empty() {
             return;
         }
-        let own = self.add(header, true, vec![header]);
-        self.take(header, own);
+        let own = self.add_loop(header, true, vec![header]);
+        self.take_into_loop(header, own);
         while let Some(node) = work.pop() {
             let before = |node: u32| {
                 let sources = graph.predecessors(node);
                 sources.filter(|&source| self.rank[source as usize] != NONE)
             };
-            match self.outermost_of(node) {
+            match self.outermost_loop_of(node) {
                 NONE => work.extend(before(node)),
                 outer if outer == own => continue,
                 outer => {
@@ -159,21 +159,21 @@ impl LoopSearch<'_, '_> {
                     work.extend(entries.flat_map(|&entry| before(entry)));
                 }
             }
-            self.take(node, own);
+            self.take_into_loop(node, own);
         }
     }
 
-    fn irreducible(&mut self, component: Vec<u32>) {
-        let own = self.add(component[0], false, Vec::new());
+    fn add_irreducible_loop(&mut self, component: Vec<u32>) {
+        let own = self.add_loop(component[0], false, Vec::new());
         for &node in &component {
-            self.take(node, own);
+            self.take_into_loop(node, own);
         }
         self.entries[own as usize] = component;
     }
 
     /// The strongly connected components of the graph without the edges that close natural loops, except those of a single
     /// node (Tarjan, "Depth-First Search and Linear Graph Algorithms").
-    fn components(&self, nodes: &[u32]) -> Vec<Vec<u32>> {
+    fn strongly_connected_components(&self, nodes: &[u32]) -> Vec<Vec<u32>> {
         let graph = self.graph;
         let (mut number, mut low) = (vec![NONE; graph.nodes.len()], vec![NONE; graph.nodes.len()]);
         let mut is_open = vec![false; graph.nodes.len()];
@@ -195,7 +195,7 @@ impl LoopSearch<'_, '_> {
                 let node = *node;
                 if let Some(edge) = edges.next() {
                     let target = graph.targets[edge as usize];
-                    if !self.is_natural(node, target) {
+                    if !self.closes_natural_loop(node, target) {
                         if number[target as usize] == NONE {
                             enter = Some(target);
                         } else if is_open[target as usize] {
@@ -237,7 +237,7 @@ fn reached_from(graph: &Graph<'_>, nodes: impl Iterator<Item = u32>) -> Vec<bool
 }
 
 /// Numbers the loops so that those inside one follow it.
-fn number(loops: &mut [Loop]) {
+fn number_loops(loops: &mut [Loop]) {
     let mut counts = vec![1_u32; loops.len()];
     for of in 0..loops.len() {
         let parent = loops[of].parent;

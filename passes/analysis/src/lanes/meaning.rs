@@ -14,7 +14,7 @@
 //!
 //! Two values of one lane with the same name are equal as long as no instruction that they come from has been executed again
 //! between them. A value loses a name that comes from within a loop when it passes to the next round of the loop (see
-//! [`Meanings::is_of`]). A value that reaches a place without such a step comes from the last execution of each instruction:
+//! [`Meanings::comes_from_loop`]). A value that reaches a place without such a step comes from the last execution of each instruction:
 //! otherwise a cycle would lead through a loop that holds both.
 
 use rustc_hash::FxHashMap;
@@ -101,7 +101,7 @@ impl Meanings {
         Self {
             all: vec![nothing],
             names: FxHashMap::default(),
-            rank: rank.map(sorted),
+            rank: rank.map(sorted_terms),
         }
     }
 
@@ -110,7 +110,7 @@ impl Meanings {
     }
 
     /// True if a value comes from an instruction in one of the loops for which `is_inside` holds.
-    pub(super) fn is_of(&self, name: Name, is_inside: impl Fn(u32) -> bool) -> bool {
+    pub(super) fn comes_from_loop(&self, name: Name, is_inside: impl Fn(u32) -> bool) -> bool {
         self.all[name.0 as usize].loops.iter().any(|&of| is_inside(of))
     }
 
@@ -128,7 +128,7 @@ impl Meanings {
     }
 
     /// The name of the result of an instruction with no further known meaning.
-    pub(super) fn result(&mut self, key: (u64, u64), around: Around) -> Name {
+    pub(super) fn result_name(&mut self, key: (u64, u64), around: Around) -> Name {
         let loops = match around {
             Around::Nothing => Vec::new(),
             Around::Loop(of) => vec![of],
@@ -138,12 +138,12 @@ impl Meanings {
     }
 
     /// The name of a value that is the same at every read.
-    pub(super) fn lasting(&mut self, key: (u64, u64)) -> Name {
+    pub(super) fn lasting_name(&mut self, key: (u64, u64)) -> Name {
         self.intern(Meaning::Result(key), Vec::new())
     }
 
     /// The name of a coordinate or a side, if the thread number is followed.
-    pub(super) fn special_register(&mut self, special: Special) -> Name {
+    pub(super) fn special_register_name(&mut self, special: Special) -> Name {
         let mut exponents = [0; 6];
         match special {
             Special::Tid(dimension @ 0..=2) => exponents[usize::from(dimension)] = 1,
@@ -157,21 +157,21 @@ impl Meanings {
     }
 
     /// The complement of a predicate.
-    pub(super) fn not(&mut self, predicate: Name) -> Name {
-        self.complement(predicate, 1)
+    pub(super) fn negation_of(&mut self, predicate: Name) -> Name {
+        self.complement_of(predicate, 1)
     }
 
     /// The complement at this width.
-    pub(super) fn complement(&mut self, name: Name, bits: u8) -> Name {
+    pub(super) fn complement_of(&mut self, name: Name, bits: u8) -> Name {
         match *self.meaning_of(name) {
             _ if name == Name::NONE => name,
             Meaning::Not(of, width) if width == bits => of,
             Meaning::Among(value, width, ref numbers) if bits == 1 => {
                 let others = numbers.complement(width);
-                self.made(Meaning::Among(value, width, others), [value])
+                self.composed_name(Meaning::Among(value, width, others), [value])
             }
             _ => {
-                let loops = self.loops([name]);
+                let loops = self.innermost_loops([name]);
                 self.intern(Meaning::Not(name, bits), loops)
             }
         }
@@ -191,7 +191,7 @@ impl Meanings {
     }
 
     /// The innermost loops of the instructions that values come from.
-    fn loops<const N: usize>(&self, names: [Name; N]) -> Vec<u32> {
+    fn innermost_loops<const N: usize>(&self, names: [Name; N]) -> Vec<u32> {
         let all = names.iter().flat_map(|name| &self.all[name.0 as usize].loops);
         let mut all: Vec<u32> = all.copied().collect();
         all.sort_unstable();
@@ -200,55 +200,61 @@ impl Meanings {
     }
 
     /// The name of a meaning that is composed of others.
-    pub(super) fn made<const N: usize>(&mut self, meaning: Meaning, from: [Name; N]) -> Name {
-        let loops = self.loops(from);
+    pub(super) fn composed_name<const N: usize>(&mut self, meaning: Meaning, from: [Name; N]) -> Name {
+        let loops = self.innermost_loops(from);
         self.intern(meaning, loops)
     }
 
-    pub(super) fn both(&mut self, logic: Logic, a: Name, b: Name) -> Name {
+    pub(super) fn logic_predicate(&mut self, logic: Logic, a: Name, b: Name) -> Name {
         let (a, b) = (a.min(b), a.max(b));
-        self.made(Meaning::Both(logic, a, b), [a, b])
+        self.composed_name(Meaning::Both(logic, a, b), [a, b])
     }
 
     /// The predicate that a mask names the lane.
-    pub(super) fn own_bit(&mut self, mask: Name) -> Name {
+    pub(super) fn own_bit_predicate(&mut self, mask: Name) -> Name {
         match *self.meaning_of(mask) {
             Meaning::Ballot(predicate) => predicate,
-            _ => self.made(Meaning::OwnBit(mask), [mask]),
+            _ => self.composed_name(Meaning::OwnBit(mask), [mask]),
         }
     }
 
     /// The predicate that a value is one of these numbers of `bits` bits.
-    pub(super) fn among(&mut self, value: Name, bits: u8, numbers: Numbers) -> Name {
+    pub(super) fn membership_predicate(&mut self, value: Name, bits: u8, numbers: Numbers) -> Name {
         match *self.meaning_of(value) {
             Meaning::Plus(of, width, by) if width == bits => {
-                let before = numbers.before(by, bits);
-                self.made(Meaning::Among(of, bits, before), [of])
+                let before = numbers.minus_constant(by, bits);
+                self.composed_name(Meaning::Among(of, bits, before), [of])
             }
-            _ => self.made(Meaning::Among(value, bits, numbers), [value]),
+            _ => self.composed_name(Meaning::Among(value, bits, numbers), [value]),
         }
     }
 
     /// The sum of a value and a number at this width.
-    pub(super) fn plus(&mut self, value: Name, bits: u8, by: u64) -> Name {
+    pub(super) fn sum_with_constant(&mut self, value: Name, bits: u8, by: u64) -> Name {
         match *self.meaning_of(value) {
             Meaning::Plus(of, width, first) if width == bits => {
                 let by = first.wrapping_add(by) & ones(bits);
-                self.made(Meaning::Plus(of, bits, by), [of])
+                self.composed_name(Meaning::Plus(of, bits, by), [of])
             }
-            _ => self.made(Meaning::Plus(value, bits, by), [value]),
+            _ => self.composed_name(Meaning::Plus(value, bits, by), [value]),
         }
     }
 
     /// Equivalent comparisons have the same name.
-    pub(super) fn order(&mut self, condition: Condition, bits: u8, a: Name, b: Name) -> Option<Name> {
+    pub(super) fn ordering_predicate(
+        &mut self,
+        condition: Condition,
+        bits: u8,
+        a: Name,
+        b: Name,
+    ) -> Option<Name> {
         use Condition as C;
         let (condition, is_not) = match condition {
             C::NotEqual => (C::Equal, true),
             C::GreaterEqualSigned => (C::LessSigned, true),
             C::GreaterEqualUnsigned => (C::LessUnsigned, true),
             C::GreaterSigned | C::GreaterUnsigned | C::LessEqualSigned | C::LessEqualUnsigned => {
-                return self.order(turned(condition), bits, b, a);
+                return self.ordering_predicate(swapped_condition(condition), bits, b, a);
             }
             of => (of, false),
         };
@@ -257,12 +263,12 @@ impl Meanings {
         } else {
             (a, b)
         };
-        let order = self.made(Meaning::Order(condition, bits, a, b), [a, b]);
-        Some(if is_not { self.not(order) } else { order })
+        let order = self.composed_name(Meaning::Order(condition, bits, a, b), [a, b]);
+        Some(if is_not { self.negation_of(order) } else { order })
     }
 
     /// A sum at this width, if it certainly does not overflow.
-    pub(super) fn threads(&mut self, bits: u8, terms: Option<Terms>) -> Option<Name> {
+    pub(super) fn thread_sum(&mut self, bits: u8, terms: Option<Terms>) -> Option<Name> {
         // Coordinates and sides are at most 2^10.
         let most = |(exponents, factor): &(Exponents, u32)| {
             let degree: u32 = exponents.iter().map(|&exponent| u32::from(exponent)).sum();
@@ -272,23 +278,28 @@ impl Meanings {
         };
         let fits = |terms: &Terms| terms.iter().map(most).fold(0, u64::saturating_add) <= u64::from(u32::MAX);
         let terms = terms.filter(|terms| bits >= 32 && !terms.is_empty() && fits(terms))?;
-        Some(self.intern(Meaning::Threads(sorted(terms)), Vec::new()))
+        Some(self.intern(Meaning::Threads(sorted_terms(terms)), Vec::new()))
     }
 
     /// The outcome of a predicate in a lane, if it is certain.
-    fn truth_at(&self, name: Name, known: &impl Fn(Name) -> Option<bool>, depth: usize) -> Option<bool> {
+    fn truth_within_depth(
+        &self,
+        name: Name,
+        known: &impl Fn(Name) -> Option<bool>,
+        depth: usize,
+    ) -> Option<bool> {
         if depth > MAX_MEANING_DEPTH || name == Name::NONE {
             return None;
         }
         if let Some(known) = known(name) {
             return Some(known);
         }
-        let part = |name: Name| self.truth_at(name, known, depth + 1);
+        let part = |name: Name| self.truth_within_depth(name, known, depth + 1);
         match *self.meaning_of(name) {
             Meaning::Not(of, _) => part(of).map(|holds| !holds),
             Meaning::Number(of) => part(of),
-            Meaning::OwnBit(mask) => self.names_lane_at(mask, known, depth + 1),
-            Meaning::Both(logic, a, b) => connected(logic, part(a), part(b)),
+            Meaning::OwnBit(mask) => self.names_lane_within_depth(mask, known, depth + 1),
+            Meaning::Both(logic, a, b) => logic_outcome(logic, part(a), part(b)),
             _ => None,
         }
     }
@@ -306,19 +317,24 @@ impl Meanings {
     /// True if a mask certainly names the lane that holds it, false if it certainly does not. `known`: the known outcomes of
     /// predicates.
     pub(super) fn names_lane(&self, mask: Name, known: &impl Fn(Name) -> Option<bool>) -> Option<bool> {
-        self.names_lane_at(mask, known, 0)
+        self.names_lane_within_depth(mask, known, 0)
     }
 
-    fn names_lane_at(&self, mask: Name, known: &impl Fn(Name) -> Option<bool>, depth: usize) -> Option<bool> {
+    fn names_lane_within_depth(
+        &self,
+        mask: Name,
+        known: &impl Fn(Name) -> Option<bool>,
+        depth: usize,
+    ) -> Option<bool> {
         if depth > MAX_MEANING_DEPTH || mask == Name::NONE {
             return None;
         }
-        let part = |name: Name| self.names_lane_at(name, known, depth + 1);
+        let part = |name: Name| self.names_lane_within_depth(name, known, depth + 1);
         match *self.meaning_of(mask) {
-            Meaning::Ballot(predicate) => self.truth_at(predicate, known, depth + 1),
+            Meaning::Ballot(predicate) => self.truth_within_depth(predicate, known, depth + 1),
             Meaning::Not(of, 32) => part(of).map(|names| !names),
             Meaning::Own(of) => part(of),
-            Meaning::Both(logic, a, b) => connected(logic, part(a), part(b)),
+            Meaning::Both(logic, a, b) => logic_outcome(logic, part(a), part(b)),
             _ => {
                 let own = self.names.get(&Meaning::OwnBit(mask));
                 own.and_then(|&own| known(own))
@@ -327,7 +343,7 @@ impl Meanings {
     }
 }
 
-fn connected(logic: Logic, a: Option<bool>, b: Option<bool>) -> Option<bool> {
+fn logic_outcome(logic: Logic, a: Option<bool>, b: Option<bool>) -> Option<bool> {
     match logic {
         Logic::And if a == Some(false) || b == Some(false) => Some(false),
         Logic::Or if a == Some(true) || b == Some(true) => Some(true),
@@ -341,7 +357,7 @@ fn connected(logic: Logic, a: Option<bool>, b: Option<bool>) -> Option<bool> {
 }
 
 /// The condition that is equivalent after the operands are swapped.
-pub(super) const fn turned(condition: Condition) -> Condition {
+pub(super) const fn swapped_condition(condition: Condition) -> Condition {
     use Condition as C;
     match condition {
         C::LessSigned => C::GreaterSigned,
@@ -357,12 +373,12 @@ pub(super) const fn turned(condition: Condition) -> Condition {
     }
 }
 
-fn sorted(mut terms: Terms) -> Terms {
+fn sorted_terms(mut terms: Terms) -> Terms {
     terms.sort_unstable();
     terms
 }
 
-pub(super) fn added(mut a: Terms, b: &Terms) -> Option<Terms> {
+pub(super) fn sum_of_terms(mut a: Terms, b: &Terms) -> Option<Terms> {
     for &(exponents, factor) in b {
         match a.iter_mut().find(|term| term.0 == exponents) {
             Some(term) => term.1 = term.1.checked_add(factor)?,
@@ -372,12 +388,12 @@ pub(super) fn added(mut a: Terms, b: &Terms) -> Option<Terms> {
     (a.len() <= MAX_MEANING_TERMS).then_some(a)
 }
 
-pub(super) fn multiplied(a: &Terms, b: &Terms) -> Option<Terms> {
+pub(super) fn product_of_terms(a: &Terms, b: &Terms) -> Option<Terms> {
     let mut product = Vec::new();
     for (of_a, x) in a {
         for (of_b, y) in b {
             let exponents = std::array::from_fn(|place| of_a[place].saturating_add(of_b[place]));
-            product = added(product, &vec![(exponents, x.checked_mul(*y)?)])?;
+            product = sum_of_terms(product, &vec![(exponents, x.checked_mul(*y)?)])?;
         }
     }
     Some(product)

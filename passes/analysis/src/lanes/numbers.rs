@@ -10,7 +10,7 @@ pub(super) struct Numbers(Vec<(u64, u64)>);
 impl Numbers {
     /// The numbers of `bits` bits, at least one bit, for which a comparison with `bound` holds.
     #[must_use]
-    pub(super) fn that_are(condition: Condition, bits: u8, bound: u64) -> Self {
+    pub(super) fn satisfying(condition: Condition, bits: u8, bound: u64) -> Self {
         use Condition as C;
         let (most, bound) = (ones(bits), bound & ones(bits));
         // Signed order is unsigned order after rotating the number range by half.
@@ -21,7 +21,7 @@ impl Numbers {
         let place = bound ^ turn;
         let range = match condition {
             C::Equal => Some((place, place)),
-            C::NotEqual => return Self::that_are(C::Equal, bits, bound).complement(bits),
+            C::NotEqual => return Self::satisfying(C::Equal, bits, bound).complement(bits),
             C::LessSigned | C::LessUnsigned => place.checked_sub(1).map(|last| (0, last)),
             C::LessEqualSigned | C::LessEqualUnsigned => Some((0, place)),
             C::GreaterSigned | C::GreaterUnsigned => (place < most).then(|| (place + 1, most)),
@@ -38,17 +38,17 @@ impl Numbers {
         let mut all = Vec::new();
         all.extend((above.0 <= above.1).then_some((above.0 ^ turn, above.1 ^ turn)));
         all.extend((below.0 <= below.1).then_some((below.0 ^ turn, below.1 ^ turn)));
-        Self(all).joined()
+        Self(all).with_touching_ranges_joined()
     }
 
     /// All numbers of `bits` bits.
     #[must_use]
-    pub(super) fn all(bits: u8) -> Self {
+    pub(super) fn all_of_width(bits: u8) -> Self {
         Self(vec![(0, ones(bits))])
     }
 
     /// Joins ranges that touch.
-    fn joined(self) -> Self {
+    fn with_touching_ranges_joined(self) -> Self {
         let mut all: Vec<(u64, u64)> = Vec::new();
         for (first, last) in self.0 {
             match all.last_mut() {
@@ -78,7 +78,7 @@ impl Numbers {
 
     /// The numbers of `bits` bits whose sum with `by` is in the set.
     #[must_use]
-    pub(super) fn before(&self, by: u64, bits: u8) -> Self {
+    pub(super) fn minus_constant(&self, by: u64, bits: u8) -> Self {
         let back = |number: u64| number.wrapping_sub(by) & ones(bits);
         let mut all = Vec::new();
         for &(first, last) in &self.0 {
@@ -89,12 +89,12 @@ impl Numbers {
             }
         }
         all.sort_unstable();
-        Self(all).joined()
+        Self(all).with_touching_ranges_joined()
     }
 
     /// The intersection of both sets.
     #[must_use]
-    pub(super) fn both(&self, other: &Self) -> Self {
+    pub(super) fn intersection(&self, other: &Self) -> Self {
         let mut all = Vec::new();
         for &(first, last) in &self.0 {
             for &(from, to) in &other.0 {
@@ -116,7 +116,7 @@ impl Numbers {
     /// True if all of them are in the other one.
     #[must_use]
     pub(super) fn is_within(&self, other: &Self) -> bool {
-        self.both(other) == *self
+        self.intersection(other) == *self
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
         let bits = 4;
         for condition in conditions {
             for bound in 0..16 {
-                let all = Numbers::that_are(condition, bits, bound);
+                let all = Numbers::satisfying(condition, bits, bound);
                 let rest = all.complement(bits);
                 for number in 0..16 {
                     let holds = compare(condition, bits, number, bound);
@@ -155,17 +155,17 @@ mod tests {
                     assert_eq!(has(&rest, number), !holds, "not {number} {condition:?} {bound}");
                 }
                 for by in 0..16 {
-                    let before = all.before(by, bits);
+                    let before = all.minus_constant(by, bits);
                     for number in 0..16 {
                         assert_eq!(has(&before, number), has(&all, (number + by) & 15));
                     }
                     assert!(before.complement(bits).complement(bits) == before);
                 }
-                assert!(all.both(&rest).is_empty());
+                assert!(all.intersection(&rest).is_empty());
                 assert!(all.is_within(&all) && rest.complement(bits) == all);
             }
         }
-        let whole = Numbers::that_are(C::GreaterEqualUnsigned, 64, 0);
+        let whole = Numbers::satisfying(C::GreaterEqualUnsigned, 64, 0);
         assert!(whole.complement(64).is_empty());
     }
 }

@@ -69,12 +69,12 @@ impl Objects {
                     params.insert((number, passed.param), object);
                 }
             }
-            found.of_context(module, contexts, number, &params);
+            found.add_objects_of_context(module, contexts, number, &params);
         }
         found
     }
 
-    fn of_context(
+    fn add_objects_of_context(
         &mut self,
         module: &Shared<'_>,
         contexts: &[Frame],
@@ -108,7 +108,7 @@ impl Objects {
 
     /// The context and its slot that an instruction of another context accesses through a parameter. `home`: the other
     /// context, or the original if it is a copy.
-    pub(super) fn accessed(&self, home: u32, id: InstructionId) -> Option<(u32, SlotId)> {
+    pub(super) fn accessed_slot(&self, home: u32, id: InstructionId) -> Option<(u32, SlotId)> {
         if self.accessed.is_empty() {
             return None;
         }
@@ -116,7 +116,7 @@ impl Objects {
     }
 
     /// The objects of other contexts whose addresses a call passes on: contexts and symbols.
-    pub(super) fn passed(&self, home: u32, call: InstructionId) -> &[(u32, SymbolId)] {
+    pub(super) fn passed_objects(&self, home: u32, call: InstructionId) -> &[(u32, SymbolId)] {
         self.passed.get(&(home, call)).map_or(&[], Vec::as_slice)
     }
 }

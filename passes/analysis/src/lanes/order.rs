@@ -37,7 +37,7 @@ impl Order {
             |node| graph.successors(node as u32),
             |node| graph.predecessors(node as u32),
         );
-        let forest = loops::find(graph, &nodes, &rank, &dominators);
+        let forest = loops::find_loops(graph, &nodes, &rank, &dominators);
         let mut order = Self {
             nodes,
             rank,
@@ -53,7 +53,7 @@ impl Order {
 
     /// The immediate dominator of a node that is reached; the entry's is itself.
     #[must_use]
-    pub(super) fn dominator(&self, node: u32) -> u32 {
+    pub(super) fn immediate_dominator(&self, node: u32) -> u32 {
         self.dominators.immediate(node).unwrap_or(node)
     }
 
@@ -65,13 +65,13 @@ impl Order {
 
     /// True if an irreducible loop contains a node or leads to it: the round of a lane is not known there.
     #[must_use]
-    pub(super) fn is_tangled(&self, node: u32) -> bool {
+    pub(super) fn is_in_or_before_irreducible_loop(&self, node: u32) -> bool {
         self.tangled.get(node as usize).copied().unwrap_or(false)
     }
 
     /// True if a node is in a loop.
     #[must_use]
-    pub(super) fn is_in(&self, node: u32, of: u32) -> bool {
+    pub(super) fn is_in_loop(&self, node: u32, of: u32) -> bool {
         let inner = self.loop_of[node as usize];
         inner != NONE
             && self.loops[of as usize]
@@ -88,15 +88,15 @@ impl Order {
     }
 
     /// The loops that an edge leaves, innermost first.
-    pub(super) fn left(&self, source: u32, target: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn loops_left_by_edge(&self, source: u32, target: u32) -> impl Iterator<Item = u32> + '_ {
         self.loops_of(source)
-            .take_while(move |&of| !self.is_in(target, of))
+            .take_while(move |&of| !self.is_in_loop(target, of))
     }
 
     /// True if an edge goes back in [`Self::nodes`]: to the header of a loop around its source, or into an
     /// irreducible loop around it.
     #[must_use]
-    pub(super) fn is_back(&self, source: u32, target: u32) -> bool {
+    pub(super) fn is_back_edge(&self, source: u32, target: u32) -> bool {
         self.rank[source as usize] >= self.rank[target as usize]
     }
 
@@ -106,19 +106,19 @@ impl Order {
     pub(super) fn ends_round(&self, source: u32, target: u32, node: u32) -> bool {
         let own = self.loop_of[target as usize];
         own != NONE
-            && self.is_back(source, target)
+            && self.is_back_edge(source, target)
             && self.loops[own as usize].is_natural
             && self.loops[own as usize].header == target
-            && self.is_in(source, own)
-            && self.is_in(node, own)
+            && self.is_in_loop(source, own)
+            && self.is_in_loop(node, own)
     }
 
     fn find_straight_code(&mut self, graph: &Graph<'_>) {
         for &node in self.nodes.iter().rev() {
             let mut after = graph.successors(node);
-            if let (Some(next), None, [_]) = (after.next(), after.next(), graph.incoming(node))
+            if let (Some(next), None, [_]) = (after.next(), after.next(), graph.incoming_edges(node))
                 && !graph.is_end(next)
-                && !self.is_back(node, next)
+                && !self.is_back_edge(node, next)
                 && self.loop_of[node as usize] == self.loop_of[next as usize]
             {
                 self.leads_to[node as usize] = self.leads_to[next as usize];

@@ -22,7 +22,7 @@ impl<'a> Graph<'a> {
     /// The same graph with `rounds` peeled rounds of the natural loop with this header and the nodes `inside`, in order. All
     /// cells are in the states.
     #[must_use]
-    pub(super) fn peeled(&self, inside: &[u32], header: u32, rounds: u32) -> Self {
+    pub(super) fn with_peeled_rounds(&self, inside: &[u32], header: u32, rounds: u32) -> Self {
         let (size, copies) = (inside.len() as u32, self.nodes.len() as u32);
         let place = |node: u32| inside.binary_search(&node).ok().map(|place| place as u32);
         let copy = |round: u32, place: u32| copies + round * size + place;
@@ -60,7 +60,7 @@ impl<'a> Graph<'a> {
         numbers.sort_unstable();
         numbers.dedup();
         for round in 0..rounds {
-            let copied = copied_contexts(&mut contexts, &mut entered, &numbers);
+            let copied = add_context_copies(&mut contexts, &mut entered, &numbers);
             for &node in inside {
                 let mut own = self.nodes[node as usize].clone();
                 own.context = copied.get(&own.context).copied().unwrap_or(own.context);
@@ -90,12 +90,12 @@ impl<'a> Graph<'a> {
             }),
             ..*self
         };
-        peeled.connect(&all);
+        peeled.set_edges(&all);
         peeled
     }
 
     /// Sets the edges. `all`: by node, the targets of its edges.
-    fn connect(&mut self, all: &[Vec<u32>]) {
+    fn set_edges(&mut self, all: &[Vec<u32>]) {
         (self.targets, self.sources) = (Vec::new(), Vec::new());
         for (number, targets) in all.iter().enumerate() {
             let start = self.targets.len() as u32;
@@ -110,7 +110,7 @@ impl<'a> Graph<'a> {
 }
 
 /// Adds copies of contexts, given by index and in order; returns the copies by the index of their originals.
-fn copied_contexts(
+fn add_context_copies(
     contexts: &mut Vec<Context<'_>>,
     entered: &mut FxHashMap<(u32, InstructionId), u32>,
     numbers: &[u32],

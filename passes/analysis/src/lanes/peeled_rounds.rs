@@ -23,13 +23,13 @@ impl Rounds {
 
     /// The index of the round that a node is in, from 0. `None` outside the loop, and in the loop that remains after the
     /// peeled rounds.
-    pub(super) fn number_of(&self, node: u32) -> Option<u32> {
+    pub(super) fn round_of_node(&self, node: u32) -> Option<u32> {
         let copy = node.checked_sub(self.copies)?;
         Some(copy / self.inside.len() as u32)
     }
 
     /// True if a node is in a round of the loop.
-    pub(super) fn is_in(&self, node: u32) -> bool {
+    pub(super) fn is_in_round(&self, node: u32) -> bool {
         self.inside.binary_search(&self.origin[node as usize]).is_ok()
     }
 

@@ -66,9 +66,9 @@ pub(super) struct Departures {
 /// Which exits count as leaving the paths to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exits {
-    /// All of them: `must` is "surely here".
+    /// All of them: the result is "surely here".
     All,
-    /// All but silent ones: `must` is "surely here or ended".
+    /// All but silent ones: the result is "surely here or ended".
     NotSilent,
 }
 
@@ -98,11 +98,11 @@ impl<'f, 'a> Placement<'f, 'a> {
                 found
             })
             .collect();
-        let (may_act, may_end_silently) = endings(flow, &visible);
+        let (may_act, may_end_silently) = acting_and_silent_lanes(flow, &visible);
         Self {
             flow,
             exits: loop_exits(flow, &may_act, &may_end_silently),
-            first: straight_code(flow),
+            first: straight_code_heads(flow),
             may_act,
             may_end_silently,
             memo: [FxHashMap::default(), FxHashMap::default()],
@@ -118,33 +118,33 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that certainly have no visible effect from a node on.
     #[must_use]
-    pub(super) fn surely_silent(&self, node: u32) -> Lanes {
+    pub(super) fn surely_silent_lanes(&self, node: u32) -> Lanes {
         !self.may_act[node as usize]
     }
 
     /// The lanes that certainly have a visible effect from a node on, or never end.
     #[must_use]
-    pub(super) fn surely_acting(&self, node: u32) -> Lanes {
+    pub(super) fn surely_acting_lanes(&self, node: u32) -> Lanes {
         !self.may_end_silently[node as usize]
     }
 
     /// The lanes that are surely at a node whenever some lane of their warp is.
-    pub(super) fn must(&mut self, node: u32, exits: Exits) -> Lanes {
-        if self.flow.order.is_tangled(node) {
+    pub(super) fn lanes_that_must_reach(&mut self, node: u32, exits: Exits) -> Lanes {
+        if self.flow.order.is_in_or_before_irreducible_loop(node) {
             return 0;
         }
         let memo = exits as usize;
         // Dominators first: a recursion as deep as the code is long is avoided.
         let mut chain = vec![node];
         while let Some(&last) = chain.last() {
-            match self.root(last) {
+            match self.root_of_node(last) {
                 Some(next) if !self.memo[memo].contains_key(&last) => chain.push(next),
                 _ => break,
             }
         }
         while let Some(node) = chain.pop() {
             if !self.memo[memo].contains_key(&node) {
-                let found = self.find(node, exits, 0);
+                let found = self.find_lanes(node, exits, 0);
                 self.memo[memo].insert(node, found);
             }
         }
@@ -152,71 +152,71 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// The nearest dominator that is in no loop that does not contain the node.
-    fn root(&self, node: u32) -> Option<u32> {
+    fn root_of_node(&self, node: u32) -> Option<u32> {
         let order = self.flow.order;
         if node == 0 {
             return None;
         }
         let own = order.loop_of[node as usize];
         let is_header = own != NONE && order.loops[own as usize].header == node;
-        let mut dominator = order.dominator(node);
+        let mut dominator = order.immediate_dominator(node);
         loop {
             let of = order.loop_of[dominator as usize];
-            let fits = of == NONE || order.is_in(node, of) && !(is_header && of == own);
+            let fits = of == NONE || order.is_in_loop(node, of) && !(is_header && of == own);
             if fits || dominator == 0 {
                 return Some(dominator);
             }
-            dominator = order.dominator(dominator);
+            dominator = order.immediate_dominator(dominator);
         }
     }
 
-    fn find(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
-        let Some(root) = self.root(node) else {
+    fn find_lanes(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
+        let Some(root) = self.root_of_node(node) else {
             return self.entry;
         };
         let memo = exits as usize;
-        let before = self.nested(root, exits, depth);
+        let before = self.nested_result(root, exits, depth);
         if before == 0 {
             return 0;
         }
-        let between = self.between(root, node);
+        let between = self.nodes_between(root, node);
         let Some(between) = between else { return 0 };
-        let Some(departures) = self.departures_of(&between, node, exits) else {
+        let Some(departures) = self.departures_from(&between, node, exits) else {
             return 0;
         };
         let order = self.flow.order;
         let own = order.loop_of[node as usize];
         let is_header = own != NONE && order.loops[own as usize].header == node;
         if !is_header || departures.is_empty() {
-            return self.together(before, node, &departures, exits, depth);
+            return self.lanes_together(before, node, &departures, exits, depth);
         }
         let mut guess = before;
         loop {
             self.memo[memo].insert(node, guess);
-            let found = guess & self.together(before, node, &departures, exits, depth);
+            let found = guess & self.lanes_together(before, node, &departures, exits, depth);
             if found == guess {
                 return found;
             }
             guess = found;
             // Results inside the loop depend on the previous guess.
-            self.memo[memo].retain(|&inside, _| !order.is_in(inside, own) || inside == node);
+            self.memo[memo].retain(|&inside, _| !order.is_in_loop(inside, own) || inside == node);
         }
     }
 
     /// Result for another node that the current computation needs; no lanes if such requests nest too deep.
-    fn nested(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
+    fn nested_result(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
         if let Some(&known) = self.memo[exits as usize].get(&node) {
             return known;
         }
         if depth > MAX_DEPTH {
             return 0;
         }
-        let found = self.find(node, exits, depth + 1);
+        let found = self.find_lanes(node, exits, depth + 1);
         self.memo[exits as usize].insert(node, found);
         found
     }
 
-    fn together(
+    fn lanes_together(
         &mut self,
         before: Lanes,
         node: u32,
@@ -229,7 +229,7 @@ impl<'f, 'a> Placement<'f, 'a> {
             .iter()
             .filter(|departure| departure.lanes & before != 0)
         {
-            leaving |= departure.lanes & !self.shared(departure, before, node, exits, depth);
+            leaving |= departure.lanes & !self.lanes_sharing_departure(departure, before, node, exits, depth);
         }
         before & !leaving
     }
@@ -237,7 +237,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     /// The lanes of `before` that take the edge of a departure together with the lanes that reach `node`, or not at all.
     /// Then no lane is at `node` if one of `before` has taken the edge: the lanes of `node` are at its branch whenever the
     /// others are, and agree there.
-    fn shared(
+    fn lanes_sharing_departure(
         &mut self,
         departure: &Departure,
         before: Lanes,
@@ -253,19 +253,19 @@ impl<'f, 'a> Placement<'f, 'a> {
         let test = self.flow.pool.get(test);
         let agree = lanes(departure.lanes & before).filter(|lane| test.is_splat(here | 1 << lane));
         let agree = set_of(agree);
-        let at_test = self.nested(source, exits, depth);
+        let at_test = self.nested_result(source, exits, depth);
         if here & !at_test == 0 { agree } else { 0 }
     }
 
     /// Counts steps; `None` if the budget or the time is spent.
-    fn steps(&mut self, steps: usize) -> Option<()> {
+    fn spend_steps(&mut self, steps: usize) -> Option<()> {
         let left = self.steps_left.checked_sub(steps).filter(|&left| left > 0);
         self.steps_left = left.filter(|_| !self.deadline.is_over_after(steps)).unwrap_or(0);
         left.map(|_| ())
     }
 
     /// The nodes on paths from `root` to `node`, both included; `None` if the budget is spent.
-    fn between(&mut self, root: u32, node: u32) -> Option<Vec<u32>> {
+    fn nodes_between(&mut self, root: u32, node: u32) -> Option<Vec<u32>> {
         let (graph, rank) = (self.flow.graph, &self.flow.order.rank);
         self.epoch += 1;
         let epoch = self.epoch;
@@ -277,8 +277,8 @@ impl<'f, 'a> Placement<'f, 'a> {
             if current == root {
                 continue;
             }
-            self.steps(1)?;
-            for &edge in graph.incoming(current) {
+            self.spend_steps(1)?;
+            for &edge in graph.incoming_edges(current) {
                 let source = graph.sources[edge as usize];
                 if rank[source as usize] != NONE
                     && self.flow.edges[edge as usize] != 0
@@ -291,8 +291,8 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
-    /// The edges by which lanes leave a set of nodes. [`Self::between`] must just have marked that set.
-    fn departures_of(&mut self, between: &[u32], node: u32, exits: Exits) -> Option<Vec<Departure>> {
+    /// The edges by which lanes leave a set of nodes. [`Self::nodes_between`] must just have marked that set.
+    fn departures_from(&mut self, between: &[u32], node: u32, exits: Exits) -> Option<Vec<Departure>> {
         let graph = self.flow.graph;
         let mut found = Vec::new();
         let is_header = self.flow.order.loop_of[node as usize] != NONE
@@ -302,7 +302,7 @@ impl<'f, 'a> Placement<'f, 'a> {
                 continue;
             }
             let edges = graph.nodes[source as usize].edges.clone();
-            self.steps(edges.len())?;
+            self.spend_steps(edges.len())?;
             for edge in edges {
                 let target = graph.targets[edge as usize];
                 let mut lanes = self.flow.edges[edge as usize];
@@ -310,7 +310,7 @@ impl<'f, 'a> Placement<'f, 'a> {
                     continue;
                 }
                 if exits == Exits::NotSilent {
-                    lanes &= !self.surely_silent(target);
+                    lanes &= !self.surely_silent_lanes(target);
                 }
                 if lanes != 0 {
                     found.push(Departure { source, edge, lanes });
@@ -323,16 +323,16 @@ impl<'f, 'a> Placement<'f, 'a> {
     /// True if the lanes that are at `from` together reach `node` together, except those that end silently.
     pub(super) fn stay_together(&mut self, from: u32, node: u32) -> bool {
         let order = self.flow.order;
-        if order.is_tangled(node)
+        if order.is_in_or_before_irreducible_loop(node)
             || !order.dominates(from, node)
             || order.loop_of[from as usize] != order.loop_of[node as usize]
         {
             return false;
         }
-        let Some(between) = self.between(from, node) else {
+        let Some(between) = self.nodes_between(from, node) else {
             return false;
         };
-        let Some(departures) = self.departures_of(&between, node, Exits::NotSilent) else {
+        let Some(departures) = self.departures_from(&between, node, Exits::NotSilent) else {
             return false;
         };
         let before = self.flow.may[from as usize];
@@ -340,7 +340,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// True if a path may lead from one of two nodes to the other within one round of the loops around the latter.
-    pub(super) fn is_on_way(&mut self, one: u32, other: u32) -> bool {
+    pub(super) fn is_on_path(&mut self, one: u32, other: u32) -> bool {
         if self.first[one as usize] == self.first[other as usize] {
             return true;
         }
@@ -353,12 +353,12 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// True if a path leads from one node to another within one round of the loops around the latter.
     pub(super) fn leads_to(&mut self, from: u32, to: u32) -> bool {
-        self.way(to)
+        self.nodes_on_paths_to(to)
             .is_none_or(|_| self.mark[from as usize] == self.epoch)
     }
 
     /// The nodes on paths to `node`, within the current round of its loops; marks them.
-    fn way(&mut self, node: u32) -> Option<Vec<u32>> {
+    fn nodes_on_paths_to(&mut self, node: u32) -> Option<Vec<u32>> {
         let (graph, order) = (self.flow.graph, self.flow.order);
         self.epoch += 1;
         let epoch = self.epoch;
@@ -367,8 +367,8 @@ impl<'f, 'a> Placement<'f, 'a> {
         self.mark[node as usize] = epoch;
         while let Some(&current) = way.get(next) {
             next += 1;
-            self.steps(1)?;
-            for &edge in graph.incoming(current) {
+            self.spend_steps(1)?;
+            for &edge in graph.incoming_edges(current) {
                 let source = graph.sources[edge as usize];
                 if order.rank[source as usize] != NONE
                     && !order.ends_round(source, current, node)
@@ -384,12 +384,12 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The nodes with a path to `node`, within the current round of its loops; `None` if the budget is spent.
     pub(super) fn nodes_before(&mut self, node: u32) -> Option<rustc_hash::FxHashSet<u32>> {
-        Some(self.way(node)?.into_iter().collect())
+        Some(self.nodes_on_paths_to(node)?.into_iter().collect())
     }
 
     /// The edges by which lanes leave the paths to `node`, within the current round of its loops; `None` if the budget is
     /// spent.
-    pub(super) fn departures(&mut self, node: u32) -> Option<Rc<Departures>> {
+    pub(super) fn departures_before(&mut self, node: u32) -> Option<Rc<Departures>> {
         // Nodes of straight code have the same departures.
         let node = self.first[node as usize];
         if let Some(known) = self.departures.get(&node) {
@@ -401,13 +401,13 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     fn find_departures(&mut self, node: u32) -> Option<Departures> {
-        let way = self.way(node)?;
+        let way = self.nodes_on_paths_to(node)?;
         let (graph, order, epoch) = (self.flow.graph, self.flow.order, self.epoch);
         let mut found = Departures::default();
         for &source in way.iter().filter(|&&source| source != node) {
             let edges = graph.nodes[source as usize].edges.clone();
             // A jump through a table has very many edges.
-            self.steps(edges.len())?;
+            self.spend_steps(edges.len())?;
             for edge in edges {
                 let target = graph.targets[edge as usize];
                 let lanes = self.flow.edges[edge as usize];
@@ -422,10 +422,10 @@ impl<'f, 'a> Placement<'f, 'a> {
         found.all.sort_by_key(|departure| departure.edge);
         for departure in &found.all {
             let target = graph.targets[departure.edge as usize];
-            let acting = departure.lanes & !self.surely_silent(target);
+            let acting = departure.lanes & !self.surely_silent_lanes(target);
             found.leaving |= departure.lanes;
             found.may_act |= acting;
-            found.may_end_silently |= departure.lanes & !self.surely_acting(target);
+            found.may_end_silently |= departure.lanes & !self.surely_acting_lanes(target);
             let test = self.flow.tests[departure.source as usize];
             found.by_warp |= acting != 0 && test != ValueId::NONE && self.flow.pool.get(test).warp;
         }
@@ -434,28 +434,28 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that certainly arrive at a node, regardless of other lanes: those that may take no departure from its
     /// paths. `None` if the budget is spent.
-    pub(super) fn certain(&mut self, node: u32) -> Option<Lanes> {
-        let departures = self.departures(node)?;
+    pub(super) fn certain_lanes(&mut self, node: u32) -> Option<Lanes> {
+        let departures = self.departures_before(node)?;
         Some(self.flow.may[node as usize] & self.flow.launch.lanes() & !departures.leaving)
     }
 
     /// True if the budget is spent: further answers are "not known".
     #[must_use]
-    pub(super) const fn is_spent(&self) -> bool {
+    pub(super) const fn is_budget_spent(&self) -> bool {
         self.steps_left == 0
     }
 
     /// The lanes that leave the loops around `node` without a certain visible effect afterwards. Empty if there is no loop.
     pub(super) fn silent_loop_exits(&self, node: u32) -> Lanes {
-        self.exits(node).0
+        self.loop_exits_around(node).0
     }
 
     /// The lanes that leave the loops around `node` and may have a visible effect afterwards.
     pub(super) fn acting_loop_exits(&self, node: u32) -> Lanes {
-        self.exits(node).1
+        self.loop_exits_around(node).1
     }
 
-    fn exits(&self, node: u32) -> (Lanes, Lanes) {
+    fn loop_exits_around(&self, node: u32) -> (Lanes, Lanes) {
         let innermost = self.flow.order.loop_of[node as usize];
         self.exits.get(innermost as usize).copied().unwrap_or_default()
     }
@@ -469,7 +469,7 @@ fn loop_exits(flow: &Flow<'_>, may_act: &[Lanes], may_end_silently: &[Lanes]) ->
     for &node in &order.nodes {
         for edge in graph.nodes[node as usize].edges.clone() {
             let (lanes, target) = (flow.edges[edge as usize], graph.targets[edge as usize]);
-            let left = order.left(node, target);
+            let left = order.loops_left_by_edge(node, target);
             // A lane that leaves a loop leaves the loops inside it.
             if let Some(outermost) = left.last() {
                 let (silent, acting) = &mut exits[outermost as usize];
@@ -489,17 +489,17 @@ fn loop_exits(flow: &Flow<'_>, may_act: &[Lanes], may_end_silently: &[Lanes]) ->
 }
 
 /// By node: the first node of the straight code that contains it.
-fn straight_code(flow: &Flow<'_>) -> Vec<u32> {
+fn straight_code_heads(flow: &Flow<'_>) -> Vec<u32> {
     let (graph, order) = (flow.graph, flow.order);
     let mut first: Vec<u32> = (0..graph.nodes.len() as u32).collect();
     for &node in &order.nodes {
-        let &[edge] = graph.incoming(node) else {
+        let &[edge] = graph.incoming_edges(node) else {
             continue;
         };
         let source = graph.sources[edge as usize];
         let own = order.loop_of[node as usize];
         let is_header = own != NONE && order.loops[own as usize].header == node;
-        if graph.nodes[source as usize].edges.len() == 1 && !is_header && !order.is_back(source, node) {
+        if graph.nodes[source as usize].edges.len() == 1 && !is_header && !order.is_back_edge(source, node) {
             first[node as usize] = first[source as usize];
         }
     }
@@ -510,7 +510,7 @@ fn straight_code(flow: &Flow<'_>) -> Vec<u32> {
 const MAX_DEPTH: usize = 64;
 
 /// By node: the lanes that may have a visible effect from it on, and those that may have none.
-fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
+fn acting_and_silent_lanes(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
     let graph = flow.graph;
     let mut may_act = vec![0; graph.nodes.len()];
     let mut may_end_silently = vec![0; graph.nodes.len()];

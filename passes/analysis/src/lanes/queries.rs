@@ -37,7 +37,7 @@ impl<'a> LaneLayouts<'a> {
     }
 
     fn with_roots(module: &'a Shared<'a>, calls: &Calls, roots: Vec<FunctionId>) -> Self {
-        let slices = Slices::new(module, &calls.visited(module, &roots));
+        let slices = Slices::new(module, &calls.visited_functions(module, &roots));
         Self {
             module,
             roots,
@@ -61,26 +61,26 @@ impl<'a> LaneLayouts<'a> {
 
 impl LaneLayout<'_> {
     /// The launch under a scenario, with the facts that the scenario fixes; `None` if the kernel excludes the scenario.
-    fn launch(&self, scenario: &Scenario) -> Option<Launch> {
+    fn launch_under(&self, scenario: &Scenario) -> Option<Launch> {
         let reads_other = self.module.reads_other_dimensions(self.function);
         let bounds = &self.module.module.function(self.function).launch;
         let assumed = match scenario.block {
             Some(_) => Launch::new(bounds, None, reads_other),
             None => self.launches()[0],
         };
-        scenario.launch(bounds, assumed)
+        scenario.launch_of_kernel(bounds, assumed)
     }
 
     /// The block shapes that the kernel is launched with, as stated by its directives, the user or available host code; none
     /// if they are not stated.
     #[must_use]
-    pub fn blocks(&self) -> Vec<Shape> {
+    pub fn block_shapes(&self) -> Vec<Shape> {
         let launches = self.launches();
         launches.iter().filter_map(|launch| launch.shape).collect()
     }
 
     /// The collectives and barriers that can have a defect, in the order of the code.
-    pub fn judged(&self) -> impl Iterator<Item = Site> + '_ {
+    pub fn judged_sites(&self) -> impl Iterator<Item = Site> + '_ {
         let nodes = self.order.nodes.iter().copied();
         let judged = nodes.filter(|&node| verdict::is_judged(&self.graph, node));
         judged.map(|node| verdict::site(&self.graph, node))
@@ -89,16 +89,16 @@ impl LaneLayout<'_> {
     /// True if the kernel can be launched as the scenario says.
     #[must_use]
     pub fn admits(&self, scenario: &Scenario) -> bool {
-        self.launch(scenario).is_some()
+        self.launch_under(scenario).is_some()
     }
 
     /// The findings under a scenario. Definite means wrong in each run that has its values and reaches the place; `None` if
     /// the kernel excludes the scenario, or if the budget is spent.
     #[must_use]
     pub fn lanes_under(&self, scenario: &Scenario) -> Option<Root> {
-        let launch = self.launch(scenario)?;
+        let launch = self.launch_under(scenario)?;
         let fixed = Fixed::new(&self.graph, scenario);
-        LaneKernel::new(self, &fixed).under(launch, scenario.warp)
+        LaneKernel::new(self, &fixed).findings_in_launch(launch, scenario.warp)
     }
 
     /// Calls `ask` with the lanes and values of a warp under a scenario; `None` if the scenario names no warp, if the kernel
@@ -110,14 +110,14 @@ impl LaneLayout<'_> {
     ) -> Option<T> {
         let launch = Launch {
             warp: Some(scenario.warp?),
-            ..self.launch(scenario)?
+            ..self.launch_under(scenario)?
         };
         let fixed = Fixed::new(&self.graph, scenario);
         let mut solution = LaneSolution {
-            flow: Flow::new(self, launch, &fixed, self.pool())?,
+            flow: Flow::new(self, launch, &fixed, self.reusable_pool())?,
         };
         let answer = ask(&mut solution);
-        self.keep(solution.flow.pool);
+        self.keep_pool(solution.flow.pool);
         Some(answer)
     }
 }
@@ -131,13 +131,14 @@ impl LaneSolution<'_> {
     /// The lanes that may reach an instruction, regardless of its guard: none if the instruction does not exist.
     #[must_use]
     pub fn lanes_at(&self, site: &Site) -> Lanes {
-        self.node(site).map_or(0, |node| self.flow.may[node as usize])
+        self.node_of_site(site)
+            .map_or(0, |node| self.flow.may[node as usize])
     }
 
     /// The value of an operand before an instruction, in each lane that may reach it; `None` where it is not known.
     /// Registers that no collective, barrier or branch depends on are not followed, and so not known.
     pub fn value_at(&mut self, site: &Site, value: Value) -> [Option<u64>; WARP] {
-        let Some(node) = self.node(site) else {
+        let Some(node) = self.node_of_site(site) else {
             return [None; WARP];
         };
         let here = self.flow.may[node as usize];
@@ -146,11 +147,11 @@ impl LaneSolution<'_> {
     }
 
     /// The node of an instruction.
-    fn node(&self, site: &Site) -> Option<u32> {
+    fn node_of_site(&self, site: &Site) -> Option<u32> {
         let graph = self.flow.graph;
         let is_there = |number: &u32| {
             graph.contexts[*number as usize].function == site.function
-                && graph.callers(*number) == site.callers
+                && graph.calls_leading_to(*number) == site.callers
         };
         let context = (0..graph.contexts.len() as u32).find(is_there)?;
         let nodes = graph.nodes.iter().zip(0..);

@@ -42,13 +42,13 @@ impl<'k> Lasting<'k> {
     }
 
     /// The parameter and the byte offset that a load of the kernel reads from, if that memory is never written.
-    pub(super) fn load(&self, instruction: &Instruction) -> Option<(u16, i64)> {
+    pub(super) fn param_of_load(&self, instruction: &Instruction) -> Option<(u16, i64)> {
         let body = self.module.module.function(self.kernel).body.as_ref()?;
         let &[address, Value::Integer(past), ..] = body.uses(instruction) else {
             return None;
         };
         let (param, at) = self.param_and_offset(address)?;
-        let written = self.written.get_or_init(|| self.find(body)).as_ref()?;
+        let written = self.written.get_or_init(|| self.written_params(body)).as_ref()?;
         (written >> param & 1 == 0).then_some((param, at.checked_add(past)?))
     }
 
@@ -70,7 +70,7 @@ impl<'k> Lasting<'k> {
     }
 
     /// The parameters whose memory a kernel may write.
-    fn find(&self, body: &Body<'_>) -> Option<Params> {
+    fn written_params(&self, body: &Body<'_>) -> Option<Params> {
         let is_known = |callee: &Callee| match callee {
             Callee::Direct(symbol) => self.module.module.called(*symbol).is_some_and(|callee| {
                 let function = self.module.module.function(callee);
@@ -92,7 +92,7 @@ impl<'k> Lasting<'k> {
                         _,
                         Space::Shared | Space::SharedCluster | Space::Local | Space::Param | Space::Tensor,
                     ) => {}
-                    _ => written |= self.params(body, *uses.first()?, &mut left)?,
+                    _ => written |= self.params_of_value(body, *uses.first()?, &mut left)?,
                 },
                 // It may be an unknown store.
                 Op::Opaque if body.results(instruction).is_empty() => return None,
@@ -103,7 +103,7 @@ impl<'k> Lasting<'k> {
     }
 
     /// The parameters that a value may be computed from; `None`: it may be an address from another source.
-    fn params(&self, body: &Body<'_>, value: Value, left: &mut usize) -> Option<Params> {
+    fn params_of_value(&self, body: &Body<'_>, value: Value, left: &mut usize) -> Option<Params> {
         let (mut open, mut params) = (vec![value], 0);
         let mut seen: FxHashSet<Register> = FxHashSet::default();
         let analyses = self.analyses();

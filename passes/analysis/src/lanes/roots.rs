@@ -62,7 +62,7 @@ impl Calls {
     /// The functions whose code is followed: those with collectives, barriers or unknown calls, and small helpers for their
     /// results.
     #[must_use]
-    pub(super) fn visited(&self, module: &Shared<'_>, roots: &[FunctionId]) -> Vec<bool> {
+    pub(super) fn visited_functions(&self, module: &Shared<'_>, roots: &[FunctionId]) -> Vec<bool> {
         let mut visited = vec![false; module.module.functions.len()];
         for root in roots {
             visited[root.index()] = true;
@@ -90,7 +90,7 @@ impl Calls {
     /// By function: whether the budget allows an analysis as a root. It does for all kernels. Other functions are taken in
     /// order; first those through which some function with collectives or barriers is analysed for the first time.
     #[must_use]
-    pub(super) fn affordable(
+    pub(super) fn affordable_roots(
         &self,
         module: &Shared<'_>,
         roots: &[FunctionId],
@@ -106,7 +106,7 @@ impl Calls {
         };
         let mut is_known = vec![false; functions.len()];
         let mut take = |root: FunctionId, left: &mut usize| {
-            let rest = left.checked_sub(costs.size_of(root));
+            let rest = left.checked_sub(costs.size_with_callees(root));
             affordable[root.index()] = rest.is_some();
             *left = rest.unwrap_or(*left);
             rest.is_some()
@@ -125,7 +125,7 @@ impl Calls {
             while let Some(function) = work.pop() {
                 if !std::mem::replace(&mut is_known[function.index()], true) {
                     brings_something |= self.holds[function.index()];
-                    work.extend(callees(module, visited, function));
+                    work.extend(visited_callees(module, visited, function));
                 }
             }
             if !brings_something || !take(root, &mut novel) {
@@ -143,7 +143,7 @@ impl Calls {
 }
 
 /// The functions that a function calls and that are analysed with it.
-fn callees<'a>(
+fn visited_callees<'a>(
     module: &'a Shared<'_>,
     visited: &'a [bool],
     function: FunctionId,
@@ -163,21 +163,21 @@ struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    fn size_of(&mut self, root: FunctionId) -> usize {
+    fn size_with_callees(&mut self, root: FunctionId) -> usize {
         let (module, visited) = (self.module, self.visited);
         let mut work = vec![(root, false)];
         while let Some((function, are_callees_known)) = work.pop() {
             if are_callees_known {
                 let body = module.module.function(function).body.as_ref();
                 let own = body.map_or(0, |body| body.blocks.len());
-                let called =
-                    callees(module, visited, function).filter_map(|callee| self.known[callee.index()]);
+                let called = visited_callees(module, visited, function)
+                    .filter_map(|callee| self.known[callee.index()]);
                 let cost = called.fold(own, usize::saturating_add);
                 self.known[function.index()] = Some(cost.min(MAX_INLINE_NODES));
             } else if self.known[function.index()].is_none() {
                 self.known[function.index()] = Some(0);
                 work.push((function, true));
-                work.extend(callees(module, visited, function).map(|callee| (callee, false)));
+                work.extend(visited_callees(module, visited, function).map(|callee| (callee, false)));
             }
         }
         self.known[root.index()].unwrap_or(0)
@@ -194,8 +194,8 @@ mod tests {
         with_ptx(text, |module| {
             let calls = Calls::new(module);
             let roots = calls.roots(module);
-            let visited = calls.visited(module, &roots);
-            let room = calls.affordable(module, &roots, &visited, Budget { novel, repeated });
+            let visited = calls.visited_functions(module, &roots);
+            let room = calls.affordable_roots(module, &roots, &visited, Budget { novel, repeated });
             let found = roots.iter().filter(|root| room[root.index()]);
             found
                 .map(|root| module.module.function_name(*root).to_owned())

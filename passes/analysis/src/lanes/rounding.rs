@@ -5,7 +5,7 @@ use ptxcheck_ir::{BinaryOp, Body, InstructionId, Op, Value};
 
 /// The number and the divisor, both unknown, if an instruction subtracts from a number the remainder of its division. Both
 /// instructions are in one block, and the number is not written in between.
-pub(super) fn rounded_down(
+pub(super) fn rounded_number_and_divisor(
     body: &Body<'_>,
     definitions: &Definitions,
     at: InstructionId,

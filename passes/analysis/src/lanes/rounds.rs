@@ -35,14 +35,14 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         && let Some(open) = open_nodes(&kernel)
     {
         if open.is_empty() && least == Certainty::Definite {
-            return kernel.clear();
+            return kernel.root_without_findings();
         }
-        loops.retain(|&of| open.iter().any(|&node| layout.order.is_in(node, of)));
+        loops.retain(|&of| open.iter().any(|&node| layout.order.is_in_loop(node, of)));
     }
     let mut root = kernel.analyse(least);
     if !root.is_unknown {
         for_each_loop(&layout, slices, &loops, |layout, in_states, of| {
-            if let Some((peeled, are_all)) = peeled(layout, in_states, of) {
+            if let Some((peeled, are_all)) = peel_rounds(layout, in_states, of) {
                 let fixed = Fixed::default();
                 let found = LaneKernel::new(&peeled, &fixed).analyse(least);
                 add_definite(&mut root, &peeled, are_all, found);
@@ -84,20 +84,23 @@ fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
         let Test::Guard(guard) = graph.nodes[node as usize].test else {
             continue;
         };
-        for of in graph.successors(node).flat_map(|target| order.left(node, target)) {
+        for of in graph
+            .successors(node)
+            .flat_map(|target| order.loops_left_by_edge(node, target))
+        {
             let index = of as usize;
             if !holds[index] || is_counted[index] {
                 continue;
             }
             let is_passed = || latches[index].iter().all(|&latch| order.dominates(node, latch));
-            let context = graph.context(node);
+            let context = graph.context_of_node(node);
             let exits = Exits::new(layout.module, context.function, context.body, has_shape);
             is_counted[index] = exits.is_guard_counted(guard, is_passed);
         }
     }
     let is_fit = |of: &u32| {
         let of = &order.loops[*of as usize];
-        of.is_natural && of.header != 0 && !order.is_tangled(of.header)
+        of.is_natural && of.header != 0 && !order.is_in_or_before_irreducible_loop(of.header)
     };
     (0..count as u32)
         .filter(|&of| is_counted[of as usize])
@@ -107,17 +110,21 @@ fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
 
 /// The layout with peeled rounds of a loop: as many rounds as lanes execute, if that number is known. The second result says
 /// that these are all.
-fn peeled<'k>(layout: &LaneLayout<'k>, in_states: &InStates<'k>, of: u32) -> Option<(LaneLayout<'k>, bool)> {
+fn peel_rounds<'k>(
+    layout: &LaneLayout<'k>,
+    in_states: &InStates<'k>,
+    of: u32,
+) -> Option<(LaneLayout<'k>, bool)> {
     let size = layout
         .order
         .nodes
         .iter()
-        .filter(|&&node| layout.order.is_in(node, of))
+        .filter(|&&node| layout.order.is_in_loop(node, of))
         .count();
     let with = |rounds: u32| {
         let is_small = size * rounds as usize <= MAX_ROUND_NODES;
-        let peeled = is_small.then(|| layout.peeled(in_states, of, rounds))?;
-        let is_exceeded = is_exceeded(&peeled)?;
+        let peeled = is_small.then(|| layout.with_peeled_rounds(in_states, of, rounds))?;
+        let is_exceeded = may_exceed_peeled_rounds(&peeled)?;
         Some((peeled, is_exceeded))
     };
     let (few, is_exceeded) = with(FEW_ROUNDS)?;
@@ -128,14 +135,14 @@ fn peeled<'k>(layout: &LaneLayout<'k>, in_states: &InStates<'k>, of: u32) -> Opt
 }
 
 /// True if lanes of warp 0 may execute more rounds of a loop than are peeled.
-fn is_exceeded(peeled: &LaneLayout<'_>) -> Option<bool> {
+fn may_exceed_peeled_rounds(peeled: &LaneLayout<'_>) -> Option<bool> {
     let mut launch = *peeled.launches().first()?;
     launch.warp = Some(0);
     let fixed = Fixed::default();
-    let flow = Flow::new(peeled, launch, &fixed, peeled.pool())?;
+    let flow = Flow::new(peeled, launch, &fixed, peeled.reusable_pool())?;
     let rest = peeled.graph.rounds.as_ref()?.original_header();
     let is_exceeded = flow.may[rest as usize] != 0;
-    peeled.keep(flow.pool);
+    peeled.keep_pool(flow.pool);
     Some(is_exceeded)
 }
 
@@ -155,7 +162,7 @@ fn add_definite(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: 
             .iter()
             .map(|found| (&found.issue.site, found.issue.problem))
             .collect();
-        let is_looked_at = |node: u32| rounds.is_in(node);
+        let is_looked_at = |node: u32| rounds.is_in_round(node);
         root.findings.retain(|known| {
             let issue = &known.issue;
             is_definite(issue.certainty)
@@ -176,7 +183,7 @@ fn add_definite(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: 
         }
         root.findings
             .retain(|other| (&other.issue.site, other.issue.problem) != (&at.0, at.1));
-        found.round = rounds.number_of(found.issue.node);
+        found.round = rounds.round_of_node(found.issue.node);
         found.issue.node = rounds.origin[found.issue.node as usize];
         root.findings.push(found);
         known.insert(at);

@@ -57,7 +57,7 @@ pub struct FixedLoad {
 impl Scenario {
     /// The content of a piece of a parameter: `bytes` bytes, 1 to 8, from `offset` on; `None` if some of it is not fixed.
     #[must_use]
-    pub fn param(&self, number: u16, offset: u32, bytes: u8) -> Option<u64> {
+    pub fn param_content(&self, number: u16, offset: u32, bytes: u8) -> Option<u64> {
         let byte = |at: u32| {
             let piece = self.params.iter().find(|piece| {
                 let end = piece.offset.checked_add(u32::from(piece.bytes.min(8)));
@@ -72,13 +72,13 @@ impl Scenario {
 
     /// The launch of a kernel with these bounds; `None` if the kernel excludes the block (`.reqntid`, `.maxntid`), or if
     /// there is no such warp. `assumed`: the launch without the fixed block.
-    pub(super) fn launch(&self, bounds: &LaunchBounds, assumed: Launch) -> Option<Launch> {
+    pub(super) fn launch_of_kernel(&self, bounds: &LaunchBounds, assumed: Launch) -> Option<Launch> {
         let launch = match self.block {
             None => assumed,
             Some(block) => Launch::new(bounds, Some(block), assumed.is_multidimensional),
         };
         let is_held = self.block.is_none_or(|block| launch.shape == Some(block));
-        let has_warp = self.warp.is_none_or(|warp| warp < launch.warps());
+        let has_warp = self.warp.is_none_or(|warp| warp < launch.warp_count());
         (is_held && has_warp).then_some(launch)
     }
 }
@@ -97,7 +97,7 @@ impl<'s> Fixed<'s> {
         let mut loads = FxHashMap::default();
         if !scenario.loads.is_empty() {
             for (number, context) in (0..).zip(&graph.contexts) {
-                let callers = graph.callers(number);
+                let callers = graph.calls_leading_to(number);
                 let here = scenario
                     .loads
                     .iter()
@@ -122,17 +122,19 @@ impl<'s> Fixed<'s> {
     }
 
     /// The content of a piece of a kernel's parameter.
-    pub(super) fn param(&self, number: u16, offset: u64, bits: u8) -> Option<u64> {
+    pub(super) fn param_content(&self, number: u16, offset: u64, bits: u8) -> Option<u64> {
         if self.scenario.params.is_empty() {
             return None;
         }
         let bytes = Some(bits.div_ceil(8)).filter(|bytes| (1..=8).contains(bytes))?;
-        let value = self.scenario.param(number, u32::try_from(offset).ok()?, bytes)?;
+        let value = self
+            .scenario
+            .param_content(number, u32::try_from(offset).ok()?, bytes)?;
         Some(value & ones(bits))
     }
 
     /// The values that a load gives to the lanes.
-    pub(super) fn load(&self, context: u32, load: InstructionId) -> Option<[u64; WARP]> {
+    pub(super) fn loaded_values(&self, context: u32, load: InstructionId) -> Option<[u64; WARP]> {
         if self.loads.is_empty() {
             return None;
         }
@@ -156,11 +158,11 @@ mod tests {
             params: vec![piece(0, 4, 0x1122_3344), piece(4, 2, 0x5566)],
             ..Scenario::default()
         };
-        assert_eq!(scenario.param(1, 0, 4), Some(0x1122_3344));
-        assert_eq!(scenario.param(1, 1, 2), Some(0x2233));
-        assert_eq!(scenario.param(1, 0, 6), Some(0x5566_1122_3344));
-        assert_eq!(scenario.param(1, 0, 8), None);
-        assert_eq!(scenario.param(0, 0, 4), None);
-        assert_eq!(scenario.param(1, u32::MAX, 8), None);
+        assert_eq!(scenario.param_content(1, 0, 4), Some(0x1122_3344));
+        assert_eq!(scenario.param_content(1, 1, 2), Some(0x2233));
+        assert_eq!(scenario.param_content(1, 0, 6), Some(0x5566_1122_3344));
+        assert_eq!(scenario.param_content(1, 0, 8), None);
+        assert_eq!(scenario.param_content(0, 0, 4), None);
+        assert_eq!(scenario.param_content(1, u32::MAX, 8), None);
     }
 }

@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 use self::facts::ModuleFacts;
 use self::witness::WitnessSearch;
 use super::lane_counted_loops::Counted;
-use super::launch::launch_of;
+use super::launch::representative_launch;
 use super::roots::Calls;
 use super::value::WARP;
 use crate::block_size;
@@ -41,7 +41,7 @@ use ptxcheck_ir::FunctionId;
 pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls) -> Vec<FunctionId> {
     let has_shape = roots
         .iter()
-        .any(|&root| launch_of(module, root, false).shape.is_some());
+        .any(|&root| representative_launch(module, root, false).shape.is_some());
     let facts = ModuleFacts::new(module, has_shape);
     let counted = Counted::new(module, &calls.meets, has_shape);
     let mut search = WitnessSearch::new(&facts, &calls.holds);
@@ -49,7 +49,7 @@ pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls)
     // If lanes leave a loop one after the other, a witness in it is not reached by all lanes in all rounds.
     let is_known_open = |root: &FunctionId| {
         let known = known.get(root).copied();
-        counted.is_in(*root)
+        counted.has_counted_loop(*root)
             || known.unwrap_or_else(|| is_open(module, &mut search, *root))
             || parts_beyond_a_warp(module, *root)
     };
@@ -101,7 +101,7 @@ fn open_alone<'m>(
 
 /// True if, in every launch, the threads of each warp are lanes 0 to 31 of one row of the CTA.
 fn has_whole_rows(module: &Shared<'_>, root: FunctionId) -> bool {
-    launch_of(module, root, false)
+    representative_launch(module, root, false)
         .shape
         .is_none_or(|[x, ..]| x % WARP as u32 == 0)
 }

@@ -15,7 +15,7 @@
 use rustc_hash::FxHashSet;
 
 use super::finding::{LaneFinding, Root, Threshold, sort_key};
-use super::kernel::{LaneKernel, definite};
+use super::kernel::{LaneKernel, definite_defects};
 use super::launch::{Launch, ShapeSource};
 use super::value::{Lanes, WARP};
 use super::verdict::Problem;
@@ -67,7 +67,7 @@ impl LaneKernel<'_> {
                 .filter(|found| found.issue.certainty == Certainty::Definite)
             {
                 if beyond.contains(&(found.issue.node, found.issue.problem)) {
-                    found.above = Threshold::of(size, tests);
+                    found.above = Threshold::of_threads(size, tests);
                 }
             }
             return;
@@ -82,7 +82,7 @@ impl LaneKernel<'_> {
             .filter(|test| (WARP as u32..most).contains(test));
         for test in beyond.take(MAX_THRESHOLDS) {
             let warp = test / WARP as u32;
-            let Some((verdict, _)) = self.solved(launch, Some(warp), Certainty::Definite) else {
+            let Some((verdict, _)) = self.solve(launch, Some(warp), Certainty::Definite) else {
                 return;
             };
             let known: FxHashSet<(u32, Problem)> = definite_of(root).collect();
@@ -110,7 +110,7 @@ impl LaneKernel<'_> {
                     are_others_right: false,
                     more: 0,
                     round: None,
-                    above: Threshold::of(test, tests),
+                    above: Threshold::of_threads(test, tests),
                 });
             }
         }
@@ -125,9 +125,9 @@ impl LaneKernel<'_> {
             ..launch
         };
         let mut all = FxHashSet::default();
-        for warp in 0..launch.warps() {
-            let (verdict, _) = self.solved(launch, Some(warp), Certainty::Definite)?;
-            all.extend(definite(&verdict));
+        for warp in 0..launch.warp_count() {
+            let (verdict, _) = self.solve(launch, Some(warp), Certainty::Definite)?;
+            all.extend(definite_defects(&verdict));
         }
         Some(all)
     }

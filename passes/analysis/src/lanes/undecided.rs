@@ -31,7 +31,7 @@ pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
         if launch.ends_in_part_of_a_warp() {
             return None;
         }
-        let solved = kernel.solved(launch, None, Certainty::Potential)?;
+        let solved = kernel.solve(launch, None, Certainty::Potential)?;
         let verdict = &solved.0;
         if verdict.is_limited {
             return None;
@@ -47,7 +47,7 @@ pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
                 open.insert(node);
             }
         }
-        kernel.keep(launch, solved);
+        kernel.keep_solution(launch, solved);
     }
     Some(open)
 }
@@ -55,13 +55,13 @@ pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
 /// True if all operands that decide which lanes meet at a collective or a barrier, and which lanes are read, are computed
 /// from values that the lane analysis knows.
 fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
-    let context = layout.graph.context(node);
-    let (body, id) = (context.body, layout.graph.instruction(node));
+    let context = layout.graph.context_of_node(node);
+    let (body, id) = (context.body, layout.graph.instruction_of_node(node));
     let instruction = body.instruction(id);
     if names_those_here(layout, node, id) {
         return false;
     }
-    let exits = Exits::new(layout.module, context.function, body, has_shape).with_sets();
+    let exits = Exits::new(layout.module, context.function, body, has_shape).with_lane_sets();
     let uses = body.uses(instruction).iter().enumerate();
     // The second operand of a collective is the exchanged value.
     let is_collective = matches!(instruction.op, Op::Collective(..));
@@ -69,14 +69,14 @@ fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
     deciding.all(|(_, value)| {
         value
             .register()
-            .is_none_or(|register| exits.may_be_told(register))
+            .is_none_or(|register| exits.may_be_known(register))
     })
 }
 
 /// True for a collective, other than a shuffle, whose mask is the result of an `activemask` in the same block: the mask
 /// names exactly the lanes that pass it.
 fn names_those_here(layout: &LaneLayout<'_>, node: u32, id: InstructionId) -> bool {
-    let context = layout.graph.context(node);
+    let context = layout.graph.context_of_node(node);
     let (body, instruction) = (context.body, context.body.instruction(id));
     let is_asked =
         matches!(instruction.op, Op::Collective(kind, _) if !matches!(kind, Collective::Shuffle(_)));

@@ -144,17 +144,17 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         let mut has_changed = false;
         for &node in &self.flow.order.nodes {
             let current = &graph.nodes[node as usize];
-            let context = graph.context(node);
+            let context = graph.context_of_node(node);
             self.pay(1 + current.steps.len())?;
             if let NodeKind::Enter(callee) = current.kind {
                 has_changed |= self.arguments(node, &graph.contexts[callee as usize]);
             }
-            for &step in context.steps(current) {
+            for &step in context.steps_of_node(current) {
                 has_changed |= self.step(node, context, step);
             }
             if !self.is_split[node as usize] && self.is_test_varying(node, current.test) {
                 // The rounds of such a loop cannot be distinguished.
-                if self.flow.order.is_tangled(node) {
+                if self.flow.order.is_in_or_before_irreducible_loop(node) {
                     return None;
                 }
                 self.is_split[node as usize] = true;
@@ -171,7 +171,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     }
 
     fn is_test_varying(&self, node: u32, test: Test) -> bool {
-        let context = self.flow.graph.context(node);
+        let context = self.flow.graph.context_of_node(node);
         let reasons = match test {
             Test::None => return false,
             Test::Guard(guard) => self.value(context, Value::Register(guard.register)),
@@ -211,9 +211,11 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                 // Lanes leave the loop in different rounds, at any of its exits.
                 self.pay(order.nodes.len())?;
                 edges = Vec::new();
-                for &node in order.nodes.iter().filter(|&&node| order.is_in(node, scope)) {
+                for &node in order.nodes.iter().filter(|&&node| order.is_in_loop(node, scope)) {
                     self.is_divided[node as usize] = true;
-                    let left = graph.successors(node).filter(|&next| !order.is_in(next, scope));
+                    let left = graph
+                        .successors(node)
+                        .filter(|&next| !order.is_in_loop(next, scope));
                     edges.extend(left.map(|next| (node, next)));
                 }
             }
@@ -227,13 +229,13 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         if self.is_ending[target as usize] {
             return;
         }
-        if scope != NONE && !order.is_in(target, scope) {
+        if scope != NONE && !order.is_in_loop(target, scope) {
             if !ways.leaving.iter().any(|&(_, known)| known == target) {
                 ways.leaving.push((source, target));
             }
         } else if scope != NONE && order.loops[scope as usize].header == target {
             ways.goes_round = true;
-        } else if !order.is_back(source, target) && ways.seen.insert(target) {
+        } else if !order.is_back_edge(source, target) && ways.seen.insert(target) {
             ways.inside.insert(order.rank[target as usize]);
         }
     }
@@ -241,8 +243,8 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     /// The values that a call passes to its callee.
     fn arguments(&mut self, node: u32, callee: &Context<'_>) -> bool {
         let graph = self.flow.graph;
-        let context = graph.context(node);
-        let instruction = context.body.instruction(graph.instruction(node));
+        let context = graph.context_of_node(node);
+        let instruction = context.body.instruction(graph.instruction_of_node(node));
         let Op::Call(call) = instruction.op else {
             return false;
         };
@@ -279,7 +281,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         let graph = self.flow.graph;
         if let Op::Access(access) = instruction.op
             && access.kind != AccessKind::Load
-            && let Some((owner, slot)) = graph.object(node, step)
+            && let Some((owner, slot)) = graph.accessed_slot(node, step)
         {
             let stored = body.stored(instruction).unwrap_or(Value::Unknown);
             let is_one = access.kind == AccessKind::Store && access.count == 1;
@@ -311,7 +313,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             Effect::Load(_) | Effect::None => {}
         }
         if is_opaque_call {
-            for &(owner, symbol) in graph.objects.passed(context.home, step) {
+            for &(owner, symbol) in graph.objects.passed_objects(context.home, step) {
                 let owner = &graph.contexts[owner as usize];
                 let slots = self.flow.module.function(owner.function).slots();
                 for slot in slots.of_symbol(symbol) {
@@ -351,7 +353,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                 if let Effect::Load(slot) = slots.effect(step, instruction) {
                     return self.place(context, context.slice.slot(slot));
                 }
-                if let Some((owner, slot)) = self.flow.graph.object(node, step) {
+                if let Some((owner, slot)) = self.flow.graph.accessed_slot(node, step) {
                     return self.place(owner, owner.slice.slot(slot));
                 }
                 let is_kernel = self.flow.module.module.function(context.function).is_kernel();

@@ -198,7 +198,7 @@ impl UseWalk<'_, '_, '_, '_> {
         start: HeldValues,
     ) -> Option<()> {
         let mut held = start;
-        let context = self.flow.graph.context(node);
+        let context = self.flow.graph.context_of_node(node);
         for result in context.body.results(context.body.instruction(at)) {
             if let Value::Register(register) = *result {
                 let cell = (context.home, FrameVariable::register(register));
@@ -270,9 +270,12 @@ impl UseWalk<'_, '_, '_, '_> {
     fn ends_loop(&self, node: u32) -> bool {
         let (graph, order, origin) = (self.flow.graph, self.flow.order, self.origin.node());
         graph.successors(node).any(|target| {
-            let is_apart =
-                |rounds: &Rounds| rounds.is_in(origin) && rounds.is_in(node) && !rounds.is_in(target);
-            order.left(node, target).any(|of| order.is_in(origin, of))
+            let is_apart = |rounds: &Rounds| {
+                rounds.is_in_round(origin) && rounds.is_in_round(node) && !rounds.is_in_round(target)
+            };
+            order
+                .loops_left_by_edge(node, target)
+                .any(|of| order.is_in_loop(origin, of))
                 || graph.rounds.as_ref().is_some_and(is_apart)
         })
     }
@@ -296,7 +299,7 @@ impl UseWalk<'_, '_, '_, '_> {
         else {
             return None;
         };
-        let must = shuffles.placement.must(node, Exits::All);
+        let must = shuffles.placement.lanes_that_must_reach(node, Exits::All);
         Some(std::array::from_fn(|lane| {
             let from = shuffle::source(mode, lane, source.in_lane(lane)?, control.in_lane(lane)?);
             (from == lane || must >> from & 1 == 1).then_some(from as u8)

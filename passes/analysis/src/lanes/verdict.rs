@@ -34,7 +34,7 @@ use self::lockstep::InStep;
 use self::phases::Phases;
 use self::relations::Relation;
 use self::rendezvous::{Passers, others, passers, perhaps_whole, waiting, whole};
-use super::collective_call::{Call, call};
+use super::collective_call::{Call, call_at_node};
 use super::flow::Flow;
 use super::graph::{Graph, NodeKind, is_full_barrier};
 use super::membership::MembershipQueries;
@@ -159,14 +159,17 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
             _ => {}
         }
     }
-    let calls: Vec<Call> = calls.into_iter().filter_map(|node| call(flow, node)).collect();
+    let calls: Vec<Call> = calls
+        .into_iter()
+        .filter_map(|node| call_at_node(flow, node))
+        .collect();
     let passers = passers(flow, &calls);
     // Meeting others is a visible effect only if they cannot be the lanes that wait later on.
     let is_sign = |call: &&Call| {
         let here = flow.may[call.node as usize];
         here & !call.mask.exact == 0
             && lanes(here).all(|lane| {
-                call.mask_of(lane)
+                call.mask_of_lane(lane)
                     .is_some_and(|mask| others(flow, &passers, call, mask) == 0)
             })
     };
@@ -212,7 +215,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
     for &node in &barriers {
         judge.barrier(node);
     }
-    judge.verdict.is_limited = judge.placement.is_spent();
+    judge.verdict.is_limited = judge.placement.is_budget_spent();
     if let Some(rounds) = &graph.rounds {
         judge.over_rounds(rounds);
     }
@@ -223,8 +226,8 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
 #[must_use]
 pub(super) fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
     let instruction = || {
-        let body = graph.context(node).body;
-        body.instruction(graph.instruction(node))
+        let body = graph.context_of_node(node).body;
+        body.instruction(graph.instruction_of_node(node))
     };
     match graph.nodes[node as usize].kind {
         NodeKind::Collective => matches!(instruction().op, Op::Collective(_, MemberMask::Operand)),
@@ -293,10 +296,10 @@ impl Judge<'_, '_> {
         {
             self.stale(call, number);
         }
-        let must = self.placement.must(call.node, Exits::All) & here;
+        let must = self.placement.lanes_that_must_reach(call.node, Exits::All) & here;
         let mut groups: Vec<(Lanes, Lanes)> = Vec::new();
         for lane in lanes(known) {
-            let mask = call.mask_of(lane).unwrap_or(0);
+            let mask = call.mask_of_lane(lane).unwrap_or(0);
             match groups.iter_mut().find(|group| group.0 == mask) {
                 Some(group) => group.1 |= 1 << lane,
                 None => groups.push((mask, 1 << lane)),
@@ -336,21 +339,21 @@ impl Judge<'_, '_> {
         }
         let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
         if self.verdict.issues[before..].iter().any(is_definite) {
-            let masks = lanes(known).filter_map(|lane| call.mask_of(lane));
+            let masks = lanes(known).filter_map(|lane| call.mask_of_lane(lane));
             let named = masks.fold(0, |all, mask| all | mask);
             let (flow, calls) = (self.flow, self.calls);
             let asked = self.membership.get_or_insert_with(|| {
                 let answers = calls.iter().filter_map(|call| Some((call.node, call.answer?)));
                 MembershipQueries::new(flow, &answers.collect())
             });
-            if asked.may_know(call.node, named) {
+            if asked.may_know_members(call.node, named) {
                 for issue in &mut self.verdict.issues[before..] {
                     issue.certainty = Certainty::Potential;
                 }
             }
         }
         if self.verdict.issues.len() > before
-            && let Some(certain) = self.placement.certain(call.node)
+            && let Some(certain) = self.placement.certain_lanes(call.node)
         {
             reach.surely = certain != 0;
         }
@@ -362,7 +365,7 @@ impl Judge<'_, '_> {
     fn over_rounds(&mut self, rounds: &Rounds) {
         for issue in &mut self.verdict.issues {
             if issue.certainty == Certainty::Definite
-                && rounds.is_in(issue.node)
+                && rounds.is_in_round(issue.node)
                 && !round::is_surely_reached(rounds, self.flow, &mut self.placement, issue.node)
             {
                 issue.certainty = Certainty::Potential;
@@ -519,8 +522,8 @@ const fn certainty(is_definite: bool) -> Certainty {
 #[must_use]
 pub(super) fn site(graph: &Graph<'_>, node: u32) -> Site {
     Site {
-        function: graph.context(node).function,
-        instruction: graph.instruction(node),
-        callers: graph.callers(graph.nodes[node as usize].context),
+        function: graph.context_of_node(node).function,
+        instruction: graph.instruction_of_node(node),
+        callers: graph.calls_leading_to(graph.nodes[node as usize].context),
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn effect_of_node(flow: &Flow<'_>, node: u32) -> Visible {
         NodeKind::Enter(_) => return Visible::default(),
         NodeKind::Plain => {}
     }
-    let context = graph.context(node);
+    let context = graph.context_of_node(node);
     let mut found = Visible::default();
     for number in current.instructions.clone() {
         let id = InstructionId::new(number as usize);

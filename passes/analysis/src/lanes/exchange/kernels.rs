@@ -37,7 +37,7 @@ pub(super) fn search_kernels<T: Send>(
     if kernels.is_empty() {
         return Vec::new();
     }
-    let visited = Calls::new(module).visited(module, kernels);
+    let visited = Calls::new(module).visited_functions(module, kernels);
     let slices = Slices::with_addresses(module, &visited);
     let of_one = |&function: &FunctionId| {
         let found = of_kernel(&slices, function).unwrap_or_default();

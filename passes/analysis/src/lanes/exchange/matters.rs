@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::conflicts::Clash;
 use super::found::Object;
 use super::shared_accesses::{self, ByLane, Touch, Touches};
-use crate::lanes::collective_call::{Call, call};
+use crate::lanes::collective_call::{Call, call_at_node};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Placement;
@@ -93,7 +93,7 @@ pub(super) fn users_of_reads(
         .copied()
         .filter(|&node| is_reached_node_of_kind(flow, node, NodeKind::Collective));
     let shuffles: Vec<u32> = shuffles.collect();
-    let shuffles = shuffles.into_iter().filter_map(|node| call(flow, node));
+    let shuffles = shuffles.into_iter().filter_map(|node| call_at_node(flow, node));
     let shuffles: Vec<Call> = shuffles
         .filter(|call| matches!(call.kind, Collective::Shuffle(_)))
         .collect();
@@ -151,7 +151,7 @@ pub(super) fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -
             }
             NodeKind::Collective | NodeKind::Barrier | NodeKind::Enter(_) => continue,
         }
-        let context = flow.graph.context(node);
+        let context = flow.graph.context_of_node(node);
         let body = context.body;
         let slots = flow.module.function(context.function).slots();
         for number in current.instructions.clone() {
@@ -195,7 +195,8 @@ pub(super) fn may_be_read(
     let is_after = |node: u32| {
         nodes.into_iter().any(|write| {
             let mut loops = order.loops_of(write);
-            order.rank[node as usize] >= order.rank[write as usize] || loops.any(|of| order.is_in(node, of))
+            order.rank[node as usize] >= order.rank[write as usize]
+                || loops.any(|of| order.is_in_loop(node, of))
         })
     };
     let reads_some = |touch: &Touch| {

@@ -151,9 +151,9 @@ impl PairSearch<'_, '_, '_> {
     /// The lanes that reach a node whenever one lane does. In a peeled round: whenever one lane reaches the loop, because an
     /// instruction of the loop is reported for all of its rounds.
     fn lanes_that_must_reach(&mut self, node: u32) -> Lanes {
-        let must = self.placement.must(node, Exits::All);
+        let must = self.placement.lanes_that_must_reach(node, Exits::All);
         match (&self.in_rounds, &self.flow.graph.rounds) {
-            (Some(certain), Some(rounds)) if rounds.is_in(node) => must & certain[node as usize],
+            (Some(certain), Some(rounds)) if rounds.is_in_round(node) => must & certain[node as usize],
             _ => must,
         }
     }
@@ -163,7 +163,8 @@ impl PairSearch<'_, '_, '_> {
         let flow = self.flow;
         let first = flow.graph.rounds.as_ref()?.first;
         let mut certain = vec![0; flow.may.len()];
-        certain[first as usize] = self.placement.must(first, Exits::All) & flow.may[first as usize];
+        certain[first as usize] =
+            self.placement.lanes_that_must_reach(first, Exits::All) & flow.may[first as usize];
         for &node in &flow.order.nodes {
             let here = certain[node as usize];
             let edges = flow.graph.nodes[node as usize].edges.clone();
@@ -204,7 +205,7 @@ impl PairSearch<'_, '_, '_> {
             if may == 0 || !keeps_apart && !is_ordering(flow, node) {
                 continue;
             }
-            let must = self.placement.must(node, Exits::All) & may;
+            let must = self.placement.lanes_that_must_reach(node, Exits::All) & may;
             found.push(Ordering {
                 node,
                 may,
@@ -226,7 +227,7 @@ impl PairSearch<'_, '_, '_> {
         let mut open = vec![head];
         is_before[head as usize] = true;
         while let Some(node) = open.pop() {
-            let sources = graph.incoming(node).iter();
+            let sources = graph.incoming_edges(node).iter();
             let taken = sources.filter(|&&edge| flow.edges[edge as usize] != 0);
             let mut next: Vec<u32> = taken.map(|&edge| graph.sources[edge as usize]).collect();
             if let Ok(at) = orderings.binary_search_by_key(&flow.order.rank[node as usize], |known| {
@@ -261,8 +262,8 @@ impl PairSearch<'_, '_, '_> {
             return waits::may_end_by_others(self.flow, own);
         }
         let is_aligned = || {
-            let body = graph.context(node).body;
-            matches!(body.instruction(graph.instruction(node)).op, Op::Barrier(barrier) if barrier.aligned)
+            let body = graph.context_of_node(node).body;
+            matches!(body.instruction(graph.instruction_of_node(node)).op, Op::Barrier(barrier) if barrier.aligned)
         };
         match graph.nodes[node as usize].kind {
             // All lanes of a warp execute it together (PTX ISA, bar). Lanes that certainly skip it are a defect of their

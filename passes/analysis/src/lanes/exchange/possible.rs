@@ -111,7 +111,7 @@ fn possible_pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<I
         ..launch
     };
     let fixed = Fixed::default();
-    let mut flow = Flow::new(layout, launch, &fixed, layout.pool())?;
+    let mut flow = Flow::new(layout, launch, &fixed, layout.reusable_pool())?;
     let touches = Touches::with_loose(&mut flow);
     let (mut found, mut steps) = (BTreeMap::new(), MAX_USE_STEPS);
     for possible in possible_pairs(&flow, &touches) {
@@ -136,7 +136,7 @@ fn possible_pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<I
         found.insert(placed.key, FoundPair { object, pair });
     }
     let reached = reached_nodes(&flow);
-    layout.keep(flow.pool);
+    layout.keep_pool(flow.pool);
     Some(InLaunch { found, reached })
 }
 

@@ -38,7 +38,7 @@ pub(super) fn segment_heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
         if flow.may[node as usize] == 0 || is_ordering(flow, node) || node == graph.exit {
             continue;
         }
-        let is_inner = match graph.incoming(node) {
+        let is_inner = match graph.incoming_edges(node) {
             &[edge] => {
                 let source = graph.sources[edge as usize];
                 let is_branch = graph.nodes[source as usize].edges.len() > 1;

@@ -174,7 +174,7 @@ impl Touches {
         node: u32,
         asked: &mut Vec<(InstructionId, Value)>,
     ) {
-        let body = flow.graph.context(node).body;
+        let body = flow.graph.context_of_node(node).body;
         let range = flow.graph.nodes[node as usize].instructions.clone();
         let all = || range.clone().map(|number| InstructionId::new(number as usize));
         asked.clear();
@@ -207,7 +207,7 @@ impl Touches {
             };
             let (lanes, may) = match instruction.guard {
                 None => (here, here),
-                Some(guard) => match (flow.truth(node, at, guard.register), guard.negated) {
+                Some(guard) => match (flow.lanes_true_and_false(node, at, guard.register), guard.negated) {
                     ((holds, fails), false) => (here & holds, here & !fails),
                     ((holds, fails), true) => (here & fails, here & !holds),
                 },
@@ -286,7 +286,7 @@ pub(super) fn variable_of_address(
     at: InstructionId,
     address: Value,
 ) -> Option<(Object, Vec<Register>)> {
-    let context = flow.graph.context(node);
+    let context = flow.graph.context_of_node(node);
     let (body, function) = (context.body, context.function);
     let module = flow.module;
     let definitions = module.function(function).definitions();

@@ -14,7 +14,7 @@ const SYMBOL: u64 = 1 << 63;
 const NEGATED: u64 = 1 << 61;
 
 impl Flow<'_> {
-    pub(super) fn set_single(&mut self, cell: u32, value: ValueId, node: u32) {
+    pub(super) fn set_single_cell(&mut self, cell: u32, value: ValueId, node: u32) {
         if self.is_read_early[cell as usize] {
             return;
         }
@@ -29,13 +29,13 @@ impl Flow<'_> {
     }
 
     /// The value of an operand before the remaining steps of the node; `state` is the state at that point.
-    pub(super) fn value(&mut self, node: u32, state: &State, value: Value) -> ValueId {
+    pub(super) fn operand_value(&mut self, node: u32, state: &State, value: Value) -> ValueId {
         match value {
             Value::Integer(value) => self.pool.splat(value as u64),
-            Value::Register(register) => self.register(node, state, register),
+            Value::Register(register) => self.register_value(node, state, register),
             Value::Not(register) => {
-                let id = self.register(node, state, register);
-                self.negated(id)
+                let id = self.register_value(node, state, register);
+                self.negation_of(id)
             }
             Value::Special(special) => {
                 if let Some(fixed) = self.fixed.special_register(special) {
@@ -48,7 +48,7 @@ impl Flow<'_> {
                 }
                 match &mut self.pool.meanings {
                     Some(meanings) => {
-                        let name = meanings.special_register(special);
+                        let name = meanings.special_register_name(special);
                         self.pool.named(value, name)
                     }
                     None => value,
@@ -81,7 +81,7 @@ impl Flow<'_> {
         begin
     }
 
-    pub(super) fn negated(&mut self, id: ValueId) -> ValueId {
+    pub(super) fn negation_of(&mut self, id: ValueId) -> ValueId {
         if id == ValueId::NONE {
             return ValueId::UNKNOWN;
         }
@@ -99,7 +99,7 @@ impl Flow<'_> {
         (vector.low, vector.least) = (0, 0);
         vector.known = LaneBits::NONE;
         if let Some(meanings) = &mut self.pool.meanings {
-            vector.name = meanings.not(vector.name);
+            vector.name = meanings.negation_of(vector.name);
         }
         if let Rest::Uniform(number) = vector.rest {
             vector.rest = Rest::Uniform(self.pool.number((NEGATED, u64::from(number))));
@@ -109,20 +109,20 @@ impl Flow<'_> {
         negated
     }
 
-    pub(super) fn register(&mut self, node: u32, state: &State, register: Register) -> ValueId {
-        let context = self.graph.context(node);
+    pub(super) fn register_value(&mut self, node: u32, state: &State, register: Register) -> ValueId {
+        let context = self.graph.context_of_node(node);
         match context.slice.register(register) {
-            Some(place) => self.read(node, state, place),
+            Some(place) => self.cell_value(node, state, place),
             None => ValueId::UNKNOWN,
         }
     }
 
-    pub(super) fn read(&mut self, node: u32, state: &State, place: Cell) -> ValueId {
-        let context = self.graph.context(node);
-        self.read_in(node, state, place, context.singles, context.flowing)
+    pub(super) fn cell_value(&mut self, node: u32, state: &State, place: Cell) -> ValueId {
+        let context = self.graph.context_of_node(node);
+        self.cell_value_in_context(node, state, place, context.singles, context.flowing)
     }
 
-    pub(super) fn read_in(
+    pub(super) fn cell_value_in_context(
         &mut self,
         node: u32,
         state: &State,
@@ -143,7 +143,10 @@ impl Flow<'_> {
                     self.readers[cell].push(node);
                 }
                 let defined_in = self.single_loop[cell];
-                if self.has_divergent_loop && defined_in != NONE && self.is_left(defined_in, node) {
+                if self.has_divergent_loop
+                    && defined_in != NONE
+                    && self.is_left_by_divergent_loop(defined_in, node)
+                {
                     self.blurred(value)
                 } else {
                     value
@@ -160,9 +163,9 @@ impl Flow<'_> {
     }
 
     /// True if a divergent loop lies between a definition in loop `from` and a node.
-    fn is_left(&self, from: u32, node: u32) -> bool {
+    fn is_left_by_divergent_loop(&self, from: u32, node: u32) -> bool {
         let mut current = from;
-        while current != NONE && !self.order.is_in(node, current) {
+        while current != NONE && !self.order.is_in_loop(node, current) {
             if self.is_divergent_loop[current as usize] {
                 return true;
             }
@@ -171,7 +174,7 @@ impl Flow<'_> {
         false
     }
 
-    pub(super) fn write(
+    pub(super) fn write_cell(
         &mut self,
         node: u32,
         state: &mut State,
@@ -179,13 +182,13 @@ impl Flow<'_> {
         value: ValueId,
         kept: Option<(ValueId, Application)>,
     ) {
-        let context = self.graph.context(node);
+        let context = self.graph.context_of_node(node);
         let cells = (context.singles, context.flowing);
-        self.write_in(cells, node, state, place, value, kept);
+        self.write_cell_in_context(cells, node, state, place, value, kept);
     }
 
     /// A write to a cell of the context whose first cells have these numbers.
-    pub(super) fn write_in(
+    pub(super) fn write_cell_in_context(
         &mut self,
         (singles, flowing): (u32, u32),
         node: u32,
@@ -195,7 +198,7 @@ impl Flow<'_> {
         kept: Option<(ValueId, Application)>,
     ) {
         match place {
-            Cell::Single(cell) => self.set_single(singles + cell, value, node),
+            Cell::Single(cell) => self.set_single_cell(singles + cell, value, node),
             Cell::Flowing(cell) => {
                 let cell = (flowing + cell) as usize;
                 let value = match kept {

@@ -32,7 +32,7 @@ struct Gathering {
 }
 
 impl Flow<'_> {
-    pub(super) fn collective(
+    pub(super) fn collective_result(
         &mut self,
         node: u32,
         state: &State,
@@ -43,13 +43,13 @@ impl Flow<'_> {
     ) -> ValueId {
         let mut operand = |place: usize| {
             let of = uses.get(place).copied().unwrap_or(Value::Unknown);
-            self.value(node, state, of)
+            self.operand_value(node, state, of)
         };
         let (mask, value, source, control) = (operand(0), operand(1), operand(2), operand(3));
         let name = self.pool.number(site.key);
         let (mask, value) = (self.pool.get(mask), self.pool.get(value));
         let (source, control) = (self.pool.get(source), self.pool.get(control));
-        let mut result = if is_shared(kind, (mask, source, control), number, site.here) {
+        let mut result = if is_result_same_in_all_lanes(kind, (mask, source, control), number, site.here) {
             Vector::uniform(name, 0, [0; WARP])
         } else {
             Vector::UNKNOWN
@@ -68,31 +68,31 @@ impl Flow<'_> {
                 value: value.clone(),
                 from: is_shuffle.then(|| (source.clone(), control.clone())),
             };
-            gathering.give(number, &mut result);
+            gathering.add_known_results(number, &mut result);
         }
         if kind == Collective::Vote(Vote::Ballot) {
             let predicate = value.name;
             if let Some(meanings) = self.pool.meanings.as_mut().filter(|_| predicate != Name::NONE) {
-                result.name = meanings.made(Meaning::Ballot(predicate), [predicate]);
+                result.name = meanings.composed_name(Meaning::Ballot(predicate), [predicate]);
             }
         }
         self.pool.intern(result)
     }
 
     /// The lanes that a ballot or a match may answer with.
-    pub(crate) fn answer(&mut self, node: u32) -> Option<Lanes> {
-        let body = self.graph.context(node).body;
-        let instruction = body.instruction(self.graph.instruction(node));
+    pub(crate) fn possible_answer_lanes(&mut self, node: u32) -> Option<Lanes> {
+        let body = self.graph.context_of_node(node).body;
+        let instruction = body.instruction(self.graph.instruction_of_node(node));
         let (kind, uses) = match instruction.op {
             Op::Collective(kind, MemberMask::Operand) => (kind, body.uses(instruction)),
             _ => return None,
         };
         let here = self.may[node as usize];
-        let mask = self.operand(node, *uses.first()?);
+        let mask = self.operand_of_node(node, *uses.first()?);
         let names = self.pool.get(mask).names_at_most(here);
         match (kind, uses.get(1)) {
             (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
-                let predicate = self.operand(node, predicate);
+                let predicate = self.operand_of_node(node, predicate);
                 let predicate = self.pool.get(predicate);
                 let is_against = |lane: &usize| predicate.in_lane(*lane).is_some_and(|value| value & 1 == 0);
                 let against = lanes(here).filter(is_against);
@@ -105,10 +105,10 @@ impl Flow<'_> {
 
 impl Gathering {
     /// Adds the known facts about a result, by lane.
-    fn give(&self, number: usize, result: &mut Vector) {
+    fn add_known_results(&self, number: usize, result: &mut Vector) {
         let mut open = 0;
         for lane in lanes(self.here) {
-            match self.named[lane].and_then(|named| self.in_lane(lane, named, number)) {
+            match self.named[lane].and_then(|named| self.result_in_lane(lane, named, number)) {
                 Some(value) => {
                     result.exact |= 1 << lane;
                     result.bits[lane] = value;
@@ -126,14 +126,14 @@ impl Gathering {
                 }
                 result.exact = u32::MAX;
             }
-            Collective::Vote(Vote::Ballot) => self.know_ballot(open, result),
-            Collective::Shuffle(_) if number == 0 => self.move_bits(open, result),
+            Collective::Vote(Vote::Ballot) => self.add_known_ballot_bits(open, result),
+            Collective::Shuffle(_) if number == 0 => self.add_source_bits(open, result),
             _ => {}
         }
     }
 
     /// A result in one lane, if it is known.
-    fn in_lane(&self, lane: usize, named: Lanes, number: usize) -> Option<u64> {
+    fn result_in_lane(&self, lane: usize, named: Lanes, number: usize) -> Option<u64> {
         let value = &self.value;
         // Lanes that are named but do not arrive here are elsewhere, or never arrive.
         let come = named & self.here;
@@ -152,7 +152,7 @@ impl Gathering {
                     Vote::All | Vote::Uniform => is_known.then_some(1),
                 }
             }
-            Collective::Shuffle(_) if number == 0 => value.in_lane(self.source(lane, come)?),
+            Collective::Shuffle(_) if number == 0 => value.in_lane(self.source_lane(lane, come)?),
             Collective::Match(which, bits) => {
                 let alike = |other: usize, to: usize| self.are_alike(other, to, bits);
                 let (mut same, mut is_open): (Lanes, bool) = (0, !is_all);
@@ -177,7 +177,7 @@ impl Gathering {
     }
 
     /// The lane that a lane reads, if it is known and arrives.
-    fn source(&self, lane: usize, come: Lanes) -> Option<usize> {
+    fn source_lane(&self, lane: usize, come: Lanes) -> Option<usize> {
         let (Collective::Shuffle(mode), Some((b, c))) = (self.kind, &self.from) else {
             return None;
         };
@@ -200,7 +200,7 @@ impl Gathering {
     }
 
     /// The bits of a ballot in the lanes `open`: those of lanes in which the predicate is known.
-    fn know_ballot(&self, open: Lanes, result: &mut Vector) {
+    fn add_known_ballot_bits(&self, open: Lanes, result: &mut Vector) {
         let value = &self.value;
         let mut all = [Bits::UNKNOWN; WARP];
         for lane in lanes(open) {
@@ -216,9 +216,9 @@ impl Gathering {
     }
 
     /// For a shuffled value that is not exact, the known bits are those of the source lane.
-    fn move_bits(&self, open: Lanes, result: &mut Vector) {
+    fn add_source_bits(&self, open: Lanes, result: &mut Vector) {
         let value = &self.value;
-        let source = |lane: usize| self.source(lane, self.named[lane].unwrap_or(0) & self.here);
+        let source = |lane: usize| self.source_lane(lane, self.named[lane].unwrap_or(0) & self.here);
         if lanes(open).any(|lane| source(lane).is_none()) || matches!(value.rest, Rest::Active(_)) {
             return;
         }
@@ -242,7 +242,7 @@ impl Gathering {
 }
 
 /// True if all arriving lanes get the same result.
-fn is_shared(
+fn is_result_same_in_all_lanes(
     kind: Collective,
     (mask, source, control): (&Vector, &Vector, &Vector),
     number: usize,

@@ -10,17 +10,18 @@ use super::super::value::ValueId;
 pub(super) struct State(Rc<Vec<(u32, ValueId)>>);
 
 impl State {
-    fn place(&self, cell: usize) -> Result<usize, usize> {
+    fn position_of_cell(&self, cell: usize) -> Result<usize, usize> {
         self.0.binary_search_by_key(&(cell as u32), |(cell, _)| *cell)
     }
 
     /// Value of a cell; [`ValueId::NONE`] if nothing has been written.
     pub(super) fn get(&self, cell: usize) -> ValueId {
-        self.place(cell).map_or(ValueId::NONE, |place| self.0[place].1)
+        self.position_of_cell(cell)
+            .map_or(ValueId::NONE, |place| self.0[place].1)
     }
 
     pub(super) fn set(&mut self, cell: usize, value: ValueId) {
-        match self.place(cell) {
+        match self.position_of_cell(cell) {
             Ok(place) if self.0[place].1 == value => {}
             Ok(place) => Rc::make_mut(&mut self.0)[place].1 = value,
             Err(place) => Rc::make_mut(&mut self.0).insert(place, (cell as u32, value)),
@@ -28,7 +29,7 @@ impl State {
     }
 
     /// True if both share one allocation, and so are equal.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(super) fn shares_allocation(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
@@ -44,12 +45,12 @@ impl State {
     }
 
     /// True if both hold the same values in these cells.
-    pub(super) fn agrees(&self, other: &Self, cells: impl Fn(usize) -> bool + Copy) -> bool {
-        self.is(other) || self.values_of(cells).eq(other.values_of(cells))
+    pub(super) fn agrees_on_cells(&self, other: &Self, cells: impl Fn(usize) -> bool + Copy) -> bool {
+        self.shares_allocation(other) || self.values_of(cells).eq(other.values_of(cells))
     }
 
     /// Calls `visit` for each of these cells that has a value in `other`, with that value and the value here.
-    pub(super) fn meet(
+    pub(super) fn visit_values_in_both(
         &self,
         other: &Self,
         cells: impl Fn(usize) -> bool,

@@ -2,7 +2,7 @@
 
 use super::super::graph::{Context, NONE, NodeKind, is_full_barrier};
 use super::super::meaning::{Around, Name};
-use super::super::rounding::rounded_down;
+use super::super::rounding::rounded_number_and_divisor;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application, MAX_USES};
 use super::super::value::{ALL, Lanes, Rest, ValueId, Vector, lanes};
@@ -26,22 +26,22 @@ const RESULT: u64 = 0x8000;
 const QUOTIENT: u64 = 1 << 41;
 
 impl Flow<'_> {
-    pub(super) fn instructions(&mut self, node: u32, here: Lanes, state: &mut State, round: usize) {
+    pub(super) fn run_steps(&mut self, node: u32, here: Lanes, state: &mut State, round: usize) {
         let graph = self.graph;
         let current = &graph.nodes[node as usize];
-        let context = graph.context(node);
+        let context = graph.context_of_node(node);
         if let NodeKind::Enter(callee) = current.kind {
             self.pass_arguments(node, callee, state);
         }
-        for &step in context.steps(current) {
-            self.step(node, here, state, step, round);
+        for &step in context.steps_of_node(current) {
+            self.run_step(node, here, state, step, round);
         }
     }
 
     fn pass_arguments(&mut self, node: u32, callee: u32, state: &mut State) {
         let graph = self.graph;
-        let context = graph.context(node);
-        let instruction = context.body.instruction(graph.instruction(node));
+        let context = graph.context_of_node(node);
+        let instruction = context.body.instruction(graph.instruction_of_node(node));
         let Op::Call(call) = instruction.op else { return };
         let inner = &graph.contexts[callee as usize];
         for (number, offset, place) in inner.slice.params() {
@@ -52,17 +52,17 @@ impl Flow<'_> {
                 .find(|argument| argument.param == number && i32::try_from(argument.offset) == Ok(offset))
                 .map(|argument| argument.value);
             let value = match passed {
-                Some(value) => self.value(node, state, value),
+                Some(value) => self.operand_value(node, state, value),
                 None => ValueId::UNKNOWN,
             };
             match place {
-                Cell::Single(cell) => self.set_single(inner.singles + cell, value, node),
+                Cell::Single(cell) => self.set_single_cell(inner.singles + cell, value, node),
                 Cell::Flowing(cell) => state.set((inner.flowing + cell) as usize, value),
             }
         }
     }
 
-    pub(super) fn step(
+    pub(super) fn run_step(
         &mut self,
         node: u32,
         here: Lanes,
@@ -70,11 +70,11 @@ impl Flow<'_> {
         step: InstructionId,
         round: usize,
     ) {
-        let context = self.graph.context(node);
+        let context = self.graph.context_of_node(node);
         let (body, slice) = (context.body, context.slice);
         let instruction = body.instruction(step);
         let around = match self.order.loop_of[node as usize] {
-            _ if self.order.is_tangled(node) => Around::Unknown,
+            _ if self.order.is_in_or_before_irreducible_loop(node) => Around::Unknown,
             NONE => Around::Nothing,
             of => Around::Loop(of),
         };
@@ -85,7 +85,7 @@ impl Flow<'_> {
             around,
         };
         let guard = instruction.guard.map(|guard| {
-            let value = self.guard(node, state, guard.register, guard.negated);
+            let value = self.guard_value(node, state, guard.register, guard.negated);
             (value, site(GUARDED))
         });
         for (number, result) in body.results(instruction).iter().enumerate() {
@@ -95,12 +95,12 @@ impl Flow<'_> {
             let Some(place) = slice.register(register) else {
                 continue;
             };
-            let mut value = self.outcome(node, state, step, instruction, number, site(number as u64));
+            let mut value = self.result_value(node, state, step, instruction, number, site(number as u64));
             let bits = body.registers[register.index()].bits;
             if (1..64).contains(&bits) {
-                value = self.cut(value, bits, site(CUT + number as u64));
+                value = self.cut_to_width(value, bits, site(CUT + number as u64));
             }
-            value = self.meant(value, site(RESULT + number as u64));
+            value = self.with_meaning(value, site(RESULT + number as u64));
             if round >= LANE_ROUNDS_TO_WIDEN
                 && let Cell::Single(cell) = place
             {
@@ -109,45 +109,51 @@ impl Flow<'_> {
                     value = ValueId::UNKNOWN;
                 }
             }
-            self.write(node, state, place, value, guard);
+            self.write_cell(node, state, place, value, guard);
         }
         if let Some((offset, value)) = body.returned(instruction)
             && let Some(place) = slice.result(offset)
         {
-            let value = self.value(node, state, value);
-            self.write(node, state, place, value, guard);
+            let value = self.operand_value(node, state, value);
+            self.write_cell(node, state, place, value, guard);
         }
-        self.slots(node, state, step, instruction, guard, site(SLOT));
+        self.apply_slot_effect(node, state, step, instruction, guard, site(SLOT));
     }
 
     /// Names a result that has no name yet; the thread number, if that is its meaning.
-    fn meant(&mut self, value: ValueId, site: Application) -> ValueId {
+    fn with_meaning(&mut self, value: ValueId, site: Application) -> ValueId {
         let vector = self.pool.get(value);
         let (name, is_known) = (vector.name, vector.exact == ALL);
         match &mut self.pool.meanings {
             Some(meanings) if !is_known && meanings.is_rank(name) => {
-                let rank = self.launch.rank(&mut self.pool);
+                let rank = self.launch.thread_rank(&mut self.pool);
                 self.pool.named(rank, name)
             }
             Some(meanings) if !is_known && name == Name::NONE => {
-                let name = meanings.result(site.key, site.around);
+                let name = meanings.result_name(site.key, site.around);
                 self.pool.named(value, name)
             }
             _ => value,
         }
     }
 
-    pub(super) fn guard(&mut self, node: u32, state: &State, register: Register, negated: bool) -> ValueId {
+    pub(super) fn guard_value(
+        &mut self,
+        node: u32,
+        state: &State,
+        register: Register,
+        negated: bool,
+    ) -> ValueId {
         let value = if negated {
             Value::Not(register)
         } else {
             Value::Register(register)
         };
-        self.value(node, state, value)
+        self.operand_value(node, state, value)
     }
 
     /// Cuts exact values to the width of their register.
-    pub(super) fn cut(&mut self, value: ValueId, bits: u8, site: Application) -> ValueId {
+    pub(super) fn cut_to_width(&mut self, value: ValueId, bits: u8, site: Application) -> ValueId {
         if value == ValueId::NONE {
             return ValueId::UNKNOWN;
         }
@@ -166,7 +172,7 @@ impl Flow<'_> {
         transfer::apply(&mut self.pool, cut, &[value], site)
     }
 
-    fn slots(
+    fn apply_slot_effect(
         &mut self,
         node: u32,
         state: &mut State,
@@ -176,18 +182,18 @@ impl Flow<'_> {
         site: Application,
     ) {
         let graph = self.graph;
-        let context = graph.context(node);
+        let context = graph.context_of_node(node);
         if let Op::Access(access) = instruction.op
             && access.kind != AccessKind::Load
-            && let Some((owner, slot)) = graph.object(node, step)
+            && let Some((owner, slot)) = graph.accessed_slot(node, step)
         {
             // No object of another frame is at this address.
             if access.kind == AccessKind::Store && access.count == 1 {
                 let stored = context.body.stored(instruction).unwrap_or(Value::Unknown);
-                let value = self.value(node, state, stored);
-                self.store(node, state, (owner, slot), value, guard, site);
+                let value = self.operand_value(node, state, stored);
+                self.store_to_slot(node, state, (owner, slot), value, guard, site);
             } else {
-                self.spoil(node, state, (owner, slot));
+                self.spoil_slot(node, state, (owner, slot));
             }
             return;
         }
@@ -197,17 +203,17 @@ impl Flow<'_> {
         match slots.effect(step, instruction) {
             Effect::Store(slot) => {
                 let stored = context.body.stored(instruction).unwrap_or(Value::Unknown);
-                let value = self.value(node, state, stored);
-                self.store(node, state, (context, slot), value, guard, site);
+                let value = self.operand_value(node, state, stored);
+                self.store_to_slot(node, state, (context, slot), value, guard, site);
             }
-            Effect::Spoil(slot) => self.spoil(node, state, (context, slot)),
+            Effect::Spoil(slot) => self.spoil_slot(node, state, (context, slot)),
             Effect::SpoilEscaped => {
                 // Accesses of a callee through addresses that it is passed are seen in the callee, if its code is followed.
                 for &slot in &context.slice.escaping {
                     if let Some(place) = context.slice.slot(slot)
                         && (slots.leaks(slot) || is_opaque_call)
                     {
-                        self.write_in(
+                        self.write_cell_in_context(
                             (context.singles, context.flowing),
                             node,
                             state,
@@ -221,11 +227,11 @@ impl Flow<'_> {
             Effect::Load(_) | Effect::None => {}
         }
         if is_opaque_call {
-            for &(owner, symbol) in graph.objects.passed(context.home, step) {
+            for &(owner, symbol) in graph.objects.passed_objects(context.home, step) {
                 let owner = &graph.contexts[owner as usize];
                 let slots = self.module.function(owner.function).slots();
                 for place in slots.of_symbol(symbol).filter_map(|slot| owner.slice.slot(slot)) {
-                    self.write_in(
+                    self.write_cell_in_context(
                         (owner.singles, owner.flowing),
                         node,
                         state,
@@ -239,7 +245,7 @@ impl Flow<'_> {
     }
 
     /// A store of a value to a slot of a context, which may be that of a caller.
-    fn store(
+    fn store_to_slot(
         &mut self,
         node: u32,
         state: &mut State,
@@ -252,32 +258,32 @@ impl Flow<'_> {
         if let Some(place) = owner.slice.slot(slot) {
             let bits = (slots.slots[slot as usize].bytes * 8).min(64) as u8;
             let value = if bits < 64 {
-                self.cut(value, bits, site)
+                self.cut_to_width(value, bits, site)
             } else {
                 value
             };
-            self.write_in((owner.singles, owner.flowing), node, state, place, value, guard);
+            self.write_cell_in_context((owner.singles, owner.flowing), node, state, place, value, guard);
         }
         for other in slots.overlapping(slot) {
             let Some(place) = owner.slice.slot(other) else {
                 continue;
             };
-            let value = self.piece(
+            let value = self.piece_of_stored_value(
                 &slots.slots[slot as usize],
                 &slots.slots[other as usize],
                 value,
                 site,
             );
-            self.write_in((owner.singles, owner.flowing), node, state, place, value, guard);
+            self.write_cell_in_context((owner.singles, owner.flowing), node, state, place, value, guard);
         }
     }
 
     /// An unknown write to a slot of a context, which may be the context of a caller.
-    fn spoil(&mut self, node: u32, state: &mut State, (owner, slot): (&Context<'_>, SlotId)) {
+    fn spoil_slot(&mut self, node: u32, state: &mut State, (owner, slot): (&Context<'_>, SlotId)) {
         let slots = self.module.function(owner.function).slots();
         for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
             if let Some(place) = owner.slice.slot(slot) {
-                self.write_in(
+                self.write_cell_in_context(
                     (owner.singles, owner.flowing),
                     node,
                     state,
@@ -290,7 +296,13 @@ impl Flow<'_> {
     }
 
     /// Value of a slot that lies inside another one, after a store to the latter: memory is little-endian.
-    fn piece(&mut self, stored: &Slot, inner: &Slot, value: ValueId, site: Application) -> ValueId {
+    fn piece_of_stored_value(
+        &mut self,
+        stored: &Slot,
+        inner: &Slot,
+        value: ValueId,
+        site: Application,
+    ) -> ValueId {
         let from = inner.offset - stored.offset;
         if from < 0 || from + i64::from(inner.bytes) > i64::from(stored.bytes) || stored.bytes > 8 {
             return ValueId::UNKNOWN;
@@ -301,12 +313,12 @@ impl Flow<'_> {
             ..site
         };
         let shift = Op::Binary(BinaryOp::ShrUnsigned, 64);
-        let whole = self.cut(value, (stored.bytes * 8) as u8, part(2));
+        let whole = self.cut_to_width(value, (stored.bytes * 8) as u8, part(2));
         let shifted = transfer::apply(&mut self.pool, shift, &[whole, by], part(3));
-        self.cut(shifted, (inner.bytes * 8) as u8, part(4 + from as u64))
+        self.cut_to_width(shifted, (inner.bytes * 8) as u8, part(4 + from as u64))
     }
 
-    fn outcome(
+    fn result_value(
         &mut self,
         node: u32,
         state: &State,
@@ -315,31 +327,33 @@ impl Flow<'_> {
         part: usize,
         site: Application,
     ) -> ValueId {
-        let context = self.graph.context(node);
+        let context = self.graph.context_of_node(node);
         let uses = context.body.uses(instruction);
         match instruction.op {
             Op::Binary(BinaryOp::Sub, bits)
-                if let Some((number, divisor)) = rounded_down(
+                if let Some((number, divisor)) = rounded_number_and_divisor(
                     context.body,
                     self.module.function(context.function).definitions(),
                     step,
                 ) =>
             {
-                self.rounded(node, state, bits, (number, divisor), site)
+                self.rounded_down_value(node, state, bits, (number, divisor), site)
             }
-            op if is_interpreted(op) => self.computed(node, state, op, uses, part, site),
+            op if is_interpreted(op) => self.operation_result(node, state, op, uses, part, site),
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.module.function(context.function).slots();
                 if let Effect::Load(slot) = slots.effect(step, instruction) {
                     return match context.slice.slot(slot) {
-                        Some(place) => self.extended(node, state, place, context.body, instruction, site),
+                        Some(place) => {
+                            self.loaded_slot_value(node, state, place, context.body, instruction, site)
+                        }
                         None => ValueId::UNKNOWN,
                     };
                 }
-                if let Some((owner, slot)) = self.graph.object(node, step) {
+                if let Some((owner, slot)) = self.graph.accessed_slot(node, step) {
                     let place = owner.slice.slot(slot).filter(|_| access.count == 1);
                     let value = place.map_or(ValueId::UNKNOWN, |place| {
-                        self.read_in(node, state, place, owner.singles, owner.flowing)
+                        self.cell_value_in_context(node, state, place, owner.singles, owner.flowing)
                     });
                     return self.loaded_part(context.body, instruction, part, value, site);
                 }
@@ -349,20 +363,27 @@ impl Flow<'_> {
                     if context.caller.is_some() {
                         let place = context.slice.param(number, offset).filter(|_| access.count == 1);
                         return match place {
-                            Some(place) => self.read(node, state, place),
+                            Some(place) => self.cell_value(node, state, place),
                             None => ValueId::UNKNOWN,
                         };
                     }
                     let is_kernel = self.module.module.function(context.function).is_kernel();
                     let piece = offset as u64 + part as u64 * u64::from(access.bits / 8);
                     let key = (PARAM | u64::from(number), piece);
-                    let fixed = self.fixed.param(number, piece, access.bits).filter(|_| is_kernel);
+                    let fixed = self
+                        .fixed
+                        .param_content(number, piece, access.bits)
+                        .filter(|_| is_kernel);
                     let passed = match fixed {
                         Some(fixed) => self.pool.splat(fixed),
                         None if is_kernel => {
                             let passed = self.pool.unknown_uniform(key, 0);
                             self.pool.mark_of_block(passed);
-                            let name = self.pool.meanings.as_mut().map(|meanings| meanings.lasting(key));
+                            let name = self
+                                .pool
+                                .meanings
+                                .as_mut()
+                                .map(|meanings| meanings.lasting_name(key));
                             self.pool.named(passed, name.unwrap_or_default())
                         }
                         None => ValueId::UNKNOWN,
@@ -371,7 +392,7 @@ impl Flow<'_> {
                 }
                 let number = self.graph.nodes[node as usize].context;
                 if part == 0
-                    && let Some(values) = self.fixed.load(number, step)
+                    && let Some(values) = self.fixed.loaded_values(number, step)
                 {
                     return self.pool.intern(Vector::exact(values));
                 }
@@ -379,13 +400,16 @@ impl Flow<'_> {
                     return ValueId::UNKNOWN;
                 }
                 let address = uses.first().copied().unwrap_or(Value::Unknown);
-                let address = self.value(node, state, address);
+                let address = self.operand_value(node, state, address);
                 let is_one = self.pool.get(address).is_splat(site.here)
                     && uses
                         .get(1)
                         .is_some_and(|offset| matches!(offset, Value::Integer(_)));
                 let loaded = if is_one {
-                    let lasting = context.caller.is_none().then(|| self.lasting.load(instruction));
+                    let lasting = context
+                        .caller
+                        .is_none()
+                        .then(|| self.lasting.param_of_load(instruction));
                     let key = match lasting.flatten() {
                         // The value is the same at every load.
                         Some((param, at)) => {
@@ -400,7 +424,9 @@ impl Flow<'_> {
                 };
                 self.loaded_part(context.body, instruction, part, loaded, site)
             }
-            Op::Collective(kind, MemberMask::Operand) => self.collective(node, state, kind, uses, part, site),
+            Op::Collective(kind, MemberMask::Operand) => {
+                self.collective_result(node, state, kind, uses, part, site)
+            }
             // All threads of the block get the same (PTX ISA, bar.red).
             Op::Barrier(_) if is_full_barrier(instruction) => self.pool.unknown_uniform(site.key, 0),
             Op::ActiveMask => {
@@ -411,20 +437,20 @@ impl Flow<'_> {
                 mask.rest = Rest::Active(name);
                 self.pool.intern(mask)
             }
-            Op::CallResult(call) => self.result_of(node, state, call, uses),
+            Op::CallResult(call) => self.call_result(node, state, call, uses),
             // A window may lie at any address, but at the same address for all lanes (PTX ISA, Generic Addressing).
             Op::ToGeneric(space, bits) if part == 0 => {
-                self.moved(node, state, (BinaryOp::Add, bits), uses, space, site)
+                self.converted_address(node, state, (BinaryOp::Add, bits), uses, space, site)
             }
             Op::FromGeneric(space, bits) if part == 0 => {
-                self.moved(node, state, (BinaryOp::Sub, bits), uses, space, site)
+                self.converted_address(node, state, (BinaryOp::Sub, bits), uses, space, site)
             }
             _ => ValueId::UNKNOWN,
         }
     }
 
     /// A number that is rounded down to a multiple: treated as a product, with the trailing zeros of the divisor.
-    fn rounded(
+    fn rounded_down_value(
         &mut self,
         node: u32,
         state: &State,
@@ -432,7 +458,10 @@ impl Flow<'_> {
         (number, divisor): (Value, Value),
         site: Application,
     ) -> ValueId {
-        let (number, divisor) = (self.value(node, state, number), self.value(node, state, divisor));
+        let (number, divisor) = (
+            self.operand_value(node, state, number),
+            self.operand_value(node, state, divisor),
+        );
         let part = |part: u64| Application {
             key: (site.key.0, site.key.1 | part),
             ..site
@@ -449,7 +478,7 @@ impl Flow<'_> {
     }
 
     /// An address after the base of the window of a space has been added or subtracted.
-    fn moved(
+    fn converted_address(
         &mut self,
         node: u32,
         state: &State,
@@ -461,7 +490,7 @@ impl Flow<'_> {
         let Some(&address) = uses.first() else {
             return ValueId::UNKNOWN;
         };
-        let address = self.value(node, state, address);
+        let address = self.operand_value(node, state, address);
         if self.pool.follows_addresses {
             // The same offset in the same variable.
             return address;
@@ -471,7 +500,7 @@ impl Flow<'_> {
     }
 
     /// Value that a load reads from a slot: a narrow load leaves zeros, or copies of the sign, above.
-    fn extended(
+    fn loaded_slot_value(
         &mut self,
         node: u32,
         state: &State,
@@ -480,9 +509,9 @@ impl Flow<'_> {
         instruction: &Instruction,
         site: Application,
     ) -> ValueId {
-        let value = self.read(node, state, place);
+        let value = self.cell_value(node, state, place);
         let target = body.defined(instruction).next();
-        self.widened(body, instruction, target, value, site)
+        self.loaded_value_in_register(body, instruction, target, value, site)
     }
 
     /// The value that a load of `value` leaves in its result register number `part`.
@@ -496,11 +525,11 @@ impl Flow<'_> {
     ) -> ValueId {
         let target = body.results(instruction).get(part);
         let target = target.and_then(|target| target.register());
-        self.widened(body, instruction, target, value, site)
+        self.loaded_value_in_register(body, instruction, target, value, site)
     }
 
     /// Value that a load of `value` leaves in the register `target`.
-    fn widened(
+    fn loaded_value_in_register(
         &mut self,
         body: &Body<'_>,
         instruction: &Instruction,
@@ -519,7 +548,7 @@ impl Flow<'_> {
         transfer::apply(&mut self.pool, extension, &[value], site)
     }
 
-    fn computed(
+    fn operation_result(
         &mut self,
         node: u32,
         state: &State,
@@ -533,7 +562,7 @@ impl Flow<'_> {
             return ValueId::UNKNOWN;
         }
         for (value, &operand) in values.iter_mut().zip(uses) {
-            *value = self.value(node, state, operand);
+            *value = self.operand_value(node, state, operand);
         }
         let values = &values[..uses.len()];
         if self.pool.follows_addresses
@@ -555,7 +584,7 @@ impl Flow<'_> {
                     return ValueId::UNKNOWN;
                 }
                 let outcome = transfer::apply(&mut self.pool, op, values, site);
-                self.negated(outcome)
+                self.negation_of(outcome)
             }
             op if number == 0 => transfer::apply(&mut self.pool, op, values, site),
             _ => ValueId::UNKNOWN,
@@ -579,7 +608,7 @@ impl Flow<'_> {
         Some(self.pool.intern(widened))
     }
 
-    fn result_of(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {
+    fn call_result(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {
         let [Value::Integer(offset), ..] = uses else {
             return ValueId::UNKNOWN;
         };
@@ -592,7 +621,9 @@ impl Flow<'_> {
             .callee_of(here, call)
             .and_then(|callee| Some((callee, callee.slice.result(offset)?)))
         {
-            Some((callee, place)) => self.read_in(node, state, place, callee.singles, callee.flowing),
+            Some((callee, place)) => {
+                self.cell_value_in_context(node, state, place, callee.singles, callee.flowing)
+            }
             None => ValueId::UNKNOWN,
         }
     }

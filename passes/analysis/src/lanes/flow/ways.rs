@@ -40,7 +40,7 @@ impl Ranks {
     }
 
     /// Adds a rank that is not in the set.
-    fn add(&mut self, rank: u32) {
+    fn add_rank(&mut self, rank: u32) {
         let word = rank as usize / 64;
         self.words[word] |= 1 << (rank % 64);
         self.count += 1;
@@ -61,7 +61,7 @@ impl Ranks {
 
 impl Walk {
     /// Begins a walk over a graph of so many nodes and loops.
-    fn begin(&mut self, nodes: usize, loops: usize) {
+    fn begin_walk(&mut self, nodes: usize, loops: usize) {
         self.labels.resize(nodes, (0, 0));
         self.rounds.resize(loops, 0);
         self.exits.resize(loops, 0);
@@ -70,19 +70,19 @@ impl Walk {
         self.ranks.clear(nodes);
     }
 
-    fn label(&self, node: u32) -> Option<u32> {
+    fn label_of(&self, node: u32) -> Option<u32> {
         let (walk, label) = self.labels[node as usize];
         (walk == self.walk).then_some(label)
     }
 
-    fn set(&mut self, node: u32, label: u32) {
+    fn set_label(&mut self, node: u32, label: u32) {
         self.labels[node as usize] = (self.walk, label);
     }
 }
 
 impl Flow<'_> {
     /// Splits the lanes of a node among its edges.
-    pub(super) fn branch(&mut self, node: u32, here: Lanes, state: &State) {
+    pub(super) fn split_lanes_at_branch(&mut self, node: u32, here: Lanes, state: &State) {
         let current = &self.graph.nodes[node as usize];
         let edges = current.edges.clone();
         let count = edges.len();
@@ -90,7 +90,7 @@ impl Flow<'_> {
         match current.test {
             Test::None => {}
             Test::Guard(guard) => {
-                let id = self.guard(node, state, guard.register, guard.negated);
+                let id = self.guard_value(node, state, guard.register, guard.negated);
                 self.tests[node as usize] = id;
                 let vector = self.pool.get(id);
                 let truths = set_of(lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1));
@@ -99,17 +99,17 @@ impl Flow<'_> {
                 let warp = vector.warp && here & !vector.exact != 0;
                 self.wants_warp |= warp;
                 if !is_one {
-                    self.diverge(node);
+                    self.mark_divergence(node);
                 }
             }
             Test::Table(index, guard) => {
-                let id = self.value(node, state, index);
+                let id = self.operand_value(node, state, index);
                 let id = if guard.is_some() { ValueId::UNKNOWN } else { id };
                 self.tests[node as usize] = id;
                 let vector = self.pool.get(id).clone();
                 self.wants_warp |= vector.warp && here & !vector.exact != 0;
                 if !vector.is_splat(here) {
-                    self.diverge(node);
+                    self.mark_divergence(node);
                 }
                 for (place, edge) in edges.clone().enumerate() {
                     let taken = set_of(
@@ -139,18 +139,18 @@ impl Flow<'_> {
     ///
     /// Each path has a label, its first node; a node that two labels reach is a join, and becomes the label of the paths
     /// from there on. Straight code is skipped.
-    pub(super) fn diverge(&mut self, branch: u32) {
+    pub(super) fn mark_divergence(&mut self, branch: u32) {
         let graph = self.graph;
         if std::mem::replace(&mut self.is_followed[branch as usize], true) {
             return;
         }
         let mut walk = std::mem::take(&mut self.walk);
-        walk.begin(graph.nodes.len(), self.order.loops.len());
-        self.follow(branch, &mut walk);
+        walk.begin_walk(graph.nodes.len(), self.order.loops.len());
+        self.follow_paths(branch, &mut walk);
         self.walk = walk;
     }
 
-    fn follow(&mut self, branch: u32, walk: &mut Walk) {
+    fn follow_paths(&mut self, branch: u32, walk: &mut Walk) {
         let graph = self.graph;
         for target in graph.successors(branch) {
             walk.pending.push((branch, target, target));
@@ -158,7 +158,7 @@ impl Flow<'_> {
         loop {
             while let Some((from, target, label)) = walk.pending.pop() {
                 if !graph.is_end(target) {
-                    self.reach(branch, walk, from, target, label);
+                    self.reach_node(branch, walk, from, target, label);
                 }
             }
             // One path is left: all lanes that are still here take it.
@@ -173,25 +173,25 @@ impl Flow<'_> {
                 return self.give_up();
             }
             self.steps_left -= 1;
-            let label = walk.label(node).unwrap_or(node);
+            let label = walk.label_of(node).unwrap_or(node);
             walk.pending
                 .extend(graph.successors(node).map(|target| (node, target, label)));
         }
     }
 
-    fn reach(&mut self, branch: u32, walk: &mut Walk, from: u32, target: u32, label: u32) {
+    fn reach_node(&mut self, branch: u32, walk: &mut Walk, from: u32, target: u32, label: u32) {
         let order = self.order;
-        let is_back = order.is_back(from, target);
+        let is_back = order.is_back_edge(from, target);
         let target = order.leads_to[target as usize];
-        match walk.label(target) {
+        match walk.label_of(target) {
             None => {
-                walk.set(target, label);
+                walk.set_label(target, label);
                 if !is_back {
-                    walk.ranks.add(order.rank[target as usize]);
+                    walk.ranks.add_rank(order.rank[target as usize]);
                 }
             }
             Some(known) if known != label && known != target => {
-                walk.set(target, target);
+                walk.set_label(target, target);
                 self.mark_join(target);
             }
             Some(known) if known != label => self.mark_join(target),
@@ -203,7 +203,7 @@ impl Flow<'_> {
         }
         for of in order.loops_of(branch) {
             let (rounds, exits) = (&mut walk.rounds[of as usize], &mut walk.exits[of as usize]);
-            let is_inside = order.is_in(target, of);
+            let is_inside = order.is_in_loop(target, of);
             if is_back && order.loops[of as usize].header == target {
                 *rounds = walk.walk;
             } else if !is_inside {
@@ -232,7 +232,7 @@ impl Flow<'_> {
     }
 
     /// Re-queues the users of values from loops that became divergent.
-    pub(super) fn look_again_behind_loops(&mut self) {
+    pub(super) fn revisit_after_divergent_loops(&mut self) {
         if self.left.is_empty() {
             return;
         }

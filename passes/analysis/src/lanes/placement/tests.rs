@@ -26,7 +26,7 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
     with_ptx(&text, |context| {
         let calls = Calls::new(context);
         let roots = calls.roots(context);
-        let slices = Slices::new(context, &calls.visited(context, &roots));
+        let slices = Slices::new(context, &calls.visited_functions(context, &roots));
         let layout = LaneLayout::new(context, &slices, roots[0]).expect("it is small");
         let graph = &layout.graph;
         let launch = Launch::new(&LaunchBounds::default(), None, false);
@@ -36,19 +36,19 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
         let mut points: Vec<u32> = (0..graph.nodes.len() as u32)
             .filter(|&node| matches!(graph.nodes[node as usize].kind, NodeKind::Collective))
             .collect();
-        points.sort_by_key(|&node| graph.instruction(node));
+        points.sort_by_key(|&node| graph.instruction_of_node(node));
         let mut placement = Placement::new(&flow, ALL, &FxHashSet::default());
         ask(&mut placement, &points);
     });
 }
 
-/// Result of `must` for the first collective, with all exits and without silent ones.
+/// Result of `lanes_that_must_reach` for the first collective, with all exits and without silent ones.
 fn must(code: &str) -> (Lanes, Lanes) {
     let mut found = (0, 0);
     with(code, |placement, points| {
         found = (
-            placement.must(points[0], Exits::All),
-            placement.must(points[0], Exits::NotSilent),
+            placement.lanes_that_must_reach(points[0], Exits::All),
+            placement.lanes_that_must_reach(points[0], Exits::NotSilent),
         );
     });
     found
@@ -114,13 +114,13 @@ fn endings_are_quiet_noisy_or_neither() {
         let after = |node: u32| graph.successors(node).next().expect("it goes on");
         // After the second collective, lanes 0 to 15 end, and the others store.
         let second = after(points[1]);
-        assert_eq!(placement.surely_silent(second), 0xffff);
-        assert_eq!(placement.surely_acting(second), 0xffff_0000);
+        assert_eq!(placement.surely_silent_lanes(second), 0xffff);
+        assert_eq!(placement.surely_acting_lanes(second), 0xffff_0000);
         // After the first one, all lanes may reach a collective: this is not a certain visible effect unless it is declared
         // as one.
         let first = after(points[0]);
-        assert_eq!(placement.surely_silent(first), 0);
-        assert_eq!(placement.surely_silent(after(points[2])), ALL);
+        assert_eq!(placement.surely_silent_lanes(first), 0);
+        assert_eq!(placement.surely_silent_lanes(after(points[2])), ALL);
     });
 }
 
@@ -128,7 +128,7 @@ fn endings_are_quiet_noisy_or_neither() {
 fn departures_name_the_lanes_that_leave() {
     let code = format!("setp.gt.u32 %p1, %r1, 23;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
     with(&code, |placement, points| {
-        let departures = placement.departures(points[0]).expect("it is small");
+        let departures = placement.departures_before(points[0]).expect("it is small");
         let lanes: Vec<Lanes> = departures.all.iter().map(|departure| departure.lanes).collect();
         assert_eq!(lanes, [0xff00_0000]);
     });

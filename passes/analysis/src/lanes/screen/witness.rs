@@ -20,8 +20,8 @@ use super::collective_kinds::{CollectiveKinds, Wanted};
 use super::facts::ModuleFacts;
 use super::knowable::Knowable;
 use super::optimistic_reach::OptimisticReach;
-use crate::lanes::graph::{cut_phases, is_full_barrier};
-use crate::lanes::launch::{converges, launch_of};
+use crate::lanes::graph::{barriers_cut_phases, is_full_barrier};
+use crate::lanes::launch::{lanes_may_meet_across_instructions, representative_launch};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_SEARCHES, MAX_SCREEN_STEPS, MAX_SCREENED_WARPS};
 use ptxcheck_common::externs;
 use ptxcheck_ir::{
@@ -117,7 +117,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         reach.begin();
         let mut wanted = Wanted::all(self.tables.contained[root.index()]);
         self.follow(&mut reach, body, &mut wanted, Wanted::is_empty);
-        let asks_for_phases = has_phases(body) && converges(self.facts.module);
+        let asks_for_phases = has_phases(body) && lanes_may_meet_across_instructions(self.facts.module);
         if wanted.is_empty() && (!asks_for_phases || self.all_come_to_all(&mut reach, body)) {
             return true;
         }
@@ -501,7 +501,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         body: &'a Body<'m>,
         places: Vec<InstructionId>,
     ) -> bool {
-        let launch = launch_of(self.facts.module, root, false);
+        let launch = representative_launch(self.facts.module, root, false);
         if places.is_empty() || launch.shape.is_some() {
             return places.is_empty();
         }
@@ -517,7 +517,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         });
         let mut wanted = Wanted::all(met.and(kinds));
         wanted.places.extend(places);
-        for warp in 0..launch.warps().min(MAX_SCREENED_WARPS) {
+        for warp in 0..launch.warp_count().min(MAX_SCREENED_WARPS) {
             let mut reach = OptimisticReach::new(self.facts, root, body).in_warp(warp);
             reach.begin();
             self.follow(&mut reach, body, &mut wanted, Wanted::is_empty);
@@ -633,7 +633,7 @@ fn own_kinds<'m>(
             if !mask.may_tell_lanes() && !is_read {
                 continue;
             }
-            if is_read || !mask.is_full_or_unknown() || !converges(facts.module) {
+            if is_read || !mask.is_full_or_unknown() || !lanes_may_meet_across_instructions(facts.module) {
                 return None;
             }
             all = all.with(CollectiveKinds::of(instruction.op));
@@ -649,7 +649,7 @@ fn has_phases(body: &Body<'_>) -> bool {
     if !body.has(Rare::BARRIER) {
         return body.collectives.len() > 1;
     }
-    cut_phases(barriers()) && body.collectives.len() + barriers().take(2).count() > 1
+    barriers_cut_phases(barriers()) && body.collectives.len() + barriers().take(2).count() > 1
 }
 
 /// Upper bound of the knowledge of a collective's mask.

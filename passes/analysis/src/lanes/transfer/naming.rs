@@ -1,7 +1,9 @@
 //! Names of results, from those of the operands.
 
 use super::application::{Application, MAX_USES};
-use crate::lanes::meaning::{Meaning, Meanings, Name, Terms, added, multiplied, turned};
+use crate::lanes::meaning::{
+    Meaning, Meanings, Name, Terms, product_of_terms, sum_of_terms, swapped_condition,
+};
 use crate::lanes::numbers::Numbers;
 use crate::lanes::value::{Lanes, Pool, ValueId, Vector, lanes};
 use ptxcheck_ir::evaluate::{evaluate, ones};
@@ -110,9 +112,10 @@ impl Naming<'_> {
                     to: 2..,
                 },
                 1,
-            ) => operand(0)
-                .name()
-                .map(|predicate| self.meanings.made(Meaning::Number(predicate), [predicate])),
+            ) => operand(0).name().map(|predicate| {
+                self.meanings
+                    .composed_name(Meaning::Number(predicate), [predicate])
+            }),
             (Op::Convert { to: 1, .. }, 1) => match *self.meanings.meaning_of(operand(0).vector.name) {
                 Meaning::Number(predicate) => Some(predicate),
                 _ => None,
@@ -123,16 +126,16 @@ impl Naming<'_> {
                 let fits = operand(0).vector.at_most(site.here) <= most;
                 operand(0).name().filter(|_| fits)
             }
-            (Op::Unary(UnaryOp::Not, bits), 1) => {
-                operand(0).name().map(|name| self.meanings.complement(name, bits))
-            }
+            (Op::Unary(UnaryOp::Not, bits), 1) => operand(0)
+                .name()
+                .map(|name| self.meanings.complement_of(name, bits)),
             (Op::Binary(op, bits), 2) => self.binary(op, bits, operand(0), operand(1)),
             (Op::MulAdd(op, bits), 3) => {
                 let product = self.product(op, operand(0), operand(1));
                 let last = self.terms(operand(2));
                 product
                     .zip(last)
-                    .and_then(|(a, b)| self.meanings.threads(bits, added(a, &b)))
+                    .and_then(|(a, b)| self.meanings.thread_sum(bits, sum_of_terms(a, &b)))
             }
             (Op::Select, 3) => self.select(operand(0), operand(1), operand(2)),
             (Op::Compare(condition, bits, logic), 2 | 3) => {
@@ -141,7 +144,7 @@ impl Naming<'_> {
                     (Logic::None, _) => outcome,
                     (_, Some(first)) if uses.len() == 3 => operand(2)
                         .name()
-                        .map(|second| self.meanings.both(logic, first, second)),
+                        .map(|second| self.meanings.logic_predicate(logic, first, second)),
                     _ => None,
                 }
             }
@@ -149,7 +152,7 @@ impl Naming<'_> {
         };
         match name {
             Some(name) if name != Name::NONE => name,
-            _ => self.meanings.result(site.key, site.around),
+            _ => self.meanings.result_name(site.key, site.around),
         }
     }
 
@@ -167,18 +170,18 @@ impl Naming<'_> {
             (B::And, Some(mask)) if a.vector.may_have(a.here) & !mask == 0 => return a.name(),
             (B::Or | B::Xor, Some(0)) => return a.name(),
             (B::Xor, Some(all)) if all == ones(bits) => {
-                return a.name().map(|name| self.meanings.complement(name, bits));
+                return a.name().map(|name| self.meanings.complement_of(name, bits));
             }
             (B::Xor, Some(1)) => {
                 if let Meaning::Number(predicate) = *self.meanings.meaning_of(a.name()?) {
-                    let not = self.meanings.not(predicate);
-                    return Some(self.meanings.made(Meaning::Number(not), [not]));
+                    let not = self.meanings.negation_of(predicate);
+                    return Some(self.meanings.composed_name(Meaning::Number(not), [not]));
                 }
             }
             (B::And, Some(1)) => {
                 if let Meaning::Shifted(mask, _) = *self.meanings.meaning_of(a.name()?) {
-                    let own = self.meanings.own_bit(mask);
-                    return Some(self.meanings.made(Meaning::Number(own), [own]));
+                    let own = self.meanings.own_bit_predicate(mask);
+                    return Some(self.meanings.composed_name(Meaning::Number(own), [own]));
                 }
             }
             _ => {}
@@ -186,13 +189,13 @@ impl Naming<'_> {
         match op {
             B::And if b.is(|lane| 1 << lane) => {
                 let mask = a.name()?;
-                Some(self.meanings.made(Meaning::Own(mask), [mask]))
+                Some(self.meanings.composed_name(Meaning::Own(mask), [mask]))
             }
             B::ShrUnsigned | B::ShrSigned if bits == 32 && b.is(|lane| lane as u64) => {
                 let mask = a.name()?;
                 Some(
                     self.meanings
-                        .made(Meaning::Shifted(mask, op == B::ShrSigned), [mask]),
+                        .composed_name(Meaning::Shifted(mask, op == B::ShrSigned), [mask]),
                 )
             }
             B::And | B::Or | B::Xor if number.is_none() => {
@@ -201,13 +204,13 @@ impl Naming<'_> {
                     B::Or => Logic::Or,
                     _ => Logic::Xor,
                 };
-                Some(self.meanings.both(logic, a.name()?, b.name()?))
+                Some(self.meanings.logic_predicate(logic, a.name()?, b.name()?))
             }
             B::Add | B::Sub => {
                 if op == B::Add
                     && let (Some(a), Some(b)) = (self.terms(a), self.terms(b))
                 {
-                    return self.meanings.threads(bits, added(a, &b));
+                    return self.meanings.thread_sum(bits, sum_of_terms(a, &b));
                 }
                 let (value, by) = match (a.number(), number) {
                     (_, Some(by)) => (a, by),
@@ -219,16 +222,16 @@ impl Naming<'_> {
                 } else {
                     by.wrapping_neg() & ones(bits)
                 };
-                Some(self.meanings.plus(value.name()?, bits, by))
+                Some(self.meanings.sum_with_constant(value.name()?, bits, by))
             }
             B::MulLow | B::MulWideUnsigned | B::MulWideSigned => {
                 let product = self.product(op, a, b)?;
-                self.meanings.threads(bits, Some(product))
+                self.meanings.thread_sum(bits, Some(product))
             }
             B::Shl => {
                 let factor = 1_u32.checked_shl(u32::try_from(number?).ok()?)?;
-                let product = multiplied(&self.terms(a)?, &vec![([0; 6], factor)])?;
-                self.meanings.threads(bits, Some(product))
+                let product = product_of_terms(&self.terms(a)?, &vec![([0; 6], factor)])?;
+                self.meanings.thread_sum(bits, Some(product))
             }
             _ => None,
         }
@@ -238,16 +241,16 @@ impl Naming<'_> {
         let predicate = predicate.name()?;
         let number = match (a.number(), b.number()) {
             (Some(1), Some(0)) => predicate,
-            (Some(0), Some(1)) => self.meanings.not(predicate),
+            (Some(0), Some(1)) => self.meanings.negation_of(predicate),
             (None, Some(0)) if a.is_truth() => {
-                return Some(self.meanings.both(Logic::And, a.name()?, predicate));
+                return Some(self.meanings.logic_predicate(Logic::And, a.name()?, predicate));
             }
             (Some(1), None) if b.is_truth() => {
-                return Some(self.meanings.both(Logic::Or, b.name()?, predicate));
+                return Some(self.meanings.logic_predicate(Logic::Or, b.name()?, predicate));
             }
             _ => return None,
         };
-        Some(self.meanings.made(Meaning::Number(number), [number]))
+        Some(self.meanings.composed_name(Meaning::Number(number), [number]))
     }
 
     fn compare(&mut self, condition: Condition, bits: u8, a: Operand<'_>, b: Operand<'_>) -> Option<Name> {
@@ -255,11 +258,13 @@ impl Naming<'_> {
             return None;
         }
         if a.number().is_some() && b.number().is_none() {
-            return self.compare(turned(condition), bits, b, a);
+            return self.compare(swapped_condition(condition), bits, b, a);
         }
         let value = a.name()?;
         let Some(number) = b.number() else {
-            return self.meanings.order(condition, bits, value, b.name()?);
+            return self
+                .meanings
+                .ordering_predicate(condition, bits, value, b.name()?);
         };
         let number = number & ones(bits);
         let holds =
@@ -267,20 +272,20 @@ impl Naming<'_> {
         match *self.meanings.meaning_of(value) {
             Meaning::Number(predicate) => match (holds(0), holds(1)) {
                 (false, true) => Some(predicate),
-                (true, false) => Some(self.meanings.not(predicate)),
+                (true, false) => Some(self.meanings.negation_of(predicate)),
                 _ => None,
             },
             Meaning::Own(mask) if number == 0 => {
-                let own = self.meanings.own_bit(mask);
+                let own = self.meanings.own_bit_predicate(mask);
                 match condition {
                     Condition::NotEqual | Condition::GreaterUnsigned => Some(own),
-                    Condition::Equal | Condition::LessEqualUnsigned => Some(self.meanings.not(own)),
+                    Condition::Equal | Condition::LessEqualUnsigned => Some(self.meanings.negation_of(own)),
                     _ => None,
                 }
             }
             _ => {
-                let numbers = Numbers::that_are(condition, bits, number);
-                Some(self.meanings.among(value, bits, numbers))
+                let numbers = Numbers::satisfying(condition, bits, number);
+                Some(self.meanings.membership_predicate(value, bits, numbers))
             }
         }
     }
@@ -304,6 +309,6 @@ impl Naming<'_> {
             op,
             BinaryOp::MulLow | BinaryOp::MulWideUnsigned | BinaryOp::MulWideSigned
         )
-        .then(|| multiplied(&self.terms(a)?, &self.terms(b)?))?
+        .then(|| product_of_terms(&self.terms(a)?, &self.terms(b)?))?
     }
 }

@@ -48,7 +48,7 @@ impl<'w, 'a> Point<'w, 'a> {
         Self {
             flow,
             node,
-            context: flow.graph.context(node).home,
+            context: flow.graph.context_of_node(node).home,
             threads: OnceCell::new(),
             origin,
             need,
@@ -106,7 +106,7 @@ impl Point<'_, '_> {
     /// The known facts about a register before an instruction: from the solution, or from the thread number, because the
     /// solution contains only values that branches, masks and addresses need.
     fn known(&self, id: InstructionId, value: Value) -> Option<Cow<'_, Vector>> {
-        if let Some(known) = self.flow.known_before(self.node, id, value)
+        if let Some(known) = self.flow.known_vector_before(self.node, id, value)
             && known.exact != 0
         {
             return Some(Cow::Borrowed(known));
@@ -114,7 +114,7 @@ impl Point<'_, '_> {
         value.register()?;
         let warp = self.flow.launch.row_warp()?;
         let threads = self.threads.get_or_init(|| {
-            let context = self.flow.graph.context(self.node);
+            let context = self.flow.graph.context_of_node(self.node);
             let analyses = self.flow.module.function(context.function);
             Threads::of_warp(context.body, analyses, warp)
         });
@@ -133,7 +133,7 @@ impl Point<'_, '_> {
         let known = match self.in_range() {
             // A lane that reads another lane is in range.
             Some((inside, readers)) if inside == register => (readers, 0),
-            _ if self.need == Need::Undefined => self.flow.truth(self.node, id, register),
+            _ if self.need == Need::Undefined => self.flow.lanes_true_and_false(self.node, id, register),
             _ => {
                 let known = self.known(id, Value::Register(register));
                 known.map_or((0, 0), |known| {
@@ -151,8 +151,8 @@ impl Point<'_, '_> {
             return None;
         };
         let graph = self.flow.graph;
-        let context = graph.context(node);
-        let shuffle = graph.instruction(node);
+        let context = graph.context_of_node(node);
+        let shuffle = graph.instruction_of_node(node);
         let results = context.body.results(context.body.instruction(shuffle));
         let inside = results.get(1)?.register()?;
         let definitions = self.flow.module.function(context.function).definitions();
@@ -180,7 +180,7 @@ impl Point<'_, '_> {
 
     pub(super) fn instruction(&mut self, id: InstructionId) {
         let graph = self.flow.graph;
-        let context = graph.context(self.node);
+        let context = graph.context_of_node(self.node);
         let body = context.body;
         let instruction = body.instruction(id);
         if instruction.op.is_terminator() {
@@ -251,7 +251,7 @@ impl Point<'_, '_> {
                 let slots = self
                     .flow
                     .module
-                    .function(self.flow.graph.context(self.node).function)
+                    .function(self.flow.graph.context_of_node(self.node).function)
                     .slots();
                 !matches!(slots.effect(id, instruction), Effect::Store(_))
             }
@@ -259,12 +259,12 @@ impl Point<'_, '_> {
                 let slots = self
                     .flow
                     .module
-                    .function(self.flow.graph.context(self.node).function)
+                    .function(self.flow.graph.context_of_node(self.node).function)
                     .slots();
                 !matches!(slots.effect(id, instruction), Effect::Store(_))
             }
             (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic) => {
-                let context = self.flow.graph.context(self.node);
+                let context = self.flow.graph.context_of_node(self.node);
                 let is_store = access.kind == AccessKind::Store;
                 is_store && visible::is_seen(self.flow.module, context.function, body, id)
             }
@@ -332,7 +332,7 @@ impl Point<'_, '_> {
     /// known.
     fn printed(&mut self, _body: &Body<'_>, arguments: &[Argument]) {
         let module = self.flow.module;
-        let function = self.flow.graph.context(self.node).function;
+        let function = self.flow.graph.context_of_node(self.node).function;
         let analyses = module.function(function);
         let [format, buffer] = arguments else { return };
         let Some((symbol, start)) = analyses.variable(buffer.value) else {
@@ -362,7 +362,7 @@ impl Point<'_, '_> {
         instruction: &Instruction,
         truth: Option<GuardTruth>,
     ) {
-        let function = self.flow.graph.context(self.node).function;
+        let function = self.flow.graph.context_of_node(self.node).function;
         let slots = self.flow.module.function(function).slots();
         match slots.effect(id, instruction) {
             Effect::Store(slot) => {
@@ -420,7 +420,7 @@ impl Point<'_, '_> {
                 _ => 0,
             },
             Op::Access(access) if access.kind == AccessKind::Load => {
-                let function = graph.context(self.node).function;
+                let function = graph.context_of_node(self.node).function;
                 let slots = self.flow.module.function(function).slots();
                 if let Effect::Load(slot) = slots.effect(id, instruction) {
                     return self.holders_at(FrameVariable::slot(slot));

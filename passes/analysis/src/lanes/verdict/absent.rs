@@ -52,12 +52,12 @@ impl Judge<'_, '_> {
         if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(never_here | stuck) {
             return Some(absent);
         }
-        let along = self.placement.must(call.node, Exits::NotSilent) & here & callers;
+        let along = self.placement.lanes_that_must_reach(call.node, Exits::NotSilent) & here & callers;
         let open = named & !along;
         if open == 0 {
             return Some(absent);
         }
-        let departures = self.placement.departures(call.node)?;
+        let departures = self.placement.departures_before(call.node)?;
         let Departures {
             leaving,
             may_act,
@@ -81,7 +81,7 @@ impl Judge<'_, '_> {
             let left = self.placement.silent_loop_exits(call.node);
             if surely & left != 0 {
                 let together = headers.into_iter().fold(u32::MAX, |all, header| {
-                    all & self.placement.must(header, Exits::All)
+                    all & self.placement.lanes_that_must_reach(header, Exits::All)
                 });
                 if here & !together != 0 {
                     surely &= !left;
@@ -102,7 +102,7 @@ impl Judge<'_, '_> {
         let order = self.flow.order;
         let rounds = order.loops_of(node).fold(None, |all, of| {
             let header = order.loops[of as usize].header;
-            Some(all.unwrap_or(u32::MAX) & self.placement.must(header, Exits::NotSilent))
+            Some(all.unwrap_or(u32::MAX) & self.placement.lanes_that_must_reach(header, Exits::NotSilent))
         });
         rounds.map_or(0, |rounds| self.placement.acting_loop_exits(node) & !rounds)
     }
@@ -205,7 +205,7 @@ impl Judge<'_, '_> {
     /// The branch that a node ends with.
     fn branch(&self, node: u32) -> Option<Site> {
         let site = &self.flow.graph.nodes[node as usize];
-        let context = self.flow.graph.context(node);
+        let context = self.flow.graph.context_of_node(node);
         // The guard of a collective, a barrier or a call is on that instruction itself.
         let last = if site.instructions.is_empty() || !self.ends_with_test(node) {
             site.instructions.end
@@ -215,13 +215,13 @@ impl Judge<'_, '_> {
         ((last as usize) < context.body.instructions.len()).then(|| Site {
             function: context.function,
             instruction: InstructionId::new(last as usize),
-            callers: self.flow.graph.callers(site.context),
+            callers: self.flow.graph.calls_leading_to(site.context),
         })
     }
 
     fn ends_with_test(&self, node: u32) -> bool {
         let site = &self.flow.graph.nodes[node as usize];
-        let body = self.flow.graph.context(node).body;
+        let body = self.flow.graph.context_of_node(node).body;
         site.instructions
             .end
             .checked_sub(1)
@@ -242,6 +242,6 @@ fn may_match(
     number.is_ok_and(|number| {
         let other = &calls[number];
         let differs = |own| mask.is_some_and(|mask| own != mask);
-        other.kind == call.kind && !other.mask_of(lane).is_some_and(differs)
+        other.kind == call.kind && !other.mask_of_lane(lane).is_some_and(differs)
     })
 }

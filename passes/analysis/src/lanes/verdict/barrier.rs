@@ -27,12 +27,13 @@ impl Judge<'_, '_> {
             };
             return self.verdict.reach.push((node, reach));
         }
-        let (Some(departures), Some(certain)) =
-            (self.placement.departures(node), self.placement.certain(node))
-        else {
+        let (Some(departures), Some(certain)) = (
+            self.placement.departures_before(node),
+            self.placement.certain_lanes(node),
+        ) else {
             return;
         };
-        let along = self.placement.must(node, Exits::NotSilent);
+        let along = self.placement.lanes_that_must_reach(node, Exits::NotSilent);
         let mut surely = never_here & !departures.may_end_silently & !self.unknown & !along;
         if self.flow.order.loops_of(node).next().is_some() {
             surely &= !self.placement.silent_loop_exits(node);

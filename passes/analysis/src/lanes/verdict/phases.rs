@@ -32,7 +32,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 use crate::lanes::flow::Flow;
-use crate::lanes::graph::{NodeKind, cut_phases, is_full_barrier};
+use crate::lanes::graph::{NodeKind, barriers_cut_phases, is_full_barrier};
 use crate::lanes::placement::Placement;
 use crate::lanes::value::Lanes;
 use crate::limits::MAX_PHASE_STEPS;
@@ -123,7 +123,8 @@ impl Phases {
         perhaps: &[(u32, Collective)],
         unknown: Lanes,
     ) -> Option<Self> {
-        let is_cut = barriers.is_empty() || cut_phases(barriers.iter().map(|&node| instruction(flow, node)));
+        let is_cut =
+            barriers.is_empty() || barriers_cut_phases(barriers.iter().map(|&node| instruction(flow, node)));
         if unknown != 0 || !is_cut {
             return None;
         }
@@ -209,7 +210,7 @@ impl Phases {
             if here.may_end && !there.next.is_empty() {
                 let is_awaited =
                     |&node: &u32| node == waited_at || self.boundaries.get(node) != Some(Boundary::Barrier);
-                let acts = acts && (of_lane != ENTRY || placement.surely_acting(0) & own != 0);
+                let acts = acts && (of_lane != ENTRY || placement.surely_acting_lanes(0) & own != 0);
                 if !acts || !there.next.iter().all(is_awaited) {
                     return Some(false);
                 }
@@ -300,7 +301,10 @@ impl Phases {
 
 fn instruction<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
     let graph = flow.graph;
-    graph.context(node).body.instruction(graph.instruction(node))
+    graph
+        .context_of_node(node)
+        .body
+        .instruction(graph.instruction_of_node(node))
 }
 
 /// True if a lane certainly has a visible effect after a boundary.
@@ -309,6 +313,6 @@ fn acts_after(flow: &Flow<'_>, placement: &Placement<'_, '_>, barrier: u32, lane
     let mut edges = graph.nodes[barrier as usize].edges.clone();
     edges.all(|edge| {
         let target = graph.targets[edge as usize];
-        flow.edges[edge as usize] & lane == 0 || placement.surely_acting(target) & lane != 0
+        flow.edges[edge as usize] & lane == 0 || placement.surely_acting_lanes(target) & lane != 0
     })
 }

@@ -76,12 +76,12 @@ impl Facts {
         let mut facts = Self::default();
         let mut target = node;
         for _ in 0..MAX_FACT_STEPS {
-            let branch = order.dominator(target);
+            let branch = order.immediate_dominator(target);
             if branch == target {
                 break;
             }
             let current = &graph.nodes[branch as usize];
-            if let (&[edge], Test::Guard(_)) = (graph.incoming(target), &current.test)
+            if let (&[edge], Test::Guard(_)) = (graph.incoming_edges(target), &current.test)
                 && graph.sources[edge as usize] == branch
                 && current.edges.len() == 2
             {
@@ -113,8 +113,8 @@ impl Facts {
                 let known = self
                     .numbers
                     .entry((value, bits))
-                    .or_insert_with(|| Numbers::all(bits));
-                *known = known.both(&these);
+                    .or_insert_with(|| Numbers::all_of_width(bits));
+                *known = known.intersection(&these);
             }
             _ => {}
         }
@@ -132,7 +132,7 @@ impl Facts {
         if here.is_within(all) {
             return Some(true);
         }
-        here.both(all).is_empty().then_some(false)
+        here.intersection(all).is_empty().then_some(false)
     }
 
     /// The numbers of a value for which a mask names a lane, and the numbers that the value may be here, if facts compare

@@ -21,8 +21,8 @@ pub(super) fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective,
     for call in calls {
         let mut left = flow.may[call.node as usize];
         while let Some(lane) = lanes(left).next() {
-            let mask = call.mask_of(lane);
-            let alike = set_of(lanes(left).filter(|&other| call.mask_of(other) == mask));
+            let mask = call.mask_of_lane(lane);
+            let alike = set_of(lanes(left).filter(|&other| call.mask_of_lane(other) == mask));
             let known = all.entry((call.kind, mask)).or_default();
             known.twice |= known.once & alike;
             known.once |= alike;
@@ -51,7 +51,7 @@ pub(super) fn others(
     mask: Lanes,
 ) -> Lanes {
     let here = flow.may[call.node as usize];
-    let own = set_of(lanes(here).filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask)));
+    let own = set_of(lanes(here).filter(|&lane| call.mask_of_lane(lane).is_none_or(|own| own == mask)));
     let same = passers.get(&(call.kind, Some(mask))).copied().unwrap_or_default();
     let any = passers.get(&(call.kind, None)).copied().unwrap_or_default();
     let twice = same.twice | any.twice | same.once & any.once;
@@ -71,7 +71,7 @@ pub(super) fn perhaps_whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collec
     let may_be = |call: &&Call| {
         let is_whole = |mask: Lanes| flow.launch.lanes() & !mask == 0;
         let mut here = lanes(flow.may[call.node as usize]);
-        whole_mask(flow, call).is_none() && here.any(|lane| call.mask_of(lane).is_none_or(is_whole))
+        whole_mask(flow, call).is_none() && here.any(|lane| call.mask_of_lane(lane).is_none_or(is_whole))
     };
     let calls = calls.iter().filter(may_be);
     calls.map(|call| (call.node, call.kind)).collect()
@@ -80,9 +80,9 @@ pub(super) fn perhaps_whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collec
 /// The mask of a collective, if it is known, the same for all lanes that may arrive, and names all lanes of the warp.
 fn whole_mask(flow: &Flow<'_>, call: &Call) -> Option<Lanes> {
     let here = flow.may[call.node as usize];
-    let mask = call.mask_of(here.trailing_zeros().min(31) as usize)?;
+    let mask = call.mask_of_lane(here.trailing_zeros().min(31) as usize)?;
     let is_whole = flow.launch.lanes() & !mask == 0;
-    (is_whole && lanes(here).all(|lane| call.mask_of(lane) == Some(mask))).then_some(mask)
+    (is_whole && lanes(here).all(|lane| call.mask_of_lane(lane) == Some(mask))).then_some(mask)
 }
 
 impl Judge<'_, '_> {
@@ -113,8 +113,9 @@ impl Judge<'_, '_> {
         self.neighbours(number)
             .map(move |other| {
                 let here = self.flow.may[other.node as usize];
-                let differs =
-                    set_of(lanes(here & other.mask.exact).filter(|&lane| other.mask_of(lane) != Some(mask)));
+                let differs = set_of(
+                    lanes(here & other.mask.exact).filter(|&lane| other.mask_of_lane(lane) != Some(mask)),
+                );
                 (other, here & !differs)
             })
             .filter(|(_, lanes)| *lanes != 0)
@@ -132,7 +133,7 @@ impl Judge<'_, '_> {
     pub(super) fn sibling(&mut self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
         let own = self.calls[number].node;
         let is_other = |lane: usize, other: &Call| {
-            let other = other.mask_of(lane);
+            let other = other.mask_of_lane(lane);
             other.is_some_and(|other| other != mask && other != 0)
         };
         let candidates: Vec<u32> = self
@@ -143,7 +144,7 @@ impl Judge<'_, '_> {
             .collect();
         let found = candidates
             .into_iter()
-            .find(|&other| !self.placement.is_on_way(own, other))?;
+            .find(|&other| !self.placement.is_on_path(own, other))?;
         Some((found, set))
     }
 }

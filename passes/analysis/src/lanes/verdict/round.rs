@@ -9,7 +9,7 @@ use crate::lanes::value::{Lanes, lanes};
 /// The nodes of the loop that some lane may reach in one round, but not in this one.
 pub(super) fn elsewhere<'f>(rounds: &'f Rounds, flow: &'f Flow<'_>) -> impl Iterator<Item = u32> + 'f {
     let nodes = 0..rounds.origin.len() as u32;
-    let is_left = move |&node: &u32| flow.may[node as usize] == 0 && rounds.is_in(node);
+    let is_left = move |&node: &u32| flow.may[node as usize] == 0 && rounds.is_in_round(node);
     nodes
         .filter(is_left)
         .filter(|&node| rounds.copies_of(node).any(|other| flow.may[other as usize] != 0))
@@ -24,7 +24,7 @@ pub(super) fn is_surely_reached(
     node: u32,
 ) -> bool {
     let entering = flow.may[rounds.first as usize];
-    let all = placement.must(rounds.first, Exits::All) & entering;
+    let all = placement.lanes_that_must_reach(rounds.first, Exits::All) & entering;
     let mut comes = |lane: usize| surely_comes(rounds, flow, 1 << lane, node);
     lanes(all).any(&mut comes) || entering != 0 && lanes(entering).all(comes)
 }
@@ -62,7 +62,7 @@ fn surely_comes(rounds: &Rounds, flow: &Flow<'_>, lane: Lanes, node: u32) -> boo
     let mut work = vec![node];
     leads[node as usize] = true;
     while let Some(at) = work.pop() {
-        for &edge in graph.incoming(at) {
+        for &edge in graph.incoming_edges(at) {
             let source = graph.sources[edge as usize];
             let is_taken = flow.edges[edge as usize] & lane != 0 && seen[source as usize];
             if is_taken && source != node && !std::mem::replace(&mut leads[source as usize], true) {

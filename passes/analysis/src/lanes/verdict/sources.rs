@@ -37,7 +37,7 @@ impl Judge<'_, '_> {
             };
             let source = shuffle::source(mode, lane, b, c);
             let bit: Lanes = 1 << source;
-            let Some(mask) = call.mask_of(lane) else {
+            let Some(mask) = call.mask_of_lane(lane) else {
                 if source != lane && call.mask.may_have(1 << lane) as Lanes & bit == 0 {
                     absent |= 1 << lane;
                     in_part |= 1 << lane;
@@ -102,7 +102,7 @@ impl Judge<'_, '_> {
             return;
         }
         let set = lanes(readers).fold(0, |set, lane| set | read[lane]);
-        let mut masks = lanes(readers).filter_map(|lane| call.mask_of(lane));
+        let mut masks = lanes(readers).filter_map(|lane| call.mask_of_lane(lane));
         let first = masks.next();
         let mask = first.filter(|_| masks.all(|other| Some(other) == first));
         let mut issue = self.issue(Problem::AbsentSource, call, set, mask);
@@ -113,8 +113,10 @@ impl Judge<'_, '_> {
 
     /// True if some instruction reads the value that a shuffle returns.
     fn is_result_read(&self, call: &Call) -> bool {
-        let context = self.flow.graph.context(call.node);
-        let shuffle = context.body.instruction(self.flow.graph.instruction(call.node));
+        let context = self.flow.graph.context_of_node(call.node);
+        let shuffle = context
+            .body
+            .instruction(self.flow.graph.instruction_of_node(call.node));
         let analyses = self.flow.module.function(context.function);
         let result = context.body.results(shuffle).first();
         result

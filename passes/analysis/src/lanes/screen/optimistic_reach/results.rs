@@ -3,7 +3,7 @@
 use super::super::knowable::{self, Knowable, Pattern};
 use super::super::same::{has_two_values, may_cancel};
 use super::OptimisticReach;
-use crate::lanes::rounding::rounded_down;
+use crate::lanes::rounding::rounded_number_and_divisor;
 use crate::lanes::transfer::MAX_USES;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
@@ -60,8 +60,11 @@ impl OptimisticReach<'_, '_> {
                 Knowable::of_integer(0)
             }
             Op::Binary(BinaryOp::Sub, bits)
-                if let Some((number, divisor)) =
-                    rounded_down(body, self.facts.module.function(self.function).definitions(), id) =>
+                if let Some((number, divisor)) = rounded_number_and_divisor(
+                    body,
+                    self.facts.module.function(self.function).definitions(),
+                    id,
+                ) =>
             {
                 let (number_kind, divisor_kind) = (self.kind(number), self.kind(divisor));
                 let divide = Op::Binary(BinaryOp::DivUnsigned, bits);
