@@ -100,7 +100,7 @@ impl<'a> Flow<'a> {
         pool: Pool,
     ) -> Option<Self> {
         let (module, graph, order) = (layout.module, &layout.graph, &layout.order);
-        let vectors = pool.size();
+        let vectors = pool.vector_count();
         let nodes = graph.nodes.len();
         if nodes.saturating_mul(graph.flowing as usize) > MAX_LANE_CELLS {
             return None;
@@ -145,7 +145,8 @@ impl<'a> Flow<'a> {
                 }
                 flow.visit_node(node, round);
                 visits_left = visits_left.checked_sub(1)?;
-                if flow.pool.size() - vectors > MAX_LANE_VECTORS || module.deadline.is_over_at_step() {
+                if flow.pool.vector_count() - vectors > MAX_LANE_VECTORS || module.deadline.is_over_at_step()
+                {
                     return None;
                 }
             }
@@ -304,7 +305,7 @@ impl<'a> Flow<'a> {
         let is_inside = |inner: u32| order.is_in_loop(order.loops[inner as usize].header, of);
         let is_of = |meanings: &Meanings| meanings.comes_from_loop(name, is_inside);
         if self.pool.meanings.as_ref().is_some_and(is_of) {
-            self.pool.named(value, Name::NONE)
+            self.pool.with_name(value, Name::NONE)
         } else {
             value
         }
@@ -325,7 +326,7 @@ impl<'a> Flow<'a> {
         let mut blurred = state.clone();
         for (cell, value) in state.values_of(is_changed) {
             if value != ValueId::NONE {
-                blurred.set(cell as usize, self.blurred(value));
+                blurred.set(cell as usize, self.without_uniform_part(value));
             }
         }
         blurred
@@ -360,7 +361,7 @@ impl<'a> Flow<'a> {
             return None;
         };
         let context = self.graph.context_of_node(node);
-        let id = match context.slice.register(register)? {
+        let id = match context.slice.cell_of_register(register)? {
             Cell::Single(cell) => self.singles[(context.singles + cell) as usize],
             Cell::Flowing(cell) => {
                 let first = self.graph.nodes[node as usize].instructions.start as usize;

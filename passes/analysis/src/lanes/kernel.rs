@@ -364,7 +364,7 @@ impl<'k> LaneKernel<'k> {
             let issue = Issue {
                 problem: Problem::NotNamed,
                 certainty: Certainty::Definite,
-                site: verdict::site(&self.layout.graph, node),
+                site: verdict::site_of_node(&self.layout.graph, node),
                 lanes: lanes & !mask,
                 mask: Some(mask),
                 kind: Some(kind),

@@ -197,7 +197,8 @@ impl Launch {
 
     /// Value of a special register. Registers that change over time have a new value at each `site`.
     pub(crate) fn special_register(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
-        let lane_of = |value: fn(u64) -> u64| Vector::exact(std::array::from_fn(|lane| value(lane as u64)));
+        let lane_of =
+            |value: fn(u64) -> u64| Vector::of_exact(std::array::from_fn(|lane| value(lane as u64)));
         match special {
             Special::Tid(dimension) => self.tid_value(pool, usize::from(dimension)),
             Special::Ntid(dimension) => match (self.shape, dimension) {
@@ -214,7 +215,8 @@ impl Launch {
             Special::LaneMaskGe => pool.intern(lane_of(|lane| u64::from(u32::MAX << lane))),
             Special::LaneMaskGt => pool.intern(lane_of(|lane| u64::from(u32::MAX << lane << 1))),
             Special::WarpId => {
-                let mut index = Vector::uniform(pool.number((OTHER, site)), 0, [0; WARP]);
+                let mut index =
+                    Vector::of_unknown_uniform(pool.number_of_unknown((OTHER, site)), 0, [0; WARP]);
                 index.warp = true;
                 pool.intern(index)
             }
@@ -227,11 +229,15 @@ impl Launch {
     pub(super) fn thread_rank(&self, pool: &mut Pool) -> ValueId {
         let first = |warp: u32| u64::from(warp) * WARP as u64;
         if let Some(warp) = self.warp {
-            return pool.intern(Vector::exact(std::array::from_fn(|lane| {
+            return pool.intern(Vector::of_exact(std::array::from_fn(|lane| {
                 first(warp) + lane as u64
             })));
         }
-        let mut rank = Vector::uniform(pool.number((RANK, 0)), 5, std::array::from_fn(|lane| lane as u64));
+        let mut rank = Vector::of_unknown_uniform(
+            pool.number_of_unknown((RANK, 0)),
+            5,
+            std::array::from_fn(|lane| lane as u64),
+        );
         rank.warp = true;
         rank.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
         pool.intern(rank)
@@ -266,7 +272,7 @@ impl Launch {
             _ => (1, 1, most),
         };
         let low = multiple.trailing_zeros() as u8;
-        let mut side = Vector::uniform(pool.number(key), low, [0; WARP]);
+        let mut side = Vector::of_unknown_uniform(pool.number_of_unknown(key), low, [0; WARP]);
         (side.limit, side.least) = (most.max(least), least);
         pool.intern(side)
     }
@@ -279,7 +285,11 @@ impl Launch {
             // Warp 0 is the start of the first row.
             (None, Layout::Whole) if dimension != 0 && self.warp == Some(0) => pool.splat(0),
             (None, layout) if dimension != 0 => {
-                let mut tid = Vector::uniform(pool.number((TID + dimension as u64, 0)), 0, [0; WARP]);
+                let mut tid = Vector::of_unknown_uniform(
+                    pool.number_of_unknown((TID + dimension as u64, 0)),
+                    0,
+                    [0; WARP],
+                );
                 tid.warp = layout == Layout::Whole;
                 pool.intern(tid)
             }
@@ -290,10 +300,13 @@ impl Launch {
                     .filter(|warp| *warp == 0 || self.layout == Layout::OneRow);
                 if let Some(warp) = warp {
                     let first = u64::from(warp) * size;
-                    return pool.intern(Vector::exact(std::array::from_fn(|lane| first + lane as u64)));
+                    return pool.intern(Vector::of_exact(std::array::from_fn(|lane| first + lane as u64)));
                 }
-                let mut tid =
-                    Vector::uniform(pool.number((TID, 0)), 5, std::array::from_fn(|lane| lane as u64));
+                let mut tid = Vector::of_unknown_uniform(
+                    pool.number_of_unknown((TID, 0)),
+                    5,
+                    std::array::from_fn(|lane| lane as u64),
+                );
                 tid.warp = true;
                 tid.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
                 pool.intern(tid)
@@ -314,7 +327,9 @@ impl Launch {
             }
         };
         if let Some(warp) = self.warp {
-            return pool.intern(Vector::exact(std::array::from_fn(|lane| coordinate(warp, lane))));
+            return pool.intern(Vector::of_exact(std::array::from_fn(|lane| {
+                coordinate(warp, lane)
+            })));
         }
         // All warps at once: the offsets are the same in each warp, or nothing is known.
         let offset = |warp: u32, lane: usize| coordinate(warp, lane).wrapping_sub(coordinate(warp, 0));
@@ -325,13 +340,13 @@ impl Launch {
         tid.limit = u64::from(MAX_THREADS) - 1;
         if alike {
             if warps.clone().all(|warp| coordinate(warp, 0) == 0) {
-                return pool.intern(Vector::exact(std::array::from_fn(|lane| coordinate(0, lane))));
+                return pool.intern(Vector::of_exact(std::array::from_fn(|lane| coordinate(0, lane))));
             }
             let low = warps
                 .map(|warp| coordinate(warp, 0).trailing_zeros().min(5))
                 .min()
                 .unwrap_or(0);
-            tid.rest = super::value::Rest::Uniform(pool.number((TID, dimension as u64)));
+            tid.rest = super::value::Rest::Uniform(pool.number_of_unknown((TID, dimension as u64)));
             tid.low = low as u8;
             tid.bits = std::array::from_fn(|lane| offset(0, lane));
         }

@@ -87,7 +87,7 @@ impl<'k> LaneLayout<'k> {
 
     /// The slices of the functions of the contexts, with all cells in the states.
     pub(super) fn slices_in_states(&self, slices: &Slices) -> Slices {
-        slices.in_states(self.graph.contexts.iter().map(|context| context.function))
+        slices.with_cells_in_states(self.graph.contexts.iter().map(|context| context.function))
     }
 
     /// The kernel with all cells in the states, which is the input for layouts with peeled rounds. `slices`:
@@ -123,7 +123,7 @@ impl<'k> LaneLayout<'k> {
 
     /// The vectors of an earlier solution, if they are not too many: the next solution shares much of the computation.
     pub(super) fn reusable_pool(&self) -> Pool {
-        let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);
+        let pool = Some(self.pool.take()).filter(|pool| pool.vector_count() <= MAX_SHARED_VECTORS);
         let mut pool = pool.unwrap_or_default();
         pool.follows_addresses = self.follows_addresses;
         if self.follows_meanings {

@@ -211,44 +211,44 @@ impl<'g> Scan<'_, 'g> {
         }
         if let NodeKind::Enter(callee) = graph.nodes[self.node as usize].kind {
             let callee = &graph.contexts[callee as usize];
-            for (_, _, place) in callee.slice.params() {
+            for (_, _, place) in callee.slice.param_cells() {
                 self.note_write(callee, Some(place), false);
             }
         }
         if context.caller.is_some()
             && let Some((number, offset)) = body.loaded_param(instruction)
         {
-            self.note_read(context, slice.param(number, offset));
+            self.note_read(context, slice.cell_of_param(number, offset));
         }
         if let (Op::CallResult(call), Some(&Value::Integer(offset))) = (instruction.op, uses.first())
             && let Some(callee) = graph.callee_of(graph.nodes[self.node as usize].context, call)
             && let Ok(offset) = i32::try_from(offset)
         {
-            self.note_read(callee, callee.slice.result(offset));
+            self.note_read(callee, callee.slice.cell_of_result(offset));
         }
         if let Op::Access(access) = instruction.op
             && let Some((owner, slot)) = graph.accessed_slot(self.node, id)
         {
             if access.kind == AccessKind::Load {
-                self.note_read(owner, owner.slice.slot(slot));
+                self.note_read(owner, owner.slice.cell_of_slot(slot));
             } else {
                 let slots = self.module.function(owner.function).slots();
                 for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.note_write(owner, owner.slice.slot(slot), is_guarded);
+                    self.note_write(owner, owner.slice.cell_of_slot(slot), is_guarded);
                 }
             }
         }
         match slots.effect(id, instruction) {
-            Effect::Load(slot) => self.note_read(context, slice.slot(slot)),
+            Effect::Load(slot) => self.note_read(context, slice.cell_of_slot(slot)),
             Effect::Store(slot) | Effect::Spoil(slot) => {
                 for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.note_write(context, slice.slot(slot), is_guarded);
+                    self.note_write(context, slice.cell_of_slot(slot), is_guarded);
                 }
             }
             // A slot without an unknown write keeps its value.
             Effect::SpoilEscaped => {
                 for &slot in &slice.escaping {
-                    self.note_possible_write(context, slice.slot(slot));
+                    self.note_possible_write(context, slice.cell_of_slot(slot));
                 }
             }
             Effect::None => {}
@@ -257,14 +257,14 @@ impl<'g> Scan<'_, 'g> {
             let owner = &graph.contexts[owner as usize];
             let slots = self.module.function(owner.function).slots();
             for slot in slots.of_symbol(symbol) {
-                self.note_possible_write(owner, owner.slice.slot(slot));
+                self.note_possible_write(owner, owner.slice.cell_of_slot(slot));
             }
         }
         for register in body.defined(instruction) {
-            self.note_write(context, slice.register(register), is_guarded);
+            self.note_write(context, slice.cell_of_register(register), is_guarded);
         }
         if let Some((offset, _)) = body.returned(instruction) {
-            self.note_write(context, slice.result(offset), is_guarded);
+            self.note_write(context, slice.cell_of_result(offset), is_guarded);
         }
     }
 
@@ -275,7 +275,7 @@ impl<'g> Scan<'_, 'g> {
     }
 
     fn scan_register(&mut self, context: &Context<'g>, register: Register) {
-        self.note_read(context, context.slice.register(register));
+        self.note_read(context, context.slice.cell_of_register(register));
     }
 
     fn note_read(&mut self, context: &Context<'g>, place: Option<Cell>) {

@@ -83,7 +83,7 @@ impl LaneLayout<'_> {
     pub fn judged_sites(&self) -> impl Iterator<Item = Site> + '_ {
         let nodes = self.order.nodes.iter().copied();
         let judged = nodes.filter(|&node| verdict::is_judged(&self.graph, node));
-        judged.map(|node| verdict::site(&self.graph, node))
+        judged.map(|node| verdict::site_of_node(&self.graph, node))
     }
 
     /// True if the kernel can be launched as the scenario says.

@@ -86,11 +86,14 @@ fn open_alone<'m>(
     let alone: Vec<FunctionId> = roots
         .iter()
         .copied()
-        .filter(|&root| facts.is_alone(root))
+        .filter(|&root| facts.is_outside_call_graph(root))
         .collect();
     let share = alone.len().div_ceil(SEARCHES_PER_THREAD * threads).max(1);
-    let shares: Vec<_> = alone.chunks(share).map(|some| (some, facts.apart())).collect();
-    let tables = search.tables();
+    let shares: Vec<_> = alone
+        .chunks(share)
+        .map(|some| (some, facts.unshared_copy()))
+        .collect();
+    let tables = search.shared_tables();
     let of_share = |(some, facts): (&[FunctionId], ModuleFacts<'_, '_>)| {
         let mut search = WitnessSearch::with_tables(&facts, Arc::clone(&tables));
         let one = |&root: &FunctionId| (root, is_open(facts.module, &mut search, root));

@@ -12,7 +12,7 @@ use ptxcheck_ir::Shuffle;
 
 /// The lane that `lane` reads.
 #[must_use]
-pub(super) fn source(mode: Shuffle, lane: usize, b: u64, c: u64) -> usize {
+pub(super) fn source_lane(mode: Shuffle, lane: usize, b: u64, c: u64) -> usize {
     let lane = lane as i64;
     let (b, clamp, segment) = ((b & 31) as i64, (c & 31) as i64, (c >> 8 & 31) as i64);
     let most = (lane & segment) | (clamp & !segment);
@@ -35,27 +35,27 @@ pub(super) fn source(mode: Shuffle, lane: usize, b: u64, c: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::source;
+    use super::source_lane;
     use ptxcheck_ir::Shuffle;
 
     #[test]
     fn segments_hold_shuffles_back() {
         // Width 16: c = (32 - 16) << 8 | 31.
         let c = 0x101f;
-        assert_eq!(source(Shuffle::Down, 15, 1, c), 15);
-        assert_eq!(source(Shuffle::Down, 14, 1, c), 15);
-        assert_eq!(source(Shuffle::Index, 20, 3, c), 19);
-        assert_eq!(source(Shuffle::Butterfly, 20, 16, c), 4);
-        assert_eq!(source(Shuffle::Up, 16, 1, 0x1000), 16);
-        assert_eq!(source(Shuffle::Up, 17, 1, 0x1000), 16);
+        assert_eq!(source_lane(Shuffle::Down, 15, 1, c), 15);
+        assert_eq!(source_lane(Shuffle::Down, 14, 1, c), 15);
+        assert_eq!(source_lane(Shuffle::Index, 20, 3, c), 19);
+        assert_eq!(source_lane(Shuffle::Butterfly, 20, 16, c), 4);
+        assert_eq!(source_lane(Shuffle::Up, 16, 1, 0x1000), 16);
+        assert_eq!(source_lane(Shuffle::Up, 17, 1, 0x1000), 16);
     }
 
     #[test]
     fn the_full_width_reaches_across_the_warp() {
-        assert_eq!(source(Shuffle::Index, 7, 40, 31), 8);
-        assert_eq!(source(Shuffle::Down, 24, 8, 31), 24);
-        assert_eq!(source(Shuffle::Down, 8, 8, 31), 16);
-        assert_eq!(source(Shuffle::Up, 0, 1, 0), 0);
-        assert_eq!(source(Shuffle::Butterfly, 5, 1, 31), 4);
+        assert_eq!(source_lane(Shuffle::Index, 7, 40, 31), 8);
+        assert_eq!(source_lane(Shuffle::Down, 24, 8, 31), 24);
+        assert_eq!(source_lane(Shuffle::Down, 8, 8, 31), 16);
+        assert_eq!(source_lane(Shuffle::Up, 0, 1, 0), 0);
+        assert_eq!(source_lane(Shuffle::Butterfly, 5, 1, 31), 4);
     }
 }

@@ -45,19 +45,19 @@ pub(super) struct Slice {
 impl Slice {
     /// The cell of a register.
     #[must_use]
-    pub(super) fn register(&self, register: Register) -> Option<Cell> {
+    pub(super) fn cell_of_register(&self, register: Register) -> Option<Cell> {
         self.registers.get(register.index()).copied().flatten()
     }
 
     /// The cell of a slot.
     #[must_use]
-    pub(super) fn slot(&self, slot: SlotId) -> Option<Cell> {
+    pub(super) fn cell_of_slot(&self, slot: SlotId) -> Option<Cell> {
         self.places.get(&FrameVariable::slot(slot)).copied()
     }
 
     /// The cell of a piece of a parameter.
     #[must_use]
-    pub(super) fn param(&self, number: u16, offset: i32) -> Option<Cell> {
+    pub(super) fn cell_of_param(&self, number: u16, offset: i32) -> Option<Cell> {
         self.places
             .get(&FrameVariable::Param(u32::from(number), offset))
             .copied()
@@ -65,12 +65,12 @@ impl Slice {
 
     /// The cell of a piece of the return value.
     #[must_use]
-    pub(super) fn result(&self, offset: i32) -> Option<Cell> {
+    pub(super) fn cell_of_result(&self, offset: i32) -> Option<Cell> {
         self.places.get(&FrameVariable::Result(offset)).copied()
     }
 
     /// The same slice with all cells in the states.
-    fn in_states(&self) -> Self {
+    fn with_cells_in_states(&self) -> Self {
         let mut slice = Self {
             registers: vec![None; self.registers.len()],
             keys: self.keys.clone(),
@@ -89,7 +89,7 @@ impl Slice {
     }
 
     /// The pieces of parameters that have cells.
-    pub(super) fn params(&self) -> impl Iterator<Item = (u32, i32, Cell)> + '_ {
+    pub(super) fn param_cells(&self) -> impl Iterator<Item = (u32, i32, Cell)> + '_ {
         self.keys.iter().filter_map(|key| match key {
             FrameVariable::Param(number, offset) => Some((*number, *offset, self.places[key])),
             _ => None,
@@ -108,17 +108,17 @@ impl Slices {
     /// Slices of all functions in `visited`; only calls among these are followed.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, visited: &[bool]) -> Self {
-        Self::made(module, visited, false)
+        Self::build(module, visited, false)
     }
 
     /// The same, including the addresses of loads and stores that may be in memory that threads share, and the stored
     /// values.
     #[must_use]
     pub(super) fn with_addresses(module: &Shared<'_>, visited: &[bool]) -> Self {
-        Self::made(module, visited, true)
+        Self::build(module, visited, true)
     }
 
-    fn made(module: &Shared<'_>, visited: &[bool], has_addresses: bool) -> Self {
+    fn build(module: &Shared<'_>, visited: &[bool], has_addresses: bool) -> Self {
         let mut search = SliceSearch {
             module,
             visited,
@@ -134,9 +134,9 @@ impl Slices {
                     registers: vec![None; body.registers.len()],
                     ..Slice::default()
                 });
-                search.seed(id, body);
+                search.add_seeds(id, body);
                 if has_addresses {
-                    search.seed_addresses(id, body);
+                    search.add_address_seeds(id, body);
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Slices {
                 break;
             }
             if let Some((function, key)) = search.queue.pop() {
-                search.follow(function, key);
+                search.follow_definitions(function, key);
             } else if let Some(behind) = search.open.pop() {
                 search.follow_object(behind);
             } else {
@@ -155,7 +155,7 @@ impl Slices {
         let mut of = search.of;
         for (id, _, body) in module.module.bodies() {
             if let Some(slice) = &mut of[id.index()] {
-                finish(module, id, body, slice);
+                place_cells(module, id, body, slice);
             }
         }
         Self { of, has_addresses }
@@ -163,11 +163,11 @@ impl Slices {
 
     /// The slices of some functions, with all cells in the states.
     #[must_use]
-    pub(super) fn in_states(&self, functions: impl Iterator<Item = FunctionId>) -> Self {
+    pub(super) fn with_cells_in_states(&self, functions: impl Iterator<Item = FunctionId>) -> Self {
         let mut of: Vec<Option<Slice>> = self.of.iter().map(|_| None).collect();
         for function in functions {
             if let (None, Some(slice)) = (&of[function.index()], self.slice_of(function)) {
-                of[function.index()] = Some(slice.in_states());
+                of[function.index()] = Some(slice.with_cells_in_states());
             }
         }
         Self {
@@ -207,7 +207,7 @@ struct Behind {
 }
 
 impl SliceSearch<'_, '_> {
-    fn add(&mut self, function: FunctionId, key: FrameVariable) {
+    fn add_cell(&mut self, function: FunctionId, key: FrameVariable) {
         let Some(slice) = &mut self.of[function.index()] else {
             return;
         };
@@ -222,23 +222,25 @@ impl SliceSearch<'_, '_> {
         }
     }
 
-    fn value(&mut self, function: FunctionId, value: Value) {
+    fn add_value(&mut self, function: FunctionId, value: Value) {
         if let Value::Register(register) | Value::Not(register) = value {
-            self.add(function, FrameVariable::register(register));
+            self.add_cell(function, FrameVariable::register(register));
         }
     }
 
-    fn seed(&mut self, function: FunctionId, body: &Body<'_>) {
+    fn add_seeds(&mut self, function: FunctionId, body: &Body<'_>) {
         for instruction in &body.instructions {
             let uses = body.uses(instruction);
             let decides = match instruction.op {
                 Op::Branch | Op::Return | Op::Exit | Op::Trap | Op::Call(_) => true,
                 Op::BranchTable => {
-                    uses.iter().for_each(|&value| self.value(function, value));
+                    uses.iter().for_each(|&value| self.add_value(function, value));
                     true
                 }
                 Op::Barrier(_) => {
-                    uses.iter().take(2).for_each(|&value| self.value(function, value));
+                    uses.iter()
+                        .take(2)
+                        .for_each(|&value| self.add_value(function, value));
                     true
                 }
                 Op::Collective(kind, _) => {
@@ -248,19 +250,19 @@ impl SliceSearch<'_, '_> {
                         _ => &[0],
                     };
                     for value in looked_at.iter().filter_map(|&place| uses.get(place)) {
-                        self.value(function, *value);
+                        self.add_value(function, *value);
                     }
                     true
                 }
                 _ => false,
             };
             if let (true, Some(guard)) = (decides, instruction.guard) {
-                self.add(function, FrameVariable::register(guard.register));
+                self.add_cell(function, FrameVariable::register(guard.register));
             }
         }
     }
 
-    fn seed_addresses(&mut self, function: FunctionId, body: &Body<'_>) {
+    fn add_address_seeds(&mut self, function: FunctionId, body: &Body<'_>) {
         for instruction in &body.instructions {
             let Op::Access(access) = instruction.op else {
                 continue;
@@ -271,15 +273,15 @@ impl SliceSearch<'_, '_> {
                 continue;
             }
             for &value in body.uses(instruction) {
-                self.value(function, value);
+                self.add_value(function, value);
             }
             if let Some(guard) = instruction.guard {
-                self.add(function, FrameVariable::register(guard.register));
+                self.add_cell(function, FrameVariable::register(guard.register));
             }
         }
     }
 
-    fn follow(&mut self, function: FunctionId, key: FrameVariable) {
+    fn follow_definitions(&mut self, function: FunctionId, key: FrameVariable) {
         let module = self.module;
         let Some(body) = module.module.function(function).body.as_ref() else {
             return;
@@ -288,7 +290,7 @@ impl SliceSearch<'_, '_> {
         match key {
             FrameVariable::Own(Variable::Register(register)) => {
                 for &definition in analyses.definitions().writers_of(register) {
-                    self.definition(function, body, analyses.slots(), definition);
+                    self.follow_definition(function, body, analyses.slots(), definition);
                 }
             }
             FrameVariable::Own(Variable::Slot(slot)) => {
@@ -297,16 +299,16 @@ impl SliceSearch<'_, '_> {
                     for &store in slots.stores(wide) {
                         let instruction = body.instruction(store);
                         if let Some(guard) = instruction.guard {
-                            self.add(function, FrameVariable::register(guard.register));
+                            self.add_cell(function, FrameVariable::register(guard.register));
                         }
                         if let Some(&value) = body.uses(instruction).get(2) {
-                            self.value(function, value);
+                            self.add_value(function, value);
                         }
                     }
                 }
                 let own = slots.slots[slot as usize];
                 for passed in slots.writing_calls(slot) {
-                    self.ask(passed, own.offset, own.bytes);
+                    self.request_written_values(passed, own.offset, own.bytes);
                 }
             }
             FrameVariable::Param(number, offset) => {
@@ -322,7 +324,7 @@ impl SliceSearch<'_, '_> {
                     };
                     for argument in caller.arguments(caller.call(call)) {
                         if argument.param == number && i32::try_from(argument.offset) == Ok(offset) {
-                            self.value(site.caller, argument.value);
+                            self.add_value(site.caller, argument.value);
                         }
                     }
                 }
@@ -333,16 +335,16 @@ impl SliceSearch<'_, '_> {
                         && at == offset
                     {
                         if let Some(guard) = instruction.guard {
-                            self.add(function, FrameVariable::register(guard.register));
+                            self.add_cell(function, FrameVariable::register(guard.register));
                         }
-                        self.value(function, value);
+                        self.add_value(function, value);
                     }
                 }
             }
         }
     }
 
-    fn add_behind(&mut self, behind: Behind) {
+    fn add_object_behind_pointer(&mut self, behind: Behind) {
         if self.left > 0 && self.of[behind.function.index()].is_some() && self.behind.insert(behind) {
             self.left -= 1;
             self.open.push(behind);
@@ -351,9 +353,9 @@ impl SliceSearch<'_, '_> {
 
     /// Requests the values that a callee may write to `count` bytes at an offset from the base of an address that it is
     /// passed.
-    fn ask(&mut self, passed: &PassedAddress, offset: i64, count: u32) {
+    fn request_written_values(&mut self, passed: &PassedAddress, offset: i64, count: u32) {
         if let Some(offset) = offset.checked_sub(passed.offset) {
-            self.add_behind(Behind {
+            self.add_object_behind_pointer(Behind {
                 function: passed.callee,
                 param: passed.param,
                 offset,
@@ -390,10 +392,10 @@ impl SliceSearch<'_, '_> {
                 match passed.base {
                     Base::Symbol(symbol) => {
                         if let Some(slot) = slots.slot_at(symbol, offset, behind.count) {
-                            self.add(site.caller, FrameVariable::slot(slot));
+                            self.add_cell(site.caller, FrameVariable::slot(slot));
                         }
                     }
-                    Base::Param(param) => self.add_behind(Behind {
+                    Base::Param(param) => self.add_object_behind_pointer(Behind {
                         function: site.caller,
                         param,
                         offset,
@@ -421,20 +423,20 @@ impl SliceSearch<'_, '_> {
                 continue;
             }
             if let Some(guard) = instruction.guard {
-                self.add(behind.function, FrameVariable::register(guard.register));
+                self.add_cell(behind.function, FrameVariable::register(guard.register));
             }
             if let Some(&value) = body.uses(instruction).get(2) {
-                self.value(behind.function, value);
+                self.add_value(behind.function, value);
             }
         }
         for passed in used.passed() {
             if passed.base == Base::Param(behind.param) {
-                self.ask(passed, behind.offset, behind.count);
+                self.request_written_values(passed, behind.offset, behind.count);
             }
         }
     }
 
-    fn definition(
+    fn follow_definition(
         &mut self,
         function: FunctionId,
         body: &Body<'_>,
@@ -443,33 +445,37 @@ impl SliceSearch<'_, '_> {
     ) {
         let instruction = body.instruction(definition);
         if let Some(guard) = instruction.guard {
-            self.add(function, FrameVariable::register(guard.register));
+            self.add_cell(function, FrameVariable::register(guard.register));
         }
         let uses = body.uses(instruction);
         match instruction.op {
             op if is_interpreted(op) || matches!(op, Op::ToGeneric(..) | Op::FromGeneric(..)) => {
-                uses.iter().for_each(|&value| self.value(function, value));
+                uses.iter().for_each(|&value| self.add_value(function, value));
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
                 if let Effect::Load(slot) = slots.effect(definition, instruction) {
-                    self.add(function, FrameVariable::slot(slot));
+                    self.add_cell(function, FrameVariable::slot(slot));
                 } else if let Some(used) = self.module.param_use(function)
                     && let Some((param, offset, count)) = used.access(definition)
                 {
-                    self.add_behind(Behind {
+                    self.add_object_behind_pointer(Behind {
                         function,
                         param,
                         offset,
                         count,
                         is_written: false,
                     });
-                    uses.iter().take(1).for_each(|&value| self.value(function, value));
+                    uses.iter()
+                        .take(1)
+                        .for_each(|&value| self.add_value(function, value));
                 } else if let Some((number, offset)) = body.loaded_param(instruction) {
                     if !self.module.module.function(function).is_kernel() {
-                        self.add(function, FrameVariable::Param(u32::from(number), offset));
+                        self.add_cell(function, FrameVariable::Param(u32::from(number), offset));
                     }
                 } else if !access.is_volatile() {
-                    uses.iter().take(1).for_each(|&value| self.value(function, value));
+                    uses.iter()
+                        .take(1)
+                        .for_each(|&value| self.add_value(function, value));
                 }
             }
             // Values that lanes exchange.
@@ -477,21 +483,21 @@ impl SliceSearch<'_, '_> {
                 uses.iter()
                     .skip(1)
                     .take(1)
-                    .for_each(|&value| self.value(function, value));
+                    .for_each(|&value| self.add_value(function, value));
             }
             Op::CallResult(call) => {
-                if let Some(callee) = self.callee(body, call)
+                if let Some(callee) = self.direct_callee(body, call)
                     && let [Value::Integer(offset), ..] = uses
                     && let Ok(offset) = i32::try_from(*offset)
                 {
-                    self.add(callee, FrameVariable::Result(offset));
+                    self.add_cell(callee, FrameVariable::Result(offset));
                 }
             }
             _ => {}
         }
     }
 
-    fn callee(&self, body: &Body<'_>, call: InstructionId) -> Option<FunctionId> {
+    fn direct_callee(&self, body: &Body<'_>, call: InstructionId) -> Option<FunctionId> {
         let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
             return None;
         };
@@ -500,7 +506,7 @@ impl SliceSearch<'_, '_> {
 }
 
 /// Decides where cells are kept, and lists the instructions that write them.
-fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mut Slice) {
+fn place_cells(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mut Slice) {
     let analyses = module.function(function);
     let (definitions, slots) = (analyses.definitions(), analyses.slots());
     let mut returns: FxHashMap<i32, (u32, bool)> = FxHashMap::default();
@@ -531,7 +537,7 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
             writes = true;
         }
         match slots.effect(id, instruction) {
-            Effect::Store(slot) | Effect::Spoil(slot) => writes |= touches(slice, slots, slot),
+            Effect::Store(slot) | Effect::Spoil(slot) => writes |= touches_sliced_slot(slice, slots, slot),
             Effect::SpoilEscaped => writes |= !slice.escaping.is_empty(),
             Effect::Load(_) | Effect::None => {}
         }
@@ -560,7 +566,7 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
     }
 }
 
-fn touches(slice: &Slice, slots: &Slots, slot: SlotId) -> bool {
+fn touches_sliced_slot(slice: &Slice, slots: &Slots, slot: SlotId) -> bool {
     std::iter::once(slot)
         .chain(slots.overlapping(slot))
         .any(|slot| slice.places.contains_key(&FrameVariable::slot(slot)))

@@ -34,13 +34,17 @@ impl LaneKernel<'_> {
             return;
         }
         let tests = block_size::tests(self.layout.module, self.layout.function);
-        self.below_a_warp(launch, &tests, root);
-        self.beyond_a_warp(launch, &tests, root);
+        self.add_thresholds_below_a_warp(launch, &tests, root);
+        self.add_thresholds_beyond_a_warp(launch, &tests, root);
     }
 
-    fn below_a_warp(&self, launch: Launch, tests: &[u32], root: &mut Root) {
+    fn add_thresholds_below_a_warp(&self, launch: Launch, tests: &[u32], root: &mut Root) {
         let is_definite = |found: &&LaneFinding| found.issue.certainty == Certainty::Definite;
-        let masks = root.findings.iter().filter(is_definite).filter_map(low_mask);
+        let masks = root
+            .findings
+            .iter()
+            .filter(is_definite)
+            .filter_map(lowest_lanes_in_mask);
         let mut sizes: Vec<u32> = masks.collect();
         let has_barrier = root
             .findings
@@ -53,9 +57,10 @@ impl LaneKernel<'_> {
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes.dedup();
         for size in sizes.into_iter().take(MAX_THRESHOLDS) {
-            let (Some(at), Some(beyond)) =
-                (self.definite_in(launch, size), self.definite_in(launch, size + 1))
-            else {
+            let (Some(at), Some(beyond)) = (
+                self.definite_defects_in_block(launch, size),
+                self.definite_defects_in_block(launch, size + 1),
+            ) else {
                 return;
             };
             if !at.is_empty() {
@@ -74,7 +79,7 @@ impl LaneKernel<'_> {
         }
     }
 
-    fn beyond_a_warp(&self, launch: Launch, tests: &[u32], root: &mut Root) {
+    fn add_thresholds_beyond_a_warp(&self, launch: Launch, tests: &[u32], root: &mut Root) {
         let most = launch.most.unwrap_or(u32::MAX);
         let beyond = tests
             .iter()
@@ -85,7 +90,7 @@ impl LaneKernel<'_> {
             let Some((verdict, _)) = self.solve(launch, Some(warp), Certainty::Definite) else {
                 return;
             };
-            let known: FxHashSet<(u32, Problem)> = definite_of(root).collect();
+            let known: FxHashSet<(u32, Problem)> = definite_defects_of_root(root).collect();
             let issues = verdict.issues.into_iter().filter(|issue| {
                 issue.certainty == Certainty::Definite && !known.contains(&(issue.node, issue.problem))
             });
@@ -93,8 +98,10 @@ impl LaneKernel<'_> {
             if issues.is_empty() {
                 continue;
             }
-            let (Some(at), Some(past)) = (self.definite_in(launch, test), self.definite_in(launch, test + 1))
-            else {
+            let (Some(at), Some(past)) = (
+                self.definite_defects_in_block(launch, test),
+                self.definite_defects_in_block(launch, test + 1),
+            ) else {
                 return;
             };
             for issue in issues {
@@ -118,7 +125,7 @@ impl LaneKernel<'_> {
     }
 
     /// The definite findings in some warp of a block of so many threads: nodes and problems. `None` if the budget is spent.
-    fn definite_in(&self, launch: Launch, threads: u32) -> Option<FxHashSet<(u32, Problem)>> {
+    fn definite_defects_in_block(&self, launch: Launch, threads: u32) -> Option<FxHashSet<(u32, Problem)>> {
         let launch = Launch {
             shape: Some([threads, 1, 1]),
             most: Some(threads),
@@ -134,7 +141,7 @@ impl LaneKernel<'_> {
 }
 
 /// The definite findings about a kernel: nodes and problems.
-fn definite_of(root: &Root) -> impl Iterator<Item = (u32, Problem)> + '_ {
+fn definite_defects_of_root(root: &Root) -> impl Iterator<Item = (u32, Problem)> + '_ {
     let findings = root
         .findings
         .iter()
@@ -143,7 +150,7 @@ fn definite_of(root: &Root) -> impl Iterator<Item = (u32, Problem)> + '_ {
 }
 
 /// The number of lanes of a mask that names only the lowest lanes of a warp, in a finding about lanes that it does not name.
-fn low_mask(found: &LaneFinding) -> Option<u32> {
+fn lowest_lanes_in_mask(found: &LaneFinding) -> Option<u32> {
     let mask: Lanes = found
         .issue
         .mask

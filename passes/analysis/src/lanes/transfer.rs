@@ -28,7 +28,7 @@ use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
 
 /// The one result of `op`.
-pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
+pub(super) fn apply_op(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
     if uses.is_empty() || uses.len() > MAX_USES || uses.contains(&ValueId::NONE) {
         return ValueId::UNKNOWN;
     }
@@ -40,8 +40,8 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
         return ValueId::UNKNOWN;
     }
     if uses.len() > 3 {
-        let result = compute(pool, op, uses, site);
-        return naming::named(pool, op, uses, site, result);
+        let result = compute_result(pool, op, uses, site);
+        return naming::with_name_of_result(pool, op, uses, site, result);
     }
     let mut three = [ValueId::NONE; 3];
     three[..uses.len()].copy_from_slice(uses);
@@ -52,30 +52,30 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
     let result = match naming::known_by_name(pool, op, uses) {
         Some(value) => pool.splat(value),
         None => {
-            let result = compute(pool, op, uses, site);
-            naming::named(pool, op, uses, site, result)
+            let result = compute_result(pool, op, uses, site);
+            naming::with_name_of_result(pool, op, uses, site, result)
         }
     };
     pool.applied.insert(applied, result);
     result
 }
 
-fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
+fn compute_result(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
     // If the operands do not distinguish lanes, the result of one lane holds for all.
-    let result = if site.here != 0 && uses.iter().all(|&id| pool.is_flat(id)) {
+    let result = if site.here != 0 && uses.iter().all(|&id| pool.has_indistinguishable_lanes(id)) {
         let lane = site.here.trailing_zeros();
         let one = Application {
             here: 1 << lane,
             ..site
         };
-        let mut result = computed(pool, op, uses, one);
+        let mut result = result_vector(pool, op, uses, one);
         result.broadcast(lane as usize, site.here);
         debug_assert_eq!(
             result,
             {
-                let mut slow = computed(pool, op, uses, site);
+                let mut slow = result_vector(pool, op, uses, site);
                 if slow.exact == u32::MAX {
-                    slow = Vector::exact(slow.bits);
+                    slow = Vector::of_exact(slow.bits);
                 }
                 slow
             },
@@ -83,24 +83,24 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Valu
         );
         result
     } else {
-        computed(pool, op, uses, site)
+        result_vector(pool, op, uses, site)
     };
     pool.intern(result)
 }
 
 /// The result of an operation in the lanes of `site`.
-fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vector {
-    let mut result = evaluated(pool, op, uses, site);
+fn result_vector(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vector {
+    let mut result = evaluate_exact_lanes(pool, op, uses, site);
     let left = site.here & !result.exact;
     if left == 0 {
-        return known_everywhere(&result, site.here);
+        return filled_from_exact_lanes(&result, site.here);
     }
-    let number = number_of(pool, Some(op), uses, left, site.key);
-    if !has_form(pool, op, uses, site, (left, number), &mut result) {
+    let number = number_of_unknown_result(pool, Some(op), uses, left, site.key);
+    if !compute_form(pool, op, uses, site, (left, number), &mut result) {
         let open = left & !result.exact;
         if is_uniform(pool, uses, open) {
             // Bits outside of the known ones may matter here.
-            result.rest = Rest::Uniform(number_of(pool, None, uses, open, site.key));
+            result.rest = Rest::Uniform(number_of_unknown_result(pool, None, uses, open, site.key));
             let mut low = lanes(open).map(|lane| result.bits[lane] & ones(result.low));
             let first = low.next();
             if low.any(|other| Some(other) != first) {
@@ -112,10 +112,10 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
         }
     }
     if keeps_bits(op) {
-        know(pool, op, uses, site.here & !result.exact, &mut result);
+        add_known_bits(pool, op, uses, site.here & !result.exact, &mut result);
     }
     if site.here & !result.exact == 0 {
-        return known_everywhere(&result, site.here);
+        return filled_from_exact_lanes(&result, site.here);
     }
     for lane in lanes(!(site.here | result.exact)) {
         result.bits[lane] = 0;
@@ -124,16 +124,22 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
 }
 
 /// The number of the unknown value that a result is, or counts from, in the lanes `open`. `op`: the operation, if
-/// [`has_form`] computes the result.
-fn number_of(pool: &mut Pool, op: Option<Op>, uses: &[ValueId], open: Lanes, key: (u64, u64)) -> u32 {
+/// [`compute_form`] computes the result.
+fn number_of_unknown_result(
+    pool: &mut Pool,
+    op: Option<Op>,
+    uses: &[ValueId],
+    open: Lanes,
+    key: (u64, u64),
+) -> u32 {
     if !pool.follows_addresses || !uses.iter().all(|&id| pool.is_of_block(id, open)) {
-        return pool.number(key);
+        return pool.number_of_unknown(key);
     }
     let key = match op.and_then(|op| common_key(pool, op, uses, open)) {
         Some(common) => (COMPUTED, common),
         None => (key.0, key.1 | OF_BLOCK),
     };
-    let number = pool.number(key);
+    let number = pool.number_of_unknown(key);
     pool.of_block.insert(number);
     number
 }
@@ -154,7 +160,7 @@ fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64>
     op.hash(&mut hasher);
     for &id in uses {
         let vector = pool.get(id);
-        match (constant(vector, open), vector.rest) {
+        match (common_constant(vector, open), vector.rest) {
             (Some(known), _) => known.hash(&mut hasher),
             (None, Rest::Uniform(number)) if open & vector.exact == 0 => {
                 // Known bits above the offset count as part of the unknown part, unless the operation keeps both apart.
@@ -169,7 +175,7 @@ fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64>
 }
 
 /// Adds the bits of a result that are known in the lanes `open`, in which it is not exact so far.
-fn know(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector) {
+fn add_known_bits(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector) {
     let vectors = uses.iter().map(|&id| pool.get(id));
     // A bound means that the bits above it are 0; most operations pass that on in the bound of their result.
     let moves = matches!(
@@ -199,21 +205,21 @@ fn know(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector)
     }
     result.exact |= exact;
     result.limit = result.limit.min(most);
-    result.know(open & !exact, |lane| all[lane]);
+    result.set_known_bits(open & !exact, |lane| all[lane]);
 }
 
 /// The vector of a result that is exact in the lanes of `here`: the values of other lanes are arbitrary.
-fn known_everywhere(result: &Vector, here: Lanes) -> Vector {
+fn filled_from_exact_lanes(result: &Vector, here: Lanes) -> Vector {
     let mut bits = result.bits;
     let some = lanes(here).next().map_or(0, |lane| bits[lane]);
     for lane in lanes(!result.exact) {
         bits[lane] = some;
     }
-    Vector::exact(bits)
+    Vector::of_exact(bits)
 }
 
 /// The result in the lanes that are exact in all uses.
-fn evaluated(pool: &Pool, op: Op, uses: &[ValueId], site: Application) -> Vector {
+fn evaluate_exact_lanes(pool: &Pool, op: Op, uses: &[ValueId], site: Application) -> Vector {
     let mut result = Vector::UNKNOWN;
     let mut values = [0; MAX_USES];
     let mut vectors = [pool.get(uses[0]); MAX_USES];
@@ -237,7 +243,7 @@ fn evaluated(pool: &Pool, op: Op, uses: &[ValueId], site: Application) -> Vector
 }
 
 /// Computes the lanes `left`; `number` names the unknown value of the result. True if they have a form that `result` then has.
-fn has_form(
+fn compute_form(
     pool: &mut Pool,
     op: Op,
     uses: &[ValueId],
@@ -247,17 +253,19 @@ fn has_form(
 ) -> bool {
     let open = (left, number);
     match op {
-        Op::Binary(op, bits) => arithmetic::apply(pool, (op, bits), (uses[0], uses[1]), open, result),
+        Op::Binary(op, bits) => {
+            arithmetic::compute_binary(pool, (op, bits), (uses[0], uses[1]), open, result)
+        }
         Op::MulAdd(op, bits) => {
             let key = (site.key.0, site.key.1 | PRODUCT);
-            let product = apply(
+            let product = apply_op(
                 pool,
                 Op::Binary(op, bits),
                 &uses[..2],
                 Application { key, ..site },
             );
             let operands = [product, uses[2]];
-            let number = number_of(
+            let number = number_of_unknown_result(
                 pool,
                 Some(Op::Binary(BinaryOp::Add, bits)),
                 &operands,
@@ -265,26 +273,28 @@ fn has_form(
                 site.key,
             );
             let open = (left, number);
-            arithmetic::apply(pool, (BinaryOp::Add, bits), (product, uses[2]), open, result)
+            arithmetic::compute_binary(pool, (BinaryOp::Add, bits), (product, uses[2]), open, result)
         }
-        Op::Convert { from, signed, to } => convert(pool, from, signed, to, uses[0], left, number, result),
+        Op::Convert { from, signed, to } => {
+            compute_conversion(pool, from, signed, to, uses[0], left, number, result)
+        }
         Op::Compare(condition, bits, logic) => {
-            compare::compare(pool, condition, bits, logic, uses, left, number, result)
+            compare::compute_comparison(pool, condition, bits, logic, uses, left, number, result)
         }
-        Op::Select => select(pool, uses, left, number, result),
+        Op::Select => compute_selection(pool, uses, left, number, result),
         Op::Unary(UnaryOp::Not, bits) => {
             let minus = pool.splat(ones(bits));
-            arithmetic::apply(pool, (BinaryOp::Xor, bits), (uses[0], minus), open, result)
+            arithmetic::compute_binary(pool, (BinaryOp::Xor, bits), (uses[0], minus), open, result)
         }
         Op::Unary(UnaryOp::Neg, bits) => {
             let zero = pool.splat(0);
-            arithmetic::apply(pool, (BinaryOp::Sub, bits), (zero, uses[0]), open, result)
+            arithmetic::compute_binary(pool, (BinaryOp::Sub, bits), (zero, uses[0]), open, result)
         }
         Op::Unary(UnaryOp::PopCount, bits) => {
-            result.limit = most_set(pool.get(uses[0]), bits, left);
+            result.limit = most_bits_set(pool.get(uses[0]), bits, left);
             false
         }
-        Op::ExtractBits(bits, false) => extract(pool, bits, uses, left, number, result),
+        Op::ExtractBits(bits, false) => compute_extraction(pool, bits, uses, left, number, result),
         _ => false,
     }
 }
@@ -304,20 +314,20 @@ fn is_uniform(pool: &Pool, uses: &[ValueId], among: Lanes) -> bool {
 }
 
 /// The one exact value of a vector in all lanes of `among`.
-fn constant(vector: &Vector, among: Lanes) -> Option<u64> {
+fn common_constant(vector: &Vector, among: Lanes) -> Option<u64> {
     let mut all = lanes(among).map(|lane| vector.in_lane(lane));
     let first = all.next()??;
     all.all(|other| other == Some(first)).then_some(first)
 }
 
 /// Most bits that are set in the lanes `left`.
-fn most_set(vector: &Vector, bits: u8, left: Lanes) -> u64 {
+fn most_bits_set(vector: &Vector, bits: u8, left: Lanes) -> u64 {
     let may_have = |lane: usize| (!vector.bits_of(lane).zeros & ones(bits)).count_ones();
     u64::from(lanes(left).map(may_have).max().unwrap_or(0))
 }
 
 #[allow(clippy::too_many_arguments)]
-fn convert(
+fn compute_conversion(
     pool: &Pool,
     from: u8,
     signed: bool,
@@ -354,7 +364,10 @@ fn convert(
         return true;
     }
     result.low = low;
-    let Some(normal) = source.normal(number, left).filter(|_| left & source.exact == 0) else {
+    let Some(normal) = source
+        .normalized(number, left)
+        .filter(|_| left & source.exact == 0)
+    else {
         return false;
     };
     if normal.low >= narrow {
@@ -372,13 +385,20 @@ fn convert(
     true
 }
 
-fn extract(pool: &Pool, bits: u8, uses: &[ValueId], left: Lanes, number: u32, result: &mut Vector) -> bool {
+fn compute_extraction(
+    pool: &Pool,
+    bits: u8,
+    uses: &[ValueId],
+    left: Lanes,
+    number: u32,
+    result: &mut Vector,
+) -> bool {
     let [source, start, length] = uses else {
         return false;
     };
     let (start, length) = (
-        constant(pool.get(*start), left),
-        constant(pool.get(*length), left),
+        common_constant(pool.get(*start), left),
+        common_constant(pool.get(*length), left),
     );
     let (Some(start), Some(length)) = (start.map(|s| s & 0xff), length.map(|l| l & 0xff)) else {
         return false;
@@ -394,7 +414,10 @@ fn extract(pool: &Pool, bits: u8, uses: &[ValueId], left: Lanes, number: u32, re
         result.exact |= left;
         return true;
     }
-    let Some(normal) = source.normal(number, left).filter(|_| left & source.exact == 0) else {
+    let Some(normal) = source
+        .normalized(number, left)
+        .filter(|_| left & source.exact == 0)
+    else {
         return false;
     };
     if start >= u64::from(normal.low) {
@@ -409,7 +432,7 @@ fn extract(pool: &Pool, bits: u8, uses: &[ValueId], left: Lanes, number: u32, re
     false
 }
 
-fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut Vector) -> bool {
+fn compute_selection(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut Vector) -> bool {
     let [a, b, predicate] = uses else { return false };
     let (a, b, predicate) = (pool.get(*a), pool.get(*b), pool.get(*predicate));
     let mut low = 64;

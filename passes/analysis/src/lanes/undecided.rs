@@ -41,7 +41,7 @@ pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
             let mut may_be_told = || {
                 *told
                     .entry(node)
-                    .or_insert_with(|| may_tell(layout, node, has_shape))
+                    .or_insert_with(|| lanes_may_be_known(layout, node, has_shape))
             };
             if reach.reads_beyond || reach.is_unknown && may_be_told() {
                 open.insert(node);
@@ -54,11 +54,11 @@ pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
 
 /// True if all operands that decide which lanes meet at a collective or a barrier, and which lanes are read, are computed
 /// from values that the lane analysis knows.
-fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
+fn lanes_may_be_known(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
     let context = layout.graph.context_of_node(node);
     let (body, id) = (context.body, layout.graph.instruction_of_node(node));
     let instruction = body.instruction(id);
-    if names_those_here(layout, node, id) {
+    if mask_names_active_lanes(layout, node, id) {
         return false;
     }
     let exits = Exits::new(layout.module, context.function, body, has_shape).with_lane_sets();
@@ -75,7 +75,7 @@ fn may_tell(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
 
 /// True for a collective, other than a shuffle, whose mask is the result of an `activemask` in the same block: the mask
 /// names exactly the lanes that pass it.
-fn names_those_here(layout: &LaneLayout<'_>, node: u32, id: InstructionId) -> bool {
+fn mask_names_active_lanes(layout: &LaneLayout<'_>, node: u32, id: InstructionId) -> bool {
     let context = layout.graph.context_of_node(node);
     let (body, instruction) = (context.body, context.body.instruction(id));
     let is_asked =

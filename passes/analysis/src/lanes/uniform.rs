@@ -249,7 +249,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             return false;
         };
         let mut has_changed = false;
-        for (number, offset, place) in callee.slice.params() {
+        for (number, offset, place) in callee.slice.param_cells() {
             let mut arguments = context.body.arguments(context.body.call(call)).iter();
             let passed = arguments
                 .find(|argument| argument.param == number && i32::try_from(argument.offset) == Ok(offset));
@@ -272,11 +272,11 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         let mut result = None;
         for register in body.defined(instruction) {
             let reasons = *result.get_or_insert_with(|| self.outcome(node, context, step, instruction));
-            has_changed |= self.write(node, context, slice.register(register), reasons | kept);
+            has_changed |= self.write(node, context, slice.cell_of_register(register), reasons | kept);
         }
         if let Some((offset, value)) = body.returned(instruction) {
             let reasons = self.value(context, value) | kept;
-            has_changed |= self.write(node, context, slice.result(offset), reasons);
+            has_changed |= self.write(node, context, slice.cell_of_result(offset), reasons);
         }
         let graph = self.flow.graph;
         if let Op::Access(access) = instruction.op
@@ -306,7 +306,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             Effect::SpoilEscaped => {
                 for &slot in &slice.escaping {
                     if slots.leaks(slot) || is_opaque_call {
-                        has_changed |= self.write(node, context, slice.slot(slot), OTHER);
+                        has_changed |= self.write(node, context, slice.cell_of_slot(slot), OTHER);
                     }
                 }
             }
@@ -317,7 +317,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                 let owner = &graph.contexts[owner as usize];
                 let slots = self.flow.module.function(owner.function).slots();
                 for slot in slots.of_symbol(symbol) {
-                    has_changed |= self.write(node, owner, owner.slice.slot(slot), OTHER);
+                    has_changed |= self.write(node, owner, owner.slice.cell_of_slot(slot), OTHER);
                 }
             }
         }
@@ -329,7 +329,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         let slots = self.flow.module.function(owner.function).slots();
         let mut has_changed = false;
         for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-            has_changed |= self.write(node, owner, owner.slice.slot(slot), reasons);
+            has_changed |= self.write(node, owner, owner.slice.cell_of_slot(slot), reasons);
         }
         has_changed
     }
@@ -351,16 +351,16 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.flow.module.function(context.function).slots();
                 if let Effect::Load(slot) = slots.effect(step, instruction) {
-                    return self.place(context, context.slice.slot(slot));
+                    return self.place(context, context.slice.cell_of_slot(slot));
                 }
                 if let Some((owner, slot)) = self.flow.graph.accessed_slot(node, step) {
-                    return self.place(owner, owner.slice.slot(slot));
+                    return self.place(owner, owner.slice.cell_of_slot(slot));
                 }
                 let is_kernel = self.flow.module.module.function(context.function).is_kernel();
                 match (access.space, uses) {
                     (Space::Param, &[Value::Param(number, offset), Value::Integer(0), ..]) => {
                         if context.caller.is_some() {
-                            self.place(context, context.slice.param(number, offset))
+                            self.place(context, context.slice.cell_of_param(number, offset))
                         } else if is_kernel {
                             0
                         } else {
@@ -381,7 +381,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                     _ => None,
                 };
                 match (callee, offset) {
-                    (Some(callee), Some(offset)) => self.place(callee, callee.slice.result(offset)),
+                    (Some(callee), Some(offset)) => self.place(callee, callee.slice.cell_of_result(offset)),
                     _ => OTHER,
                 }
             }
@@ -393,7 +393,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         match value {
             Value::Integer(_) | Value::Param(..) | Value::Symbol(..) => 0,
             Value::Register(register) | Value::Not(register) => {
-                self.place(context, context.slice.register(register))
+                self.place(context, context.slice.cell_of_register(register))
             }
             Value::Special(special) => match special {
                 Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_) | Special::Uniform => 0,

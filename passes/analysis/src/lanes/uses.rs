@@ -58,7 +58,7 @@ pub(super) fn users_of_undefined(
 ) -> Option<Lanes> {
     let origin = Origin::Shuffle(shuffle, readers);
     let mut walk = UseWalk::new(flow, Some(shuffles), (origin, Need::Undefined), steps);
-    walk.run()?;
+    walk.follow_uses()?;
     Some(walk.used & flow.may[shuffle as usize] & !walk.lost)
 }
 
@@ -86,7 +86,7 @@ pub(super) fn certain_users_of_load(
         };
         let origin = Origin::Load(node, at, readers);
         let mut walk = UseWalk::new(flow, Some(shuffles), (origin, Need::Certain), steps);
-        walk.run()?;
+        walk.follow_uses()?;
         let lanes = walk.used & flow.may[node as usize] & !walk.lost;
         Some(LoadUsers {
             lanes,
@@ -116,7 +116,7 @@ pub(super) fn possible_users_of_load(
 ) -> Lanes {
     let origin = Origin::Load(node, at, readers);
     let mut walk = UseWalk::new(flow, None, (origin, Need::Possible), steps);
-    match walk.run() {
+    match walk.follow_uses() {
         Some(()) => walk.used,
         None => Lanes::MAX,
     }
@@ -163,7 +163,7 @@ impl<'w, 'a, 'f, 'p> UseWalk<'w, 'a, 'f, 'p> {
 
 impl UseWalk<'_, '_, '_, '_> {
     /// Follows the value to all of its uses; `None` if the steps are used up.
-    fn run(&mut self) -> Option<()> {
+    fn follow_uses(&mut self) -> Option<()> {
         let flow = self.flow;
         let here = flow.may[self.origin.node() as usize];
         let start = HeldValues {
@@ -175,24 +175,24 @@ impl UseWalk<'_, '_, '_, '_> {
                 self.held.insert(node, start);
                 self.pending.insert(flow.order.rank[node as usize]);
             }
-            Origin::Load(node, at, readers) => self.after_load((node, at, readers), start)?,
+            Origin::Load(node, at, readers) => self.continue_after_load((node, at, readers), start)?,
         }
         while here & !self.lost != 0
             && let Some(rank) = self.pending.pop_first()
         {
-            self.node(flow.order.nodes[rank as usize])?;
+            self.visit_node(flow.order.nodes[rank as usize])?;
         }
         Some(())
     }
 
-    fn node(&mut self, node: u32) -> Option<()> {
+    fn visit_node(&mut self, node: u32) -> Option<()> {
         let held = self.held.get(&node)?.clone();
         let all = self.flow.graph.nodes[node as usize].instructions.clone();
-        self.instructions(node, held, all)
+        self.visit_instructions(node, held, all)
     }
 
     /// Continues after the load that is the origin, with the loaded value.
-    fn after_load(
+    fn continue_after_load(
         &mut self,
         (node, at, readers): (u32, InstructionId, Lanes),
         start: HeldValues,
@@ -206,29 +206,29 @@ impl UseWalk<'_, '_, '_, '_> {
             }
         }
         let end = self.flow.graph.nodes[node as usize].instructions.end;
-        self.instructions(node, held, at.index() as u32 + 1..end)
+        self.visit_instructions(node, held, at.index() as u32 + 1..end)
     }
 
     /// Passes instructions of a node, and propagates the values that lanes hold at its end to its successors.
-    fn instructions(&mut self, node: u32, held: HeldValues, range: std::ops::Range<u32>) -> Option<()> {
+    fn visit_instructions(&mut self, node: u32, held: HeldValues, range: std::ops::Range<u32>) -> Option<()> {
         let flow = self.flow;
         let graph = flow.graph;
         let cost = 1 + range.len() + held.cells.len();
         *self.steps = self.steps.checked_sub(cost)?;
-        let handed = self.handed(node);
+        let handed = self.further_shuffle_sources(node);
         let mut point = Point::new(flow, node, (self.origin, self.need), handed, held);
         for number in range {
-            point.instruction(InstructionId::new(number as usize));
+            point.visit_instruction(InstructionId::new(number as usize));
         }
         let current = &graph.nodes[node as usize];
         let used_before = point.used;
         match current.test {
             Test::None => {}
-            Test::Guard(guard) => point.uses(Value::Register(guard.register)),
+            Test::Guard(guard) => point.use_operand(Value::Register(guard.register)),
             Test::Table(index, guard) => {
-                point.uses(index);
+                point.use_operand(index);
                 if let Some(guard) = guard {
-                    point.uses(Value::Register(guard.register));
+                    point.use_operand(Value::Register(guard.register));
                 }
             }
         }
@@ -237,7 +237,7 @@ impl UseWalk<'_, '_, '_, '_> {
         }
         self.used |= point.used;
         let mut held = point.held;
-        held.restrict();
+        held.drop_unheld_cells();
         if held.cells.is_empty() {
             self.lost |= held.on;
         }
@@ -281,7 +281,7 @@ impl UseWalk<'_, '_, '_, '_> {
     }
 
     /// By lane, the lane that it reads through a further shuffle, if the node is one.
-    fn handed(&mut self, node: u32) -> Option<Handed> {
+    fn further_shuffle_sources(&mut self, node: u32) -> Option<Handed> {
         let order = self.flow.order;
         let rank = |node: u32| order.rank[node as usize];
         let origin = self.origin.node();
@@ -301,7 +301,7 @@ impl UseWalk<'_, '_, '_, '_> {
         };
         let must = shuffles.placement.lanes_that_must_reach(node, Exits::All);
         Some(std::array::from_fn(|lane| {
-            let from = shuffle::source(mode, lane, source.in_lane(lane)?, control.in_lane(lane)?);
+            let from = shuffle::source_lane(mode, lane, source.in_lane(lane)?, control.in_lane(lane)?);
             (from == lane || must >> from & 1 == 1).then_some(from as u8)
         }))
     }

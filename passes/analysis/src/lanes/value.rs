@@ -45,7 +45,7 @@ pub(super) fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
 }
 
 /// Bits that a number needs.
-fn width(number: u64) -> u8 {
+fn bit_width(number: u64) -> u8 {
     (u64::BITS - number.leading_zeros()) as u8
 }
 
@@ -78,7 +78,7 @@ impl LaneBits {
     /// None in any lane.
     pub(super) const NONE: Self = Self::Same(Bits::UNKNOWN);
 
-    pub(super) fn in_lane(&self, lane: usize) -> Bits {
+    pub(super) fn bits_in_lane(&self, lane: usize) -> Bits {
         match self {
             Self::Same(bits) => *bits,
             Self::ByLane(all) => all[lane],
@@ -86,7 +86,7 @@ impl LaneBits {
     }
 
     /// The bits that all lanes share, for the hash.
-    pub(super) fn common(&self) -> Bits {
+    pub(super) fn common_bits(&self) -> Bits {
         match self {
             Self::Same(bits) => *bits,
             Self::ByLane(all) => all[0],
@@ -126,7 +126,7 @@ impl std::hash::Hash for Vector {
             self.low,
             self.rest,
             self.limit,
-            self.known.common(),
+            self.known.common_bits(),
             self.name,
         )
             .hash(state);
@@ -150,7 +150,7 @@ impl Vector {
 
     /// Known in all lanes.
     #[must_use]
-    pub(crate) fn exact(bits: [u64; WARP]) -> Self {
+    pub(crate) fn of_exact(bits: [u64; WARP]) -> Self {
         Self {
             exact: ALL,
             bits,
@@ -160,7 +160,7 @@ impl Vector {
 
     /// One unknown value for all lanes, a multiple of 2^`low`, plus the offsets `bits`.
     #[must_use]
-    pub(crate) fn uniform(number: u32, low: u8, bits: [u64; WARP]) -> Self {
+    pub(crate) fn of_unknown_uniform(number: u32, low: u8, bits: [u64; WARP]) -> Self {
         Self {
             rest: Rest::Uniform(number),
             low,
@@ -176,7 +176,7 @@ impl Vector {
             limit: u64::from(all),
             ..self
         };
-        set.know(!set.exact, |_| Bits::among(u64::from(all)));
+        set.set_known_bits(!set.exact, |_| Bits::among(u64::from(all)));
         set
     }
 
@@ -188,15 +188,15 @@ impl Vector {
         }
         let (low, bits) = (ones(self.low), self.bits[lane]);
         let told = Bits {
-            zeros: low & !bits | !ones(width(self.limit)),
+            zeros: low & !bits | !ones(bit_width(self.limit)),
             ones: low & bits,
         };
-        told.with(self.known.in_lane(lane))
+        told.with(self.known.bits_in_lane(lane))
     }
 
     /// Stores the known bits of these lanes, which are not exact, after the low bits and the limit are final.
-    pub(super) fn know(&mut self, open: Lanes, bits: impl Fn(usize) -> Bits) {
-        let told = (ones(self.low), ones(width(self.limit)));
+    pub(super) fn set_known_bits(&mut self, open: Lanes, bits: impl Fn(usize) -> Bits) {
+        let told = (ones(self.low), ones(bit_width(self.limit)));
         let new = |lane: usize| {
             let Bits { zeros, ones } = bits(lane);
             Bits {
@@ -217,13 +217,13 @@ impl Vector {
 
     /// The lanes that a set may contain, in the lanes of `here`.
     #[must_use]
-    pub(crate) fn names_at_most(&self, here: Lanes) -> Lanes {
-        self.may_have(here) as Lanes
+    pub(crate) fn lanes_named_at_most(&self, here: Lanes) -> Lanes {
+        self.bits_possibly_set(here) as Lanes
     }
 
     /// The bits that it may have in the lanes of `here`.
     #[must_use]
-    pub(crate) fn may_have(&self, here: Lanes) -> u64 {
+    pub(crate) fn bits_possibly_set(&self, here: Lanes) -> u64 {
         lanes(here).fold(0, |all, lane| all | !self.bits_of(lane).zeros)
     }
 
@@ -270,17 +270,17 @@ impl Vector {
 
     /// Reduces offsets below 2^low by moving the bits above into the unknown part, which then is `number`. False if that
     /// part is not the same in all inexact lanes of `among`.
-    fn is_normal(&self, among: Lanes) -> bool {
+    fn has_normal_form(&self, among: Lanes) -> bool {
         lanes(among & !self.exact).all(|lane| self.bits[lane] <= ones(self.low))
     }
 
     /// The same value with offsets in 0..2^low, if it has that form; `number` names the unknown part if it changes.
     #[must_use]
-    pub(crate) fn normal(&self, number: u32, among: Lanes) -> Option<Self> {
+    pub(crate) fn normalized(&self, number: u32, among: Lanes) -> Option<Self> {
         if !matches!(self.rest, Rest::Uniform(_)) {
             return None;
         }
-        if self.is_normal(among) {
+        if self.has_normal_form(among) {
             return Some(self.clone());
         }
         let mut above = lanes(among & !self.exact).map(|lane| self.bits[lane] & !ones(self.low));
@@ -298,7 +298,7 @@ impl Vector {
 
     /// True if its lanes are indistinguishable: all are exact or none is, and the same is known of each.
     #[must_use]
-    fn is_flat(&self) -> bool {
+    fn has_indistinguishable_lanes(&self) -> bool {
         matches!(self.exact, 0 | ALL)
             && matches!(self.known, LaneBits::Same(_))
             && self.bits.iter().all(|&bits| bits == self.bits[0])
@@ -308,7 +308,7 @@ impl Vector {
     pub(super) fn broadcast(&mut self, lane: usize, here: Lanes) {
         let bits = self.bits[lane];
         if self.exact >> lane & 1 == 1 {
-            *self = Self::exact([bits; WARP]);
+            *self = Self::of_exact([bits; WARP]);
             return;
         }
         self.exact = 0;
@@ -344,7 +344,7 @@ impl ValueId {
 /// The vectors of one analysis.
 pub(crate) struct Pool {
     vectors: Vec<Vector>,
-    /// By vector: its lanes are indistinguishable (see [`Vector::is_flat`]).
+    /// By vector: its lanes are indistinguishable (see [`Vector::has_indistinguishable_lanes`]).
     flat: Vec<bool>,
     /// By the hash of a vector, the last one with that hash, and by vector the one before.
     ids: FxHashMap<u64, ValueId>,
@@ -353,7 +353,7 @@ pub(crate) struct Pool {
     numbers: FxHashMap<(u64, u64), u32>,
     /// By predicate, its complement, once it has been asked for.
     pub(super) negated: FxHashMap<ValueId, ValueId>,
-    /// Cache of [`super::transfer::apply`].
+    /// Cache of [`super::transfer::apply_op`].
     pub(super) applied: FxHashMap<Applied, ValueId>,
     /// The meanings of values, where they are followed.
     pub(super) meanings: Option<Meanings>,
@@ -396,7 +396,7 @@ impl Default for Pool {
 impl Pool {
     /// Vectors so far.
     #[must_use]
-    pub(crate) fn size(&self) -> usize {
+    pub(crate) fn vector_count(&self) -> usize {
         self.vectors.len()
     }
 
@@ -409,7 +409,7 @@ impl Pool {
     /// Interns a vector.
     pub(crate) fn intern(&mut self, mut vector: Vector) -> ValueId {
         if vector.exact == ALL {
-            vector = Vector::exact(vector.bits);
+            vector = Vector::of_exact(vector.bits);
         }
         let id = ValueId(self.vectors.len() as u32);
         let last = self
@@ -424,13 +424,13 @@ impl Pool {
             known = self.earlier[known.0 as usize];
         }
         self.earlier.push(std::mem::replace(last, id));
-        self.flat.push(vector.is_flat());
+        self.flat.push(vector.has_indistinguishable_lanes());
         self.vectors.push(vector);
         id
     }
 
     /// The same value with another name.
-    pub(super) fn named(&mut self, id: ValueId, name: Name) -> ValueId {
+    pub(super) fn with_name(&mut self, id: ValueId, name: Name) -> ValueId {
         let vector = self.get(id);
         if vector.exact == ALL || vector.name == name {
             return id;
@@ -442,7 +442,7 @@ impl Pool {
 
     /// True if the lanes of a vector are indistinguishable.
     #[must_use]
-    pub(crate) fn is_flat(&self, id: ValueId) -> bool {
+    pub(crate) fn has_indistinguishable_lanes(&self, id: ValueId) -> bool {
         self.flat[id.0 as usize]
     }
 
@@ -451,13 +451,13 @@ impl Pool {
         if let Some(&known) = self.splats.get(&value) {
             return known;
         }
-        let id = self.intern(Vector::exact([value; WARP]));
+        let id = self.intern(Vector::of_exact([value; WARP]));
         self.splats.insert(value, id);
         id
     }
 
     /// The number of the unknown value that `key` makes: one number for each pair.
-    pub(crate) fn number(&mut self, key: (u64, u64)) -> u32 {
+    pub(crate) fn number_of_unknown(&mut self, key: (u64, u64)) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(key).or_insert(next)
     }
@@ -480,8 +480,8 @@ impl Pool {
 
     /// An unknown value that is the same in all lanes.
     pub(crate) fn unknown_uniform(&mut self, key: (u64, u64), low: u8) -> ValueId {
-        let number = self.number(key);
-        self.intern(Vector::uniform(number, low, [0; WARP]))
+        let number = self.number_of_unknown(key);
+        self.intern(Vector::of_unknown_uniform(number, low, [0; WARP]))
     }
 
     /// The join of `a`, which arrives with the lanes `from_a`, and `b` with `from_b`; `key` names the unknown value that
@@ -499,21 +499,21 @@ impl Pool {
         if a == ValueId::NONE || from_a == 0 {
             return b;
         }
-        let number = self.number(key);
+        let number = self.number_of_unknown(key);
         let mut joined = Vector::UNKNOWN;
-        if from_a == from_b && self.is_flat(a) && self.is_flat(b) {
+        if from_a == from_b && self.has_indistinguishable_lanes(a) && self.has_indistinguishable_lanes(b) {
             let lane = from_a.trailing_zeros();
             let one = 1 << lane;
-            self.joined((a, one), (b, one), way, number, &mut joined);
+            self.join_vectors((a, one), (b, one), way, number, &mut joined);
             joined.broadcast(lane as usize, from_a);
         } else {
-            self.joined((a, from_a), (b, from_b), way, number, &mut joined);
+            self.join_vectors((a, from_a), (b, from_b), way, number, &mut joined);
         }
         self.intern(joined)
     }
 
     /// The join of two vectors, each with at least one lane. `number` names the unknown value that may result.
-    fn joined(
+    fn join_vectors(
         &self,
         (a, from_a): (ValueId, Lanes),
         (b, from_b): (ValueId, Lanes),
@@ -528,9 +528,9 @@ impl Pool {
         for lane in lanes(from_a | from_b) {
             let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
             match (a.in_lane(lane).filter(|_| in_a), b.in_lane(lane).filter(|_| in_b)) {
-                (Some(x), None) if !in_b => joined.set(lane, x),
-                (None, Some(y)) if !in_a => joined.set(lane, y),
-                (Some(x), Some(y)) if x == y => joined.set(lane, x),
+                (Some(x), None) if !in_b => joined.set_in_lane(lane, x),
+                (None, Some(y)) if !in_a => joined.set_in_lane(lane, y),
+                (Some(x), Some(y)) if x == y => joined.set_in_lane(lane, x),
                 _ => {
                     let (low_a, bits_a) = if in_a { a.low_bits(lane) } else { b.low_bits(lane) };
                     let (low_b, bits_b) = if in_b { b.low_bits(lane) } else { a.low_bits(lane) };
@@ -585,7 +585,10 @@ impl Pool {
             Some(rest) if is_same => joined.rest = rest,
             _ if is_shifted => {
                 let shared = shifted.unwrap_or(0).trailing_zeros().min(64) as u8;
-                joined.low = a.unknown_low(from_a).min(b.unknown_low(from_b)).min(shared);
+                joined.low = a
+                    .alignment_of_unknown(from_a)
+                    .min(b.alignment_of_unknown(from_b))
+                    .min(shared);
                 joined.rest = Rest::Uniform(number);
             }
             _ => {
@@ -601,7 +604,7 @@ impl Pool {
         for lane in lanes(inexact) {
             (of_a[lane], of_b[lane]) = (a.bits_of(lane), b.bits_of(lane));
         }
-        joined.know(inexact, |lane| {
+        joined.set_known_bits(inexact, |lane| {
             let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
             match (in_a, in_b) {
                 (true, true) if !way.is_round => of_a[lane].shared(of_b[lane]),
@@ -625,13 +628,13 @@ pub(crate) struct Way {
 }
 
 impl Vector {
-    fn set(&mut self, lane: usize, value: u64) {
+    fn set_in_lane(&mut self, lane: usize, value: u64) {
         self.exact |= 1 << lane;
         self.bits[lane] = value;
     }
 
     /// The alignment of the unknown part, 64 if there is none in `among`.
-    pub(super) fn unknown_low(&self, among: Lanes) -> u8 {
+    pub(super) fn alignment_of_unknown(&self, among: Lanes) -> u8 {
         if among & !self.exact == 0 { 64 } else { self.low }
     }
 }

@@ -33,7 +33,10 @@ use self::absent::{Absent, Passed};
 use self::lockstep::InStep;
 use self::phases::Phases;
 use self::relations::Relation;
-use self::rendezvous::{Passers, others, passers, perhaps_whole, waiting, whole};
+use self::rendezvous::{
+    Passers, barrier_passers, lanes_at_others, passers_by_mask, possible_whole_warp_collectives,
+    whole_warp_collectives,
+};
 use super::collective_call::{Call, call_at_node};
 use super::flow::Flow;
 use super::graph::{Graph, NodeKind, is_full_barrier};
@@ -163,14 +166,14 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         .into_iter()
         .filter_map(|node| call_at_node(flow, node))
         .collect();
-    let passers = passers(flow, &calls);
+    let passers = passers_by_mask(flow, &calls);
     // Meeting others is a visible effect only if they cannot be the lanes that wait later on.
     let is_sign = |call: &&Call| {
         let here = flow.may[call.node as usize];
         here & !call.mask.exact == 0
             && lanes(here).all(|lane| {
                 call.mask_of_lane(lane)
-                    .is_some_and(|mask| others(flow, &passers, call, mask) == 0)
+                    .is_some_and(|mask| lanes_at_others(flow, &passers, call, mask) == 0)
             })
     };
     let signs: FxHashSet<u32> = calls.iter().filter(is_sign).map(|call| call.node).collect();
@@ -184,7 +187,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         flow,
         placement,
         membership: None,
-        waiting: waiting(flow, &barriers),
+        waiting: barrier_passers(flow, &barriers),
         calls: &calls,
         unknown,
         parts_at_barrier,
@@ -192,8 +195,8 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         phases: Phases::new(
             flow,
             &barriers,
-            &whole(flow, &calls),
-            &perhaps_whole(flow, &calls),
+            &whole_warp_collectives(flow, &calls),
+            &possible_whole_warp_collectives(flow, &calls),
             unknown,
         )
         .filter(|_| converges),
@@ -210,14 +213,14 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         },
     };
     for (number, call) in calls.iter().enumerate() {
-        judge.collective(number, call);
+        judge.judge_collective(number, call);
     }
     for &node in &barriers {
-        judge.barrier(node);
+        judge.judge_barrier(node);
     }
     judge.verdict.is_limited = judge.placement.is_budget_spent();
     if let Some(rounds) = &graph.rounds {
-        judge.over_rounds(rounds);
+        judge.judge_over_rounds(rounds);
     }
     judge.verdict
 }
@@ -270,16 +273,16 @@ struct Judge<'f, 'a> {
 
 impl Judge<'_, '_> {
     /// True if no finding of the requested certainty is possible if at most these lanes are missing.
-    fn need_not_look(&self, missing: Lanes) -> bool {
+    fn no_finding_possible(&self, missing: Lanes) -> bool {
         self.least == Certainty::Definite && missing & !self.unknown == 0
     }
 
-    fn site(&self, node: u32) -> Site {
-        site(self.flow.graph, node)
+    fn site_of_node(&self, node: u32) -> Site {
+        site_of_node(self.flow.graph, node)
     }
 
     /// Judges the collective with this index.
-    fn collective(&mut self, number: usize, call: &Call) {
+    fn judge_collective(&mut self, number: usize, call: &Call) {
         let here = self.flow.may[call.node as usize];
         let existing = self.flow.launch.lanes();
         let known = here & call.mask.exact;
@@ -294,7 +297,7 @@ impl Judge<'_, '_> {
         if let Rest::Active(number) = call.mask.rest
             && known == 0
         {
-            self.stale(call, number);
+            self.judge_stale_mask(call, number);
         }
         let must = self.placement.lanes_that_must_reach(call.node, Exits::All) & here;
         let mut groups: Vec<(Lanes, Lanes)> = Vec::new();
@@ -305,8 +308,8 @@ impl Judge<'_, '_> {
                 None => groups.push((mask, 1 << lane)),
             }
         }
-        let relation = self.relation_of(call, here & !known);
-        self.not_named(call, &groups, here, must, relation);
+        let relation = self.mask_relation(call, here & !known);
+        self.judge_not_named(call, &groups, here, must, relation);
         let mut missing: Vec<(Passed, Absent)> = Vec::new();
         // The lanes that pass a mask that names lanes that do not exist.
         let beyond_callers = groups
@@ -317,25 +320,25 @@ impl Judge<'_, '_> {
         for &(mask, _) in groups.iter().filter(|(mask, _)| *mask != 0) {
             let beyond = mask & !existing;
             if beyond != 0 && self.flow.launch.shape.is_some() {
-                let issue = self.issue(Problem::BeyondBlock, call, beyond, Some(mask));
+                let issue = self.issue_at_call(Problem::BeyondBlock, call, beyond, Some(mask));
                 self.verdict.issues.push(Issue {
-                    certainty: certainty(is_beyond),
+                    certainty: certainty_if(is_beyond),
                     ..issue
                 });
             }
         }
-        for passed in passed(call, &groups, here & !known) {
-            match self.absent(call, passed) {
+        for passed in passed_masks(call, &groups, here & !known) {
+            match self.absent_lanes(call, passed) {
                 Some(absent) => missing.push((passed, absent)),
                 None => reach.is_unknown = true,
             }
         }
-        self.missing(number, &missing, here, must);
+        self.report_missing(number, &missing, here, must);
         if relation.may_name_others && missing.is_empty() {
-            self.others_named(number, call, here);
+            self.judge_others_named(number, call, here);
         }
         if let Collective::Shuffle(mode) = call.kind {
-            self.sources(call, mode, here, must, &missing, &mut reach);
+            self.judge_sources(call, mode, here, must, &missing, &mut reach);
         }
         let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
         if self.verdict.issues[before..].iter().any(is_definite) {
@@ -362,7 +365,7 @@ impl Judge<'_, '_> {
 
     /// For a loop with peeled rounds: a definite finding in one of them is definite in the code if some lane reaches that
     /// round whenever one reaches any.
-    fn over_rounds(&mut self, rounds: &Rounds) {
+    fn judge_over_rounds(&mut self, rounds: &Rounds) {
         for issue in &mut self.verdict.issues {
             if issue.certainty == Certainty::Definite
                 && rounds.is_in_round(issue.node)
@@ -371,7 +374,7 @@ impl Judge<'_, '_> {
                 issue.certainty = Certainty::Potential;
             }
         }
-        let others = round::elsewhere(rounds, self.flow);
+        let others = round::nodes_of_other_rounds(rounds, self.flow);
         let others = others.filter(|&node| is_judged(self.flow.graph, node));
         let reach = Reach {
             maybe: true,
@@ -380,11 +383,11 @@ impl Judge<'_, '_> {
         self.verdict.reach.extend(others.map(|node| (node, reach)));
     }
 
-    fn issue(&self, problem: Problem, call: &Call, lanes: Lanes, mask: Option<Lanes>) -> Issue {
+    fn issue_at_call(&self, problem: Problem, call: &Call, lanes: Lanes, mask: Option<Lanes>) -> Issue {
         Issue {
             problem,
             certainty: Certainty::Potential,
-            site: self.site(call.node),
+            site: self.site_of_node(call.node),
             lanes,
             mask,
             kind: Some(call.kind),
@@ -396,7 +399,7 @@ impl Judge<'_, '_> {
     }
 
     /// The relation between the mask and the lanes that pass it, if the mask is not known in any of them.
-    fn relation_of(&self, call: &Call, unknown: Lanes) -> Relation {
+    fn mask_relation(&self, call: &Call, unknown: Lanes) -> Relation {
         if unknown == self.flow.may[call.node as usize] {
             relations::relation_at(self.flow, call.node, call.mask.name)
         } else {
@@ -405,26 +408,26 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes that a ballot may name, and that may have left the paths to the collective where it is passed.
-    fn others_named(&mut self, number: usize, call: &Call, here: Lanes) {
+    fn judge_others_named(&mut self, number: usize, call: &Call, here: Lanes) {
         if self.least == Certainty::Definite {
             return;
         }
         let passed = Passed {
             mask: None,
-            named: call.mask.names_at_most(here),
+            named: call.mask.lanes_named_at_most(here),
             callers: here,
         };
-        if let Some(absent) = self.absent(call, passed) {
+        if let Some(absent) = self.absent_lanes(call, passed) {
             let perhaps = Absent {
                 surely: 0,
                 perhaps: absent.surely | absent.perhaps,
                 ..absent
             };
-            self.missing(number, &[(passed, perhaps)], here, 0);
+            self.report_missing(number, &[(passed, perhaps)], here, 0);
         }
     }
 
-    fn not_named(
+    fn judge_not_named(
         &mut self,
         call: &Call,
         groups: &[(Lanes, Lanes)],
@@ -449,7 +452,7 @@ impl Judge<'_, '_> {
             without & must
         };
         if outside == 0 && relation.may_leave_out {
-            let issue = self.issue(Problem::NotNamed, call, here, None);
+            let issue = self.issue_at_call(Problem::NotNamed, call, here, None);
             self.verdict.issues.push(issue);
         }
         for (problem, set) in [(Problem::NotNamed, outside), (Problem::ZeroMask, zero)] {
@@ -464,20 +467,20 @@ impl Judge<'_, '_> {
                 .filter(|(_, callers)| callers & shown != 0)
                 .map(|group| group.0);
             let mask = masks.next().filter(|_| masks.next().is_none());
-            let issue = self.issue(problem, call, shown, mask);
+            let issue = self.issue_at_call(problem, call, shown, mask);
             self.verdict.issues.push(Issue {
-                certainty: certainty(is_definite),
+                certainty: certainty_if(is_definite),
                 ..issue
             });
         }
     }
 
-    fn stale(&mut self, call: &Call, number: u32) {
+    fn judge_stale_mask(&mut self, call: &Call, number: u32) {
         let Some(&from) = self.flow.active.get(&number) else {
             return;
         };
         if !self.placement.stay_together(from, call.node) {
-            let issue = self.issue(Problem::Stale, call, self.flow.may[call.node as usize], None);
+            let issue = self.issue_at_call(Problem::Stale, call, self.flow.may[call.node as usize], None);
             self.verdict.issues.push(issue);
         }
     }
@@ -485,7 +488,7 @@ impl Judge<'_, '_> {
 
 /// The masks that lanes pass to a collective: the known masks, with the lanes that pass them, and the masks of the lanes
 /// `partly`, which are known to name some lanes.
-fn passed(call: &Call, known: &[(Lanes, Lanes)], partly: Lanes) -> Vec<Passed> {
+fn passed_masks(call: &Call, known: &[(Lanes, Lanes)], partly: Lanes) -> Vec<Passed> {
     let known = known.iter().filter(|(mask, _)| *mask != 0);
     let mut all: Vec<Passed> = known
         .map(|&(mask, callers)| Passed {
@@ -510,7 +513,7 @@ fn passed(call: &Call, known: &[(Lanes, Lanes)], partly: Lanes) -> Vec<Passed> {
     all
 }
 
-const fn certainty(is_definite: bool) -> Certainty {
+const fn certainty_if(is_definite: bool) -> Certainty {
     if is_definite {
         Certainty::Definite
     } else {
@@ -520,7 +523,7 @@ const fn certainty(is_definite: bool) -> Certainty {
 
 /// The site of the instruction of a node.
 #[must_use]
-pub(super) fn site(graph: &Graph<'_>, node: u32) -> Site {
+pub(super) fn site_of_node(graph: &Graph<'_>, node: u32) -> Site {
     Site {
         function: graph.context_of_node(node).function,
         instruction: graph.instruction_of_node(node),

@@ -47,7 +47,7 @@ pub(super) fn effect_of_node(flow: &Flow<'_>, node: u32) -> Visible {
     let mut found = Visible::default();
     for number in current.instructions.clone() {
         let id = InstructionId::new(number as usize);
-        let one = of_instruction(flow.module, context.function, context.body, id);
+        let one = effect_of_instruction(flow.module, context.function, context.body, id);
         found.surely |= one.surely;
         found.maybe |= one.maybe;
     }
@@ -56,7 +56,7 @@ pub(super) fn effect_of_node(flow: &Flow<'_>, node: u32) -> Visible {
 
 /// Visible effects of an instruction that is neither a collective, a barrier nor a call.
 #[must_use]
-pub(super) fn of_instruction(
+pub(super) fn effect_of_instruction(
     module: &Shared<'_>,
     function: FunctionId,
     body: &Body<'_>,
@@ -70,7 +70,7 @@ pub(super) fn of_instruction(
             (AccessKind::Store, Space::Generic) => {
                 match module.function(function).slots().effect(id, instruction) {
                     Effect::Store(_) | Effect::Spoil(_) => (false, false),
-                    _ => (is_seen(module, function, body, id), true),
+                    _ => (surely_writes_foreign_memory(module, function, body, id), true),
                 }
             }
             (
@@ -90,7 +90,12 @@ pub(super) fn of_instruction(
 
 /// True if a generic store certainly writes memory that is not the thread's own.
 #[must_use]
-pub(super) fn is_seen(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, id: InstructionId) -> bool {
+pub(super) fn surely_writes_foreign_memory(
+    module: &Shared<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    id: InstructionId,
+) -> bool {
     let store = body.instruction(id);
     let slots = module.function(function).slots();
     let is_slot = matches!(slots.effect(id, store), Effect::Store(_) | Effect::Spoil(_));

@@ -100,7 +100,7 @@ pub(super) fn position_of_pair(
     let place = |(node, at): AccessPlace| (layout.order.rank[node as usize], at.index() as u32);
     let site = |(node, at): AccessPlace| Site {
         instruction: at,
-        ..verdict::site(&layout.graph, node)
+        ..verdict::site_of_node(&layout.graph, node)
     };
     let is_behind = place(other) > place(write);
     let kind = match is_store {

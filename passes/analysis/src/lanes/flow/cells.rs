@@ -49,7 +49,7 @@ impl Flow<'_> {
                 match &mut self.pool.meanings {
                     Some(meanings) => {
                         let name = meanings.special_register_name(special);
-                        self.pool.named(value, name)
+                        self.pool.with_name(value, name)
                     }
                     None => value,
                 }
@@ -57,7 +57,8 @@ impl Flow<'_> {
             Value::Symbol(symbol, offset) if self.pool.follows_addresses => {
                 let begin = self.begin_of(symbol);
                 let offset = i64::from(offset) as u64;
-                self.pool.intern(Vector::uniform(begin, 0, [offset; WARP]))
+                self.pool
+                    .intern(Vector::of_unknown_uniform(begin, 0, [offset; WARP]))
             }
             Value::Symbol(symbol, offset) => {
                 let key = (SYMBOL | symbol.index() as u64, offset as u64);
@@ -70,7 +71,7 @@ impl Flow<'_> {
 
     /// The value number of the unknown base address of a variable, where addresses are followed.
     pub(in crate::lanes) fn begin_of(&mut self, symbol: SymbolId) -> u32 {
-        let begin = self.pool.number((SYMBOL | symbol.index() as u64, 0));
+        let begin = self.pool.number_of_unknown((SYMBOL | symbol.index() as u64, 0));
         self.pool.begins.insert(begin);
         if matches!(
             self.module.module.symbol(symbol).space,
@@ -102,7 +103,7 @@ impl Flow<'_> {
             vector.name = meanings.negation_of(vector.name);
         }
         if let Rest::Uniform(number) = vector.rest {
-            vector.rest = Rest::Uniform(self.pool.number((NEGATED, u64::from(number))));
+            vector.rest = Rest::Uniform(self.pool.number_of_unknown((NEGATED, u64::from(number))));
         }
         let negated = self.pool.intern(vector);
         self.pool.negated.insert(id, negated);
@@ -111,7 +112,7 @@ impl Flow<'_> {
 
     pub(super) fn register_value(&mut self, node: u32, state: &State, register: Register) -> ValueId {
         let context = self.graph.context_of_node(node);
-        match context.slice.register(register) {
+        match context.slice.cell_of_register(register) {
             Some(place) => self.cell_value(node, state, place),
             None => ValueId::UNKNOWN,
         }
@@ -147,7 +148,7 @@ impl Flow<'_> {
                     && defined_in != NONE
                     && self.is_left_by_divergent_loop(defined_in, node)
                 {
-                    self.blurred(value)
+                    self.without_uniform_part(value)
                 } else {
                     value
                 }
@@ -209,7 +210,7 @@ impl Flow<'_> {
                             ValueId::NONE => ValueId::UNKNOWN,
                             old => old,
                         };
-                        transfer::apply(&mut self.pool, Op::Select, &[value, old, guard], site)
+                        transfer::apply_op(&mut self.pool, Op::Select, &[value, old, guard], site)
                     }
                 };
                 state.set(cell, value);
@@ -217,7 +218,7 @@ impl Flow<'_> {
         }
     }
 
-    pub(super) fn blurred(&mut self, id: ValueId) -> ValueId {
+    pub(super) fn without_uniform_part(&mut self, id: ValueId) -> ValueId {
         if id == ValueId::NONE || !matches!(self.pool.get(id).rest, Rest::Uniform(_)) {
             return id;
         }

@@ -46,17 +46,17 @@ impl Flow<'_> {
             self.operand_value(node, state, of)
         };
         let (mask, value, source, control) = (operand(0), operand(1), operand(2), operand(3));
-        let name = self.pool.number(site.key);
+        let name = self.pool.number_of_unknown(site.key);
         let (mask, value) = (self.pool.get(mask), self.pool.get(value));
         let (source, control) = (self.pool.get(source), self.pool.get(control));
         let mut result = if is_result_same_in_all_lanes(kind, (mask, source, control), number, site.here) {
-            Vector::uniform(name, 0, [0; WARP])
+            Vector::of_unknown_uniform(name, 0, [0; WARP])
         } else {
             Vector::UNKNOWN
         };
         // Ballots and matches answer with lanes that the mask names.
         if number == 0 && names_lanes(kind) {
-            result = result.limited_to(mask.names_at_most(site.here));
+            result = result.limited_to(mask.lanes_named_at_most(site.here));
         }
         if self.always[node as usize] {
             let existing = self.launch.lanes();
@@ -89,7 +89,7 @@ impl Flow<'_> {
         };
         let here = self.may[node as usize];
         let mask = self.operand_of_node(node, *uses.first()?);
-        let names = self.pool.get(mask).names_at_most(here);
+        let names = self.pool.get(mask).lanes_named_at_most(here);
         match (kind, uses.get(1)) {
             (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
                 let predicate = self.operand_of_node(node, predicate);
@@ -181,7 +181,7 @@ impl Gathering {
         let (Collective::Shuffle(mode), Some((b, c))) = (self.kind, &self.from) else {
             return None;
         };
-        let source = shuffle::source(mode, lane, b.in_lane(lane)?, c.in_lane(lane)?);
+        let source = shuffle::source_lane(mode, lane, b.in_lane(lane)?, c.in_lane(lane)?);
         (source == lane || come >> source & 1 == 1).then_some(source)
     }
 
@@ -212,7 +212,7 @@ impl Gathering {
             };
             all[lane] = result.bits_of(lane).with(told);
         }
-        result.know(open, |lane| all[lane]);
+        result.set_known_bits(open, |lane| all[lane]);
     }
 
     /// For a shuffled value that is not exact, the known bits are those of the source lane.
@@ -237,7 +237,7 @@ impl Gathering {
         for lane in lanes(!(self.here | result.exact)) {
             result.bits[lane] = 0;
         }
-        result.know(open, |lane| value.bits_of(moved(lane)));
+        result.set_known_bits(open, |lane| value.bits_of(moved(lane)));
     }
 }
 

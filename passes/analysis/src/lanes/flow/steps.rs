@@ -44,7 +44,7 @@ impl Flow<'_> {
         let instruction = context.body.instruction(graph.instruction_of_node(node));
         let Op::Call(call) = instruction.op else { return };
         let inner = &graph.contexts[callee as usize];
-        for (number, offset, place) in inner.slice.params() {
+        for (number, offset, place) in inner.slice.param_cells() {
             let passed = context
                 .body
                 .arguments(context.body.call(call))
@@ -92,7 +92,7 @@ impl Flow<'_> {
             let Value::Register(register) = *result else {
                 continue;
             };
-            let Some(place) = slice.register(register) else {
+            let Some(place) = slice.cell_of_register(register) else {
                 continue;
             };
             let mut value = self.result_value(node, state, step, instruction, number, site(number as u64));
@@ -112,7 +112,7 @@ impl Flow<'_> {
             self.write_cell(node, state, place, value, guard);
         }
         if let Some((offset, value)) = body.returned(instruction)
-            && let Some(place) = slice.result(offset)
+            && let Some(place) = slice.cell_of_result(offset)
         {
             let value = self.operand_value(node, state, value);
             self.write_cell(node, state, place, value, guard);
@@ -127,11 +127,11 @@ impl Flow<'_> {
         match &mut self.pool.meanings {
             Some(meanings) if !is_known && meanings.is_rank(name) => {
                 let rank = self.launch.thread_rank(&mut self.pool);
-                self.pool.named(rank, name)
+                self.pool.with_name(rank, name)
             }
             Some(meanings) if !is_known && name == Name::NONE => {
                 let name = meanings.result_name(site.key, site.around);
-                self.pool.named(value, name)
+                self.pool.with_name(value, name)
             }
             _ => value,
         }
@@ -169,7 +169,7 @@ impl Flow<'_> {
             signed: false,
             to: bits,
         };
-        transfer::apply(&mut self.pool, cut, &[value], site)
+        transfer::apply_op(&mut self.pool, cut, &[value], site)
     }
 
     fn apply_slot_effect(
@@ -210,7 +210,7 @@ impl Flow<'_> {
             Effect::SpoilEscaped => {
                 // Accesses of a callee through addresses that it is passed are seen in the callee, if its code is followed.
                 for &slot in &context.slice.escaping {
-                    if let Some(place) = context.slice.slot(slot)
+                    if let Some(place) = context.slice.cell_of_slot(slot)
                         && (slots.leaks(slot) || is_opaque_call)
                     {
                         self.write_cell_in_context(
@@ -230,7 +230,10 @@ impl Flow<'_> {
             for &(owner, symbol) in graph.objects.passed_objects(context.home, step) {
                 let owner = &graph.contexts[owner as usize];
                 let slots = self.module.function(owner.function).slots();
-                for place in slots.of_symbol(symbol).filter_map(|slot| owner.slice.slot(slot)) {
+                for place in slots
+                    .of_symbol(symbol)
+                    .filter_map(|slot| owner.slice.cell_of_slot(slot))
+                {
                     self.write_cell_in_context(
                         (owner.singles, owner.flowing),
                         node,
@@ -255,7 +258,7 @@ impl Flow<'_> {
         site: Application,
     ) {
         let slots = self.module.function(owner.function).slots();
-        if let Some(place) = owner.slice.slot(slot) {
+        if let Some(place) = owner.slice.cell_of_slot(slot) {
             let bits = (slots.slots[slot as usize].bytes * 8).min(64) as u8;
             let value = if bits < 64 {
                 self.cut_to_width(value, bits, site)
@@ -265,7 +268,7 @@ impl Flow<'_> {
             self.write_cell_in_context((owner.singles, owner.flowing), node, state, place, value, guard);
         }
         for other in slots.overlapping(slot) {
-            let Some(place) = owner.slice.slot(other) else {
+            let Some(place) = owner.slice.cell_of_slot(other) else {
                 continue;
             };
             let value = self.piece_of_stored_value(
@@ -282,7 +285,7 @@ impl Flow<'_> {
     fn spoil_slot(&mut self, node: u32, state: &mut State, (owner, slot): (&Context<'_>, SlotId)) {
         let slots = self.module.function(owner.function).slots();
         for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-            if let Some(place) = owner.slice.slot(slot) {
+            if let Some(place) = owner.slice.cell_of_slot(slot) {
                 self.write_cell_in_context(
                     (owner.singles, owner.flowing),
                     node,
@@ -314,7 +317,7 @@ impl Flow<'_> {
         };
         let shift = Op::Binary(BinaryOp::ShrUnsigned, 64);
         let whole = self.cut_to_width(value, (stored.bytes * 8) as u8, part(2));
-        let shifted = transfer::apply(&mut self.pool, shift, &[whole, by], part(3));
+        let shifted = transfer::apply_op(&mut self.pool, shift, &[whole, by], part(3));
         self.cut_to_width(shifted, (inner.bytes * 8) as u8, part(4 + from as u64))
     }
 
@@ -343,7 +346,7 @@ impl Flow<'_> {
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.module.function(context.function).slots();
                 if let Effect::Load(slot) = slots.effect(step, instruction) {
-                    return match context.slice.slot(slot) {
+                    return match context.slice.cell_of_slot(slot) {
                         Some(place) => {
                             self.loaded_slot_value(node, state, place, context.body, instruction, site)
                         }
@@ -351,7 +354,7 @@ impl Flow<'_> {
                     };
                 }
                 if let Some((owner, slot)) = self.graph.accessed_slot(node, step) {
-                    let place = owner.slice.slot(slot).filter(|_| access.count == 1);
+                    let place = owner.slice.cell_of_slot(slot).filter(|_| access.count == 1);
                     let value = place.map_or(ValueId::UNKNOWN, |place| {
                         self.cell_value_in_context(node, state, place, owner.singles, owner.flowing)
                     });
@@ -361,7 +364,10 @@ impl Flow<'_> {
                     (access.space, uses)
                 {
                     if context.caller.is_some() {
-                        let place = context.slice.param(number, offset).filter(|_| access.count == 1);
+                        let place = context
+                            .slice
+                            .cell_of_param(number, offset)
+                            .filter(|_| access.count == 1);
                         return match place {
                             Some(place) => self.cell_value(node, state, place),
                             None => ValueId::UNKNOWN,
@@ -384,7 +390,7 @@ impl Flow<'_> {
                                 .meanings
                                 .as_mut()
                                 .map(|meanings| meanings.lasting_name(key));
-                            self.pool.named(passed, name.unwrap_or_default())
+                            self.pool.with_name(passed, name.unwrap_or_default())
                         }
                         None => ValueId::UNKNOWN,
                     };
@@ -394,7 +400,7 @@ impl Flow<'_> {
                 if part == 0
                     && let Some(values) = self.fixed.loaded_values(number, step)
                 {
-                    return self.pool.intern(Vector::exact(values));
+                    return self.pool.intern(Vector::of_exact(values));
                 }
                 if access.is_volatile() || matches!(access.space, Space::Local | Space::Param) {
                     return ValueId::UNKNOWN;
@@ -430,7 +436,7 @@ impl Flow<'_> {
             // All threads of the block get the same (PTX ISA, bar.red).
             Op::Barrier(_) if is_full_barrier(instruction) => self.pool.unknown_uniform(site.key, 0),
             Op::ActiveMask => {
-                let name = self.pool.number(site.key);
+                let name = self.pool.number_of_unknown(site.key);
                 self.active.insert(name, node);
                 // The mask names no lane that does not reach this node.
                 let mut mask = Vector::UNKNOWN.limited_to(site.here);
@@ -467,14 +473,14 @@ impl Flow<'_> {
             ..site
         };
         let divide = Op::Binary(BinaryOp::DivUnsigned, bits);
-        let quotient = transfer::apply(&mut self.pool, divide, &[number, divisor], part(QUOTIENT));
+        let quotient = transfer::apply_op(&mut self.pool, divide, &[number, divisor], part(QUOTIENT));
         let multiply = Op::Binary(BinaryOp::MulLow, bits);
-        transfer::apply(&mut self.pool, multiply, &[quotient, divisor], site)
+        transfer::apply_op(&mut self.pool, multiply, &[quotient, divisor], site)
     }
 
     /// The value number of the unknown address in a parameter of the kernel.
     pub(in crate::lanes) fn address_in(&mut self, param: u16) -> u32 {
-        self.pool.number((PARAM | u64::from(param), 0))
+        self.pool.number_of_unknown((PARAM | u64::from(param), 0))
     }
 
     /// An address after the base of the window of a space has been added or subtracted.
@@ -496,7 +502,7 @@ impl Flow<'_> {
             return address;
         }
         let window = self.pool.unknown_uniform((WINDOW, space as u64), 0);
-        transfer::apply(&mut self.pool, Op::Binary(op, bits), &[address, window], site)
+        transfer::apply_op(&mut self.pool, Op::Binary(op, bits), &[address, window], site)
     }
 
     /// Value that a load reads from a slot: a narrow load leaves zeros, or copies of the sign, above.
@@ -545,7 +551,7 @@ impl Flow<'_> {
         if extension == Op::Copy {
             return value;
         }
-        transfer::apply(&mut self.pool, extension, &[value], site)
+        transfer::apply_op(&mut self.pool, extension, &[value], site)
     }
 
     fn operation_result(
@@ -576,17 +582,17 @@ impl Flow<'_> {
                 let start = self.pool.splat(number as u64 * u64::from(bits));
                 let length = self.pool.splat(u64::from(bits));
                 let extract = Op::ExtractBits(64, false);
-                transfer::apply(&mut self.pool, extract, &[values[0], start, length], site)
+                transfer::apply_op(&mut self.pool, extract, &[values[0], start, length], site)
             }
             // The second result of a comparison is the complement, combined with the third operand in the same way.
             Op::Compare(_, _, logic) if number == 1 => {
                 if logic != Logic::None {
                     return ValueId::UNKNOWN;
                 }
-                let outcome = transfer::apply(&mut self.pool, op, values, site);
+                let outcome = transfer::apply_op(&mut self.pool, op, values, site);
                 self.negation_of(outcome)
             }
-            op if number == 0 => transfer::apply(&mut self.pool, op, values, site),
+            op if number == 0 => transfer::apply_op(&mut self.pool, op, values, site),
             _ => ValueId::UNKNOWN,
         }
     }
@@ -619,7 +625,7 @@ impl Flow<'_> {
         match self
             .graph
             .callee_of(here, call)
-            .and_then(|callee| Some((callee, callee.slice.result(offset)?)))
+            .and_then(|callee| Some((callee, callee.slice.cell_of_result(offset)?)))
         {
             Some((callee, place)) => {
                 self.cell_value_in_context(node, state, place, callee.singles, callee.flowing)

@@ -35,9 +35,15 @@ enum Piece {
 }
 
 impl<'m> ModuleFacts<'_, 'm> {
-    /// Join of the arguments that callers pass in a piece of a parameter. `depth`: see [`OptimisticReach::in_depth`].
-    pub(super) fn passed(&self, function: FunctionId, number: u16, offset: i32, depth: usize) -> Knowable {
-        self.asked(function, Piece::Param(number, offset), || {
+    /// Join of the arguments that callers pass in a piece of a parameter. `depth`: see [`OptimisticReach::at_depth`].
+    pub(super) fn bound_of_argument(
+        &self,
+        function: FunctionId,
+        number: u16,
+        offset: i32,
+        depth: usize,
+    ) -> Knowable {
+        self.cached_bound(function, Piece::Param(number, offset), || {
             let (mut passed, mut reach) = (Knowable::default(), None);
             for site in self.module.call_graph().calls_to(function) {
                 let Some(body) = &self.module.module.function(site.caller).body else {
@@ -52,15 +58,15 @@ impl<'m> ModuleFacts<'_, 'm> {
                 };
                 let value = arguments.find(passes).map_or(Value::Unknown, |found| found.value);
                 let place = (site.caller, body, site.instruction);
-                passed = passed.join(self.value(value, place, depth, &mut reach));
+                passed = passed.join(self.bound_over_callers(value, place, depth, &mut reach));
             }
             passed
         })
     }
 
     /// Join of the values that a function returns.
-    pub(super) fn returned(&self, function: FunctionId, depth: usize) -> Knowable {
-        self.asked(function, Piece::Result, || {
+    pub(super) fn bound_of_return_value(&self, function: FunctionId, depth: usize) -> Knowable {
+        self.cached_bound(function, Piece::Result, || {
             let Some(body) = &self.module.module.function(function).body else {
                 return Knowable::UNKNOWN;
             };
@@ -68,16 +74,20 @@ impl<'m> ModuleFacts<'_, 'm> {
             for (number, instruction) in body.instructions.iter().enumerate() {
                 if let Some((_, value)) = body.returned(instruction) {
                     let place = (function, body, InstructionId::new(number));
-                    result = result.join(self.value(value, place, depth, &mut reach));
+                    result = result.join(self.bound_over_callers(value, place, depth, &mut reach));
                     count += 1;
                 }
             }
-            if count > 1 { result.split() } else { result }
+            if count > 1 {
+                result.after_guarded_write()
+            } else {
+                result
+            }
         })
     }
 
     /// Computes a result once. In a cycle of calls, anything may be known.
-    fn asked(&self, function: FunctionId, piece: Piece, find: impl FnOnce() -> Knowable) -> Knowable {
+    fn cached_bound(&self, function: FunctionId, piece: Piece, find: impl FnOnce() -> Knowable) -> Knowable {
         let key = (function, piece);
         if let Some(&known) = self.calls.known.borrow().get(&key) {
             return known;
@@ -95,7 +105,7 @@ impl<'m> ModuleFacts<'_, 'm> {
 
     /// Bound of a value before an instruction of a function, over all its callers. `reach`: the search of the previous call,
     /// reused within one function.
-    fn value<'b>(
+    fn bound_over_callers<'b>(
         &'b self,
         value: Value,
         (function, body, at): (FunctionId, &'b Body<'m>, InstructionId),
@@ -114,10 +124,10 @@ impl<'m> ModuleFacts<'_, 'm> {
                 return Knowable::LANE;
             };
             self.calls.left.set(left);
-            *reach = Some(OptimisticReach::new(self, function, body).in_depth(depth));
+            *reach = Some(OptimisticReach::new(self, function, body).at_depth(depth));
         }
         reach
             .as_mut()
-            .map_or(Knowable::LANE, |reach| reach.before(at).kind(value))
+            .map_or(Knowable::LANE, |reach| reach.set_read_point(at).bound_of(value))
     }
 }

@@ -15,7 +15,7 @@ impl CollectiveKinds {
     pub(super) const BARRIER: Self = Self(1);
 
     /// Kind of an instruction that is treated as waiting for all lanes.
-    pub(super) const fn of(op: Op) -> Self {
+    pub(super) const fn kinds_of_op(op: Op) -> Self {
         let number = match op {
             Op::Barrier(_) => return Self::BARRIER,
             Op::Collective(kind, _) => match kind {
@@ -41,9 +41,9 @@ impl CollectiveKinds {
     }
 
     /// Kind that lanes may miss at an instruction.
-    pub(super) fn at(instruction: &Instruction) -> Self {
+    pub(super) fn kinds_missable_at(instruction: &Instruction) -> Self {
         match instruction.op {
-            Op::Collective(_, MemberMask::Operand) => Self::of(instruction.op),
+            Op::Collective(_, MemberMask::Operand) => Self::kinds_of_op(instruction.op),
             Op::Barrier(_) if is_full_barrier(instruction) => Self::BARRIER,
             _ => Self::NONE,
         }
@@ -53,31 +53,31 @@ impl CollectiveKinds {
         self.0 == 0
     }
 
-    pub(super) const fn with(self, other: Self) -> Self {
+    pub(super) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(super) const fn without(self, other: Self) -> Self {
+    pub(super) const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    pub(super) const fn and(self, other: Self) -> Self {
+    pub(super) const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(super) const fn has_any(self, other: Self) -> bool {
+    pub(super) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    pub(super) const fn has_all(self, other: Self) -> bool {
-        other.without(self).is_empty()
+    pub(super) const fn contains_all(self, other: Self) -> bool {
+        other.difference(self).is_empty()
     }
 
     /// Sets of one kind each.
-    pub(super) fn each(self) -> impl Iterator<Item = Self> {
+    pub(super) fn single_kinds(self) -> impl Iterator<Item = Self> {
         (0..u32::BITS)
             .map(|number| Self(1 << number))
-            .filter(move |kind| self.has_any(*kind))
+            .filter(move |kind| self.intersects(*kind))
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// One witness of each kind.
-    pub(super) fn all(kinds: CollectiveKinds) -> Self {
+    pub(super) fn one_of_each(kinds: CollectiveKinds) -> Self {
         Self {
             kinds,
             places: FxHashSet::default(),
@@ -103,12 +103,12 @@ impl Wanted {
         self.kinds.is_empty() && self.places.is_empty()
     }
 
-    pub(super) fn found(&mut self, kinds: CollectiveKinds) {
-        self.kinds = self.kinds.without(kinds);
+    pub(super) fn remove_found_kinds(&mut self, kinds: CollectiveKinds) {
+        self.kinds = self.kinds.difference(kinds);
     }
 
-    pub(super) fn found_at(&mut self, place: InstructionId, kinds: CollectiveKinds) {
-        self.found(kinds);
+    pub(super) fn remove_found_at(&mut self, place: InstructionId, kinds: CollectiveKinds) {
+        self.remove_found_kinds(kinds);
         self.places.remove(&place);
     }
 }

@@ -39,7 +39,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     }
 
     /// The same facts, for a search that shares nothing with others.
-    pub(super) fn apart(&self) -> Self {
+    pub(super) fn unshared_copy(&self) -> Self {
         Self {
             ends: Arc::clone(&self.ends),
             names_values: OnceCell::new(),
@@ -65,7 +65,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
 
     /// True for a function that calls no function with a body, and that no function calls: the search needs no results about
     /// other functions.
-    pub(super) fn is_alone(&self, function: FunctionId) -> bool {
+    pub(super) fn is_outside_call_graph(&self, function: FunctionId) -> bool {
         let graph = self.module.call_graph();
         let has_body = |callee: FunctionId| {
             let callee = self.module.module.function(callee);
@@ -76,7 +76,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     }
 
     /// The function that an instruction calls, if it has a name here.
-    pub(super) fn callee(&self, body: &Body<'_>, instruction: &Instruction) -> Option<FunctionId> {
+    pub(super) fn direct_callee(&self, body: &Body<'_>, instruction: &Instruction) -> Option<FunctionId> {
         let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
             return None;
         };
@@ -86,7 +86,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     /// True for a call of a failed assertion, and for a call of a function that is known to only return.
     pub(super) fn is_quiet_call(&self, body: &Body<'_>, call: &Instruction) -> bool {
         let module = self.module.module;
-        self.callee(body, call).is_some_and(|callee| {
+        self.direct_callee(body, call).is_some_and(|callee| {
             let name = module.function_name(callee);
             module.function(callee).body.is_none()
                 && (name == externs::ASSERT_FAIL || externs::is_provided(name))
@@ -95,7 +95,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
 
     /// True if lanes may not return from a call.
     pub(super) fn may_end_lanes(&self, body: &Body<'_>, call: &Instruction) -> bool {
-        self.callee(body, call)
+        self.direct_callee(body, call)
             .is_some_and(|callee| self.ends[callee.index()])
     }
 }

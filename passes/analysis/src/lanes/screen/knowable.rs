@@ -20,8 +20,8 @@ mod compare;
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
 use ptxcheck_ir::{BinaryOp, Class, Logic, Op, Special, UnaryOp, Value};
 
-use self::arithmetic::binary;
-use self::compare::compared;
+use self::arithmetic::bound_of_binary;
+use self::compare::bound_of_comparison;
 use super::super::transfer::MAX_USES;
 use super::super::value::WARP;
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
@@ -71,9 +71,9 @@ pub(super) const EXACT: u8 = 64;
 
 impl Knowable {
     /// Nothing is known.
-    pub(super) const UNKNOWN: Self = Self::of(0, 64, Pattern::Any);
+    pub(super) const UNKNOWN: Self = Self::of_pattern(0, 64, Pattern::Any);
     /// May be a constant, the same in all lanes of a warp.
-    pub(super) const CONSTANT: Self = Self::of(EXACT, 64, Pattern::Any);
+    pub(super) const CONSTANT: Self = Self::of_pattern(EXACT, 64, Pattern::Any);
     /// May be exact in each lane.
     pub(super) const LANE: Self = Self {
         lane: true,
@@ -82,10 +82,10 @@ impl Knowable {
     /// `%tid.x`
     pub(super) const THREAD: Self = Self {
         lane: true,
-        ..Self::of(EXACT, THREAD_BITS, Pattern::Thread)
+        ..Self::of_pattern(EXACT, THREAD_BITS, Pattern::Thread)
     };
     /// `%tid.x` in one warp.
-    pub(super) const fn threads_of(warp: u32) -> Self {
+    pub(super) const fn threads_of_warp(warp: u32) -> Self {
         let last = warp * WARP as u32 + (WARP as u32 - 1);
         Self {
             bits: (u32::BITS - last.leading_zeros()) as u8,
@@ -103,17 +103,17 @@ impl Knowable {
     pub(super) const THREADS: Self = Self {
         zeros: ROW_BITS,
         floor: ROW_BITS + 1,
-        ..Self::of(ROW_BITS, THREAD_BITS + 1, Pattern::Aligned)
+        ..Self::of_pattern(ROW_BITS, THREAD_BITS + 1, Pattern::Aligned)
     };
     /// `%ntid.y` and `%ntid.z`, no less than 1
     pub(super) const ROWS: Self = Self {
         floor: 1,
-        ..Self::of(0, THREAD_BITS + 1, Pattern::Any)
+        ..Self::of_pattern(0, THREAD_BITS + 1, Pattern::Any)
     };
     /// `%tid.y` and `%tid.z`: 0 in warp 0, whose threads are in the first row
-    pub(super) const ROW: Self = Self::of(EXACT, THREAD_BITS, Pattern::Exactly(0));
+    pub(super) const ROW: Self = Self::of_pattern(EXACT, THREAD_BITS, Pattern::Exactly(0));
 
-    pub(super) const fn of(low: u8, bits: u8, pattern: Pattern) -> Self {
+    pub(super) const fn of_pattern(low: u8, bits: u8, pattern: Pattern) -> Self {
         Self {
             is_defined: true,
             lane: false,
@@ -130,21 +130,21 @@ impl Knowable {
     /// Bound of a set of lanes.
     pub(super) const SET: Self = Self {
         is_set: true,
-        ..Self::of(0, WARP as u8, Pattern::Any)
+        ..Self::of_pattern(0, WARP as u8, Pattern::Any)
     };
 
     /// Bound of a literal.
     pub(super) const fn of_integer(value: i64) -> Self {
         Self {
             zeros: value.trailing_zeros() as u8,
-            ..Self::exactly(value)
+            ..Self::of_exact_number(value)
         }
     }
 
     /// Bound of a value that is this number if it is exact.
-    const fn exactly(value: i64) -> Self {
+    const fn of_exact_number(value: i64) -> Self {
         let bits = 64 - (value as u64).leading_zeros() as u8;
-        Self::of(EXACT, bits, Pattern::Exactly(value))
+        Self::of_pattern(EXACT, bits, Pattern::Exactly(value))
     }
 
     /// True if all of the low 32 bits are set if the value is exact.
@@ -194,7 +194,7 @@ impl Knowable {
     }
 
     /// The floor; literals have one, too.
-    const fn least_bits(self) -> u8 {
+    const fn floor_bits(self) -> u8 {
         match self.pattern {
             Pattern::Exactly(value) if self.floor == 0 => 64 - (value as u64).leading_zeros() as u8,
             _ => self.floor,
@@ -203,15 +203,15 @@ impl Knowable {
 
     /// The floor of a value that is one or the other.
     const fn common_floor(self, other: Self) -> u8 {
-        if self.least_bits() == other.least_bits() {
-            self.least_bits()
+        if self.floor_bits() == other.floor_bits() {
+            self.floor_bits()
         } else {
             0
         }
     }
 
     /// The number of low bits that are 0 if they are known.
-    const fn clear(self) -> u8 {
+    const fn known_zero_bits(self) -> u8 {
         match self.pattern {
             Pattern::Exactly(value) => value.trailing_zeros() as u8,
             Pattern::Aligned => self.low,
@@ -220,7 +220,7 @@ impl Knowable {
     }
 
     /// The operand as a literal, if it is one.
-    const fn literal(self, value: Value) -> Value {
+    const fn as_literal(self, value: Value) -> Value {
         match self.pattern {
             Pattern::Exactly(known) => Value::Integer(known),
             _ => value,
@@ -249,7 +249,7 @@ impl Knowable {
             lane: self.lane || other.lane,
             low: max(self.low, other.low),
             pattern,
-            ..self.either_range(other)
+            ..self.range_of_either(other)
         };
         // As a mask, one of the two may contain more knowledge than both have in common.
         let tells = joined.bits <= WARP as u8 && (self.may_tell_lanes() || other.may_tell_lanes());
@@ -260,7 +260,7 @@ impl Knowable {
     }
 
     /// Bound of the range of a value that is one or the other: low bits and pattern are those of `self`.
-    const fn either_range(self, other: Self) -> Self {
+    const fn range_of_either(self, other: Self) -> Self {
         Self {
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
@@ -273,7 +273,7 @@ impl Knowable {
 
     /// Bound of a value that is one or the other, where it is not known which: the knowledge that both share.
     #[must_use]
-    pub(super) fn agree(self, other: Self) -> Self {
+    pub(super) fn common_knowledge(self, other: Self) -> Self {
         if !self.is_defined {
             return other;
         }
@@ -303,7 +303,7 @@ impl Knowable {
             (one, two) if one == two => (min(self.low, other.low), one),
             _ => (min(self.low, other.low), Pattern::Any),
         };
-        let range = self.either_range(other);
+        let range = self.range_of_either(other);
         Self {
             lane: low > 0 && (self.lane || other.lane),
             low,
@@ -315,7 +315,7 @@ impl Knowable {
 
     /// Result of a guarded write: only some lanes take the new value.
     #[must_use]
-    pub(super) const fn split(self) -> Self {
+    pub(super) const fn after_guarded_write(self) -> Self {
         Self {
             lane: self.low > 0,
             pattern: if self.is_full() {
@@ -338,7 +338,7 @@ impl Knowable {
     }
 
     /// Bound of the value, truncated to `bits` bits.
-    pub(super) const fn cut(self, bits: u8) -> Self {
+    pub(super) const fn truncated_to(self, bits: u8) -> Self {
         if bits == 0 {
             return self;
         }
@@ -350,7 +350,7 @@ impl Knowable {
                 return Self {
                     zeros: self.zeros,
                     lane: self.lane,
-                    ..Self::exactly(value & ((1 << bits) - 1))
+                    ..Self::of_exact_number(value & ((1 << bits) - 1))
                 };
             }
             pattern => pattern,
@@ -360,10 +360,10 @@ impl Knowable {
             pattern,
             ..self
         }
-        .normal()
+        .normalized()
     }
 
-    const fn normal(self) -> Self {
+    const fn normalized(self) -> Self {
         if self.low >= self.bits && self.low > 0 {
             Self { low: EXACT, ..self }
         } else {
@@ -372,7 +372,7 @@ impl Knowable {
     }
 
     /// Number of known bits.
-    const fn known(self) -> u8 {
+    const fn known_bit_count(self) -> u8 {
         min(self.low, self.bits)
     }
 }
@@ -394,24 +394,24 @@ const fn min(a: u8, b: u8) -> u8 {
 }
 
 /// Bound of the result of an operation. `uses` are the operands, for their literals.
-pub(super) fn result(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
+pub(super) fn bound_of_result(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
     if !is_interpreted(op) {
         return Knowable::UNKNOWN;
     }
-    if let Some(value) = folded(op, kinds) {
+    if let Some(value) = bound_of_literals(op, kinds) {
         return value;
     }
-    let result = of_operation(op, kinds, uses);
+    let result = bound_of_operation(op, kinds, uses);
     Knowable {
         is_set: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.is_set),
-        parts: result.parts || keeps_bits(op) && has_parts(op, kinds),
-        floor: floor(op, kinds),
+        parts: result.parts || keeps_bits(op) && may_know_further_bits(op, kinds),
+        floor: floor_of_result(op, kinds),
         ..result
     }
 }
 
 /// True if the result of an operation may have known bits that neither its low bits nor its length describe.
-fn has_parts(op: Op, kinds: &[Knowable]) -> bool {
+fn may_know_further_bits(op: Op, kinds: &[Knowable]) -> bool {
     use BinaryOp as B;
     // A mask of the low bits, or of all but those: the result is described by low and bits.
     let is_cut = |kind: &Knowable| match kind.pattern {
@@ -436,7 +436,7 @@ fn has_parts(op: Op, kinds: &[Knowable]) -> bool {
 }
 
 /// The floor of a result. Literals have none here: a value computed from literals alone is a literal itself.
-fn floor(op: Op, kinds: &[Knowable]) -> u8 {
+fn floor_of_result(op: Op, kinds: &[Knowable]) -> u8 {
     if kinds.iter().all(|kind| kind.floor == 0) {
         return 0;
     }
@@ -447,13 +447,13 @@ fn floor(op: Op, kinds: &[Knowable]) -> u8 {
     match (op, kinds) {
         (op, &[kind]) if op.is_move() => kind.floor,
         (Op::Binary(op, _), &[a, b]) => match op.class() {
-            Class::Product | Class::WideProduct { signed: false } => match (a.least_bits(), b.least_bits()) {
+            Class::Product | Class::WideProduct { signed: false } => match (a.floor_bits(), b.floor_bits()) {
                 (0, _) | (_, 0) => 0,
                 (one, other) => (one + other - 1).min(64),
             },
             Class::ShiftedLeft => a.floor.saturating_add(by(b)).min(64),
             Class::ShiftedRight { signed: false } => a.floor.saturating_sub(by(b)),
-            Class::Quotient { signed: false } => a.floor.saturating_sub(b.least_bits().saturating_sub(1)),
+            Class::Quotient { signed: false } => a.floor.saturating_sub(b.floor_bits().saturating_sub(1)),
             Class::And => max(a.floor, b.floor),
             Class::Xor => min(a.low, b.low).saturating_add(1).min(64),
             Class::Sum
@@ -471,12 +471,12 @@ fn floor(op: Op, kinds: &[Knowable]) -> u8 {
     }
 }
 
-fn of_operation(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
+fn bound_of_operation(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
     match (op, kinds, uses) {
         (Op::Copy, &[kind], _) => kind,
         (Op::Convert { from, signed, to }, &[kind], _) => {
             let wide = signed && to > from && kind.bits >= from;
-            let cut = kind.cut(from).cut(to);
+            let cut = kind.truncated_to(from).truncated_to(to);
             Knowable {
                 bits: if wide { to } else { cut.bits },
                 zeros: min(cut.zeros, min(from, to)),
@@ -484,18 +484,18 @@ fn of_operation(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
             }
         }
         (Op::Compare(condition, bits, logic), &[a, b, ..], &[left, right, ..]) => {
-            let outcome = compared(condition, bits, (a, left), (b, right));
+            let outcome = bound_of_comparison(condition, bits, (a, left), (b, right));
             match (logic, kinds.get(2)) {
                 (Logic::None, _) => outcome,
-                (_, Some(third)) => either(logic, outcome, *third),
+                (_, Some(third)) => bound_of_logic(logic, outcome, *third),
                 (_, None) => Knowable::LANE,
             }
         }
-        (Op::Select, &[a, b, predicate], _) => select(a, b, predicate),
-        (Op::Binary(op, bits), &[a, b], &[left, right]) => binary(op, bits, (a, left), (b, right)),
+        (Op::Select, &[a, b, predicate], _) => bound_of_select(a, b, predicate),
+        (Op::Binary(op, bits), &[a, b], &[left, right]) => bound_of_binary(op, bits, (a, left), (b, right)),
         (Op::MulAdd(op, bits), &[a, b, c], &[left, right, last]) => {
-            let product = binary(op, bits, (a, left), (b, right));
-            binary(BinaryOp::Add, bits, (product, Value::Unknown), (c, last))
+            let product = bound_of_binary(op, bits, (a, left), (b, right));
+            bound_of_binary(BinaryOp::Add, bits, (product, Value::Unknown), (c, last))
         }
         (Op::Unary(UnaryOp::Not | UnaryOp::Neg, _), &[kind], _) => Knowable {
             bits: 64,
@@ -503,26 +503,28 @@ fn of_operation(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
             pattern: Pattern::Any,
             ..kind
         },
-        (Op::Unary(UnaryOp::PopCount, bits), ..) => exact(kinds).cut((u8::BITS - bits.leading_zeros()) as u8),
+        (Op::Unary(UnaryOp::PopCount, bits), ..) => {
+            exact_if_all_are(kinds).truncated_to((u8::BITS - bits.leading_zeros()) as u8)
+        }
         (Op::ExtractBits(..), &[source, ..], &[_, _, length]) => {
             let bits = match length {
                 Value::Integer(length) => (length as u64 & 0xff).min(64) as u8,
                 _ => 64,
             };
-            let all = exact(kinds);
+            let all = exact_if_all_are(kinds);
             Knowable {
                 low: max(all.low, source.low),
                 lane: all.lane || source.lane,
                 ..Knowable::UNKNOWN
             }
-            .cut(bits.max(1))
+            .truncated_to(bits.max(1))
         }
-        _ => exact(kinds),
+        _ => exact_if_all_are(kinds),
     }
 }
 
 /// The result on literals. The two results of a comparison differ.
-fn folded(op: Op, kinds: &[Knowable]) -> Option<Knowable> {
+fn bound_of_literals(op: Op, kinds: &[Knowable]) -> Option<Knowable> {
     let mut values = [0; MAX_USES];
     if matches!(op, Op::Copy | Op::Compare(..)) || kinds.len() > MAX_USES {
         return None;
@@ -535,12 +537,12 @@ fn folded(op: Op, kinds: &[Knowable]) -> Option<Knowable> {
     }
     evaluate(op, values.get(..kinds.len())?).map(|value| Knowable {
         lane: kinds.iter().any(|kind| kind.lane),
-        ..Knowable::exactly(value as i64)
+        ..Knowable::of_exact_number(value as i64)
     })
 }
 
 /// Exact if all operands are; otherwise unknown.
-fn exact(kinds: &[Knowable]) -> Knowable {
+fn exact_if_all_are(kinds: &[Knowable]) -> Knowable {
     if kinds.iter().all(|kind| kind.may_be_exact()) {
         Knowable {
             lane: kinds.iter().any(|kind| kind.lane),
@@ -552,7 +554,7 @@ fn exact(kinds: &[Knowable]) -> Knowable {
 }
 
 /// A predicate computed from two predicates, one of which may decide it alone.
-fn either(logic: Logic, a: Knowable, b: Knowable) -> Knowable {
+fn bound_of_logic(logic: Logic, a: Knowable, b: Knowable) -> Knowable {
     let is =
         |kind: Knowable, value: i64| matches!(kind.pattern, Pattern::Exactly(known) if known & 1 == value);
     let neutral = i64::from(logic == Logic::And);
@@ -573,12 +575,12 @@ fn either(logic: Logic, a: Knowable, b: Knowable) -> Knowable {
         pattern,
         ..Knowable::UNKNOWN
     })
-    .cut(1)
+    .truncated_to(1)
 }
 
-fn select(a: Knowable, b: Knowable, predicate: Knowable) -> Knowable {
+fn bound_of_select(a: Knowable, b: Knowable, predicate: Knowable) -> Knowable {
     if predicate.low == 0 {
-        return a.agree(b);
+        return a.common_knowledge(b);
     }
     let either = a.join(b);
     Knowable {

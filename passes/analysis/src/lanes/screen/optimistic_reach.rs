@@ -108,19 +108,19 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// The same search, nested below so many definitions that are being evaluated elsewhere.
-    pub(super) fn in_depth(mut self, depth: usize) -> Self {
+    pub(super) fn at_depth(mut self, depth: usize) -> Self {
         self.cache.depth = depth;
         self
     }
 
     /// The same search for one warp.
-    pub(super) fn in_warp(self, warp: u32) -> Self {
+    pub(super) fn for_warp(self, warp: u32) -> Self {
         let warp = Some(warp);
         Self { warp, ..self }
     }
 
     /// Upper bound of the blocks that lanes of the warp may reach: its thread numbers exclude the others.
-    pub(super) fn at_most(&self) -> Vec<BlockId> {
+    pub(super) fn reachable_blocks_at_most(&self) -> Vec<BlockId> {
         let body = self.body;
         let mut is_seen = vec![false; body.blocks.len()];
         let mut found = vec![BlockId::new(0)];
@@ -130,7 +130,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             next += 1;
             let known = body
                 .terminator(block)
-                .and_then(|last| self.known_way(block, last.guard?));
+                .and_then(|last| self.successor_for_thread_numbers(block, last.guard?));
             for &after in body.successors(block) {
                 let is_left_out = known.is_some_and(|known| known != after);
                 if !is_left_out && !std::mem::replace(&mut is_seen[after.index()], true) {
@@ -142,85 +142,89 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// Counts steps; false if the budget is spent.
-    pub(super) fn pay(&mut self, steps: usize) -> bool {
+    pub(super) fn spend_steps(&mut self, steps: usize) -> bool {
         let left = self.steps_left.checked_sub(steps);
         self.steps_left = left.unwrap_or(0);
         left.is_some() && !self.analyses.deadline().is_over_after(steps)
     }
 
     /// From now on, reads registers as they are before an instruction.
-    pub(super) fn before(&mut self, id: InstructionId) -> &mut Self {
+    pub(super) fn set_read_point(&mut self, id: InstructionId) -> &mut Self {
         self.here = id;
         self
     }
 
     /// A block that all lanes may reach and that has not been returned yet.
-    pub(super) fn next_block(&mut self) -> Option<BlockId> {
+    pub(super) fn take_next_block(&mut self) -> Option<BlockId> {
         loop {
             if let Some(block) = self.work.pop_front() {
                 return Some(block);
             }
             if let Some(block) = self.left.pop_front() {
-                self.leave(block);
-            } else if !self.look_again() {
+                self.leave_block(block);
+            } else if !self.retest_branches() {
                 return None;
             }
         }
     }
 
     /// All lanes may reach the end of a block.
-    pub(super) fn go_on(&mut self, block: BlockId) {
+    pub(super) fn mark_end_reached(&mut self, block: BlockId) {
         self.left.push_back(block);
     }
 
     /// All lanes reach the entry.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn reach_entry(&mut self) {
         self.begins = true;
-        self.enter(BlockId::new(0));
+        self.enter_block(BlockId::new(0));
     }
 
     /// Follows the chain of post-dominators that all lanes reach, for any outcome of branches. False if no new block is
     /// reached.
-    fn go_through(&mut self) -> bool {
+    fn follow_post_dominators(&mut self) -> bool {
         let post = self.analyses.post_dominators();
         let mut block = BlockId::new(0);
         while let Some(next) = post.immediate(block)
             && !self.may_end_in(block)
-            && self.all_come_through(block, next)
+            && self.all_lanes_reach_post_dominator(block, next)
         {
-            self.come_through(block, next);
+            self.enter_through(block, next);
             block = next;
         }
         !self.work.is_empty()
     }
 
     /// Tests branches again: more blocks are open by now, so less is known. False if no new block is reached.
-    fn look_again(&mut self) -> bool {
-        if !self.pay(1) {
+    fn retest_branches(&mut self) -> bool {
+        if !self.spend_steps(1) {
             return false;
         }
-        if std::mem::take(&mut self.begins) && self.go_through() {
+        if std::mem::take(&mut self.begins) && self.follow_post_dominators() {
             return true;
         }
-        self.cache.begin();
+        self.cache.begin_round();
         let closed = std::mem::take(&mut self.closed);
         for &block in &closed {
-            self.leave(block);
+            self.leave_block(block);
         }
-        !self.work.is_empty() || self.closed.len() < closed.len() || self.skip()
+        !self.work.is_empty()
+            || self.closed.len() < closed.len()
+            || self.continue_after_partly_known_branches()
     }
 
-    fn leave(&mut self, block: BlockId) {
+    fn leave_block(&mut self, block: BlockId) {
         // In one warp, each of its threads is examined.
         let cost = self.warp.map_or(1, |_| WARP);
-        if !self.pay(cost) {
+        if !self.spend_steps(cost) {
             return;
         }
         let body = self.body;
         self.cache.is_final = true;
-        if self.branch_is_open(block) {
+        if self.is_branch_open(block) {
             self.ways[block.index()] = Ways::All;
-            body.successors(block).iter().for_each(|&next| self.enter(next));
+            body.successors(block)
+                .iter()
+                .for_each(|&next| self.enter_block(next));
             return;
         }
         let closed = if self.cache.is_final {
@@ -229,32 +233,32 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             &mut self.closed
         };
         closed.push(block);
-        if let Some(next) = self.only_way(block) {
+        if let Some(next) = self.only_successor(block) {
             self.ways[block.index()] = Ways::One(next);
-            self.enter(next);
+            self.enter_block(next);
         }
     }
 
     /// The successor that all lanes take, if it is known.
-    fn only_way(&mut self, block: BlockId) -> Option<BlockId> {
+    fn only_successor(&mut self, block: BlockId) -> Option<BlockId> {
         let guard = self.body.terminator(block)?.guard?;
-        let [None, Some(test)] = self.decisive(block) else {
+        let [None, Some(test)] = self.values_deciding_end(block) else {
             return None;
         };
-        match self.kind(test).pattern {
-            Pattern::Exactly(known) => self.way(block, guard, known & 1 == 1),
-            _ => self.known_way(block, guard),
+        match self.bound_of(test).pattern {
+            Pattern::Exactly(known) => self.successor_under_guard(block, guard, known & 1 == 1),
+            _ => self.successor_for_thread_numbers(block, guard),
         }
     }
 
     /// The successor that all lanes of the warp take because of their thread numbers.
-    fn known_way(&self, block: BlockId, guard: Guard) -> Option<BlockId> {
-        let known = self.same_in_warp(Value::Register(guard.register))?;
-        self.way(block, guard, known & 1 == 1)
+    fn successor_for_thread_numbers(&self, block: BlockId, guard: Guard) -> Option<BlockId> {
+        let known = self.value_same_in_warp(Value::Register(guard.register))?;
+        self.successor_under_guard(block, guard, known & 1 == 1)
     }
 
     /// The successor that lanes take from a branch under a guard with a known value.
-    fn way(&self, block: BlockId, guard: Guard, known: bool) -> Option<BlockId> {
+    fn successor_under_guard(&self, block: BlockId, guard: Guard, known: bool) -> Option<BlockId> {
         let is_branch = self.body.terminator(block)?.op == Op::Branch;
         let number = usize::from(known == guard.negated);
         self.body
@@ -265,7 +269,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// A value that the thread numbers of the warp make the same in all lanes.
-    fn same_in_warp(&self, value: Value) -> Option<u64> {
+    fn value_same_in_warp(&self, value: Value) -> Option<u64> {
         let warp = self.warp?;
         let definitions = self.analyses.definitions();
         let threads = self
@@ -275,17 +279,17 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// All lanes may reach a block.
-    pub(super) fn enter(&mut self, block: BlockId) {
+    pub(super) fn enter_block(&mut self, block: BlockId) {
         if !std::mem::replace(&mut self.is_reached[block.index()], true) {
             self.work.push_back(block);
         }
     }
 
     /// All lanes may reach a block through another that it post-dominates.
-    fn come_through(&mut self, from: BlockId, block: BlockId) {
+    fn enter_through(&mut self, from: BlockId, block: BlockId) {
         if !self.is_reached(block) {
             self.through[block.index()] = Some(from);
-            self.enter(block);
+            self.enter_block(block);
         }
     }
 
@@ -301,14 +305,18 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     ///             immediate dominator, which is whole; or all predecessors of b are whole, and the known part of the
     ///             branch conditions there is the same in all lanes; or only lanes reach b that have seen that all are there
     /// ```
-    pub(super) fn wholes(&mut self) -> Vec<bool> {
+    pub(super) fn whole_blocks(&mut self) -> Vec<bool> {
         let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
         let mut is_whole = vec![true; self.is_reached.len()];
         let mut is_sure = self.is_reached.clone();
         let asks = self.body.has(Rare::ACTIVE_MASK);
         for &block in cfg.reverse_postorder() {
-            let next = if asks { self.where_all_are(block) } else { None };
-            if let Some(next) = next.or_else(|| self.where_all_were(block, &is_sure)) {
+            let next = if asks {
+                self.successor_where_all_are(block)
+            } else {
+                None
+            };
+            if let Some(next) = next.or_else(|| self.successor_where_all_were(block, &is_sure)) {
                 is_sure[next.index()] = true;
             }
         }
@@ -316,7 +324,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         let mut comes_through: Vec<Option<bool>> = vec![None; is_whole.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
-            if !self.pay(cfg.reverse_postorder().len()) {
+            if !self.spend_steps(cfg.reverse_postorder().len()) {
                 return is_sure;
             }
             for &block in cfg.reverse_postorder() {
@@ -327,13 +335,14 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 let mut stays = cfg.predecessors(block).iter().all(|&before| {
                     cfg.rank(before).is_none()
                         || is_whole[before.index()]
-                            && !*splits[before.index()].get_or_insert_with(|| self.splits_lanes(before))
+                            && !*splits[before.index()].get_or_insert_with(|| self.may_split_lanes(before))
                 });
                 if !stays
                     && let Some(above) = dominators.immediate(block)
                     && is_whole[above.index()]
                 {
-                    stays = *comes_through[index].get_or_insert_with(|| self.comes_from(above, block));
+                    stays = *comes_through[index]
+                        .get_or_insert_with(|| self.lanes_arrive_together_from(above, block));
                 }
                 changed |= !stays;
                 is_whole[index] = stays;
@@ -343,21 +352,21 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// The successor that only lanes take that have seen a full `activemask`, so that all lanes are there.
-    fn where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
+    fn successor_where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
         let (id, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;
         [true, false].into_iter().find_map(|holds| {
-            let asked = self.asked_who_is_there(id, guard.register, holds)?;
+            let asked = self.full_activemask_implied_by(id, guard.register, holds)?;
             let above = self.body.block_of(asked);
-            let next = self.way_of_these(block, guard, holds)?;
+            let next = self.exclusive_successor(block, guard, holds)?;
             let dominates = self.analyses.dominators().dominates(above, block);
-            (above == block || dominates && self.stays_together(above, block)).then_some(next)
+            (above == block || dominates && self.lanes_stay_together(above, block)).then_some(next)
         })
     }
 
     /// The `activemask` that was full if a predicate has this value, provided that the other conditions for that value hold
     /// for all lanes or for none, as far as is known. `at`: where the predicate is read.
-    fn asked_who_is_there(
+    fn full_activemask_implied_by(
         &mut self,
         at: InstructionId,
         predicate: Register,
@@ -370,17 +379,20 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             returns_truth: |_| false,
         };
         let (mut asked, mut others) = (None, Vec::new());
-        predicates.each_test(predicate, holds, |test| match self.sees_all(test) {
-            Some(found) if asked.is_none() => asked = Some(found),
-            _ => others.push((test.reader.unwrap_or(at), test.register)),
+        predicates.each_test(predicate, holds, |test| {
+            match self.activemask_compared_with_full(test) {
+                Some(found) if asked.is_none() => asked = Some(found),
+                _ => others.push((test.reader.unwrap_or(at), test.register)),
+            }
         });
         let asked = asked?;
         let mut others = others.into_iter();
-        (!others.any(|(reader, register)| self.before(reader).register(register).lane)).then_some(asked)
+        (!others.any(|(reader, register)| self.set_read_point(reader).bound_of_register(register).lane))
+            .then_some(asked)
     }
 
     /// The `activemask` that a test compares with the full mask.
-    fn sees_all(&self, test: Test) -> Option<InstructionId> {
+    fn activemask_compared_with_full(&self, test: Test) -> Option<InstructionId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
         let defined = |value: Value| definitions.only(body, value.register()?);
         let comparison = body.instruction(test.definition?);
@@ -402,7 +414,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
 
     /// The successor that exactly those lanes take that executed a block where all lanes are (`is_sure`): the branch tests a
     /// predicate that only this block sets, to a value that is the same in all lanes as far as is known.
-    fn where_all_were(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
+    fn successor_where_all_were(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
         let guard = body.terminator(block)?.guard?;
         let copied = |id: InstructionId| {
@@ -433,8 +445,10 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             }
         }
         let (id, value) = holding?;
-        let (above, next) = (body.block_of(id), self.way_of_these(block, guard, true)?);
-        if self.before(id).kind(value).lane || above != block && !self.comes_from(above, block) {
+        let (above, next) = (body.block_of(id), self.exclusive_successor(block, guard, true)?);
+        if self.set_read_point(id).bound_of(value).lane
+            || above != block && !self.lanes_arrive_together_from(above, block)
+        {
             return None;
         }
         // No lane loses the value on the way.
@@ -450,21 +464,21 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// The successor for this value of a branch's guard, if no other block leads there.
-    fn way_of_these(&self, block: BlockId, guard: Guard, holds: bool) -> Option<BlockId> {
-        let next = self.way(block, guard, holds)?;
+    fn exclusive_successor(&self, block: BlockId, guard: Guard, holds: bool) -> Option<BlockId> {
+        let next = self.successor_under_guard(block, guard, holds)?;
         (self.analyses.cfg().predecessors(next) == [block]).then_some(next)
     }
 
     /// True if lanes that are together in one block reach another block that it dominates together, as far as is known.
-    fn stays_together(&mut self, above: BlockId, block: BlockId) -> bool {
-        self.comes_from(above, block)
+    fn lanes_stay_together(&mut self, above: BlockId, block: BlockId) -> bool {
+        self.lanes_arrive_together_from(above, block)
             || self
-                .between(above, block)
-                .is_some_and(|between| !between.into_iter().any(|block| self.splits_lanes(block)))
+                .blocks_between(above, block)
+                .is_some_and(|between| !between.into_iter().any(|block| self.may_split_lanes(block)))
     }
 
     /// The blocks on paths to one block from another that dominates it, with the latter; `None` if there are too many.
-    fn between(&mut self, above: BlockId, block: BlockId) -> Option<FxHashSet<BlockId>> {
+    fn blocks_between(&mut self, above: BlockId, block: BlockId) -> Option<FxHashSet<BlockId>> {
         let cfg = self.analyses.cfg();
         let mut between = FxHashSet::default();
         let mut work = vec![block];
@@ -473,7 +487,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 if between.insert(before) && before != above {
                     work.push(before);
                 }
-                if !self.pay(1) {
+                if !self.spend_steps(1) {
                     return None;
                 }
             }
@@ -482,58 +496,61 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// True if all lanes that are together in one block get from its end to another one together, as far as is known.
-    fn comes_from(&mut self, above: BlockId, block: BlockId) -> bool {
+    fn lanes_arrive_together_from(&mut self, above: BlockId, block: BlockId) -> bool {
         self.analyses.post_dominators().dominates(block, above)
             && !self.may_end_in(above)
-            && self.all_come_through(above, block)
+            && self.all_lanes_reach_post_dominator(above, block)
     }
 
     /// True if lanes may leave a block by different edges.
-    fn splits_lanes(&mut self, block: BlockId) -> bool {
-        self.may_end_in(block) || self.parts_lanes(block)
+    fn may_split_lanes(&mut self, block: BlockId) -> bool {
+        self.may_end_in(block) || self.divergence_may_be_known(block)
     }
 
     /// True if it may be known that lanes diverge at the end of a block.
-    fn parts_lanes(&mut self, block: BlockId) -> bool {
-        let decisive = self.decisive(block);
-        decisive.into_iter().flatten().any(|value| self.kind(value).lane)
+    fn divergence_may_be_known(&mut self, block: BlockId) -> bool {
+        let decisive = self.values_deciding_end(block);
+        decisive
+            .into_iter()
+            .flatten()
+            .any(|value| self.bound_of(value).lane)
     }
 
     /// Continues after branches whose conditions may be partly known. False if no new block is reached.
-    fn skip(&mut self) -> bool {
+    fn continue_after_partly_known_branches(&mut self) -> bool {
         let post = self.analyses.post_dominators();
-        if !self.pay(self.settled.len() + self.closed.len()) {
+        if !self.spend_steps(self.settled.len() + self.closed.len()) {
             return false;
         }
         let closed: Vec<BlockId> = self.settled.iter().chain(&self.closed).copied().collect();
         for block in closed {
             if let Some(next) = post.immediate(block)
                 && !self.is_reached[next.index()]
-                && self.all_come_through(block, next)
+                && self.all_lanes_reach_post_dominator(block, next)
             {
-                self.come_through(block, next);
+                self.enter_through(block, next);
             }
         }
         !self.work.is_empty()
     }
 
     /// True if nothing is known of the condition at the end of a block.
-    fn branch_is_open(&mut self, block: BlockId) -> bool {
-        self.decisive(block)
+    fn is_branch_open(&mut self, block: BlockId) -> bool {
+        self.values_deciding_end(block)
             .into_iter()
             .flatten()
-            .all(|value| self.kind(value).low == 0)
+            .all(|value| self.bound_of(value).low == 0)
     }
 
     /// Values that decide the successors of the end of a block. Later reads are from before that branch.
-    fn decisive(&mut self, block: BlockId) -> [Option<Value>; 2] {
+    fn values_deciding_end(&mut self, block: BlockId) -> [Option<Value>; 2] {
         let Some((id, last)) = self.body.block(block).next_back() else {
             return [None; 2];
         };
         if !last.op.is_terminator() {
             return [None; 2];
         }
-        self.before(id);
+        self.set_read_point(id);
         let index = match last.op {
             Op::BranchTable => self.body.uses(last).first().copied(),
             _ => None,
@@ -543,8 +560,8 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
 
     /// True if all lanes that leave `from` reach its post-dominator `to`: no loop on the paths is endless, and branches
     /// around code that ends lanes are open. No lane misses lanes that end the grid on the way without a visible effect.
-    fn all_come_through(&mut self, from: BlockId, to: BlockId) -> bool {
-        if self.is_left_by_end(from) && !self.branch_is_open(from) {
+    fn all_lanes_reach_post_dominator(&mut self, from: BlockId, to: BlockId) -> bool {
+        if self.is_left_by_end(from) && !self.is_branch_open(from) {
             return false;
         }
         let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
@@ -557,10 +574,10 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 if next == to || std::mem::replace(&mut self.marks[next.index()], self.mark) == self.mark {
                     continue;
                 }
-                if !self.pay(1) || !post.dominates(next, next) {
+                if !self.spend_steps(1) || !post.dominates(next, next) {
                     return false;
                 }
-                if self.may_end_in(next) || self.is_left_by_end(next) && !self.branch_is_open(next) {
+                if self.may_end_in(next) || self.is_left_by_end(next) && !self.is_branch_open(next) {
                     is_dead.insert(next);
                 }
                 work.push(next);
@@ -570,7 +587,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         work.extend(&is_dead);
         while let Some(block) = work.pop() {
             for &before in cfg.predecessors(block) {
-                if !self.pay(body.successors(before).len()) {
+                if !self.spend_steps(body.successors(before).len()) {
                     return false;
                 }
                 let goes_on = body.successors(before).iter().any(|next| !is_dead.contains(next));
@@ -582,7 +599,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         if is_dead.iter().all(|&block| self.ends_grid_quietly(block)) {
             return !is_dead.contains(&from);
         }
-        let is_avoidable = |before: &BlockId| is_dead.contains(before) || self.branch_is_open(*before);
+        let is_avoidable = |before: &BlockId| is_dead.contains(before) || self.is_branch_open(*before);
         let mut leading = is_dead.iter().flat_map(|&block| cfg.predecessors(block));
         !is_dead.contains(&from) && leading.all(is_avoidable)
     }
@@ -620,7 +637,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             && self.calls_in(block).all(|call| facts.is_quiet_call(body, call))
             && body.block(block).all(|(id, instruction)| {
                 !matches!(instruction.op, Op::Collective(..) | Op::Barrier(_))
-                    && !visible::of_instruction(facts.module, self.function, body, id).surely
+                    && !visible::effect_of_instruction(facts.module, self.function, body, id).surely
             })
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn may_cancel(
         return false;
     };
     if op != BinaryOp::And
-        && let (Some(of_a), Some(of_b)) = (plain(body, analyses, a), plain(body, analyses, b))
+        && let (Some(of_a), Some(of_b)) = (defining_op(body, analyses, a), defining_op(body, analyses, b))
         && a != b
         && (of_a != of_b || matches!(of_a, Op::Access(_)))
     {
@@ -52,7 +52,7 @@ pub(super) fn may_cancel(
         steps_left: MAX_SAME_STEPS,
     };
     let answer = match op {
-        BinaryOp::Xor | BinaryOp::Sub => same.may_be(a, b, 0),
+        BinaryOp::Xor | BinaryOp::Sub => same.may_have_same_name(a, b, 0),
         BinaryOp::And => same.may_be_complements(a, b),
         _ => Some(false),
     };
@@ -60,7 +60,7 @@ pub(super) fn may_cancel(
 }
 
 /// The operation that gives a value, if it is not a move of another value: it suffices to distinguish most operands.
-fn plain(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<Op> {
+fn defining_op(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<Op> {
     let &[one] = analyses.definitions().writers_of(value.register()?) else {
         return None;
     };
@@ -102,7 +102,7 @@ struct Same<'s, 'm> {
 
 impl Same<'_, '_> {
     /// True if two values may have the same name; `None` if that costs too much work, or if one comes from another function.
-    fn may_be(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
+    fn may_have_same_name(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
         if let (Value::Integer(a), Value::Integer(b)) = (a, b) {
             return Some(a == b);
         }
@@ -126,11 +126,11 @@ impl Same<'_, '_> {
             for origin in self.origins(not)? {
                 let of = match origin.value {
                     Value::Not(register) => vec![Value::Register(register)],
-                    Value::Register(register) => self.complemented(register),
+                    Value::Register(register) => self.values_it_may_complement(register),
                     _ => Vec::new(),
                 };
                 for of in of {
-                    if self.may_be(of, other, 0)? {
+                    if self.may_have_same_name(of, other, 0)? {
                         return Some(true);
                     }
                 }
@@ -141,7 +141,7 @@ impl Same<'_, '_> {
 
     /// The values that a register may be the complement of. For a comparison, itself, because another comparison may be its
     /// negation.
-    fn complemented(&self, register: Register) -> Vec<Value> {
+    fn values_it_may_complement(&self, register: Register) -> Vec<Value> {
         let of = |&id: &InstructionId| {
             let instruction = self.body.instruction(id);
             match (instruction.op, self.body.uses(instruction)) {
@@ -186,23 +186,26 @@ impl Same<'_, '_> {
         if !is_alike || !is_interpreted(a.op) || of_a.len() != of_b.len() {
             return Some(false);
         }
-        if self.all_are(of_a.iter().zip(of_b), depth)? {
+        if self.all_may_have_same_name(of_a.iter().zip(of_b), depth)? {
             return Some(true);
         }
         // The first two may stand in either order.
         let turned = [1, 0].into_iter().chain(2..of_b.len());
         let can_turn = of_a.len() >= 2;
-        Some(can_turn && self.all_are(of_a.iter().zip(turned.map(|place| &of_b[place])), depth)?)
+        Some(
+            can_turn
+                && self.all_may_have_same_name(of_a.iter().zip(turned.map(|place| &of_b[place])), depth)?,
+        )
     }
 
-    fn all_are<'v>(
+    fn all_may_have_same_name<'v>(
         &mut self,
         mut pairs: impl Iterator<Item = (&'v Value, &'v Value)>,
         depth: usize,
     ) -> Option<bool> {
         loop {
             match pairs.next() {
-                Some((&a, &b)) if self.may_be(a, b, depth + 1)? => {}
+                Some((&a, &b)) if self.may_have_same_name(a, b, depth + 1)? => {}
                 Some(_) => return Some(false),
                 None => return Some(true),
             }

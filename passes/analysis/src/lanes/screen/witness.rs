@@ -74,15 +74,15 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let mut is_open = vec![false; functions.len()];
         let bodies = facts.module.module.bodies();
         for (id, function, body) in bodies.filter(|(id, ..)| holds[id.index()]) {
-            let own = own_kinds(facts, id, function, body);
+            let own = kinds_needing_witness(facts, id, function, body);
             contained[id.index()] = own.unwrap_or_default();
             is_open[id.index()] = own.is_none();
         }
         let graph = facts.module.call_graph();
         graph.mark_callers(&mut is_open);
         graph.join_into_callers(&mut contained, |caller, callee| {
-            let is_more = !caller.has_all(callee);
-            *caller = caller.with(callee);
+            let is_more = !caller.contains_all(callee);
+            *caller = caller.union(callee);
             is_more
         });
         Self::with_tables(facts, Arc::new(Tables { contained, is_open }))
@@ -100,13 +100,13 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     }
 
     /// The tables that searches in this module share.
-    pub(super) fn tables(&self) -> Arc<Tables> {
+    pub(super) fn shared_tables(&self) -> Arc<Tables> {
         Arc::clone(&self.tables)
     }
 
     /// True if there is a witness for every collective that lanes may miss in `root` and its callees.
     pub(super) fn has_witnesses(&mut self, root: FunctionId) -> bool {
-        let Some(body) = self.body(root) else {
+        let Some(body) = self.body_of(root) else {
             return true;
         };
         if self.tables.is_open[root.index()] {
@@ -114,14 +114,14 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         }
         self.find_offers_of_callees(root);
         let mut reach = OptimisticReach::new(self.facts, root, body);
-        reach.begin();
-        let mut wanted = Wanted::all(self.tables.contained[root.index()]);
-        self.follow(&mut reach, body, &mut wanted, Wanted::is_empty);
+        reach.reach_entry();
+        let mut wanted = Wanted::one_of_each(self.tables.contained[root.index()]);
+        self.visit_until(&mut reach, body, &mut wanted, Wanted::is_empty);
         let asks_for_phases = has_phases(body) && lanes_may_meet_across_instructions(self.facts.module);
-        if wanted.is_empty() && (!asks_for_phases || self.all_come_to_all(&mut reach, body)) {
+        if wanted.is_empty() && (!asks_for_phases || self.all_may_reach_each_collective(&mut reach, body)) {
             return true;
         }
-        let is_whole = reach.wholes();
+        let is_whole = reach.whole_blocks();
         if asks_for_phases && !self.has_witnesses_in_phases(&mut reach, root, body, &is_whole) {
             return false;
         }
@@ -152,28 +152,28 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let mut inner: FxHashMap<BlockId, OptimisticReach<'a, 'm>> = FxHashMap::default();
         let mut is_finished = false;
         for (number, instruction) in body.instructions.iter().enumerate() {
-            let kinds = CollectiveKinds::at(instruction);
+            let kinds = CollectiveKinds::kinds_missable_at(instruction);
             if kinds.is_empty() {
                 continue;
             }
             let id = InstructionId::new(number);
             let block = body.block_of(id);
             let guard = instruction.guard.map(|guard| guard.register);
-            let is_missed =
-                !is_whole[block.index()] || guard.is_some_and(|guard| reach.before(id).register(guard).lane);
+            let is_missed = !is_whole[block.index()]
+                || guard.is_some_and(|guard| reach.set_read_point(id).bound_of_register(guard).lane);
             if !is_missed || names_unknown_lanes(reach, body, id) {
                 continue;
             }
             if !std::mem::replace(&mut is_finished, true) {
-                self.finish(reach, body);
+                self.visit_all_reachable_code(reach, body);
             }
-            if self.may_all_come(reach, block, id, guard) {
+            if self.may_all_reach(reach, block, id, guard) {
                 continue;
             }
             let above = std::iter::successors(Some(block), |&from| dominators.immediate(from));
             let mut barrier = None;
             let has_witness = above
-                .take_while(|&from| reach.pay(1) || from == block)
+                .take_while(|&from| reach.spend_steps(1) || from == block)
                 .any(|from| {
                     if !is_whole[from.index()] {
                         barrier =
@@ -185,19 +185,19 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                         let offered = offered
                             .entry((from, own))
                             .or_insert_with(|| self.offered_in_phase(root, body, from, own));
-                        if offered.has_all(kinds) {
+                        if offered.contains_all(kinds) {
                             return true;
                         }
                         barrier = own;
                     }
                     if !inner.contains_key(&from) && inner.len() < MAX_INNER_SEARCHES {
                         let mut search = OptimisticReach::new(self.facts, root, body);
-                        search.enter(from);
-                        self.finish(&mut search, body);
+                        search.enter_block(from);
+                        self.visit_all_reachable_code(&mut search, body);
                         inner.insert(from, search);
                     }
                     let search = inner.get_mut(&from);
-                    search.is_some_and(|search| self.may_all_come(search, block, id, guard))
+                    search.is_some_and(|search| self.may_all_reach(search, block, id, guard))
                 });
             if !has_witness {
                 return false;
@@ -207,33 +207,34 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     }
 
     /// True if a search has found that all lanes may reach every collective and barrier of a body.
-    fn all_come_to_all(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) -> bool {
+    fn all_may_reach_each_collective(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) -> bool {
         let mut instructions = body.instructions.iter().enumerate();
         instructions.all(|(number, instruction)| {
             let id = InstructionId::new(number);
             let guard = instruction.guard.map(|guard| guard.register);
-            CollectiveKinds::at(instruction).is_empty()
-                || self.may_all_come(reach, body.block_of(id), id, guard)
+            CollectiveKinds::kinds_missable_at(instruction).is_empty()
+                || self.may_all_reach(reach, body.block_of(id), id, guard)
         })
     }
 
     /// True if a search has found that all lanes may reach an instruction.
-    fn may_all_come(
+    fn may_all_reach(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
         block: BlockId,
         id: InstructionId,
         guard: Option<Register>,
     ) -> bool {
-        reach.is_reached(block) && guard.is_none_or(|guard| reach.before(id).register(guard).low == 0)
+        reach.is_reached(block)
+            && guard.is_none_or(|guard| reach.set_read_point(id).bound_of_register(guard).low == 0)
     }
 
     /// Visits all code that all lanes may reach in one function.
-    fn finish(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) {
-        while let Some(block) = reach.next_block() {
+    fn visit_all_reachable_code(&self, reach: &mut OptimisticReach<'a, 'm>, body: &'a Body<'m>) {
+        while let Some(block) = reach.take_next_block() {
             let mut instructions = body.block(block);
             if !instructions.any(|(_, instruction)| self.facts.may_end_lanes(body, instruction)) {
-                reach.go_on(block);
+                reach.mark_end_reached(block);
             }
         }
     }
@@ -273,9 +274,9 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             }
         }
         let mut reach = OptimisticReach::new(self.facts, root, body);
-        reach.enter(from);
+        reach.enter_block(from);
         let mut found = CollectiveKinds::NONE;
-        while let Some(block) = reach.next_block() {
+        while let Some(block) = reach.take_next_block() {
             if !reached.contains(&block) {
                 continue;
             }
@@ -283,16 +284,16 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             let (instructions, is_over) = in_phase(block);
             for (id, instruction) in instructions {
                 let guard = instruction.guard.map(|guard| guard.register);
-                if guard.is_none_or(|guard| reach.before(id).register(guard).low == 0) {
-                    found = found.with(match instruction.op {
-                        Op::Call(_) => self.offered_by(instruction, body),
-                        _ => CollectiveKinds::of(instruction.op),
+                if guard.is_none_or(|guard| reach.set_read_point(id).bound_of_register(guard).low == 0) {
+                    found = found.union(match instruction.op {
+                        Op::Call(_) => self.kinds_offered_by_call(instruction, body),
+                        _ => CollectiveKinds::kinds_of_op(instruction.op),
                     });
                 }
                 may_end |= self.facts.may_end_lanes(body, instruction);
             }
             if !may_end && !is_over {
-                reach.go_on(block);
+                reach.mark_end_reached(block);
             }
         }
         found
@@ -303,7 +304,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         match instruction.op {
             Op::Collective(_, MemberMask::Operand) => true,
             Op::Call(_) => {
-                let callee = self.facts.callee(body, instruction);
+                let callee = self.facts.direct_callee(body, instruction);
                 callee.is_some_and(|callee| !self.tables.contained[callee.index()].is_empty())
             }
             _ => is_full_barrier(instruction),
@@ -326,7 +327,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             .last()
     }
 
-    fn body(&self, function: FunctionId) -> Option<&'a Body<'m>> {
+    fn body_of(&self, function: FunctionId) -> Option<&'a Body<'m>> {
         self.facts.module.module.function(function).body.as_ref()
     }
 
@@ -346,11 +347,11 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                 return false;
             };
             self.left = left;
-            let rest = self.rest_of(function);
-            if rest.missed.has_any(wanted) {
+            let rest = self.unwitnessed_in_function(function);
+            if rest.missed.intersects(wanted) {
                 return false;
             }
-            let called = rest.called.iter().filter(|(_, missed)| missed.has_any(wanted));
+            let called = rest.called.iter().filter(|(_, missed)| missed.intersects(wanted));
             work.extend(called.map(|(function, _)| *function));
         }
         true
@@ -358,14 +359,14 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
 
     /// Collectives without a witness in a function that whole warps call. A witness inside counts only for lanes that reach
     /// the function.
-    fn rest_of(&mut self, function: FunctionId) -> &Unwitnessed {
+    fn unwitnessed_in_function(&mut self, function: FunctionId) -> &Unwitnessed {
         if !self.rests.contains_key(&function) {
-            let wanted = self.tables.contained[function.index()].without(self.offers(function));
-            let rest = match self.body(function) {
+            let wanted = self.tables.contained[function.index()].difference(self.offered_kinds(function));
+            let rest = match self.body_of(function) {
                 Some(body) if !wanted.is_empty() => {
                     let mut reach = OptimisticReach::new(self.facts, function, body);
-                    reach.begin();
-                    let is_whole = reach.wholes();
+                    reach.reach_entry();
+                    let is_whole = reach.whole_blocks();
                     self.unwitnessed(&mut reach, body, &is_whole, wanted)
                 }
                 _ => Unwitnessed::default(),
@@ -376,7 +377,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     }
 
     /// Visits code that all lanes may reach in one function, until the result suffices.
-    fn follow(
+    fn visit_until(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
         body: &'a Body<'m>,
@@ -384,10 +385,10 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         will_do: impl Fn(&Wanted) -> bool,
     ) {
         while !will_do(wanted)
-            && let Some(block) = reach.next_block()
+            && let Some(block) = reach.take_next_block()
         {
-            if self.block(reach, body, block, wanted) {
-                reach.go_on(block);
+            if self.record_collectives_of_block(reach, body, block, wanted) {
+                reach.mark_end_reached(block);
             }
         }
     }
@@ -418,17 +419,17 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     /// Kinds of collectives that all lanes that call a function may reach, in it or in its callees.
     fn find_offers(&self, function: FunctionId) -> CollectiveKinds {
         let contained = self.tables.contained[function.index()];
-        let mut wanted = Wanted::all(contained);
-        if let Some(body) = self.body(function) {
+        let mut wanted = Wanted::one_of_each(contained);
+        if let Some(body) = self.body_of(function) {
             let mut reach = OptimisticReach::new(self.facts, function, body);
-            reach.begin();
-            self.follow(&mut reach, body, &mut wanted, Wanted::is_empty);
+            reach.reach_entry();
+            self.visit_until(&mut reach, body, &mut wanted, Wanted::is_empty);
         }
-        contained.without(wanted.kinds)
+        contained.difference(wanted.kinds)
     }
 
     /// Cached result of [`Self::find_offers`].
-    fn offers(&self, function: FunctionId) -> CollectiveKinds {
+    fn offered_kinds(&self, function: FunctionId) -> CollectiveKinds {
         self.offered.get(&function).copied().unwrap_or_default()
     }
 
@@ -447,12 +448,12 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let mut left = (body.instructions.len() + body.blocks.len()) / INSTRUCTIONS_PER_INNER_STEP;
         let dominators = self.facts.module.function(reach.function).dominators();
         for (number, instruction) in body.instructions.iter().enumerate() {
-            let callee = self.facts.callee(body, instruction);
+            let callee = self.facts.direct_callee(body, instruction);
             let mut missed = match callee {
                 Some(callee) => self.tables.contained[callee.index()],
-                None => CollectiveKinds::at(instruction),
+                None => CollectiveKinds::kinds_missable_at(instruction),
             };
-            missed = missed.and(wanted);
+            missed = missed.intersection(wanted);
             if missed.is_empty() {
                 continue;
             }
@@ -462,30 +463,32 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             }
             let guard = instruction.guard.map(|guard| guard.register);
             let block = body.block_of(id);
-            if is_whole[block.index()] && guard.is_none_or(|guard| !reach.before(id).register(guard).lane) {
+            if is_whole[block.index()]
+                && guard.is_none_or(|guard| !reach.set_read_point(id).bound_of_register(guard).lane)
+            {
                 rest.called.extend(callee.map(|callee| (callee, missed)));
                 continue;
             }
-            for meeting in missed.each() {
+            for meeting in missed.single_kinds() {
                 let mut above = Some(block);
                 let mut has_witness = false;
                 while let Some(from) =
-                    above.filter(|&from| !has_witness && !reach.is_reached(from) && reach.pay(1))
+                    above.filter(|&from| !has_witness && !reach.is_reached(from) && reach.spend_steps(1))
                 {
                     if is_whole[from.index()]
                         && (inner.contains_key(&from) || inner.len() < MAX_INNER_SEARCHES)
                     {
                         let inner = inner
                             .entry(from)
-                            .or_insert_with(|| self.reach_from(reach, body, from, wanted));
+                            .or_insert_with(|| self.search_from(reach, body, from, wanted));
                         inner.reach.steps_left = left;
-                        has_witness = self.finds(inner, body, meeting);
+                        has_witness = self.finds_witness(inner, body, meeting);
                         left = inner.reach.steps_left;
                     }
                     above = dominators.immediate(from);
                 }
                 if !has_witness {
-                    rest.missed = rest.missed.with(meeting);
+                    rest.missed = rest.missed.union(meeting);
                     rest.places.push(id);
                 }
             }
@@ -505,22 +508,25 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         if places.is_empty() || launch.shape.is_some() {
             return places.is_empty();
         }
-        let at = |id: InstructionId| CollectiveKinds::at(body.instruction(id));
+        let at = |id: InstructionId| CollectiveKinds::kinds_missable_at(body.instruction(id));
         let kinds = places
             .iter()
-            .fold(CollectiveKinds::NONE, |all, &id| all.with(at(id)));
+            .fold(CollectiveKinds::NONE, |all, &id| all.union(at(id)));
         // Collectives that warp 0 cannot reach need no witness.
-        let first = OptimisticReach::new(self.facts, root, body).in_warp(0);
-        let come_to = first.at_most().into_iter().flat_map(|block| body.block(block));
+        let first = OptimisticReach::new(self.facts, root, body).for_warp(0);
+        let come_to = first
+            .reachable_blocks_at_most()
+            .into_iter()
+            .flat_map(|block| body.block(block));
         let met = come_to.fold(CollectiveKinds::NONE, |all, (_, instruction)| {
-            all.with(CollectiveKinds::at(instruction))
+            all.union(CollectiveKinds::kinds_missable_at(instruction))
         });
-        let mut wanted = Wanted::all(met.and(kinds));
+        let mut wanted = Wanted::one_of_each(met.intersection(kinds));
         wanted.places.extend(places);
         for warp in 0..launch.warp_count().min(MAX_SCREENED_WARPS) {
-            let mut reach = OptimisticReach::new(self.facts, root, body).in_warp(warp);
-            reach.begin();
-            self.follow(&mut reach, body, &mut wanted, Wanted::is_empty);
+            let mut reach = OptimisticReach::new(self.facts, root, body).for_warp(warp);
+            reach.reach_entry();
+            self.visit_until(&mut reach, body, &mut wanted, Wanted::is_empty);
             if wanted.is_empty() || !wanted.kinds.is_empty() {
                 break;
             }
@@ -529,7 +535,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     }
 
     /// Search from the start of a block where all lanes are.
-    fn reach_from(
+    fn search_from(
         &self,
         reach: &OptimisticReach<'a, 'm>,
         body: &'a Body<'m>,
@@ -537,22 +543,27 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         wanted: CollectiveKinds,
     ) -> InnerSearch<'a, 'm> {
         let mut reach = OptimisticReach::new(self.facts, reach.function, body);
-        reach.enter(block);
+        reach.enter_block(block);
         InnerSearch {
             reach,
-            wanted: Wanted::all(wanted),
+            wanted: Wanted::one_of_each(wanted),
         }
     }
 
     /// True if there is a witness from there; the search goes no further than needed.
-    fn finds(&self, inner: &mut InnerSearch<'a, 'm>, body: &'a Body<'m>, meeting: CollectiveKinds) -> bool {
-        let is_found = |wanted: &Wanted| !wanted.kinds.has_any(meeting);
-        self.follow(&mut inner.reach, body, &mut inner.wanted, is_found);
+    fn finds_witness(
+        &self,
+        inner: &mut InnerSearch<'a, 'm>,
+        body: &'a Body<'m>,
+        meeting: CollectiveKinds,
+    ) -> bool {
+        let is_found = |wanted: &Wanted| !wanted.kinds.intersects(meeting);
+        self.visit_until(&mut inner.reach, body, &mut inner.wanted, is_found);
         is_found(&inner.wanted)
     }
 
     /// Records the collectives of a block that all lanes may reach. False if some lanes may not reach its end.
-    fn block(
+    fn record_collectives_of_block(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
         body: &'a Body<'m>,
@@ -567,11 +578,11 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                 continue;
             }
             let guard = instruction.guard.map(|guard| guard.register);
-            if guard.is_none_or(|guard| reach.before(id).register(guard).low == 0) {
+            if guard.is_none_or(|guard| reach.set_read_point(id).bound_of_register(guard).low == 0) {
                 if let Op::Call(_) = instruction.op {
-                    wanted.found(self.offered_by(instruction, body));
+                    wanted.remove_found_kinds(self.kinds_offered_by_call(instruction, body));
                 } else {
-                    wanted.found_at(id, CollectiveKinds::of(instruction.op));
+                    wanted.remove_found_at(id, CollectiveKinds::kinds_of_op(instruction.op));
                 }
             }
             if self.facts.may_end_lanes(body, instruction) {
@@ -582,7 +593,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     }
 
     /// Kinds of collectives that all lanes that make a call may reach. Unknown code may hold any of them.
-    fn offered_by(&self, call: &Instruction, body: &Body<'_>) -> CollectiveKinds {
+    fn kinds_offered_by_call(&self, call: &Instruction, body: &Body<'_>) -> CollectiveKinds {
         let module = self.facts.module.module;
         let is_known = |callee: &FunctionId| {
             let function = module.function(*callee);
@@ -590,14 +601,14 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                 || function.noreturn
                 || externs::is_provided(module.function_name(*callee))
         };
-        let callee = self.facts.callee(body, call).filter(is_known);
-        callee.map_or(CollectiveKinds::ALL, |callee| self.offers(callee))
+        let callee = self.facts.direct_callee(body, call).filter(is_known);
+        callee.map_or(CollectiveKinds::ALL, |callee| self.offered_kinds(callee))
     }
 }
 
 /// Kinds of collectives that need a witness in one function; `None` if no witness suffices: a mask may leave lanes out,
 /// lanes meet only at the same instruction on this target, or the code is incomplete.
-fn own_kinds<'m>(
+fn kinds_needing_witness<'m>(
     facts: &ModuleFacts<'_, 'm>,
     id: FunctionId,
     function: &Function<'_>,
@@ -622,7 +633,7 @@ fn own_kinds<'m>(
             let mask = match *body.uses(instruction) {
                 // Most masks are literals, and need no search.
                 [Value::Integer(literal), ..] => Knowable::of_integer(literal),
-                _ => mask(
+                _ => bound_of_mask(
                     reach.get_or_insert_with(|| OptimisticReach::new(facts, id, body)),
                     body,
                     at,
@@ -636,7 +647,7 @@ fn own_kinds<'m>(
             if is_read || !mask.is_full_or_unknown() || !lanes_may_meet_across_instructions(facts.module) {
                 return None;
             }
-            all = all.with(CollectiveKinds::of(instruction.op));
+            all = all.union(CollectiveKinds::kinds_of_op(instruction.op));
         }
     }
     Some(all)
@@ -653,13 +664,13 @@ fn has_phases(body: &Body<'_>) -> bool {
 }
 
 /// Upper bound of the knowledge of a collective's mask.
-fn mask(reach: &mut OptimisticReach<'_, '_>, body: &Body<'_>, id: InstructionId) -> Knowable {
+fn bound_of_mask(reach: &mut OptimisticReach<'_, '_>, body: &Body<'_>, id: InstructionId) -> Knowable {
     let mask = body.uses(body.instruction(id)).first().copied();
-    reach.before(id).kind(mask.unwrap_or(Value::Unknown))
+    reach.set_read_point(id).bound_of(mask.unwrap_or(Value::Unknown))
 }
 
 /// True if an instruction is a collective with an unknown mask: nothing is definite about the lanes that it names.
 fn names_unknown_lanes(reach: &mut OptimisticReach<'_, '_>, body: &Body<'_>, id: InstructionId) -> bool {
     matches!(body.instruction(id).op, Op::Collective(_, MemberMask::Operand))
-        && !mask(reach, body, id).may_tell_lanes()
+        && !bound_of_mask(reach, body, id).may_tell_lanes()
 }

@@ -3,13 +3,13 @@
 //! Each works on the *open* lanes: those that execute the operation and whose operands are not all exact.
 
 use super::super::value::{Lanes, Pool, Rest, ValueId, Vector, lanes};
-use super::{compare, constant};
+use super::{common_constant, compare};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Class, Op};
 
 /// Applies an operation at this width in the lanes `open`; `number` names the unknown value of the result. True if it found
 /// a form for these lanes, which `result` then has.
-pub(super) fn apply(
+pub(super) fn compute_binary(
     pool: &Pool,
     (op, bits): (BinaryOp, u8),
     (a, b): (ValueId, ValueId),
@@ -19,9 +19,9 @@ pub(super) fn apply(
     let is_address = pool.follows_addresses;
     let (a, b) = (pool.get(a), pool.get(b));
     if let Some(logic) = op.logic().filter(|_| bits == 1) {
-        return compare::connect(logic, (a, b), open, number, result);
+        return compare::compute_logic(logic, (a, b), open, number, result);
     }
-    Arithmetic::new((op, bits), (a, b), (open, number), is_address).apply(result)
+    Arithmetic::new((op, bits), (a, b), (open, number), is_address).compute_form(result)
 }
 
 /// An operation in the open lanes.
@@ -58,7 +58,7 @@ impl<'p> Arithmetic<'p> {
             std::mem::swap(&mut a, &mut b);
         }
         // Division by and remainder of a power of two are a shift and a mask.
-        let stated = constant(b, open);
+        let stated = common_constant(b, open);
         let mut by = stated;
         if let Some(divisor) = by.filter(|divisor| divisor.is_power_of_two()) {
             match op {
@@ -82,9 +82,9 @@ impl<'p> Arithmetic<'p> {
         }
     }
 
-    fn apply(&self, result: &mut Vector) -> bool {
+    fn compute_form(&self, result: &mut Vector) -> bool {
         if !self.is_rewritten {
-            self.low_bits(result);
+            self.compute_low_bits(result);
             if result.low >= self.bits {
                 // All of its bits are known: a product with 0.
                 result.exact |= self.open;
@@ -93,14 +93,14 @@ impl<'p> Arithmetic<'p> {
         }
         let mask = self.by.filter(|_| self.class == Class::And);
         if let Some(mask) = mask
-            && self.keeps_all(mask)
+            && self.mask_keeps_all_bits(mask)
         {
-            self.copy(result);
+            self.copy_first_operand(result);
             return true;
         }
-        result.limit = self.limit();
-        result.least = self.least();
-        if let Some(set) = self.most_of_set()
+        result.limit = self.upper_bound();
+        result.least = self.lower_bound();
+        if let Some(set) = self.bits_possibly_set()
             && set <= result.limit
         {
             result.limit = set;
@@ -116,10 +116,10 @@ impl<'p> Arithmetic<'p> {
             return true;
         }
         match self.class {
-            Class::Sum | Class::Difference => self.sum(result),
-            Class::Product | Class::WideProduct { .. } | Class::ShiftedLeft => self.product(result),
-            Class::ShiftedRight { .. } => self.shifted_right(result),
-            Class::And | Class::Or | Class::Xor => self.bitwise(result),
+            Class::Sum | Class::Difference => self.compute_sum(result),
+            Class::Product | Class::WideProduct { .. } | Class::ShiftedLeft => self.compute_product(result),
+            Class::ShiftedRight { .. } => self.compute_right_shift(result),
+            Class::And | Class::Or | Class::Xor => self.compute_bitwise(result),
             Class::Quotient { .. }
             | Class::Remainder { .. }
             | Class::Least { .. }
@@ -136,7 +136,7 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// The result is the first operand.
-    fn copy(&self, result: &mut Vector) {
+    fn copy_first_operand(&self, result: &mut Vector) {
         let (exact, warp) = (result.exact, result.warp);
         let known = std::mem::replace(result, self.a.clone());
         result.warp = warp;
@@ -152,7 +152,7 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// (U + c) ± (V + d), where one of them may be exact.
-    fn sum(&self, result: &mut Vector) -> bool {
+    fn compute_sum(&self, result: &mut Vector) -> bool {
         let (a, b) = (self.a, self.b);
         let (uniform_a, uniform_b) = (self.is_uniform(a), self.is_uniform(b));
         let (exact_a, exact_b) = (self.open & !a.exact == 0, self.open & !b.exact == 0);
@@ -182,7 +182,7 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// (U + c) · k, or a shift to the left.
-    fn product(&self, result: &mut Vector) -> bool {
+    fn compute_product(&self, result: &mut Vector) -> bool {
         use BinaryOp as B;
         let factor = match self.by {
             Some(by) if self.op != B::Shl => by,
@@ -194,7 +194,7 @@ impl<'p> Arithmetic<'p> {
         let normal = if self.is_address && !is_wide {
             Some(self.a.clone())
         } else {
-            self.a.normal(self.number, self.open)
+            self.a.normalized(self.number, self.open)
         };
         let (Some(from), true) = (normal, self.is_uniform(self.a)) else {
             return false;
@@ -215,18 +215,18 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// The first operand with offsets below its alignment, if that is U + c, and the second one is exact.
-    fn aligned(&self) -> Option<Vector> {
+    fn aligned_first_operand(&self) -> Option<Vector> {
         if !self.is_uniform(self.a) || self.open & !self.b.exact != 0 {
             return None;
         }
-        let from = self.a.normal(self.number, self.open)?;
+        let from = self.a.normalized(self.number, self.open)?;
         (from.low <= self.bits).then_some(from)
     }
 
     /// (U + c) >> k
-    fn shifted_right(&self, result: &mut Vector) -> bool {
+    fn compute_right_shift(&self, result: &mut Vector) -> bool {
         let by = self.by.filter(|by| *by < u64::from(self.bits));
-        let (Some(from), Some(by)) = (self.aligned(), by) else {
+        let (Some(from), Some(by)) = (self.aligned_first_operand(), by) else {
             return false;
         };
         let is_lost = from.low < by as u8;
@@ -239,8 +239,8 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// (U + c) and k, or, exclusive or.
-    fn bitwise(&self, result: &mut Vector) -> bool {
-        let Some(from) = self.aligned() else {
+    fn compute_bitwise(&self, result: &mut Vector) -> bool {
+        let Some(from) = self.aligned_first_operand() else {
             return false;
         };
         let other = |lane: usize| self.by.unwrap_or(self.b.bits[lane]);
@@ -273,11 +273,11 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// Low bits of the result, lane by lane; their number is the minimum over the open lanes.
-    fn low_bits(&self, result: &mut Vector) {
+    fn compute_low_bits(&self, result: &mut Vector) {
         let bits = self.bits;
         let mut low = bits;
         for lane in lanes(self.open) {
-            low = low.min(self.known_low(lane));
+            low = low.min(self.known_low_bit_count(lane));
             let ((_, x), (_, y)) = (self.a.low_bits(lane), self.b.low_bits(lane));
             result.bits[lane] = match self.class {
                 Class::ShiftedRight { .. } => self
@@ -306,7 +306,7 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// Number of known low bits of the result in a lane.
-    fn known_low(&self, lane: usize) -> u8 {
+    fn known_low_bit_count(&self, lane: usize) -> u8 {
         let zeros = |value: u64| value.trailing_zeros().min(64) as u8;
         let ((low_a, x), (low_b, y)) = (self.a.low_bits(lane), self.b.low_bits(lane));
         match self.class {
@@ -343,20 +343,20 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// True if a mask clears only bits that are 0 in all open lanes anyway.
-    fn keeps_all(&self, mask: u64) -> bool {
+    fn mask_keeps_all_bits(&self, mask: u64) -> bool {
         let (a, width) = (self.a, ones(self.bits));
-        let cleared = a.may_have(self.open) & width & !mask;
+        let cleared = a.bits_possibly_set(self.open) & width & !mask;
         let are_zero = |lane: usize| {
             let (low, known) = a.low_bits(lane);
             cleared & !(ones(low) & !known) == 0
         };
-        a.may_have(self.open) & !width == 0 && lanes(self.open).all(are_zero)
+        a.bits_possibly_set(self.open) & !width == 0 && lanes(self.open).all(are_zero)
     }
 
     /// The bits that may be set in the result, if the operation works bit by bit and some bits are certainly 0.
-    fn most_of_set(&self) -> Option<u64> {
+    fn bits_possibly_set(&self) -> Option<u64> {
         let width = ones(self.bits);
-        let may_have = |vector: &Vector| vector.may_have(self.open) & width;
+        let may_have = |vector: &Vector| vector.bits_possibly_set(self.open) & width;
         let shift = self.by.filter(|by| *by < u64::from(self.bits));
         let set = match self.class {
             Class::And => may_have(self.a) & self.by.unwrap_or_else(|| may_have(self.b)),
@@ -379,9 +379,9 @@ impl<'p> Arithmetic<'p> {
 
     /// A lower bound of the result, for products and shifts that cannot overflow, for right shifts, and for differences of
     /// bits.
-    fn least(&self) -> u64 {
+    fn lower_bound(&self) -> u64 {
         let (a, b) = (self.a, self.b);
-        let overflows = || self.limit() == u64::MAX;
+        let overflows = || self.upper_bound() == u64::MAX;
         let shift = self.by.and_then(|by| u32::try_from(by).ok());
         let (x, y) = (a.at_least(self.open), b.at_least(self.open));
         match self.class {
@@ -395,7 +395,10 @@ impl<'p> Arithmetic<'p> {
             Class::ShiftedRight { signed: false } => shift.and_then(|by| x.checked_shr(by)).unwrap_or(0),
             // Numbers in different blocks of 2^low differ in a bit above.
             Class::Xor => {
-                let low = u32::from(a.unknown_low(self.open).min(b.unknown_low(self.open)));
+                let low = u32::from(
+                    a.alignment_of_unknown(self.open)
+                        .min(b.alignment_of_unknown(self.open)),
+                );
                 let is_below = |most: u64, least: u64| most.checked_shr(low) < least.checked_shr(low);
                 let differ = is_below(a.at_most(self.open), y) || is_below(b.at_most(self.open), x);
                 1_u64.checked_shl(low).filter(|_| differ).unwrap_or(0)
@@ -415,7 +418,7 @@ impl<'p> Arithmetic<'p> {
     }
 
     /// An upper bound of the result.
-    fn limit(&self) -> u64 {
+    fn upper_bound(&self) -> u64 {
         let (width, by) = (ones(self.bits), self.by);
         let x = self.a.at_most(self.open).min(width);
         let y = self.b.at_most(self.open).min(width);

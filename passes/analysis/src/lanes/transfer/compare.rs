@@ -2,12 +2,12 @@
 
 use super::super::value::ValueId;
 use super::super::value::{Lanes, Pool, Rest, Vector, lanes};
-use super::constant;
+use super::common_constant;
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{Condition, Logic, Op};
 
 /// Outcome of a comparison in one lane, if it is known.
-fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -> Option<bool> {
+fn comparison_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -> Option<bool> {
     use Condition as C;
     let width = ones(bits);
     let ((low_a, x), (low_b, y)) = (a.low_bits(lane), b.low_bits(lane));
@@ -60,7 +60,7 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
 
 /// The threshold k for which the comparison with `bound` splits numbers into those below k and the others; `None` for
 /// equality and if there is no threshold.
-fn threshold(condition: Condition, swapped: bool, bound: u64, bits: u8) -> Option<u64> {
+fn comparison_threshold(condition: Condition, swapped: bool, bound: u64, bits: u8) -> Option<u64> {
     use Condition as C;
     let is_strict = matches!(
         condition,
@@ -129,13 +129,13 @@ fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undeci
     {
         return true;
     }
-    let (vector, bound, swapped) = match (constant(a, undecided), constant(b, undecided)) {
+    let (vector, bound, swapped) = match (common_constant(a, undecided), common_constant(b, undecided)) {
         (None, Some(bound)) => (a, bound, false),
         (Some(bound), None) => (b, bound, true),
         _ => return false,
     };
     let Some(vector) = vector
-        .normal(0, undecided)
+        .normalized(0, undecided)
         .filter(|vector| undecided & vector.exact == 0)
     else {
         return false;
@@ -145,7 +145,7 @@ fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undeci
         return false;
     }
     let low = ones(vector.low);
-    match threshold(condition, swapped, bound, bits) {
+    match comparison_threshold(condition, swapped, bound, bits) {
         Some(threshold) => {
             let below = lanes(undecided)
                 .filter(|&lane| vector.bits[lane] < threshold & low)
@@ -162,7 +162,7 @@ fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undeci
 
 /// Returns true if it has computed `result` in the lanes in `left`.
 #[allow(clippy::too_many_arguments)]
-pub(super) fn compare(
+pub(super) fn compute_comparison(
     pool: &Pool,
     condition: Condition,
     bits: u8,
@@ -176,10 +176,10 @@ pub(super) fn compare(
     let with = uses.get(2).map(|&id| pool.get(id));
     let outcome = |lane| match a.in_lane(lane).zip(b.in_lane(lane)) {
         Some((x, y)) => evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1),
-        None => decide(condition, bits, a, b, lane),
+        None => comparison_outcome(condition, bits, a, b, lane),
     };
-    let operand = |lane| with.and_then(|with| truth(with, lane));
-    let needs = combine(logic, left, outcome, operand, result);
+    let operand = |lane| with.and_then(|with| truth_in_lane(with, lane));
+    let needs = combine_conditions(logic, left, outcome, operand, result);
     let is_uniform = needs.are_shared(logic)
         && (needs.first == 0 || is_one_outcome(condition, bits, a, b, needs.undecided))
         && (needs.second == 0 || with.is_some_and(|with| with.is_splat(needs.undecided)));
@@ -190,14 +190,20 @@ pub(super) fn compare(
 }
 
 /// Logic operation on two predicates.
-pub(super) fn connect(
+pub(super) fn compute_logic(
     logic: Logic,
     (a, b): (&Vector, &Vector),
     left: Lanes,
     number: u32,
     result: &mut Vector,
 ) -> bool {
-    let needs = combine(logic, left, |lane| truth(a, lane), |lane| truth(b, lane), result);
+    let needs = combine_conditions(
+        logic,
+        left,
+        |lane| truth_in_lane(a, lane),
+        |lane| truth_in_lane(b, lane),
+        result,
+    );
     let (is_first, is_second) = (a.is_splat(needs.undecided), b.is_splat(needs.undecided));
     let is_uniform = match logic {
         Logic::Xor => is_first && is_second,
@@ -210,7 +216,7 @@ pub(super) fn connect(
 }
 
 /// Value of a predicate in a lane, if it is known.
-fn truth(predicate: &Vector, lane: usize) -> Option<bool> {
+fn truth_in_lane(predicate: &Vector, lane: usize) -> Option<bool> {
     predicate.in_lane(lane).map(|value| value & 1 == 1)
 }
 
@@ -235,7 +241,7 @@ impl Needs {
 }
 
 /// Two conditions, lane by lane: one alone may decide.
-fn combine(
+fn combine_conditions(
     logic: Logic,
     left: Lanes,
     first: impl Fn(usize) -> Option<bool>,

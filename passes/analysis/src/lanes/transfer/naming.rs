@@ -33,7 +33,7 @@ fn are_complements(meanings: &Meanings, a: Name, b: Name) -> bool {
 }
 
 /// A result with its name.
-pub(super) fn named(
+pub(super) fn with_name_of_result(
     pool: &mut Pool,
     op: Op,
     uses: &[ValueId],
@@ -54,9 +54,9 @@ pub(super) fn named(
         meanings: &mut meanings,
         site,
     };
-    let name = naming.of(op, &vectors[..uses.len()]);
+    let name = naming.name_of_result(op, &vectors[..uses.len()]);
     pool.meanings = Some(meanings);
-    pool.named(result, name)
+    pool.with_name(result, name)
 }
 
 /// An operand, restricted to the lanes that execute an operation.
@@ -72,7 +72,7 @@ impl Operand<'_> {
     }
 
     /// The one number that it is, if it is constant.
-    fn number(self) -> Option<u64> {
+    fn constant(self) -> Option<u64> {
         let mut all = lanes(self.here).map(|lane| self.vector.in_lane(lane));
         let first = all.next()??;
         all.all(|other| other == Some(first)).then_some(first)
@@ -83,7 +83,7 @@ impl Operand<'_> {
     }
 
     /// True if each lane holds the value that `of` gives for it.
-    fn is(self, of: impl Fn(usize) -> u64) -> bool {
+    fn is_in_each_lane(self, of: impl Fn(usize) -> u64) -> bool {
         self.here != 0 && lanes(self.here).all(|lane| self.vector.in_lane(lane) == Some(of(lane)))
     }
 }
@@ -96,7 +96,7 @@ struct Naming<'m> {
 
 impl Naming<'_> {
     /// The name of the result of an operation.
-    fn of(&mut self, op: Op, uses: &[&Vector]) -> Name {
+    fn name_of_result(&mut self, op: Op, uses: &[&Vector]) -> Name {
         let site = self.site;
         let operand = |place: usize| Operand {
             vector: uses[place],
@@ -129,17 +129,17 @@ impl Naming<'_> {
             (Op::Unary(UnaryOp::Not, bits), 1) => operand(0)
                 .name()
                 .map(|name| self.meanings.complement_of(name, bits)),
-            (Op::Binary(op, bits), 2) => self.binary(op, bits, operand(0), operand(1)),
+            (Op::Binary(op, bits), 2) => self.name_of_binary(op, bits, operand(0), operand(1)),
             (Op::MulAdd(op, bits), 3) => {
-                let product = self.product(op, operand(0), operand(1));
-                let last = self.terms(operand(2));
+                let product = self.terms_of_product(op, operand(0), operand(1));
+                let last = self.terms_of_operand(operand(2));
                 product
                     .zip(last)
                     .and_then(|(a, b)| self.meanings.thread_sum(bits, sum_of_terms(a, &b)))
             }
-            (Op::Select, 3) => self.select(operand(0), operand(1), operand(2)),
+            (Op::Select, 3) => self.name_of_select(operand(0), operand(1), operand(2)),
             (Op::Compare(condition, bits, logic), 2 | 3) => {
-                let outcome = self.compare(condition, bits, operand(0), operand(1));
+                let outcome = self.name_of_comparison(condition, bits, operand(0), operand(1));
                 match (logic, outcome) {
                     (Logic::None, _) => outcome,
                     (_, Some(first)) if uses.len() == 3 => operand(2)
@@ -156,7 +156,7 @@ impl Naming<'_> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, bits: u8, a: Operand<'_>, b: Operand<'_>) -> Option<Name> {
+    fn name_of_binary(&mut self, op: BinaryOp, bits: u8, a: Operand<'_>, b: Operand<'_>) -> Option<Name> {
         use BinaryOp as B;
         // Constants, and values known by lane, come second.
         let is_known = |operand: Operand<'_>| operand.here & !operand.vector.exact == 0;
@@ -164,10 +164,10 @@ impl Naming<'_> {
             B::And | B::Or | B::Xor if is_known(a) => (b, a),
             _ => (a, b),
         };
-        let number = b.number().map(|number| number & ones(bits));
+        let number = b.constant().map(|number| number & ones(bits));
         match (op, number) {
             (B::And, Some(1)) if bits == 1 => return a.name(),
-            (B::And, Some(mask)) if a.vector.may_have(a.here) & !mask == 0 => return a.name(),
+            (B::And, Some(mask)) if a.vector.bits_possibly_set(a.here) & !mask == 0 => return a.name(),
             (B::Or | B::Xor, Some(0)) => return a.name(),
             (B::Xor, Some(all)) if all == ones(bits) => {
                 return a.name().map(|name| self.meanings.complement_of(name, bits));
@@ -187,11 +187,11 @@ impl Naming<'_> {
             _ => {}
         }
         match op {
-            B::And if b.is(|lane| 1 << lane) => {
+            B::And if b.is_in_each_lane(|lane| 1 << lane) => {
                 let mask = a.name()?;
                 Some(self.meanings.composed_name(Meaning::Own(mask), [mask]))
             }
-            B::ShrUnsigned | B::ShrSigned if bits == 32 && b.is(|lane| lane as u64) => {
+            B::ShrUnsigned | B::ShrSigned if bits == 32 && b.is_in_each_lane(|lane| lane as u64) => {
                 let mask = a.name()?;
                 Some(
                     self.meanings
@@ -208,11 +208,11 @@ impl Naming<'_> {
             }
             B::Add | B::Sub => {
                 if op == B::Add
-                    && let (Some(a), Some(b)) = (self.terms(a), self.terms(b))
+                    && let (Some(a), Some(b)) = (self.terms_of_operand(a), self.terms_of_operand(b))
                 {
                     return self.meanings.thread_sum(bits, sum_of_terms(a, &b));
                 }
-                let (value, by) = match (a.number(), number) {
+                let (value, by) = match (a.constant(), number) {
                     (_, Some(by)) => (a, by),
                     (Some(by), None) if op == B::Add => (b, by & ones(bits)),
                     _ => return None,
@@ -225,21 +225,21 @@ impl Naming<'_> {
                 Some(self.meanings.sum_with_constant(value.name()?, bits, by))
             }
             B::MulLow | B::MulWideUnsigned | B::MulWideSigned => {
-                let product = self.product(op, a, b)?;
+                let product = self.terms_of_product(op, a, b)?;
                 self.meanings.thread_sum(bits, Some(product))
             }
             B::Shl => {
                 let factor = 1_u32.checked_shl(u32::try_from(number?).ok()?)?;
-                let product = product_of_terms(&self.terms(a)?, &vec![([0; 6], factor)])?;
+                let product = product_of_terms(&self.terms_of_operand(a)?, &vec![([0; 6], factor)])?;
                 self.meanings.thread_sum(bits, Some(product))
             }
             _ => None,
         }
     }
 
-    fn select(&mut self, a: Operand<'_>, b: Operand<'_>, predicate: Operand<'_>) -> Option<Name> {
+    fn name_of_select(&mut self, a: Operand<'_>, b: Operand<'_>, predicate: Operand<'_>) -> Option<Name> {
         let predicate = predicate.name()?;
-        let number = match (a.number(), b.number()) {
+        let number = match (a.constant(), b.constant()) {
             (Some(1), Some(0)) => predicate,
             (Some(0), Some(1)) => self.meanings.negation_of(predicate),
             (None, Some(0)) if a.is_truth() => {
@@ -253,15 +253,21 @@ impl Naming<'_> {
         Some(self.meanings.composed_name(Meaning::Number(number), [number]))
     }
 
-    fn compare(&mut self, condition: Condition, bits: u8, a: Operand<'_>, b: Operand<'_>) -> Option<Name> {
+    fn name_of_comparison(
+        &mut self,
+        condition: Condition,
+        bits: u8,
+        a: Operand<'_>,
+        b: Operand<'_>,
+    ) -> Option<Name> {
         if bits == 0 {
             return None;
         }
-        if a.number().is_some() && b.number().is_none() {
-            return self.compare(swapped_condition(condition), bits, b, a);
+        if a.constant().is_some() && b.constant().is_none() {
+            return self.name_of_comparison(swapped_condition(condition), bits, b, a);
         }
         let value = a.name()?;
-        let Some(number) = b.number() else {
+        let Some(number) = b.constant() else {
             return self
                 .meanings
                 .ordering_predicate(condition, bits, value, b.name()?);
@@ -291,24 +297,24 @@ impl Naming<'_> {
     }
 
     /// An operand as a sum of products of coordinates.
-    fn terms(&self, operand: Operand<'_>) -> Option<Terms> {
+    fn terms_of_operand(&self, operand: Operand<'_>) -> Option<Terms> {
         if !self.meanings.follows_rank() {
             return None;
         }
         if let Meaning::Threads(terms) = self.meanings.meaning_of(operand.name().unwrap_or_default()) {
             return Some(terms.clone());
         }
-        match u32::try_from(operand.number()?).ok()? {
+        match u32::try_from(operand.constant()?).ok()? {
             0 => Some(Vec::new()),
             number => Some(vec![([0; 6], number)]),
         }
     }
 
-    fn product(&self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Option<Terms> {
+    fn terms_of_product(&self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Option<Terms> {
         matches!(
             op,
             BinaryOp::MulLow | BinaryOp::MulWideUnsigned | BinaryOp::MulWideSigned
         )
-        .then(|| product_of_terms(&self.terms(a)?, &self.terms(b)?))?
+        .then(|| product_of_terms(&self.terms_of_operand(a)?, &self.terms_of_operand(b)?))?
     }
 }

@@ -1,7 +1,7 @@
 //! Transfer functions of vectors: examples, and a comparison with concrete lanes.
 
 use super::super::value::{ALL, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
-use super::{Application, apply};
+use super::{Application, apply_op};
 use crate::lanes::meaning::{Around, Meanings};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp as B, Condition as C, Logic, Op, UnaryOp};
@@ -14,7 +14,11 @@ const SITE: Application = Application {
 
 /// The index of a thread in a block of one dimension: 32w + l.
 fn thread(pool: &mut Pool) -> ValueId {
-    let mut thread = Vector::uniform(pool.number((7, 0)), 5, std::array::from_fn(|lane| lane as u64));
+    let mut thread = Vector::of_unknown_uniform(
+        pool.number_of_unknown((7, 0)),
+        5,
+        std::array::from_fn(|lane| lane as u64),
+    );
     thread.warp = true;
     thread.limit = 1023;
     pool.intern(thread)
@@ -28,7 +32,7 @@ fn two(pool: &mut Pool, op: B, a: ValueId, b: u64) -> Vector {
     let b = pool.splat(b);
     // Another operation with the same key.
     pool.applied.clear();
-    let id = apply(pool, Op::Binary(op, 32), &[a, b], SITE);
+    let id = apply_op(pool, Op::Binary(op, 32), &[a, b], SITE);
     pool.get(id).clone()
 }
 
@@ -36,7 +40,7 @@ fn compared(pool: &mut Pool, condition: C, a: ValueId, b: u64) -> Vector {
     let b = pool.splat(b);
     // Another operation with the same key.
     pool.applied.clear();
-    let id = apply(pool, Op::Compare(condition, 32, Logic::None), &[a, b], SITE);
+    let id = apply_op(pool, Op::Compare(condition, 32, Logic::None), &[a, b], SITE);
     pool.get(id).clone()
 }
 
@@ -82,10 +86,10 @@ fn the_index_of_a_warp_is_one_for_the_warp() {
 fn apply_sum(pool: &mut Pool, thread: ValueId) -> ValueId {
     let cta = unknown_uniform(pool);
     let size = {
-        let size = Vector::uniform(pool.number((9, 0)), 5, [0; WARP]);
+        let size = Vector::of_unknown_uniform(pool.number_of_unknown((9, 0)), 5, [0; WARP]);
         pool.intern(size)
     };
-    apply(pool, Op::MulAdd(B::MulLow, 32), &[cta, size, thread], SITE)
+    apply_op(pool, Op::MulAdd(B::MulLow, 32), &[cta, size, thread], SITE)
 }
 
 #[test]
@@ -142,7 +146,7 @@ fn low_bits_decide_equality() {
 fn what_differs_in_an_unknown_way_stays_so() {
     let mut pool = Pool::default();
     let thread = thread(&mut pool);
-    let found = apply(
+    let found = apply_op(
         &mut pool,
         Op::Binary(B::Add, 32),
         &[ValueId::UNKNOWN, thread],
@@ -165,14 +169,14 @@ fn a_choice_is_known_where_it_does_not_matter() {
     let chosen = compared(&mut pool, C::LessSigned, one, 3);
     let chosen = pool.intern(chosen);
     let (a, b) = (pool.splat(0xff), pool.splat(0xffff));
-    let same = apply(&mut pool, Op::Select, &[a, a, chosen], SITE);
+    let same = apply_op(&mut pool, Op::Select, &[a, a, chosen], SITE);
     assert_eq!(pool.get(same).in_lane(5), Some(0xff));
     // One of two, but the same one in all lanes.
-    let either = apply(&mut pool, Op::Select, &[a, b, chosen], SITE);
+    let either = apply_op(&mut pool, Op::Select, &[a, b, chosen], SITE);
     assert!(pool.get(either).is_splat(ALL) && pool.get(either).exact == 0);
     let varying = compared(&mut pool, C::LessSigned, ValueId::UNKNOWN, 3);
     let varying = pool.intern(varying);
-    let either = apply(&mut pool, Op::Select, &[a, b, varying], SITE);
+    let either = apply_op(&mut pool, Op::Select, &[a, b, varying], SITE);
     assert!(!pool.get(either).is_splat(ALL));
     assert_eq!(pool.get(either).low_bits(5), (8, 0xff));
 }
@@ -186,7 +190,7 @@ fn only_lanes_that_are_here_count() {
     let mixed = pool.intern(mixed);
     let three = pool.splat(3);
     let site = Application { here: 0xff, ..SITE };
-    let found = apply(&mut pool, Op::Binary(B::Add, 32), &[mixed, three], site);
+    let found = apply_op(&mut pool, Op::Binary(B::Add, 32), &[mixed, three], site);
     assert!((0..8).all(|lane| pool.get(found).in_lane(lane) == Some(lane as u64 + 3)));
 }
 
@@ -229,7 +233,7 @@ fn inputs(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
             std::array::from_fn(|lane| 32 * warp + lane as u64)
         }),
     }];
-    let lane = Vector::exact(std::array::from_fn(|lane| lane as u64));
+    let lane = Vector::of_exact(std::array::from_fn(|lane| lane as u64));
     known.push(Known {
         id: pool.intern(lane),
         worlds: [std::array::from_fn(|lane| lane as u64); WORLDS],
@@ -244,8 +248,8 @@ fn inputs(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
         // The same for all lanes but for an offset below the alignment; some lanes may be known.
         let offsets: [u64; WARP] = std::array::from_fn(|lane| (lane as u64 * 5) & ones(low));
         let exact = random.pick(&[0, 0, 0xff, 0x8000_0001]);
-        let number = pool.number((10, u64::from(low)));
-        let mut vector = Vector::uniform(number, low, offsets);
+        let number = pool.number_of_unknown((10, u64::from(low)));
+        let mut vector = Vector::of_unknown_uniform(number, low, offsets);
         vector.exact = exact;
         let bases: [u64; WORLDS] = std::array::from_fn(|_| random.next() & width & !ones(low));
         known.push(Known {
@@ -381,7 +385,7 @@ fn vectors_hold_what_operations_compute() {
                 key: (20, step),
                 around: Around::Nothing,
             };
-            let id = apply(&mut pool, op, &ids, site);
+            let id = apply_op(&mut pool, op, &ids, site);
             let vector = pool.get(id).clone();
             for world in &worlds {
                 if let Some(wrong) = difference(&vector, world, here) {

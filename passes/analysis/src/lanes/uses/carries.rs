@@ -17,7 +17,7 @@ pub(super) enum Operand {
 
 /// True if the result depends on the held operands. Certain dependence: an operation is assumed to depend on its operands
 /// unless another operand hides them. Otherwise: possible dependence.
-pub(super) fn depends(op: Op, operands: &[Operand], need: Need) -> bool {
+pub(super) fn depends_on_held(op: Op, operands: &[Operand], need: Need) -> bool {
     let is_logic = match op {
         Op::Binary(BinaryOp::And | BinaryOp::Or, 1) => true,
         Op::Compare(_, _, logic) => matches!(logic, Logic::And | Logic::Or),
@@ -36,12 +36,12 @@ pub(super) fn depends(op: Op, operands: &[Operand], need: Need) -> bool {
             _ => false,
         };
         return match (is_logic, need) {
-            (true, Need::Certain) => hides() && varies(op, operands),
-            (true, _) => !hides() || varies(op, operands),
+            (true, Need::Certain) => hides() && varies_with_held(op, operands),
+            (true, _) => !hides() || varies_with_held(op, operands),
             (false, _) => !is_hidden(op, operands),
         };
     }
-    varies(op, operands)
+    varies_with_held(op, operands)
 }
 
 /// True if a known operand alone decides the result.
@@ -64,7 +64,7 @@ fn is_hidden(op: Op, operands: &[Operand]) -> bool {
 
 /// True if an operation gives different results for different values of the held operands, with arbitrary values for unknown
 /// operands.
-fn varies(op: Op, operands: &[Operand]) -> bool {
+fn varies_with_held(op: Op, operands: &[Operand]) -> bool {
     if matches!(op, Op::Copy | Op::Pack(_) | Op::Unpack(_)) {
         return true;
     }
@@ -102,7 +102,7 @@ fn varies(op: Op, operands: &[Operand]) -> bool {
 }
 
 /// True if the result of an operation depends on one of its operands, for any values of the other, non-constant operands.
-pub(super) fn carries(op: Op, uses: &[Value], place: usize) -> bool {
+pub(super) fn depends_on_operand(op: Op, uses: &[Value], place: usize) -> bool {
     let is_constant = |value: &Value| matches!(value, Value::Integer(_));
     let others = || uses.iter().enumerate().filter(|(at, _)| *at != place);
     if matches!(op, Op::Opaque | Op::CompareOther) {
@@ -115,7 +115,7 @@ pub(super) fn carries(op: Op, uses: &[Value], place: usize) -> bool {
             Value::Integer(value) => Operand::Known(*value as u64),
             _ => Operand::Unknown,
         };
-        return varies(
+        return varies_with_held(
             op,
             &uses.iter().enumerate().map(operand).collect::<Vec<Operand>>(),
         );

@@ -78,7 +78,7 @@ impl HeldValues {
     }
 
     /// Drops cells that no remaining lane holds.
-    pub(super) fn restrict(&mut self) {
+    pub(super) fn drop_unheld_cells(&mut self) {
         let on = self.on;
         self.cells.retain(|_, held| {
             *held &= on;

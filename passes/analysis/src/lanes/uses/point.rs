@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use super::carries::{Operand, carries, depends};
+use super::carries::{Operand, depends_on_held, depends_on_operand};
 use super::format::argument_places;
 use super::held::{Handed, HeldValues, Need, Origin};
 use crate::lanes::flow::Flow;
@@ -75,12 +75,12 @@ impl Point<'_, '_> {
     }
 
     /// An operand is used whenever control reaches this point.
-    pub(super) fn uses(&mut self, value: Value) {
-        self.use_in(self.holders_of(value));
+    pub(super) fn use_operand(&mut self, value: Value) {
+        self.use_in_lanes(self.holders_of(value));
     }
 
     /// These lanes use it.
-    fn use_in(&mut self, users: Lanes) {
+    fn use_in_lanes(&mut self, users: Lanes) {
         self.used |= users & self.held.on;
         if self.need != Need::Possible {
             self.held.on &= !users;
@@ -88,14 +88,14 @@ impl Point<'_, '_> {
     }
 
     /// The value held there may be passed on to places that are not followed.
-    fn forgets(&mut self, place: FrameVariable) {
+    fn forget(&mut self, place: FrameVariable) {
         if self.need == Need::Possible {
-            self.use_in(self.holders_at(place));
+            self.use_in_lanes(self.holders_at(place));
         }
-        self.set(self.context, place, 0);
+        self.set_holders(self.context, place, 0);
     }
 
-    fn set(&mut self, context: u32, place: FrameVariable, lanes: Lanes) {
+    fn set_holders(&mut self, context: u32, place: FrameVariable, lanes: Lanes) {
         if lanes == 0 {
             self.held.cells.remove(&(context, place));
         } else {
@@ -105,7 +105,7 @@ impl Point<'_, '_> {
 
     /// The known facts about a register before an instruction: from the solution, or from the thread number, because the
     /// solution contains only values that branches, masks and addresses need.
-    fn known(&self, id: InstructionId, value: Value) -> Option<Cow<'_, Vector>> {
+    fn known_vector(&self, id: InstructionId, value: Value) -> Option<Cow<'_, Vector>> {
         if let Some(known) = self.flow.known_vector_before(self.node, id, value)
             && known.exact != 0
         {
@@ -118,11 +118,11 @@ impl Point<'_, '_> {
             let analyses = self.flow.module.function(context.function);
             Threads::of_warp(context.body, analyses, warp)
         });
-        Some(Cow::Owned(Vector::exact(threads.each_lane(value)?)))
+        Some(Cow::Owned(Vector::of_exact(threads.each_lane(value)?)))
     }
 
     /// The lanes in which a predicate is surely true, and surely false.
-    fn truth(&self, id: InstructionId, value: Value) -> (Lanes, Lanes) {
+    fn lanes_true_and_false(&self, id: InstructionId, value: Value) -> (Lanes, Lanes) {
         let (register, negated) = match value {
             Value::Register(register) => (register, false),
             Value::Not(register) => (register, true),
@@ -130,12 +130,12 @@ impl Point<'_, '_> {
             Value::Integer(_) => return (Lanes::MAX, 0),
             _ => return (0, 0),
         };
-        let known = match self.in_range() {
+        let known = match self.range_predicate_and_lanes() {
             // A lane that reads another lane is in range.
             Some((inside, readers)) if inside == register => (readers, 0),
             _ if self.need == Need::Undefined => self.flow.lanes_true_and_false(self.node, id, register),
             _ => {
-                let known = self.known(id, Value::Register(register));
+                let known = self.known_vector(id, Value::Register(register));
                 known.map_or((0, 0), |known| {
                     let holds = set_of(lanes(known.exact).filter(|&lane| known.bits[lane] & 1 == 1));
                     (holds, known.exact & !holds)
@@ -146,7 +146,7 @@ impl Point<'_, '_> {
     }
 
     /// The register, written only by the shuffle, that says whether its source was in range; and the lanes that read others.
-    fn in_range(&self) -> Option<(Register, Lanes)> {
+    fn range_predicate_and_lanes(&self) -> Option<(Register, Lanes)> {
         let Origin::Shuffle(node, readers) = self.origin else {
             return None;
         };
@@ -162,7 +162,7 @@ impl Point<'_, '_> {
     }
 
     /// Writes a place under the guard of an instruction, if it has one.
-    fn write(&mut self, place: FrameVariable, lanes: Lanes, guard: Option<GuardTruth>) {
+    fn write_place(&mut self, place: FrameVariable, lanes: Lanes, guard: Option<GuardTruth>) {
         let lanes = match guard {
             None => lanes,
             Some(guard) => {
@@ -175,10 +175,10 @@ impl Point<'_, '_> {
                 }
             }
         };
-        self.set(self.context, place, lanes);
+        self.set_holders(self.context, place, lanes);
     }
 
-    pub(super) fn instruction(&mut self, id: InstructionId) {
+    pub(super) fn visit_instruction(&mut self, id: InstructionId) {
         let graph = self.flow.graph;
         let context = graph.context_of_node(self.node);
         let body = context.body;
@@ -190,8 +190,8 @@ impl Point<'_, '_> {
         let own = graph.nodes[self.node as usize].kind == NodeKind::Plain;
         let guard = instruction.guard.filter(|_| own);
         let truth = guard.map(|guard| {
-            let (holds, fails) = self.truth(id, guarded(guard));
-            let held = self.holders_of(guarded(guard));
+            let (holds, fails) = self.lanes_true_and_false(id, guard_value(guard));
+            let held = self.holders_of(guard_value(guard));
             GuardTruth { holds, fails, held }
         });
         let runs = truth.map_or(Lanes::MAX, |guard| match self.need {
@@ -199,9 +199,9 @@ impl Point<'_, '_> {
             Need::Undefined | Need::Certain => guard.holds,
         });
         match instruction.op {
-            Op::Access(_) => self.access(id, body, instruction, runs),
-            Op::Collective(kind, _) => self.collective(kind, body.uses(instruction)),
-            Op::Call(_) => self.call(body, instruction),
+            Op::Access(_) => self.visit_access(id, body, instruction, runs),
+            Op::Collective(kind, _) => self.visit_collective(kind, body.uses(instruction)),
+            Op::Call(_) => self.visit_call(body, instruction),
             _ => {}
         }
         if let (Some(guard), Op::Access(access)) = (guard, instruction.op)
@@ -211,30 +211,30 @@ impl Point<'_, '_> {
                 AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction
             )
         {
-            self.uses(guarded(guard));
+            self.use_operand(guard_value(guard));
         }
-        self.slots(id, body, instruction, truth);
+        self.visit_slot_effect(id, body, instruction, truth);
         for (number, result) in body.results(instruction).iter().enumerate() {
             let Value::Register(register) = *result else {
                 continue;
             };
-            let lanes = self.result(id, body, instruction, number);
-            self.write(FrameVariable::register(register), lanes, truth);
+            let lanes = self.lanes_with_dependent_result(id, body, instruction, number);
+            self.write_place(FrameVariable::register(register), lanes, truth);
         }
         if self.need != Need::Undefined
             && matches!(instruction.op, Op::Opaque)
             && body.results(instruction).is_empty()
         {
             for &value in body.uses(instruction) {
-                self.uses(value);
+                self.use_operand(value);
             }
         }
         if let Some((offset, value)) = body.returned(instruction) {
-            self.write(FrameVariable::Result(offset), self.holders_of(value), truth);
+            self.write_place(FrameVariable::Result(offset), self.holders_of(value), truth);
         }
     }
 
-    fn access(&mut self, id: InstructionId, body: &Body<'_>, instruction: &Instruction, runs: Lanes) {
+    fn visit_access(&mut self, id: InstructionId, body: &Body<'_>, instruction: &Instruction, runs: Lanes) {
         let Op::Access(access) = instruction.op else {
             return;
         };
@@ -266,7 +266,8 @@ impl Point<'_, '_> {
             (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic) => {
                 let context = self.flow.graph.context_of_node(self.node);
                 let is_store = access.kind == AccessKind::Store;
-                is_store && visible::is_seen(self.flow.module, context.function, body, id)
+                is_store
+                    && visible::surely_writes_foreign_memory(self.flow.module, context.function, body, id)
             }
             (AccessKind::Load | AccessKind::Other, _) | (_, Space::Local | Space::Param) => false,
             _ => true,
@@ -275,10 +276,10 @@ impl Point<'_, '_> {
             let data = uses.iter().skip(2);
             used |= data.fold(0, |all, &value| all | self.holders_of(value));
         }
-        self.use_in(used & runs);
+        self.use_in_lanes(used & runs);
     }
 
-    fn collective(&mut self, kind: Collective, uses: &[Value]) {
+    fn visit_collective(&mut self, kind: Collective, uses: &[Value]) {
         let decisive: &[usize] = match kind {
             Collective::Shuffle(_) => &[0, 2, 3],
             // The common answer of all lanes depends on the operand of each lane.
@@ -286,17 +287,17 @@ impl Point<'_, '_> {
             _ => &[0],
         };
         for &value in decisive.iter().filter_map(|&place| uses.get(place)) {
-            self.uses(value);
+            self.use_operand(value);
         }
     }
 
-    fn call(&mut self, body: &Body<'_>, instruction: &Instruction) {
+    fn visit_call(&mut self, body: &Body<'_>, instruction: &Instruction) {
         let Op::Call(call) = instruction.op else { return };
         let module = self.flow.module.module;
         let call = body.call(call);
         let leaves = match call.callee {
             Callee::Indirect(address) => {
-                self.uses(address);
+                self.use_operand(address);
                 false
             }
             Callee::Direct(symbol) => module
@@ -312,14 +313,14 @@ impl Point<'_, '_> {
             callee.is_some_and(|callee| module.function_name(callee) == externs::PRINT)
         };
         if leaves && matches!(call.callee, Callee::Direct(symbol) if is_printf(symbol)) {
-            self.printed(body, body.arguments(call));
+            self.use_printed_arguments(body, body.arguments(call));
         }
         for argument in body.arguments(call) {
             if leaves || inner.is_none() && self.need != Need::Undefined {
-                self.uses(argument.value);
+                self.use_operand(argument.value);
             } else if let Some(inner) = inner {
                 let lanes = self.holders_of(argument.value);
-                self.set(
+                self.set_holders(
                     inner,
                     FrameVariable::Param(argument.param, argument.offset as i32),
                     lanes,
@@ -330,7 +331,7 @@ impl Point<'_, '_> {
 
     /// Values in the buffer that `printf` is passed are used if the format prints them: the first one, if the format is not
     /// known.
-    fn printed(&mut self, _body: &Body<'_>, arguments: &[Argument]) {
+    fn use_printed_arguments(&mut self, _body: &Body<'_>, arguments: &[Argument]) {
         let module = self.flow.module;
         let function = self.flow.graph.context_of_node(self.node).function;
         let analyses = module.function(function);
@@ -350,12 +351,12 @@ impl Point<'_, '_> {
             let is_there = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
             let count = slots[from..].iter().take_while(is_there).count();
             for slot in from..from + count {
-                self.use_in(self.holders_at(FrameVariable::slot(slot as SlotId)));
+                self.use_in_lanes(self.holders_at(FrameVariable::slot(slot as SlotId)));
             }
         }
     }
 
-    fn slots(
+    fn visit_slot_effect(
         &mut self,
         id: InstructionId,
         body: &Body<'_>,
@@ -367,14 +368,14 @@ impl Point<'_, '_> {
         match slots.effect(id, instruction) {
             Effect::Store(slot) => {
                 let stored = body.stored(instruction).unwrap_or(Value::Unknown);
-                self.write(FrameVariable::slot(slot), self.holders_of(stored), truth);
+                self.write_place(FrameVariable::slot(slot), self.holders_of(stored), truth);
                 for other in slots.overlapping(slot) {
-                    self.forgets(FrameVariable::slot(other));
+                    self.forget(FrameVariable::slot(other));
                 }
             }
             Effect::Spoil(slot) => {
                 for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.forgets(FrameVariable::slot(slot));
+                    self.forget(FrameVariable::slot(slot));
                 }
             }
             // The values that they hold remain possible.
@@ -391,7 +392,13 @@ impl Point<'_, '_> {
     }
 
     /// The lanes in which a result is computed from the followed value.
-    fn result(&self, id: InstructionId, body: &Body<'_>, instruction: &Instruction, number: usize) -> Lanes {
+    fn lanes_with_dependent_result(
+        &self,
+        id: InstructionId,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        number: usize,
+    ) -> Lanes {
         let graph = self.flow.graph;
         let uses = body.uses(instruction);
         match instruction.op {
@@ -440,22 +447,22 @@ impl Point<'_, '_> {
                     _ => 0,
                 }
             }
-            Op::Select => self.selected(id, uses),
+            Op::Select => self.lanes_with_dependent_select(id, uses),
             Op::ToGeneric(..) | Op::FromGeneric(..) => {
                 uses.first().map_or(0, |&address| self.holders_of(address))
             }
             op if is_interpreted(op) || matches!(op, Op::Opaque | Op::CompareOther) => match self.need {
-                Need::Undefined => self.computed(op, uses),
-                Need::Certain | Need::Possible => self.depending(id, op, uses),
+                Need::Undefined => self.lanes_with_dependent_computation(op, uses),
+                Need::Certain | Need::Possible => self.lanes_depending(id, op, uses),
             },
             _ => 0,
         }
     }
 
     /// A select takes one operand; which one is known in some lanes.
-    fn selected(&self, id: InstructionId, uses: &[Value]) -> Lanes {
+    fn lanes_with_dependent_select(&self, id: InstructionId, uses: &[Value]) -> Lanes {
         let &[a, b, condition] = uses else { return 0 };
-        let (holds, fails) = self.truth(id, condition);
+        let (holds, fails) = self.lanes_true_and_false(id, condition);
         let (is_same, condition) = (a == b, self.holders_of(condition));
         let (a, b) = (self.holders_of(a), self.holders_of(b));
         match self.need {
@@ -468,12 +475,13 @@ impl Point<'_, '_> {
 
     /// The lanes in which the result of an operation depends on it: those in which the other, known operands do not hide it.
     /// In a conjunction or disjunction of predicates, each operand may hide the other one.
-    fn depending(&self, id: InstructionId, op: Op, uses: &[Value]) -> Lanes {
+    fn lanes_depending(&self, id: InstructionId, op: Op, uses: &[Value]) -> Lanes {
         let once = uses.iter().fold(0, |all, &value| all | self.holders_of(value));
         if once == 0 {
             return 0;
         }
-        let vectors: Vec<Option<Cow<'_, Vector>>> = uses.iter().map(|&value| self.known(id, value)).collect();
+        let vectors: Vec<Option<Cow<'_, Vector>>> =
+            uses.iter().map(|&value| self.known_vector(id, value)).collect();
         let through = |&lane: &usize| {
             let operand = |place: usize| {
                 let value = uses[place];
@@ -489,12 +497,12 @@ impl Point<'_, '_> {
                 }
             };
             let operands: Vec<Operand> = (0..uses.len()).map(operand).collect();
-            depends(op, &operands, self.need)
+            depends_on_held(op, &operands, self.need)
         };
         set_of(lanes(once & self.held.on).filter(through))
     }
 
-    fn computed(&self, op: Op, uses: &[Value]) -> Lanes {
+    fn lanes_with_dependent_computation(&self, op: Op, uses: &[Value]) -> Lanes {
         let (mut once, mut twice) = (0, 0);
         for &value in uses {
             let lanes = self.holders_of(value);
@@ -506,7 +514,7 @@ impl Point<'_, '_> {
         }
         let single = uses.iter().enumerate().fold(0, |all, (place, &value)| {
             let lanes = self.holders_of(value) & !twice;
-            if lanes != 0 && carries(op, uses, place) {
+            if lanes != 0 && depends_on_operand(op, uses, place) {
                 all | lanes
             } else {
                 all
@@ -527,7 +535,7 @@ struct GuardTruth {
     held: Lanes,
 }
 
-fn guarded(guard: Guard) -> Value {
+fn guard_value(guard: Guard) -> Value {
     if guard.negated {
         Value::Not(guard.register)
     } else {

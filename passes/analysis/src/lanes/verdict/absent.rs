@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::phases::Segment;
-use super::{Issue, Judge, Problem, Site, certainty};
+use super::{Issue, Judge, Problem, Site, certainty_if};
 use crate::lanes::collective_call::Call;
 use crate::lanes::placement::{Departure, Departures, Exits};
 use crate::lanes::value::{Lanes, lanes, set_of};
@@ -28,7 +28,7 @@ pub(super) struct Absent {
 
 impl Judge<'_, '_> {
     /// Lanes that the mask of `passed` names and that do not reach `call`; `None` if the budget is spent.
-    pub(super) fn absent(&mut self, call: &Call, passed: Passed) -> Option<Absent> {
+    pub(super) fn absent_lanes(&mut self, call: &Call, passed: Passed) -> Option<Absent> {
         let Passed { mask, callers, .. } = passed;
         let here = self.flow.may[call.node as usize];
         let mut named = passed.named & self.flow.launch.lanes();
@@ -47,9 +47,9 @@ impl Judge<'_, '_> {
         };
         // A shuffle may read lanes that have ended, which do not count as missing.
         let apart = named & (!here | other_mask);
-        let never_here = self.never_here(call, mask, callers, apart);
-        let mut stuck = self.stuck_elsewhere(call, mask, callers, apart & !never_here);
-        if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(never_here | stuck) {
+        let never_here = self.lanes_never_here(call, mask, callers, apart);
+        let mut stuck = self.lanes_stuck_elsewhere(call, mask, callers, apart & !never_here);
+        if !matches!(call.kind, Collective::Shuffle(_)) && self.no_finding_possible(never_here | stuck) {
             return Some(absent);
         }
         let along = self.placement.lanes_that_must_reach(call.node, Exits::NotSilent) & here & callers;
@@ -74,7 +74,7 @@ impl Judge<'_, '_> {
             .loops_of(call.node)
             .map(|of| self.flow.order.loops[of as usize].header)
             .collect();
-        gone &= !self.acting_in_a_later_round(call.node);
+        gone &= !self.lanes_acting_in_later_round(call.node);
         let open = open & !gone;
         let mut surely = never_here & open & !may_end_silently & !self.unknown;
         if !headers.is_empty() {
@@ -90,7 +90,7 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        stuck |= self.stuck_elsewhere(call, mask, callers, never_here & open & !surely);
+        stuck |= self.lanes_stuck_elsewhere(call, mask, callers, never_here & open & !surely);
         surely |= stuck & open & !self.unknown;
         absent.surely = surely;
         absent.perhaps = open & !surely;
@@ -98,7 +98,7 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes that may leave a loop around a node later, with a visible effect: they are missing in the next round.
-    pub(super) fn acting_in_a_later_round(&mut self, node: u32) -> Lanes {
+    pub(super) fn lanes_acting_in_later_round(&mut self, node: u32) -> Lanes {
         let order = self.flow.order;
         let rounds = order.loops_of(node).fold(None, |all, of| {
             let header = order.loops[of as usize].header;
@@ -108,18 +108,24 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes of `open` that are stuck elsewhere whenever `callers` wait at `call` with `mask`.
-    fn stuck_elsewhere(&mut self, call: &Call, mask: Option<Lanes>, callers: Lanes, open: Lanes) -> Lanes {
+    fn lanes_stuck_elsewhere(
+        &mut self,
+        call: &Call,
+        mask: Option<Lanes>,
+        callers: Lanes,
+        open: Lanes,
+    ) -> Lanes {
         let (calls, rank) = (self.calls, &self.flow.order.rank);
         let is_apart = |there: &Segment, here: &Segment, lane: usize| {
             let is_called = there.collectives.binary_search(&call.node).is_ok();
             let may_meet = |&node: &u32| may_match(calls, rank, call, mask, (node, lane));
             is_called.then(|| !here.collectives.iter().any(may_meet))
         };
-        self.stuck((call.node, callers), open, &is_apart)
+        self.stuck_lanes((call.node, callers), open, &is_apart)
     }
 
     /// Lanes of `open`, which do not execute `call` with `mask`, that execute no matching collective while `callers` wait.
-    fn never_here(&mut self, call: &Call, mask: Option<Lanes>, callers: Lanes, open: Lanes) -> Lanes {
+    fn lanes_never_here(&mut self, call: &Call, mask: Option<Lanes>, callers: Lanes, open: Lanes) -> Lanes {
         if open == 0 {
             return 0;
         }
@@ -127,25 +133,31 @@ impl Judge<'_, '_> {
         let nowhere = if self.has_barriers {
             0
         } else {
-            open & !self.elsewhere(call, mask)
+            open & !self.lanes_elsewhere(call, mask)
         };
         let open = open & !nowhere;
         let Some(phases) = self.phases.as_mut().filter(|_| open != 0) else {
             return match self.parts_at_barrier {
                 true => 0,
-                false => nowhere | open & !self.elsewhere(call, mask),
+                false => nowhere | open & !self.lanes_elsewhere(call, mask),
             };
         };
         let (flow, calls) = (self.flow, self.calls);
         let misses = |&lane: &usize| {
             let may_meet = |node: u32| may_match(calls, &flow.order.rank, call, mask, (node, lane));
-            let found = phases.misses(flow, &self.placement, (call.node, callers), lane, &may_meet);
+            let found = phases.surely_misses(flow, &self.placement, (call.node, callers), lane, &may_meet);
             found.unwrap_or(false)
         };
         nowhere | set_of(lanes(open).filter(misses))
     }
 
-    pub(super) fn missing(&mut self, number: usize, missing: &[(Passed, Absent)], here: Lanes, must: Lanes) {
+    pub(super) fn report_missing(
+        &mut self,
+        number: usize,
+        missing: &[(Passed, Absent)],
+        here: Lanes,
+        must: Lanes,
+    ) {
         let call = &self.calls[number];
         let covered = missing
             .iter()
@@ -171,19 +183,19 @@ impl Judge<'_, '_> {
                 && let Some((found, found_lanes)) = mask.and_then(|mask| self.best_match(number, mask, set))
             {
                 problem = Problem::Unconverged;
-                other = Some((self.site(found), found_lanes));
+                other = Some((self.site_of_node(found), found_lanes));
             } else if sure
                 && let Some(mask) = *mask
-                && let Some((found, found_lanes)) = self.sibling(number, mask, set)
+                && let Some((found, found_lanes)) = self.sibling_call(number, mask, set)
             {
                 problem = Problem::DifferentMasks;
-                other = Some((self.site(found), found_lanes));
+                other = Some((self.site_of_node(found), found_lanes));
             }
             let departures = absent.departures.as_deref();
-            let split = departures.and_then(|departures| self.parting(&departures.all, set));
-            let issue = self.issue(problem, call, set, *mask);
+            let split = departures.and_then(|departures| self.parting_branch(&departures.all, set));
+            let issue = self.issue_at_call(problem, call, set, *mask);
             self.verdict.issues.push(Issue {
-                certainty: certainty(sure),
+                certainty: certainty_if(sure),
                 split,
                 other,
                 ..issue
@@ -192,18 +204,18 @@ impl Judge<'_, '_> {
     }
 
     /// The branch at which most of `set` left, and those lanes.
-    pub(super) fn parting(&self, departures: &[Departure], set: Lanes) -> Option<(Site, Lanes)> {
+    pub(super) fn parting_branch(&self, departures: &[Departure], set: Lanes) -> Option<(Site, Lanes)> {
         let leaving = |departure: &&Departure| departure.lanes & set;
         let most = departures
             .iter()
             .take(MAX_SHOWN_DEPARTURES)
             .filter(|departure| leaving(departure) != 0)
             .max_by_key(|departure| (leaving(departure).count_ones(), std::cmp::Reverse(departure.edge)))?;
-        Some((self.branch(most.source)?, leaving(&most)))
+        Some((self.branch_site(most.source)?, leaving(&most)))
     }
 
     /// The branch that a node ends with.
-    fn branch(&self, node: u32) -> Option<Site> {
+    fn branch_site(&self, node: u32) -> Option<Site> {
         let site = &self.flow.graph.nodes[node as usize];
         let context = self.flow.graph.context_of_node(node);
         // The guard of a collective, a barrier or a call is on that instruction itself.

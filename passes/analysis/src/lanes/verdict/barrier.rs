@@ -2,14 +2,14 @@
 
 use super::lockstep::{InStep, Wait};
 use super::phases::Segment;
-use super::{Issue, Judge, Problem, Reach, certainty, is_judged};
+use super::{Issue, Judge, Problem, Reach, certainty_if, is_judged};
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Exits;
 use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::lanes::visible;
 
 impl Judge<'_, '_> {
-    pub(super) fn barrier(&mut self, node: u32) {
+    pub(super) fn judge_barrier(&mut self, node: u32) {
         let graph = self.flow.graph;
         if !is_judged(graph, node) {
             return;
@@ -18,9 +18,9 @@ impl Judge<'_, '_> {
         let existing = self.flow.launch.lanes();
         let elsewhere = self.waiting.twice | self.waiting.once & !here;
         let open = existing & !here;
-        let never_here = open & !elsewhere | self.skipping(node, here, open & elsewhere);
-        let mut stuck = self.stuck_behind(node, here, open & !never_here);
-        if self.need_not_look(never_here | stuck) {
+        let never_here = open & !elsewhere | self.lanes_skipping(node, here, open & elsewhere);
+        let mut stuck = self.lanes_stuck_at_barrier(node, here, open & !never_here);
+        if self.no_finding_possible(never_here | stuck) {
             let reach = Reach {
                 maybe: true,
                 ..Reach::default()
@@ -38,9 +38,9 @@ impl Judge<'_, '_> {
         if self.flow.order.loops_of(node).next().is_some() {
             surely &= !self.placement.silent_loop_exits(node);
         }
-        stuck |= self.stuck_behind(node, here, never_here & !surely);
+        stuck |= self.lanes_stuck_at_barrier(node, here, never_here & !surely);
         surely |= stuck & !self.unknown & !along;
-        let perhaps = existing & !along & (departures.may_act | self.acting_in_a_later_round(node));
+        let perhaps = existing & !along & (departures.may_act | self.lanes_acting_in_later_round(node));
         // Also recorded for warps that do not skip the barrier: they contradict a finding that holds in others.
         self.verdict.reach.push((
             node,
@@ -54,11 +54,11 @@ impl Judge<'_, '_> {
             return;
         }
         let set = if surely != 0 { surely } else { perhaps };
-        let split = self.parting(&departures.all, set);
+        let split = self.parting_branch(&departures.all, set);
         self.verdict.issues.push(Issue {
             problem: Problem::SkippedBarrier,
-            certainty: certainty(surely != 0),
-            site: self.site(node),
+            certainty: certainty_if(surely != 0),
+            site: self.site_of_node(node),
             lanes: set,
             mask: None,
             kind: None,
@@ -70,17 +70,17 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes of `open` that are stuck elsewhere, and reach no barrier, whenever the lanes `here` wait at one.
-    fn stuck_behind(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
+    fn lanes_stuck_at_barrier(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
         let is_apart = |there: &Segment, here: &Segment, _: usize| {
             let is_called = there.next.contains(&node);
             is_called.then_some(here.next.is_empty())
         };
-        self.stuck((node, here), open, &is_apart)
+        self.stuck_lanes((node, here), open, &is_apart)
     }
 
     /// Lanes of `open` that are stuck elsewhere whenever others wait. `is_apart`: see [`InStep::is_stuck`], with the number of the
     /// lane.
-    pub(super) fn stuck(
+    pub(super) fn stuck_lanes(
         &mut self,
         (at, callers): (u32, Lanes),
         open: Lanes,
@@ -131,12 +131,12 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes of `open` that surely reach no further barrier when the lanes `here` wait at one.
-    fn skipping(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
+    fn lanes_skipping(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
         let Some(phases) = self.phases.as_mut().filter(|_| open != 0) else {
             return 0;
         };
         let (flow, placement) = (self.flow, &self.placement);
-        let skips = |&lane: &usize| phases.skips(flow, placement, (node, here), lane) == Some(true);
+        let skips = |&lane: &usize| phases.surely_skips(flow, placement, (node, here), lane) == Some(true);
         set_of(lanes(open).filter(skips))
     }
 }

@@ -103,10 +103,11 @@ impl InStep {
         let mut work = vec![first];
         let mut is_met = false;
         while let Some(pair) = work.pop() {
-            for choice in self.choices(flow, boundaries, &wait, &pair)? {
-                let there = self.segment(flow, boundaries, (pair.callers, wait.callers), &choice, None)?;
-                let here = self.segment(flow, boundaries, (pair.lane, wait.own), &choice, None)?;
-                self.pay(1 + there.next.len() * here.next.len())?;
+            for choice in self.common_choices(flow, boundaries, &wait, &pair)? {
+                let there =
+                    self.segment_after(flow, boundaries, (pair.callers, wait.callers), &choice, None)?;
+                let here = self.segment_after(flow, boundaries, (pair.lane, wait.own), &choice, None)?;
+                self.spend_steps(1 + there.next.len() * here.next.len())?;
                 let apart = is_apart(&there, &here);
                 if here.may_end && (apart.is_some() || !there.next.is_empty()) {
                     let waited_at = apart
@@ -114,14 +115,14 @@ impl InStep {
                         .into_iter()
                         .chain(there.next.iter().copied());
                     let ways: Vec<Rc<Nodes>> = waited_at
-                        .map(|at| self.way(placement, at))
+                        .map(|at| self.nodes_on_paths_to(placement, at))
                         .collect::<Option<_>>()?;
                     let is_seen = |node: u32| {
                         wait.visible[node as usize] && !ways.iter().any(|way| way.contains(&node))
                     };
                     let from = (pair.lane, wait.own);
                     if self
-                        .segment(flow, boundaries, from, &choice, Some(&is_seen))?
+                        .segment_after(flow, boundaries, from, &choice, Some(&is_seen))?
                         .may_end
                     {
                         return Some(false);
@@ -132,7 +133,7 @@ impl InStep {
                     Some(false) => return Some(false),
                     None => {}
                 }
-                for next in self.next(boundaries, &pair, &choice, &there, &here) {
+                for next in self.next_pairs(boundaries, &pair, &choice, &there, &here) {
                     if seen.insert(next.clone()) {
                         work.push(next);
                     }
@@ -143,7 +144,7 @@ impl InStep {
     }
 
     /// The positions of lanes in the next phase.
-    fn next(
+    fn next_pairs(
         &self,
         boundaries: &Boundaries,
         pair: &Pair,
@@ -183,7 +184,7 @@ impl InStep {
         }
         // Such a collective is not one of the undivided boundaries, so it is not known whether they have passed the same
         // ones.
-        let perhaps = boundaries.perhaps(there, here).into_iter();
+        let perhaps = boundaries.possible_meetings(there, here).into_iter();
         pairs.extend(perhaps.map(|(callers, lane)| Pair {
             callers,
             lane,
@@ -194,7 +195,7 @@ impl InStep {
     }
 
     /// The nodes on paths to a barrier or collective.
-    fn way(&mut self, placement: &mut Placement<'_, '_>, at: u32) -> Option<Rc<Nodes>> {
+    fn nodes_on_paths_to(&mut self, placement: &mut Placement<'_, '_>, at: u32) -> Option<Rc<Nodes>> {
         if let Some(known) = self.ways.get(&at) {
             return Some(Rc::clone(known));
         }
@@ -203,13 +204,13 @@ impl InStep {
         Some(way)
     }
 
-    fn pay(&mut self, steps: usize) -> Option<()> {
+    fn spend_steps(&mut self, steps: usize) -> Option<()> {
         self.steps_left = self.steps_left.checked_sub(steps)?;
         Some(())
     }
 
     /// The choices between edges that lanes have in common up to the next boundary.
-    fn choices(
+    fn common_choices(
         &mut self,
         flow: &Flow<'_>,
         boundaries: &Boundaries,
@@ -230,7 +231,7 @@ impl InStep {
         };
         let mut branches: Vec<(u32, bool)> = Vec::new();
         for (from, lanes) in [(pair.callers, wait.callers), (pair.lane, wait.own)] {
-            for &(node, is_once) in &*self.branches(flow, boundaries, (from, lanes))? {
+            for &(node, is_once) in &*self.uniform_branches(flow, boundaries, (from, lanes))? {
                 if is_chosen(node) {
                     continue;
                 }
@@ -272,7 +273,7 @@ impl InStep {
 
     /// The uniform branches with two edges that lanes may reach after a node and before the next boundary; true for those
     /// that they pass once before the next undivided boundary.
-    fn branches(
+    fn uniform_branches(
         &mut self,
         flow: &Flow<'_>,
         boundaries: &Boundaries,
@@ -282,20 +283,20 @@ impl InStep {
             return Some(Rc::clone(known));
         }
         let mut nodes = Vec::new();
-        Self::follow(
+        Self::visit_reachable(
             &mut self.steps_left,
             flow,
             (from, of),
             &Choice::default(),
             |node| {
                 nodes.push(node);
-                !boundaries.has(node)
+                !boundaries.is_boundary(node)
             },
         )?;
         let mut found = Vec::new();
         for node in nodes {
             if self.uniform.is_branch(node) && flow.graph.nodes[node as usize].edges.len() == 2 {
-                found.push((node, !self.comes_back(flow, boundaries, (node, of))?));
+                found.push((node, !self.may_return_to(flow, boundaries, (node, of))?));
             }
         }
         let found: Branches = found.into();
@@ -304,21 +305,21 @@ impl InStep {
     }
 
     /// True if lanes may return to a node without passing an undivided boundary.
-    fn comes_back(
+    fn may_return_to(
         &mut self,
         flow: &Flow<'_>,
         boundaries: &Boundaries,
         (node, of): (u32, Lanes),
     ) -> Option<bool> {
         let mut is_met = false;
-        Self::follow(
+        Self::visit_reachable(
             &mut self.steps_left,
             flow,
             (node, of),
             &Choice::default(),
             |next| {
                 is_met |= next == node;
-                !boundaries.has(next) || !self.uniform.is_undivided(next)
+                !boundaries.is_boundary(next) || !self.uniform.is_undivided(next)
             },
         )?;
         Some(is_met)
@@ -326,7 +327,7 @@ impl InStep {
 
     /// All nodes that lanes may reach after a node and before the next boundary, with these edges, and not past nodes for
     /// which `ends` holds.
-    fn segment(
+    fn segment_after(
         &mut self,
         flow: &Flow<'_>,
         boundaries: &Boundaries,
@@ -336,7 +337,7 @@ impl InStep {
     ) -> Option<Segment> {
         let graph = flow.graph;
         let mut segment = Segment::default();
-        Self::follow(&mut self.steps_left, flow, from, choice, |node| {
+        Self::visit_reachable(&mut self.steps_left, flow, from, choice, |node| {
             if node == graph.exit {
                 segment.may_end = true;
                 return false;
@@ -344,7 +345,7 @@ impl InStep {
             if graph.nodes[node as usize].kind == NodeKind::Collective {
                 segment.collectives.push(node);
             }
-            if boundaries.has(node) {
+            if boundaries.is_boundary(node) {
                 segment.next.push(node);
                 return false;
             }
@@ -356,7 +357,7 @@ impl InStep {
 
     /// Calls `visit` for each node that lanes may reach, and continues after those for which it returns true. A node may be
     /// visited twice.
-    fn follow(
+    fn visit_reachable(
         steps_left: &mut usize,
         flow: &Flow<'_>,
         (from, of): (u32, Lanes),

@@ -72,13 +72,13 @@ impl Boundaries {
     }
 
     /// True if a node is a boundary.
-    pub(super) fn has(&self, node: u32) -> bool {
+    pub(super) fn is_boundary(&self, node: u32) -> bool {
         self.of.contains_key(&node)
     }
 
     /// Pairs of a boundary of one segment and a collective of the other segment that may meet it, but is not known to be a
     /// boundary.
-    pub(super) fn perhaps(&self, there: &Segment, here: &Segment) -> Vec<(u32, u32)> {
+    pub(super) fn possible_meetings(&self, there: &Segment, here: &Segment) -> Vec<(u32, u32)> {
         if self.perhaps.is_empty() {
             return Vec::new();
         }
@@ -123,14 +123,14 @@ impl Phases {
         perhaps: &[(u32, Collective)],
         unknown: Lanes,
     ) -> Option<Self> {
-        let is_cut =
-            barriers.is_empty() || barriers_cut_phases(barriers.iter().map(|&node| instruction(flow, node)));
+        let is_cut = barriers.is_empty()
+            || barriers_cut_phases(barriers.iter().map(|&node| instruction_of_node(flow, node)));
         if unknown != 0 || !is_cut {
             return None;
         }
         let full = barriers
             .iter()
-            .filter(|&&node| is_full_barrier(instruction(flow, node)));
+            .filter(|&&node| is_full_barrier(instruction_of_node(flow, node)));
         let full = full.map(|&node| (node, Boundary::Barrier));
         let whole = whole
             .iter()
@@ -147,7 +147,7 @@ impl Phases {
 
     /// True if `lane` surely misses the others where `callers` execute the collective `call`, which waits for it: it reaches
     /// no collective that `may_match` in the same phase. `None` if the budget is spent.
-    pub(super) fn misses(
+    pub(super) fn surely_misses(
         &mut self,
         flow: &Flow<'_>,
         placement: &Placement<'_, '_>,
@@ -166,7 +166,7 @@ impl Phases {
 
     /// True if `lane` surely reaches no further barrier when `callers` wait at the barrier `barrier`, and has a visible
     /// effect instead. `None` if the budget is spent.
-    pub(super) fn skips(
+    pub(super) fn surely_skips(
         &mut self,
         flow: &Flow<'_>,
         placement: &Placement<'_, '_>,
@@ -195,13 +195,13 @@ impl Phases {
         let mut work = vec![(ENTRY, ENTRY)];
         let mut is_called = false;
         while let Some((of_callers, of_lane)) = work.pop() {
-            let there = self.segment(flow, of_callers, callers)?;
+            let there = self.segment_after(flow, of_callers, callers)?;
             let here = match of_lane {
                 ENDED => Rc::default(),
-                _ => self.segment(flow, of_lane, own)?,
+                _ => self.segment_after(flow, of_lane, own)?,
             };
-            self.pay(1 + there.next.len() * here.next.len() + here.collectives.len())?;
-            let acts = matches!(of_lane, ENTRY | ENDED) || acts_after(flow, placement, of_lane, own);
+            self.spend_steps(1 + there.next.len() * here.next.len() + here.collectives.len())?;
+            let acts = matches!(of_lane, ENTRY | ENDED) || surely_acts_after(flow, placement, of_lane, own);
             match is_alone(&there, &here, acts) {
                 Some(false) => return Some(false),
                 Some(true) => is_called = true,
@@ -238,14 +238,14 @@ impl Phases {
                         .filter(|pair| seen.insert(*pair)),
                 );
             }
-            let perhaps = self.boundaries.perhaps(&there, &here);
-            self.pay(perhaps.len())?;
+            let perhaps = self.boundaries.possible_meetings(&there, &here);
+            self.spend_steps(perhaps.len())?;
             work.extend(perhaps.into_iter().filter(|pair| seen.insert(*pair)));
         }
         Some(is_called)
     }
 
-    fn segment(&mut self, flow: &Flow<'_>, from: u32, of: Lanes) -> Option<Rc<Segment>> {
+    fn segment_after(&mut self, flow: &Flow<'_>, from: u32, of: Lanes) -> Option<Rc<Segment>> {
         if let Some(known) = self.segments.get(&(from, of)) {
             return Some(Rc::clone(known));
         }
@@ -269,7 +269,7 @@ impl Phases {
             if graph.nodes[node as usize].kind == NodeKind::Collective {
                 segment.collectives.push(node);
             }
-            if boundaries.has(node) {
+            if boundaries.is_boundary(node) {
                 segment.next.push(node);
             } else {
                 work.push(node);
@@ -293,13 +293,13 @@ impl Phases {
         Some(segment)
     }
 
-    fn pay(&mut self, steps: usize) -> Option<()> {
+    fn spend_steps(&mut self, steps: usize) -> Option<()> {
         self.steps_left = self.steps_left.checked_sub(steps)?;
         Some(())
     }
 }
 
-fn instruction<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
+fn instruction_of_node<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
     let graph = flow.graph;
     graph
         .context_of_node(node)
@@ -308,7 +308,7 @@ fn instruction<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
 }
 
 /// True if a lane certainly has a visible effect after a boundary.
-fn acts_after(flow: &Flow<'_>, placement: &Placement<'_, '_>, barrier: u32, lane: Lanes) -> bool {
+fn surely_acts_after(flow: &Flow<'_>, placement: &Placement<'_, '_>, barrier: u32, lane: Lanes) -> bool {
     let graph = flow.graph;
     let mut edges = graph.nodes[barrier as usize].edges.clone();
     edges.all(|edge| {

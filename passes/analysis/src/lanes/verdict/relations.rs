@@ -50,16 +50,16 @@ pub(super) fn relation_at(flow: &Flow<'_>, node: u32, mask: Name) -> Relation {
     if mask == Name::NONE || !meanings.may_name_lanes(mask) {
         return nothing;
     }
-    let facts = Facts::at(flow, meanings, node);
-    let outcome = |name: Name| facts.outcome(meanings, name);
+    let facts = Facts::at_node(flow, meanings, node);
+    let outcome = |name: Name| facts.outcome_of(meanings, name);
     if let Some(names) = meanings.names_lane(mask, &outcome) {
         return Relation {
             names: Some(names),
-            may_name_others: names && facts.leaves_out(meanings, mask),
+            may_name_others: names && facts.may_leave_lanes_out(meanings, mask),
             ..nothing
         };
     }
-    let Some((own, here)) = facts.compared(meanings, mask) else {
+    let Some((own, here)) = facts.compared_numbers(meanings, mask) else {
         return nothing;
     };
     Relation {
@@ -71,7 +71,7 @@ pub(super) fn relation_at(flow: &Flow<'_>, node: u32, mask: Name) -> Relation {
 
 impl Facts {
     /// The outcomes of the branches whose edges dominate a node.
-    fn at(flow: &Flow<'_>, meanings: &Meanings, node: u32) -> Self {
+    fn at_node(flow: &Flow<'_>, meanings: &Meanings, node: u32) -> Self {
         let (graph, order) = (flow.graph, flow.order);
         let mut facts = Self::default();
         let mut target = node;
@@ -86,7 +86,7 @@ impl Facts {
                 && current.edges.len() == 2
             {
                 let test = flow.pool.get(flow.tests[branch as usize]);
-                facts.take(meanings, test.name, edge == current.edges.start, 0);
+                facts.add_outcome(meanings, test.name, edge == current.edges.start, 0);
             }
             target = branch;
         }
@@ -94,19 +94,19 @@ impl Facts {
     }
 
     /// Takes the outcome of a predicate, and those that follow from it.
-    fn take(&mut self, meanings: &Meanings, predicate: Name, holds: bool, depth: usize) {
+    fn add_outcome(&mut self, meanings: &Meanings, predicate: Name, holds: bool, depth: usize) {
         if depth > MAX_MEANING_DEPTH || predicate == Name::NONE {
             return;
         }
         self.outcomes.insert(predicate, holds);
         match *meanings.meaning_of(predicate) {
-            Meaning::Not(of, 1) => self.take(meanings, of, !holds, depth + 1),
-            Meaning::Number(of) => self.take(meanings, of, holds, depth + 1),
+            Meaning::Not(of, 1) => self.add_outcome(meanings, of, !holds, depth + 1),
+            Meaning::Number(of) => self.add_outcome(meanings, of, holds, depth + 1),
             Meaning::Both(logic, a, b)
                 if (logic, holds) == (Logic::And, true) || (logic, holds) == (Logic::Or, false) =>
             {
-                self.take(meanings, a, holds, depth + 1);
-                self.take(meanings, b, holds, depth + 1);
+                self.add_outcome(meanings, a, holds, depth + 1);
+                self.add_outcome(meanings, b, holds, depth + 1);
             }
             Meaning::Among(value, bits, ref all) => {
                 let these = if holds { all.clone() } else { all.complement(bits) };
@@ -121,7 +121,7 @@ impl Facts {
     }
 
     /// The outcome of a predicate, if it is among these facts or follows from the possible numbers of its value.
-    fn outcome(&self, meanings: &Meanings, name: Name) -> Option<bool> {
+    fn outcome_of(&self, meanings: &Meanings, name: Name) -> Option<bool> {
         if let Some(&known) = self.outcomes.get(&name) {
             return Some(known);
         }
@@ -137,7 +137,11 @@ impl Facts {
 
     /// The numbers of a value for which a mask names a lane, and the numbers that the value may be here, if facts compare
     /// it, too.
-    fn compared<'m>(&'m self, meanings: &'m Meanings, mask: Name) -> Option<(&'m Numbers, &'m Numbers)> {
+    fn compared_numbers<'m>(
+        &'m self,
+        meanings: &'m Meanings,
+        mask: Name,
+    ) -> Option<(&'m Numbers, &'m Numbers)> {
         let Meaning::Ballot(predicate) = *meanings.meaning_of(mask) else {
             return None;
         };
@@ -149,8 +153,8 @@ impl Facts {
     }
 
     /// True if lanes may arrive whose numbers are not among those that the mask names.
-    fn leaves_out(&self, meanings: &Meanings, mask: Name) -> bool {
-        let compared = self.compared(meanings, mask);
+    fn may_leave_lanes_out(&self, meanings: &Meanings, mask: Name) -> bool {
+        let compared = self.compared_numbers(meanings, mask);
         compared.is_some_and(|(own, here)| !own.is_within(here))
     }
 }

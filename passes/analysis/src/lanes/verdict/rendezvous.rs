@@ -16,7 +16,10 @@ pub(super) struct Passers {
     pub(super) twice: Lanes,
 }
 
-pub(super) fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective, Option<Lanes>), Passers> {
+pub(super) fn passers_by_mask(
+    flow: &Flow<'_>,
+    calls: &[Call],
+) -> FxHashMap<(Collective, Option<Lanes>), Passers> {
     let mut all: FxHashMap<(Collective, Option<Lanes>), Passers> = FxHashMap::default();
     for call in calls {
         let mut left = flow.may[call.node as usize];
@@ -33,7 +36,7 @@ pub(super) fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective,
 }
 
 /// The lanes that may reach one barrier, and two.
-pub(super) fn waiting(flow: &Flow<'_>, barriers: &[u32]) -> Passers {
+pub(super) fn barrier_passers(flow: &Flow<'_>, barriers: &[u32]) -> Passers {
     let mut all = Passers::default();
     for &node in barriers {
         let here = flow.may[node as usize];
@@ -44,7 +47,7 @@ pub(super) fn waiting(flow: &Flow<'_>, barriers: &[u32]) -> Passers {
 }
 
 /// The lanes that may execute another collective that meets `call` with `mask`.
-pub(super) fn others(
+pub(super) fn lanes_at_others(
     flow: &Flow<'_>,
     passers: &FxHashMap<(Collective, Option<Lanes>), Passers>,
     call: &Call,
@@ -59,7 +62,7 @@ pub(super) fn others(
 }
 
 /// The collectives that all lanes of the warp meet at, with their masks.
-pub(super) fn whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective, Lanes)> {
+pub(super) fn whole_warp_collectives(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective, Lanes)> {
     let whole = calls
         .iter()
         .filter_map(|call| Some((call.node, call.kind, whole_mask(flow, call)?)));
@@ -67,7 +70,7 @@ pub(super) fn whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective, La
 }
 
 /// The other collectives that lanes may execute with a mask that names all lanes of the warp.
-pub(super) fn perhaps_whole(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective)> {
+pub(super) fn possible_whole_warp_collectives(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective)> {
     let may_be = |call: &&Call| {
         let is_whole = |mask: Lanes| flow.launch.lanes() & !mask == 0;
         let mut here = lanes(flow.may[call.node as usize]);
@@ -87,12 +90,12 @@ fn whole_mask(flow: &Flow<'_>, call: &Call) -> Option<Lanes> {
 
 impl Judge<'_, '_> {
     /// The lanes that may execute another collective that meets `call` with `mask`, or with some mask.
-    pub(super) fn elsewhere(&self, call: &Call, mask: Option<Lanes>) -> Lanes {
+    pub(super) fn lanes_elsewhere(&self, call: &Call, mask: Option<Lanes>) -> Lanes {
         if !self.converges {
             return 0;
         }
         if let Some(mask) = mask {
-            return others(self.flow, &self.passers, call, mask);
+            return lanes_at_others(self.flow, &self.passers, call, mask);
         }
         let alike = self.calls.iter();
         let alike = alike.filter(|other| other.kind == call.kind && other.node != call.node);
@@ -100,7 +103,7 @@ impl Judge<'_, '_> {
     }
 
     /// The collectives around the one with this index, in the order of the graph, without itself.
-    fn neighbours(&self, number: usize) -> impl Iterator<Item = &Call> {
+    fn neighbouring_calls(&self, number: usize) -> impl Iterator<Item = &Call> {
         let start = number.saturating_sub(MAX_NEIGHBOURS);
         let end = number.saturating_add(MAX_NEIGHBOURS).min(self.calls.len());
         let (own, all) = (&self.calls[number], &self.calls[start..end]);
@@ -109,8 +112,8 @@ impl Judge<'_, '_> {
     }
 
     /// The other collectives that may meet this one with `mask`, and the lanes that may execute them with it.
-    fn matching(&self, number: usize, mask: Lanes) -> impl Iterator<Item = (&Call, Lanes)> {
-        self.neighbours(number)
+    fn matching_calls(&self, number: usize, mask: Lanes) -> impl Iterator<Item = (&Call, Lanes)> {
+        self.neighbouring_calls(number)
             .map(move |other| {
                 let here = self.flow.may[other.node as usize];
                 let differs = set_of(
@@ -123,21 +126,21 @@ impl Judge<'_, '_> {
 
     /// The instruction that most of `set` execute instead, where that would match.
     pub(super) fn best_match(&self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
-        self.matching(number, mask)
+        self.matching_calls(number, mask)
             .map(|(other, lanes)| (other.node, lanes & set))
             .filter(|(_, lanes)| *lanes != 0)
             .max_by_key(|(node, lanes)| (lanes.count_ones(), std::cmp::Reverse(*node)))
     }
 
     /// A collective of the same kind on the other side of a branch, where all of `set` pass another mask.
-    pub(super) fn sibling(&mut self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
+    pub(super) fn sibling_call(&mut self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
         let own = self.calls[number].node;
         let is_other = |lane: usize, other: &Call| {
             let other = other.mask_of_lane(lane);
             other.is_some_and(|other| other != mask && other != 0)
         };
         let candidates: Vec<u32> = self
-            .neighbours(number)
+            .neighbouring_calls(number)
             .filter(|other| set & !(self.flow.may[other.node as usize] & other.mask.exact) == 0)
             .filter(|other| lanes(set).all(|lane| is_other(lane, other)))
             .map(|other| other.node)

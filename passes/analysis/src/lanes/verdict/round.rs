@@ -7,7 +7,10 @@ use crate::lanes::placement::{Exits, Placement};
 use crate::lanes::value::{Lanes, lanes};
 
 /// The nodes of the loop that some lane may reach in one round, but not in this one.
-pub(super) fn elsewhere<'f>(rounds: &'f Rounds, flow: &'f Flow<'_>) -> impl Iterator<Item = u32> + 'f {
+pub(super) fn nodes_of_other_rounds<'f>(
+    rounds: &'f Rounds,
+    flow: &'f Flow<'_>,
+) -> impl Iterator<Item = u32> + 'f {
     let nodes = 0..rounds.origin.len() as u32;
     let is_left = move |&node: &u32| flow.may[node as usize] == 0 && rounds.is_in_round(node);
     nodes
@@ -25,12 +28,12 @@ pub(super) fn is_surely_reached(
 ) -> bool {
     let entering = flow.may[rounds.first as usize];
     let all = placement.lanes_that_must_reach(rounds.first, Exits::All) & entering;
-    let mut comes = |lane: usize| surely_comes(rounds, flow, 1 << lane, node);
+    let mut comes = |lane: usize| surely_reaches(rounds, flow, 1 << lane, node);
     lanes(all).any(&mut comes) || entering != 0 && lanes(entering).all(comes)
 }
 
 /// True if a lane that reaches round 0 also reaches a node.
-fn surely_comes(rounds: &Rounds, flow: &Flow<'_>, lane: Lanes, node: u32) -> bool {
+fn surely_reaches(rounds: &Rounds, flow: &Flow<'_>, lane: Lanes, node: u32) -> bool {
     let graph = flow.graph;
     let mut seen = vec![false; graph.nodes.len()];
     let mut order = vec![rounds.first];

@@ -1,7 +1,7 @@
 //! The lanes that shuffles read.
 
 use super::absent::{Absent, Passed};
-use super::{Judge, Problem, Reach, certainty};
+use super::{Judge, Problem, Reach, certainty_if};
 use crate::lanes::collective_call::Call;
 use crate::lanes::shuffle;
 use crate::lanes::uses::{Shuffles, users_of_undefined};
@@ -11,7 +11,7 @@ use ptxcheck_ir::{Shuffle, Value};
 
 impl Judge<'_, '_> {
     /// Examines the lanes that a shuffle reads, and notes if some of them are not known.
-    pub(super) fn sources(
+    pub(super) fn judge_sources(
         &mut self,
         call: &Call,
         mode: Shuffle,
@@ -35,10 +35,10 @@ impl Judge<'_, '_> {
                 unknown |= 1 << lane;
                 continue;
             };
-            let source = shuffle::source(mode, lane, b, c);
+            let source = shuffle::source_lane(mode, lane, b, c);
             let bit: Lanes = 1 << source;
             let Some(mask) = call.mask_of_lane(lane) else {
-                if source != lane && call.mask.may_have(1 << lane) as Lanes & bit == 0 {
+                if source != lane && call.mask.bits_possibly_set(1 << lane) as Lanes & bit == 0 {
                     absent |= 1 << lane;
                     in_part |= 1 << lane;
                     read[lane] = bit;
@@ -56,7 +56,10 @@ impl Judge<'_, '_> {
                 .find(|group| group.0.mask == Some(mask))
                 // The budget is spent: they may all be missing.
                 .map_or((ALL, 0), |group| {
-                    (group.1.surely | group.1.perhaps, self.elsewhere(call, Some(mask)))
+                    (
+                        group.1.surely | group.1.perhaps,
+                        self.lanes_elsewhere(call, Some(mask)),
+                    )
                 });
             if mask & bit == 0
                 || existing & bit == 0
@@ -105,9 +108,9 @@ impl Judge<'_, '_> {
         let mut masks = lanes(readers).filter_map(|lane| call.mask_of_lane(lane));
         let first = masks.next();
         let mask = first.filter(|_| masks.all(|other| Some(other) == first));
-        let mut issue = self.issue(Problem::AbsentSource, call, set, mask);
+        let mut issue = self.issue_at_call(Problem::AbsentSource, call, set, mask);
         issue.here = readers;
-        issue.certainty = certainty(is_definite);
+        issue.certainty = certainty_if(is_definite);
         self.verdict.issues.push(issue);
     }
 

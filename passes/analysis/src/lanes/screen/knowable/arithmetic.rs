@@ -1,14 +1,19 @@
 //! Bounds of the results of two-operand integer operations.
 
-use super::{EXACT, Knowable, Pattern, ROW_BITS, THREAD_BITS, either, max, min};
+use super::{EXACT, Knowable, Pattern, ROW_BITS, THREAD_BITS, bound_of_logic, max, min};
 use crate::lanes::value::WARP;
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{BinaryOp, Class, Logic, Value};
 
-pub(super) fn binary(op: BinaryOp, bits: u8, a: (Knowable, Value), b: (Knowable, Value)) -> Knowable {
+pub(super) fn bound_of_binary(
+    op: BinaryOp,
+    bits: u8,
+    a: (Knowable, Value),
+    b: (Knowable, Value),
+) -> Knowable {
     Knowable {
         zeros: certain_zeros(op, bits, a, b),
-        ..combined(op, bits, a, b)
+        ..bound_without_zeros(op, bits, a, b)
     }
 }
 
@@ -35,12 +40,17 @@ fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Knowable, Value), (b, right): 
     .min(bits)
 }
 
-fn combined(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Knowable {
+fn bound_without_zeros(
+    op: BinaryOp,
+    bits: u8,
+    (a, left): (Knowable, Value),
+    (b, right): (Knowable, Value),
+) -> Knowable {
     use BinaryOp as B;
     if bits == 1 {
-        return either(op.logic().unwrap_or(Logic::Xor), a, b);
+        return bound_of_logic(op.logic().unwrap_or(Logic::Xor), a, b);
     }
-    let (left, right) = (a.literal(left), b.literal(right));
+    let (left, right) = (a.as_literal(left), b.as_literal(right));
     // Division by and remainder of a power of two are a shift and a mask.
     if let Value::Integer(divisor @ 1..) = right
         && divisor & (divisor - 1) == 0
@@ -51,27 +61,36 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (K
             _ => None,
         };
         if let Some((op, by)) = instead {
-            return combined(op, bits, (a, left), (Knowable::exactly(by), Value::Integer(by)));
+            return bound_without_zeros(
+                op,
+                bits,
+                (a, left),
+                (Knowable::of_exact_number(by), Value::Integer(by)),
+            );
         }
     }
     let (a, b) = ((a, left), (b, right));
-    if let Some(known) = decided(op, a, b).or_else(|| of_thread(op, a, b)) {
+    if let Some(known) = bound_decided_by_operand(op, a, b).or_else(|| bound_of_thread_arithmetic(op, a, b)) {
         return known;
     }
-    match parts(op, bits, a, b) {
+    match bound_by_operation(op, bits, a, b) {
         Bound::Shared(known) => known,
-        Bound::ByLane(low, limit, pattern) => by_lane(op, bits, a.0, b.0, (low, limit, pattern)),
+        Bound::ByLane(low, limit, pattern) => bound_by_lane(op, bits, a.0, b.0, (low, limit, pattern)),
     }
 }
 
 /// Result of an operation that one operand decides: a neutral element, or a literal mask.
-fn decided(op: BinaryOp, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Option<Knowable> {
+fn bound_decided_by_operand(
+    op: BinaryOp,
+    (a, left): (Knowable, Value),
+    (b, right): (Knowable, Value),
+) -> Option<Knowable> {
     use BinaryOp as B;
     match (op, left, right) {
         (B::Add | B::Sub | B::Or | B::Xor, ..) if b.is_zero() => Some(a),
         (B::Add | B::Or | B::Xor, ..) if a.is_zero() => Some(b),
-        (B::And, _, Value::Integer(mask)) if a.low > 0 => Some(masked(a, mask as u64)),
-        (B::And, Value::Integer(mask), _) if b.low > 0 => Some(masked(b, mask as u64)),
+        (B::And, _, Value::Integer(mask)) if a.low > 0 => Some(bound_under_mask(a, mask as u64)),
+        (B::And, Value::Integer(mask), _) if b.low > 0 => Some(bound_under_mask(b, mask as u64)),
         _ => None,
     }
 }
@@ -85,27 +104,33 @@ enum Bound {
 }
 
 /// Bound of the result, operation by operation.
-fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Bound {
+fn bound_by_operation(
+    op: BinaryOp,
+    bits: u8,
+    (a, left): (Knowable, Value),
+    (b, right): (Knowable, Value),
+) -> Bound {
     let is_known = a.low > 0 && b.low > 0;
     let least_low = min(a.low, b.low);
     let sum = |limit: u8| {
-        let is_aligned = a.is_aligned() && b.is_aligned() || min(a.clear(), b.clear()) >= least_low;
+        let is_aligned =
+            a.is_aligned() && b.is_aligned() || min(a.known_zero_bits(), b.known_zero_bits()) >= least_low;
         Bound::ByLane(least_low, limit, Pattern::aligned_if(is_aligned))
     };
-    let if_exact = |limit: u8| Bound::ByLane(exact_low(a, b), limit, Pattern::Any);
+    let if_exact = |limit: u8| Bound::ByLane(exact_low_bits(a, b), limit, Pattern::Any);
     match op.class() {
         Class::Sum => sum(max(a.bits, b.bits).saturating_add(1)),
         Class::Difference => sum(64),
         Class::Or | Class::Xor => Bound::ByLane(least_low, 64, Pattern::Any),
         // Trailing zeros of one factor are zeros of the result, the same in all lanes.
         Class::And if !is_known => {
-            let low = zeros((a, left)).max(zeros((b, right)));
-            Bound::Shared(Knowable::of(low, min(a.bits, b.bits), Pattern::Aligned).normal())
+            let low = known_low_zeros((a, left)).max(known_low_zeros((b, right)));
+            Bound::Shared(Knowable::of_pattern(low, min(a.bits, b.bits), Pattern::Aligned).normalized())
         }
         Class::And => Bound::ByLane(max(a.low, b.low), min(a.bits, b.bits), Pattern::Any),
-        Class::Product | Class::WideProduct { .. } => product(op, bits, (a, left), (b, right)),
-        Class::ShiftedLeft => shifted_left(a, b, right),
-        Class::ShiftedRight { signed } => shifted_right(signed, a, b, right),
+        Class::Product | Class::WideProduct { .. } => bound_of_product(op, bits, (a, left), (b, right)),
+        Class::ShiftedLeft => bound_of_left_shift(a, b, right),
+        Class::ShiftedRight { signed } => bound_of_right_shift(signed, a, b, right),
         Class::Remainder { signed: false } => if_exact(b.bits),
         Class::Quotient { signed: false } => if_exact(a.bits),
         Class::Least { signed: false } => if_exact(min(a.bits, b.bits)),
@@ -118,7 +143,12 @@ fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Know
     }
 }
 
-fn product(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Bound {
+fn bound_of_product(
+    op: BinaryOp,
+    bits: u8,
+    (a, left): (Knowable, Value),
+    (b, right): (Knowable, Value),
+) -> Bound {
     let is_small = a.bits < bits / 2 && b.bits < bits / 2;
     let limit = if matches!(op, BinaryOp::MulWideSigned) && !is_small {
         64
@@ -130,18 +160,18 @@ fn product(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Kn
         let low = if a.is_zero() || b.is_zero() {
             EXACT
         } else {
-            zeros((a, left)).max(zeros((b, right)))
+            known_low_zeros((a, left)).max(known_low_zeros((b, right)))
         };
-        return Bound::Shared(Knowable::of(low, limit.min(64), Pattern::Aligned));
+        return Bound::Shared(Knowable::of_pattern(low, limit.min(64), Pattern::Aligned));
     }
     Bound::ByLane(
-        product_low(a, b),
+        low_bits_of_product(a, b),
         limit,
         Pattern::aligned_if(a.is_aligned() || b.is_aligned()),
     )
 }
 
-fn shifted_left(a: Knowable, b: Knowable, right: Value) -> Bound {
+fn bound_of_left_shift(a: Knowable, b: Knowable, right: Value) -> Bound {
     let by = match right {
         Value::Integer(by) => u8::try_from(by).unwrap_or(64),
         _ => 64,
@@ -149,7 +179,7 @@ fn shifted_left(a: Knowable, b: Knowable, right: Value) -> Bound {
     if !b.may_be_exact() {
         Bound::Shared(Knowable::UNKNOWN)
     } else if a.low == 0 {
-        Bound::Shared(Knowable::of(by.min(EXACT - 1), 64, Pattern::Aligned))
+        Bound::Shared(Knowable::of_pattern(by.min(EXACT - 1), 64, Pattern::Aligned))
     } else {
         let low = a.low.saturating_add(by).min(EXACT);
         Bound::ByLane(
@@ -160,7 +190,7 @@ fn shifted_left(a: Knowable, b: Knowable, right: Value) -> Bound {
     }
 }
 
-fn shifted_right(signed: bool, a: Knowable, b: Knowable, right: Value) -> Bound {
+fn bound_of_right_shift(signed: bool, a: Knowable, b: Knowable, right: Value) -> Bound {
     let Value::Integer(by) = right else {
         let low = if b.may_be_exact() { a.low } else { 0 };
         return Bound::ByLane(low, 64, Pattern::Any);
@@ -175,7 +205,7 @@ fn shifted_right(signed: bool, a: Knowable, b: Knowable, right: Value) -> Bound 
 }
 
 /// The bound of a result that may differ by lane. Rows of threads stay rows when whole rows are added.
-fn by_lane(
+fn bound_by_lane(
     op: BinaryOp,
     bits: u8,
     a: Knowable,
@@ -191,13 +221,13 @@ fn by_lane(
     };
     Knowable {
         lane: (a.lane || b.lane) && low > 0,
-        ..Knowable::of(low, limit.min(64), pattern)
+        ..Knowable::of_pattern(low, limit.min(64), pattern)
     }
-    .normal()
+    .normalized()
 }
 
 /// Bound of a value under a literal mask: all of the result may be known, or its bits below the first unknown one.
-fn masked(kind: Knowable, mask: u64) -> Knowable {
+fn bound_under_mask(kind: Knowable, mask: u64) -> Knowable {
     let bits = min(kind.bits, 64 - mask.leading_zeros() as u8);
     if kind.pattern == Pattern::Thread && mask.is_multiple_of(WARP as u64) {
         return WHOLE_WARPS;
@@ -206,11 +236,11 @@ fn masked(kind: Knowable, mask: u64) -> Knowable {
     if mask & !known == 0 {
         let is_zero = kind.pattern == Pattern::Aligned && !kind.may_be_exact();
         return if is_zero || mask == 0 {
-            Knowable::exactly(0)
+            Knowable::of_exact_number(0)
         } else {
             Knowable {
                 lane: kind.lane,
-                ..Knowable::of(EXACT, bits, Pattern::Any)
+                ..Knowable::of_pattern(EXACT, bits, Pattern::Any)
             }
         };
     }
@@ -218,7 +248,7 @@ fn masked(kind: Knowable, mask: u64) -> Knowable {
     let is_aligned = kind.pattern == Pattern::Aligned || mask & known == 0;
     Knowable {
         lane: kind.lane && !is_aligned,
-        ..Knowable::of(
+        ..Knowable::of_pattern(
             low,
             bits,
             if is_aligned {
@@ -228,21 +258,21 @@ fn masked(kind: Knowable, mask: u64) -> Knowable {
             },
         )
     }
-    .normal()
+    .normalized()
 }
 
 /// tid.x without the lane's part.
-const WHOLE_WARPS: Knowable = Knowable::of(EXACT, THREAD_BITS, Pattern::Any);
+const WHOLE_WARPS: Knowable = Knowable::of_pattern(EXACT, THREAD_BITS, Pattern::Any);
 
 /// Most low zeros that are known of a factor.
-fn zeros((kind, value): (Knowable, Value)) -> u8 {
+fn known_low_zeros((kind, value): (Knowable, Value)) -> u8 {
     match value {
         Value::Integer(value) => min(value.trailing_zeros() as u8, EXACT - 1),
         _ => min(kind.low, EXACT - 1),
     }
 }
 
-fn exact_low(a: Knowable, b: Knowable) -> u8 {
+fn exact_low_bits(a: Knowable, b: Knowable) -> u8 {
     if a.may_be_exact() && b.may_be_exact() {
         EXACT
     } else {
@@ -250,7 +280,7 @@ fn exact_low(a: Knowable, b: Knowable) -> u8 {
     }
 }
 
-fn product_low(a: Knowable, b: Knowable) -> u8 {
+fn low_bits_of_product(a: Knowable, b: Knowable) -> u8 {
     if a.low == EXACT && b.low == EXACT {
         EXACT
     } else {
@@ -260,9 +290,13 @@ fn product_low(a: Knowable, b: Knowable) -> u8 {
 }
 
 /// Values that are the same in all lanes of a warp: tid.x = 32w + l, below 1,024.
-fn of_thread(op: BinaryOp, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Option<Knowable> {
+fn bound_of_thread_arithmetic(
+    op: BinaryOp,
+    (a, left): (Knowable, Value),
+    (b, right): (Knowable, Value),
+) -> Option<Knowable> {
     use BinaryOp as B;
-    let warp = Knowable::of(EXACT, THREAD_BITS, Pattern::Any);
+    let warp = Knowable::of_pattern(EXACT, THREAD_BITS, Pattern::Any);
     let size = WARP as i64;
     match (op, a.pattern, b.pattern, left, right) {
         (B::ShrSigned | B::ShrUnsigned, Pattern::Thread, _, _, Value::Integer(by)) if by >= 5 => {

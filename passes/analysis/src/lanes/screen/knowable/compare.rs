@@ -7,7 +7,7 @@ use ptxcheck_ir::evaluate::evaluate;
 use ptxcheck_ir::{Condition, Logic, Op, Value};
 
 /// A comparison: its outcome in lanes in which its operands decide it.
-pub(super) fn compared(
+pub(super) fn bound_of_comparison(
     condition: Condition,
     width: u8,
     (a, left): (Knowable, Value),
@@ -15,23 +15,23 @@ pub(super) fn compared(
 ) -> Knowable {
     let outcome = |lane| Knowable {
         lane,
-        ..Knowable::of(EXACT, 1, Pattern::Any)
+        ..Knowable::of_pattern(EXACT, 1, Pattern::Any)
     };
-    let (left, right) = (a.literal(left), b.literal(right));
+    let (left, right) = (a.as_literal(left), b.as_literal(right));
     if a.pattern == Pattern::Thread && is_between_warps(condition, right) {
         return outcome(false);
     }
     let has_floor = a.floor > 0 || b.floor > 0;
-    if let Some(known) = below_zeros(condition, a, b, has_floor) {
+    if let Some(known) = bound_of_comparison_with_multiple(condition, a, b, has_floor) {
         return known;
     }
     // A comparison of signed numbers needs their signs.
     let has_sign = |kind: Knowable| kind.may_be_exact() || kind.bits < width || kind.is_set;
-    if order_of(condition, false).is_order
-        && order_of(condition, false).is_signed
+    if ordering_of(condition, false).is_order
+        && ordering_of(condition, false).is_signed
         && !(has_sign(a) && has_sign(b))
     {
-        return Knowable::UNKNOWN.cut(1);
+        return Knowable::UNKNOWN.truncated_to(1);
     }
     let lane = a.lane || b.lane;
     let known = match (a.low > 0, b.low > 0) {
@@ -48,18 +48,22 @@ pub(super) fn compared(
             if other.pattern != Pattern::Aligned || other.may_be_exact() {
                 true
             } else if order {
-                decides(
-                    order_of(condition, a.pattern == Pattern::Aligned),
+                may_decide(
+                    ordering_of(condition, a.pattern == Pattern::Aligned),
                     width,
                     one,
                     other,
                 )
             } else {
-                one.clear() < other.low
+                one.known_zero_bits() < other.low
             }
         }
-        (true, false) => decides(order_of(condition, false), width, a, b) || is_edge(condition, left),
-        (false, true) => decides(order_of(condition, true), width, b, a) || is_edge(condition, right),
+        (true, false) => {
+            may_decide(ordering_of(condition, false), width, a, b) || is_end_of_range(condition, left)
+        }
+        (false, true) => {
+            may_decide(ordering_of(condition, true), width, b, a) || is_end_of_range(condition, right)
+        }
         (false, false) => false,
     };
     // A value that is not exact may be known to differ from a number, but never to be equal to it.
@@ -80,15 +84,20 @@ pub(super) fn compared(
             ..outcome(lane)
         }
     } else {
-        Knowable::UNKNOWN.cut(1)
+        Knowable::UNKNOWN.truncated_to(1)
     }
 }
 
 /// Comparison of an operand with a multiple of a power of two that is above it, or not; `None` if neither operand is such a
 /// multiple.
-fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) -> Option<Knowable> {
+fn bound_of_comparison_with_multiple(
+    condition: Condition,
+    a: Knowable,
+    b: Knowable,
+    has_floor: bool,
+) -> Option<Knowable> {
     for (one, other, is_left) in [(a, b, true), (b, a, false)] {
-        if !is_below(condition, is_left) || other.zeros == 0 {
+        if !asks_if_less(condition, is_left) || other.zeros == 0 {
             continue;
         }
         // 32m + lane < 32n: the lane does not count.
@@ -97,9 +106,9 @@ fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) 
             let is_open = other.low <= other.zeros && !other.may_be_exact() && other.floor == 0;
             let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
             return Some(if is_open && other.bits >= reach.saturating_add(2) {
-                Knowable::UNKNOWN.cut(1)
+                Knowable::UNKNOWN.truncated_to(1)
             } else {
-                Knowable::of(EXACT, 1, Pattern::Any)
+                Knowable::of_pattern(EXACT, 1, Pattern::Any)
             });
         }
         // The known low bits of `one` are below the least value of `other`: `one` must have more bits than the known part of
@@ -112,14 +121,14 @@ fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) 
         };
         let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
         if one.low <= other.zeros && is_open && other.zeros < other.bits && !has_floor {
-            return Some(Knowable::UNKNOWN.cut(1));
+            return Some(Knowable::UNKNOWN.truncated_to(1));
         }
     }
     None
 }
 
 /// True if a comparison asks whether the operand on one side is less than the other, or the negation.
-const fn is_below(condition: Condition, is_left: bool) -> bool {
+const fn asks_if_less(condition: Condition, is_left: bool) -> bool {
     use Condition as C;
     if is_left {
         matches!(
@@ -138,13 +147,13 @@ const fn is_below(condition: Condition, is_left: bool) -> bool {
 /// from a set of lanes, except whether the set is empty; for equality, a bound that is below the other.
 fn is_bounded(condition: Condition, width: u8, one: Knowable, other: Knowable) -> bool {
     let bound = min(one.bits, width);
-    let is_equality = !order_of(condition, false).is_order;
+    let is_equality = !ordering_of(condition, false).is_order;
     one.is_set && !(is_equality && other.is_zero()) && (other.low > 0 || other.is_set || other.bits < width)
-        || is_equality && other.low > 0 && bound > 0 && other.known() >= bound
+        || is_equality && other.low > 0 && bound > 0 && other.known_bit_count() >= bound
 }
 
 /// The ends of the unsigned range decide against any operand.
-fn is_edge(condition: Condition, value: Value) -> bool {
+fn is_end_of_range(condition: Condition, value: Value) -> bool {
     use Condition as C;
     let is_unsigned = matches!(
         condition,
@@ -162,14 +171,14 @@ struct Ordering {
     admits_equal: bool,
 }
 
-const fn order_of(condition: Condition, swapped: bool) -> Ordering {
+const fn ordering_of(condition: Condition, swapped: bool) -> Ordering {
     use Condition as C;
     let is_signed = matches!(
         condition,
         C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned
     );
     // a <= b and a > b; swapped: b >= a and b < a.
-    let admits_equal = is_below(condition, swapped);
+    let admits_equal = asks_if_less(condition, swapped);
     Ordering {
         is_order: !matches!(condition, C::Equal | C::NotEqual),
         is_signed,
@@ -178,7 +187,7 @@ const fn order_of(condition: Condition, swapped: bool) -> Ordering {
 }
 
 /// True if the knowledge of one operand can decide against another operand that has only a bound and low zeros.
-fn decides(ordering: Ordering, width: u8, known: Knowable, other: Knowable) -> bool {
+fn may_decide(ordering: Ordering, width: u8, known: Knowable, other: Knowable) -> bool {
     if !ordering.is_order {
         return false;
     }
@@ -188,7 +197,7 @@ fn decides(ordering: Ordering, width: u8, known: Knowable, other: Knowable) -> b
     }
     // 0 <= x, and c >= x for a c beyond the bound.
     let reaches_zero = known.lane || known.is_zero();
-    ordering.admits_equal && reaches_zero || known.known() >= bound
+    ordering.admits_equal && reaches_zero || known.known_bit_count() >= bound
 }
 
 /// True if a comparison of tid.x with a literal has the same outcome in all lanes of each warp.
@@ -196,9 +205,9 @@ fn is_between_warps(condition: Condition, right: Value) -> bool {
     let Value::Integer(bound) = right else {
         return false;
     };
-    let first = if is_below(condition, true) {
+    let first = if asks_if_less(condition, true) {
         bound
-    } else if is_below(condition, false) {
+    } else if asks_if_less(condition, false) {
         bound.wrapping_add(1)
     } else {
         return false;

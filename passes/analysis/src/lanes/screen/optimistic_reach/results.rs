@@ -11,11 +11,11 @@ use ptxcheck_ir::{
 };
 
 impl OptimisticReach<'_, '_> {
-    /// Bound of a value, read where [`Self::before`] says.
-    pub(crate) fn kind(&mut self, value: Value) -> Knowable {
+    /// Bound of a value, read where [`Self::set_read_point`] says.
+    pub(crate) fn bound_of(&mut self, value: Value) -> Knowable {
         match value {
-            Value::Register(register) => self.register(register),
-            Value::Not(register) => self.register(register).complement(),
+            Value::Register(register) => self.bound_of_register(register),
+            Value::Not(register) => self.bound_of_register(register).complement(),
             Value::Integer(value) => Knowable::of_integer(value),
             Value::Special(special) => self.bound_of_special(special),
             Value::Symbol(..) | Value::Param(..) | Value::ReturnSlot(..) | Value::Unknown => {
@@ -25,12 +25,12 @@ impl OptimisticReach<'_, '_> {
     }
 
     /// Bound of the result of an instruction in a register.
-    pub(super) fn result_in(&mut self, register: Register, id: InstructionId) -> Knowable {
+    pub(super) fn bound_of_result_in(&mut self, register: Register, id: InstructionId) -> Knowable {
         let body = self.body;
-        let kind = self.before(id).result(id);
+        let kind = self.set_read_point(id).bound_of_first_result(id);
         let instruction = body.instruction(id);
         let is_first = body.results(instruction).first() == Some(&Value::Register(register));
-        of_result(instruction.op, kind, is_first)
+        bound_from_first_result(instruction.op, kind, is_first)
     }
 
     /// True if the lane analysis may know that an operation gives 0, because its operands are one value. It names values
@@ -50,7 +50,7 @@ impl OptimisticReach<'_, '_> {
     }
 
     /// Bound of the first result of an instruction.
-    fn result(&mut self, id: InstructionId) -> Knowable {
+    fn bound_of_first_result(&mut self, id: InstructionId) -> Knowable {
         let body = self.body;
         let instruction = body.instruction(id);
         let uses = body.uses(instruction);
@@ -66,11 +66,12 @@ impl OptimisticReach<'_, '_> {
                     id,
                 ) =>
             {
-                let (number_kind, divisor_kind) = (self.kind(number), self.kind(divisor));
+                let (number_kind, divisor_kind) = (self.bound_of(number), self.bound_of(divisor));
                 let divide = Op::Binary(BinaryOp::DivUnsigned, bits);
-                let quotient = knowable::result(divide, &[number_kind, divisor_kind], &[number, divisor]);
+                let quotient =
+                    knowable::bound_of_result(divide, &[number_kind, divisor_kind], &[number, divisor]);
                 let multiply = Op::Binary(BinaryOp::MulLow, bits);
-                knowable::result(multiply, &[quotient, divisor_kind], &[Value::Unknown, divisor])
+                knowable::bound_of_result(multiply, &[quotient, divisor_kind], &[Value::Unknown, divisor])
             }
             op if is_interpreted(op) => {
                 let mut kinds = [Knowable::UNKNOWN; MAX_USES];
@@ -79,8 +80,8 @@ impl OptimisticReach<'_, '_> {
                 };
                 let mut is_nothing = false;
                 for (number, &value) in uses.iter().enumerate() {
-                    kinds[number] = self.kind(value);
-                    if number == 0 && is_lost(op, kinds[0]) {
+                    kinds[number] = self.bound_of(value);
+                    if number == 0 && loses_all_knowledge(op, kinds[0]) {
                         is_nothing = true;
                         break;
                     }
@@ -88,7 +89,7 @@ impl OptimisticReach<'_, '_> {
                 let result = if is_nothing {
                     Knowable::UNKNOWN
                 } else {
-                    knowable::result(op, kinds, uses)
+                    knowable::bound_of_result(op, kinds, uses)
                 };
                 if self.may_cancel(id) {
                     result.join(Knowable::of_integer(0))
@@ -97,17 +98,17 @@ impl OptimisticReach<'_, '_> {
                 }
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
-                let kind = self.loaded(id, instruction).cut(access.bits);
+                let kind = self.bound_of_load(id, instruction).truncated_to(access.bits);
                 if access.signed && kind.bits >= access.bits {
                     let (from, signed, to) = (access.bits, true, 64);
-                    knowable::result(Op::Convert { from, signed, to }, &[kind], &[Value::Unknown])
+                    knowable::bound_of_result(Op::Convert { from, signed, to }, &[kind], &[Value::Unknown])
                 } else {
                     kind
                 }
             }
             Op::Collective(Collective::Vote(Vote::Ballot), _) => match uses.get(1) {
                 // The ballot of a predicate that is known in each lane is a constant.
-                Some(&predicate) if self.kind(predicate).may_be_exact() => Knowable::CONSTANT,
+                Some(&predicate) if self.bound_of(predicate).may_be_exact() => Knowable::CONSTANT,
                 // The ballot contains, of the arriving lanes, those in which the predicate holds.
                 _ => Knowable {
                     parts: true,
@@ -115,11 +116,15 @@ impl OptimisticReach<'_, '_> {
                 },
             },
             // Values that lanes exchange may be known where all lanes arrive.
-            Op::Collective(Collective::Shuffle(_), _) if uses.len() > 1 => self.kind(uses[1]).split(),
-            Op::Collective(Collective::Vote(_), _) if uses.len() > 1 && self.kind(uses[1]).may_be_exact() => {
+            Op::Collective(Collective::Shuffle(_), _) if uses.len() > 1 => {
+                self.bound_of(uses[1]).after_guarded_write()
+            }
+            Op::Collective(Collective::Vote(_), _)
+                if uses.len() > 1 && self.bound_of(uses[1]).may_be_exact() =>
+            {
                 Knowable::CONSTANT
             }
-            Op::Collective(Collective::Match(..), _) if uses.len() > 1 && self.kind(uses[1]).low > 0 => {
+            Op::Collective(Collective::Match(..), _) if uses.len() > 1 && self.bound_of(uses[1]).low > 0 => {
                 Knowable {
                     is_set: true,
                     ..Knowable::LANE
@@ -131,17 +136,19 @@ impl OptimisticReach<'_, '_> {
                 ..Knowable::CONSTANT
             },
             Op::ActiveMask => Knowable::SET,
-            Op::CallResult(call) => self.returned(call),
+            Op::CallResult(call) => self.bound_of_call_result(call),
             _ => Knowable::UNKNOWN,
         }
     }
 }
 
 /// True if nothing is known of a result because nothing is known of the first operand.
-fn is_lost(op: Op, first: Knowable) -> bool {
+fn loses_all_knowledge(op: Op, first: Knowable) -> bool {
     use BinaryOp as B;
     match op {
-        Op::Binary(B::Add | B::Sub | B::Xor, bits) => bits > 1 && first == Knowable::UNKNOWN.cut(bits),
+        Op::Binary(B::Add | B::Sub | B::Xor, bits) => {
+            bits > 1 && first == Knowable::UNKNOWN.truncated_to(bits)
+        }
         // Without the sign, the order of a signed number is unknown; for an unsigned number, there may be a bound.
         Op::Compare(condition, bits, Logic::None) => {
             use Condition as C;
@@ -149,14 +156,14 @@ fn is_lost(op: Op, first: Knowable) -> bool {
                 condition,
                 C::LessUnsigned | C::LessEqualUnsigned | C::GreaterUnsigned | C::GreaterEqualUnsigned
             );
-            !has_bound && first == Knowable::UNKNOWN.cut(bits)
+            !has_bound && first == Knowable::UNKNOWN.truncated_to(bits)
         }
         _ => false,
     }
 }
 
 /// Bound of one result of an instruction, from that of its first result.
-fn of_result(op: Op, kind: Knowable, is_first: bool) -> Knowable {
+fn bound_from_first_result(op: Op, kind: Knowable, is_first: bool) -> Knowable {
     match op {
         // The second result is the complement.
         Op::Compare(..) if !is_first => Knowable {

@@ -75,7 +75,7 @@ impl KnowableCache {
     }
 
     /// From now on, bounds that may have changed are computed again.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin_round(&mut self) {
         self.round += 1;
     }
 
@@ -107,34 +107,39 @@ impl KnowableCache {
     }
 
     /// A provisional bound.
-    fn set_now(&mut self, key: Query, kind: Knowable) {
+    fn set_provisional(&mut self, key: Query, kind: Knowable) {
         self.set(key, kind, self.round);
     }
 }
 
 impl<'a> OptimisticReach<'a, '_> {
     /// Cached bound for a query, of so many bits, or the result of `find`.
-    fn looked_up(&mut self, key: Query, bits: u8, find: impl FnOnce(&mut Self) -> Knowable) -> Knowable {
+    fn cached_or_computed(
+        &mut self,
+        key: Query,
+        bits: u8,
+        find: impl FnOnce(&mut Self) -> Knowable,
+    ) -> Knowable {
         if let Some(known) = self.cache.get(key) {
             return known;
         }
-        if self.cache.depth == MAX_KNOWABLE_DEPTH || !self.pay(1) {
+        if self.cache.depth == MAX_KNOWABLE_DEPTH || !self.spend_steps(1) {
             self.cache.is_final = false;
             return Knowable::LANE;
         }
         // In a cycle of definitions, anything may be known.
-        self.cache.set_now(key, Knowable::LANE);
+        self.cache.set_provisional(key, Knowable::LANE);
         let (here, was_final) = (self.here, std::mem::replace(&mut self.cache.is_final, true));
         self.cache.depth += 1;
-        let kind = find(self).cut(bits);
+        let kind = find(self).truncated_to(bits);
         self.cache.depth -= 1;
         self.here = here;
         // Knowledge never shrinks below "nothing".
-        if self.cache.is_final || kind == Knowable::UNKNOWN.cut(bits) {
+        if self.cache.is_final || kind == Knowable::UNKNOWN.truncated_to(bits) {
             self.cache.set(key, kind, FINAL);
             self.cache.is_final = was_final;
         } else {
-            self.cache.set_now(key, kind);
+            self.cache.set_provisional(key, kind);
         }
         kind
     }
@@ -145,57 +150,59 @@ impl<'a> OptimisticReach<'a, '_> {
     }
 
     /// Value that one of its definitions gives a variable.
-    fn definition(&mut self, variable: Variable, id: InstructionId) -> Knowable {
+    fn bound_of_definition(&mut self, variable: Variable, id: InstructionId) -> Knowable {
         let key = Query::Definition(variable, id);
         match variable {
-            Variable::Register(register) => self.made(key, register, id),
-            Variable::Slot(slot) => self.stored(key, slot, id),
+            Variable::Register(register) => self.bound_of_register_write(key, register, id),
+            Variable::Slot(slot) => self.bound_of_store(key, slot, id),
         }
     }
 
     /// Value that an instruction gives a register.
-    fn made(&mut self, key: Query, register: Register, id: InstructionId) -> Knowable {
+    fn bound_of_register_write(&mut self, key: Query, register: Register, id: InstructionId) -> Knowable {
         let bits = self.body.registers[register.index()].bits;
-        self.looked_up(key, bits, |reach| {
-            let kind = reach.result_in(register, id);
+        self.cached_or_computed(key, bits, |reach| {
+            let kind = reach.bound_of_result_in(register, id);
             if kind.is_defined { kind } else { Knowable::UNKNOWN }
         })
     }
 
     /// Value that an instruction stores to a slot.
-    fn stored(&mut self, key: Query, slot: SlotId, id: InstructionId) -> Knowable {
+    fn bound_of_store(&mut self, key: Query, slot: SlotId, id: InstructionId) -> Knowable {
         let instruction = self.body.instruction(id);
         let stored = match self.analyses.slots().effect(id, instruction) {
             Effect::Store(own) if own == slot => self.body.uses(instruction).get(2).copied(),
             _ => None,
         };
-        self.looked_up(key, 0, |reach| {
-            reach.before(id).kind(stored.unwrap_or(Value::Unknown))
+        self.cached_or_computed(key, 0, |reach| {
+            reach
+                .set_read_point(id)
+                .bound_of(stored.unwrap_or(Value::Unknown))
         })
     }
 
     /// A variable with several definitions.
-    fn read(&mut self, variable: Variable) -> Knowable {
+    fn bound_of_variable(&mut self, variable: Variable) -> Knowable {
         let (body, definitions) = (self.body, self.definitions(variable));
         let block = body.block_of(self.here);
-        match last_in(body, definitions, block, self.here.index() as u32) {
-            Some(id) if body.instruction(id).guard.is_none() => self.definition(variable, id),
-            Some(_) => self.any_of(variable, ALL).split(),
-            None => self.at_entry(variable, block),
+        match last_definition_in(body, definitions, block, self.here.index() as u32) {
+            Some(id) if body.instruction(id).guard.is_none() => self.bound_of_definition(variable, id),
+            Some(_) => self.bound_of_any(variable, ALL).after_guarded_write(),
+            None => self.bound_at_entry(variable, block),
         }
     }
 
     /// A variable at the entry of a block.
-    fn at_entry(&mut self, variable: Variable, block: BlockId) -> Knowable {
+    fn bound_at_entry(&mut self, variable: Variable, block: BlockId) -> Knowable {
         self.cache.is_final = false;
-        let places = self.coming(variable, block, false);
+        let places = self.definitions_reaching(variable, block, false);
         if places == 0 {
-            let places = self.coming(variable, block, true);
-            let kind = self.any_of(variable, places);
-            return if self.is_picked_by_all(variable, places, block) {
+            let places = self.definitions_reaching(variable, block, true);
+            let kind = self.bound_of_any(variable, places);
+            return if self.is_definition_same_for_all_lanes(variable, places, block) {
                 kind
             } else {
-                kind.split()
+                kind.after_guarded_write()
             };
         }
         let key = Query::Common(variable, places);
@@ -203,20 +210,21 @@ impl<'a> OptimisticReach<'a, '_> {
             Variable::Register(register) => self.body.registers[register.index()].bits,
             Variable::Slot(_) => 0,
         };
-        self.looked_up(key, bits, |reach| {
+        self.cached_or_computed(key, bits, |reach| {
             reach.cache.is_final = false;
-            reach.in_common(key, variable, places)
+            reach.bound_common_to(key, variable, places)
         })
     }
 
     /// The definitions that reach a block, as indices among those of the variable: those from which all lanes may arrive
     /// along open branches, or those from which any lane may arrive.
-    fn coming(&mut self, variable: Variable, block: BlockId, is_anywhere: bool) -> u64 {
+    fn definitions_reaching(&mut self, variable: Variable, block: BlockId, is_anywhere: bool) -> u64 {
         let (key, round) = ((variable, block, is_anywhere), self.cache.round);
         match self.cache.entries.get(&key) {
             Some(&(known_in, places)) if is_anywhere || known_in == round => places,
             _ => {
-                let places = self.reaching(self.definitions(variable), block, is_anywhere);
+                let places =
+                    self.compute_definitions_reaching(self.definitions(variable), block, is_anywhere);
                 self.cache.entries.insert(key, (round, places));
                 places
             }
@@ -224,7 +232,7 @@ impl<'a> OptimisticReach<'a, '_> {
     }
 
     /// Knowledge common to definitions that all reach one place.
-    fn in_common(&mut self, key: Query, variable: Variable, places: u64) -> Knowable {
+    fn bound_common_to(&mut self, key: Query, variable: Variable, places: u64) -> Knowable {
         // Literals first, because they bound the knowledge in loops that the other definitions are part of.
         let (body, definitions) = (self.body, self.definitions(variable));
         let is_literal = |id: &InstructionId| {
@@ -234,15 +242,15 @@ impl<'a> OptimisticReach<'a, '_> {
                 (Op::Copy, [Value::Integer(_)]) | (Op::Access(_), [_, _, Value::Integer(_), ..])
             )
         };
-        let reaching = among(definitions, places);
+        let reaching = definitions_at(definitions, places);
         let (mut kind, mut has_literal) = (Knowable::default(), false);
         for pass in [true, false] {
             for definition in reaching.clone().filter(|id| is_literal(id) == pass) {
                 has_literal |= pass;
-                kind = kind.agree(self.definition(variable, definition));
+                kind = kind.common_knowledge(self.bound_of_definition(variable, definition));
                 // From here, not all lanes need to have the value.
                 kind.lane = kind.low > 0;
-                self.cache.set_now(key, kind);
+                self.cache.set_provisional(key, kind);
             }
         }
         for definition in reaching {
@@ -256,8 +264,13 @@ impl<'a> OptimisticReach<'a, '_> {
         kind
     }
 
-    /// Computes [`Self::coming`].
-    fn reaching(&mut self, definitions: &[InstructionId], block: BlockId, is_anywhere: bool) -> u64 {
+    /// Computes [`Self::definitions_reaching`].
+    fn compute_definitions_reaching(
+        &mut self,
+        definitions: &[InstructionId],
+        block: BlockId,
+        is_anywhere: bool,
+    ) -> u64 {
         let (cfg, body) = (self.analyses.cfg(), self.body);
         let is_guarded = |id: &InstructionId| body.instruction(*id).guard.is_some();
         if definitions.len() > u64::BITS as usize {
@@ -275,7 +288,8 @@ impl<'a> OptimisticReach<'a, '_> {
         }
         let mut work = vec![block];
         while let Some(block) = work.pop() {
-            let through = self.through[block.index()].filter(|&from| self.keeps(definitions, from, block));
+            let through = self.through[block.index()]
+                .filter(|&from| self.keeps_value_between(definitions, from, block));
             for &before in cfg.predecessors(block).iter().chain(&through) {
                 let is_open = match self.ways[before.index()] {
                     _ if is_anywhere || through == Some(before) => true,
@@ -288,7 +302,7 @@ impl<'a> OptimisticReach<'a, '_> {
                     continue;
                 }
                 let place = (mark.wanted_in == walk).then_some(mark.place);
-                if !self.pay(1) {
+                if !self.spend_steps(1) {
                     return if is_anywhere { ALL } else { found };
                 }
                 match place {
@@ -304,7 +318,7 @@ impl<'a> OptimisticReach<'a, '_> {
 
     /// True if a variable holds the same value at the end of `from` and at `to` on every path between: none of its
     /// definitions lies between them.
-    fn keeps(&self, definitions: &[InstructionId], from: BlockId, to: BlockId) -> bool {
+    fn keeps_value_between(&self, definitions: &[InstructionId], from: BlockId, to: BlockId) -> bool {
         let dominators = self.analyses.dominators();
         dominators.dominates(from, to)
             && definitions.iter().all(|&id| {
@@ -314,15 +328,15 @@ impl<'a> OptimisticReach<'a, '_> {
     }
 
     /// Join of the values that these definitions give a variable.
-    fn any_of(&mut self, variable: Variable, places: u64) -> Knowable {
+    fn bound_of_any(&mut self, variable: Variable, places: u64) -> Knowable {
         let definitions = self.definitions(variable);
         self.cache.is_final = false;
-        if !self.pay(definitions.len() / DEFINITIONS_PER_STEP) {
+        if !self.spend_steps(definitions.len() / DEFINITIONS_PER_STEP) {
             return Knowable::LANE;
         }
         let mut kind = Knowable::default();
-        for id in among(definitions, places) {
-            kind = kind.join(self.definition(variable, id));
+        for id in definitions_at(definitions, places) {
+            kind = kind.join(self.bound_of_definition(variable, id));
         }
         self.cache.is_final = false;
         if kind.is_defined { kind } else { Knowable::UNKNOWN }
@@ -330,10 +344,10 @@ impl<'a> OptimisticReach<'a, '_> {
 
     /// True if all lanes reach a block with the value of the same definition, as far as is known: all definitions lie
     /// between the block and its immediate dominator, and no branch between is known to make lanes diverge.
-    fn is_picked_by_all(&mut self, variable: Variable, places: u64, block: BlockId) -> bool {
+    fn is_definition_same_for_all_lanes(&mut self, variable: Variable, places: u64, block: BlockId) -> bool {
         let (dominators, body) = (self.analyses.dominators(), self.body);
         let definitions = self.definitions(variable);
-        let chosen = || among(definitions, places);
+        let chosen = || definitions_at(definitions, places);
         let count = chosen().take(2).count();
         if count < 2 {
             return true;
@@ -341,7 +355,7 @@ impl<'a> OptimisticReach<'a, '_> {
         let Some(above) = dominators.immediate(block) else {
             return false;
         };
-        let Some(between) = self.between(above, block) else {
+        let Some(between) = self.blocks_between(above, block) else {
             return false;
         };
         let is_between =
@@ -350,7 +364,9 @@ impl<'a> OptimisticReach<'a, '_> {
             return false;
         }
         let here = self.here;
-        let parts = between.into_iter().any(|block| self.parts_lanes(block));
+        let parts = between
+            .into_iter()
+            .any(|block| self.divergence_may_be_known(block));
         self.here = here;
         !parts
     }
@@ -363,7 +379,7 @@ const DEFINITIONS_PER_STEP: usize = 8;
 const ALL: u64 = u64::MAX;
 
 /// The definitions with these indices.
-fn among(definitions: &[InstructionId], places: u64) -> impl Iterator<Item = InstructionId> + Clone {
+fn definitions_at(definitions: &[InstructionId], places: u64) -> impl Iterator<Item = InstructionId> + Clone {
     let is_among = move |place: usize| places == ALL || places >> place & 1 == 1;
     let definitions = definitions.iter().enumerate();
     definitions
@@ -372,7 +388,7 @@ fn among(definitions: &[InstructionId], places: u64) -> impl Iterator<Item = Ins
 }
 
 /// The last of some definitions in a block, before the instruction with this number.
-fn last_in(
+fn last_definition_in(
     body: &Body<'_>,
     definitions: &[InstructionId],
     block: BlockId,
@@ -387,28 +403,28 @@ fn last_in(
 
 impl OptimisticReach<'_, '_> {
     /// Bound of the value of a register.
-    pub(crate) fn register(&mut self, register: Register) -> Knowable {
+    pub(crate) fn bound_of_register(&mut self, register: Register) -> Knowable {
         if let Some(known) = self.cache.get(Query::Single(register)) {
             return known;
         }
         match self.analyses.definitions().writers_of(register) {
             [] => Knowable::UNKNOWN,
             &[one] if self.body.instruction(one).guard.is_none() => {
-                self.made(Query::Single(register), register, one)
+                self.bound_of_register_write(Query::Single(register), register, one)
             }
-            _ => self.read(Variable::Register(register)),
+            _ => self.bound_of_variable(Variable::Register(register)),
         }
     }
 
     pub(super) fn bound_of_special(&self, of: Special) -> Knowable {
         match (of, self.warp) {
-            (Special::Tid(0), Some(warp)) => Knowable::threads_of(warp),
+            (Special::Tid(0), Some(warp)) => Knowable::threads_of_warp(warp),
             _ => bound_of_special(of, self.facts.has_shape),
         }
     }
 
     /// Bound of the loaded value, before it is extended.
-    pub(super) fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Knowable {
+    pub(super) fn bound_of_load(&mut self, id: InstructionId, instruction: &Instruction) -> Knowable {
         let slots = self.analyses.slots();
         if let Effect::Load(slot) = slots.effect(id, instruction) {
             // A piece of the value stored there, or a value that a callee stores.
@@ -422,14 +438,15 @@ impl OptimisticReach<'_, '_> {
             match slots.stores(slot) {
                 [] => Knowable::UNKNOWN,
                 &[one] if self.body.instruction(one).guard.is_none() => {
-                    self.definition(Variable::Slot(slot), one)
+                    self.bound_of_definition(Variable::Slot(slot), one)
                 }
-                _ => self.read(Variable::Slot(slot)),
+                _ => self.bound_of_variable(Variable::Slot(slot)),
             }
         } else if !self.is_root
             && let Some((number, offset)) = self.body.loaded_param(instruction)
         {
-            self.facts.passed(self.function, number, offset, self.cache.depth)
+            self.facts
+                .bound_of_argument(self.function, number, offset, self.cache.depth)
         } else if !self.is_root
             && let Some(used) = self.facts.module.param_use(self.function)
             && used.access(id).is_some()
@@ -442,10 +459,10 @@ impl OptimisticReach<'_, '_> {
     }
 
     /// Bound of the value that a call returns.
-    pub(super) fn returned(&self, call: InstructionId) -> Knowable {
-        let callee = self.facts.callee(self.body, self.body.instruction(call));
+    pub(super) fn bound_of_call_result(&self, call: InstructionId) -> Knowable {
+        let callee = self.facts.direct_callee(self.body, self.body.instruction(call));
         callee.map_or(Knowable::UNKNOWN, |callee| {
-            self.facts.returned(callee, self.cache.depth)
+            self.facts.bound_of_return_value(callee, self.cache.depth)
         })
     }
 }
