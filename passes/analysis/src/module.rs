@@ -187,6 +187,6 @@ impl<'a> ModuleAnalyses<'a> {
 
     /// The uses of addresses that are wrong for them, in the order of the input.
     pub fn violations(&self) -> &[Violation] {
-        self.violations.get_or_init(|| provenance::violations(self))
+        self.violations.get_or_init(|| provenance::find_violations(self))
     }
 }

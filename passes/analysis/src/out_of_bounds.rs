@@ -32,7 +32,7 @@ use crate::function::Analyses;
 use crate::lanes::{Lanes, Launch, ShapeSource, Threshold, launches_of};
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::Wrong;
-use crate::provenance::extent::{Object, outside};
+use crate::provenance::extent::{Object, bounds_violation};
 use crate::shared::Shared;
 use crate::threads::Threads;
 use crate::value::Atom;
@@ -237,7 +237,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                 continue;
             };
             let by = (by as i64).checked_add(past)?;
-            let Some(wrong) = outside(self.module, object, by, access) else {
+            let Some(wrong) = bounds_violation(self.module, object, by, access) else {
                 continue;
             };
             if !self.executes(threads, lane, id) {

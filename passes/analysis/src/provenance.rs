@@ -58,20 +58,20 @@ pub use value::{Base, Element, ElementKind, Trust};
 
 /// The violations in a module, in the order of the input; one for each chain of callers.
 #[must_use]
-pub(crate) fn violations(module: &Shared<'_>) -> Vec<Violation> {
+pub(crate) fn find_violations(module: &Shared<'_>) -> Vec<Violation> {
     let size: usize = module
         .module
         .bodies()
         .map(|(_, _, body)| body.instructions.len())
         .sum();
-    let levels = levels(module);
+    let levels = call_levels(module);
     let in_parallel = size >= PARALLEL_STATEMENTS;
     let suspects = screen::suspects(module, &levels, in_parallel);
-    violations_among(module, &levels, in_parallel, &suspects)
+    find_violations_among(module, &levels, in_parallel, &suspects)
 }
 
 /// The violations among the suspects.
-fn violations_among(
+fn find_violations_among(
     module: &Shared<'_>,
     levels: &[Vec<FunctionId>],
     in_parallel: bool,
@@ -108,17 +108,17 @@ fn violations_among(
         .filter(|violation| is_reached(module, violation))
         .collect();
     violations.sort_by_cached_key(sort_key);
-    violations.dedup_by(|a, b| site(a) == site(b) && a.callers == b.callers);
+    violations.dedup_by(|a, b| site_of_violation(a) == site_of_violation(b) && a.callers == b.callers);
     // One instruction can be wrong for very many callers.
     let mut chains = 0;
     let mut last = None;
     violations.retain(|violation| {
-        chains = if last == Some(site(violation)) {
+        chains = if last == Some(site_of_violation(violation)) {
             chains + 1
         } else {
             0
         };
-        last = Some(site(violation));
+        last = Some(site_of_violation(violation));
         chains < MAX_CALL_CHAINS
     });
     doubt_never_called(module, &mut violations);
@@ -171,7 +171,7 @@ fn doubt_never_called(module: &Shared<'_>, violations: &mut [Violation]) {
     }
 }
 
-fn site(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {
+fn site_of_violation(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {
     (violation.function, violation.instruction, violation.wrong)
 }
 
@@ -181,11 +181,16 @@ fn sort_key(violation: &Violation) -> impl Ord + use<> {
         .iter()
         .map(|site| (site.caller, site.instruction))
         .collect();
-    (site(violation), callers.len(), callers, !violation.is_definite)
+    (
+        site_of_violation(violation),
+        callers.len(),
+        callers,
+        !violation.is_definite,
+    )
 }
 
 /// The functions with bodies, callees before their callers; functions in a cycle, and their callers, are last.
-fn levels(module: &Shared<'_>) -> Vec<Vec<FunctionId>> {
+fn call_levels(module: &Shared<'_>) -> Vec<Vec<FunctionId>> {
     let graph = module.call_graph();
     let bodies: Vec<FunctionId> = module.module.bodies().map(|(id, ..)| id).collect();
     let has_body = |id: FunctionId| module.module.function(id).body.is_some();

@@ -50,7 +50,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::Twice]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
-        let space = violation.used.space();
+        let space = violation.used.required_space();
         let already = match violation.element.kind {
             crate::analysis::provenance::ElementKind::Generic => "generic already",
             _ => "inside its window already",

@@ -48,7 +48,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::GenericAsRaw]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
-        let wanted = violation.used.space();
+        let wanted = violation.used.required_space();
         let verb = addresses::by_certainty(violation, "is", "may be");
         let message = format!(
             "{name} takes an address inside the window of {}, but this {verb} a generic one, of {object}",

@@ -49,7 +49,7 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::TestOfRaw, Wrong::AgainstTest]) {
         let name = addresses::subject(module, violation);
-        let wanted = violation.used.space();
+        let wanted = violation.used.required_space();
         if violation.wrong == Wrong::AgainstTest {
             let message = format!(
                 "{name} is for {}, but the test before it says that the address points to {}",

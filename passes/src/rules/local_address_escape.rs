@@ -54,7 +54,7 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::Escape]) {
         let object = addresses::object(module, violation);
-        let to = match violation.used.space() {
+        let to = match violation.used.required_space() {
             crate::ir::Space::Generic => "memory that other threads see",
             space => addresses::memory(space),
         };

@@ -54,7 +54,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let object = addresses::object(module, violation);
         let wanted = match violation.used {
             Use::Access(Space::Generic, Effect::Updates) => "global or shared memory only",
-            used => addresses::memory(used.space()),
+            used => addresses::memory(used.required_space()),
         };
         let points = addresses::by_certainty(violation, "points", "may point");
         let message = if wanted == addresses::memory(Space::Generic) {

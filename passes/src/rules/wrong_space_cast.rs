@@ -63,7 +63,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::Cast]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
-        let wanted = violation.used.space();
+        let wanted = violation.used.required_space();
         let points = addresses::by_certainty(violation, "points", "may point");
         let message = format!(
             "{name} takes a pointer to {}, but this one {points} to {object}",

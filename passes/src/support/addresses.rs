@@ -160,7 +160,7 @@ pub(crate) fn report<'r>(
         report.potential(place, message)
     };
     draft
-        .data("expected_space", violation.used.space().as_str())
+        .data("expected_space", violation.used.required_space().as_str())
         .data("actual_space", violation.element.space.as_str());
     if let Some(symbol) = symbol(module, violation) {
         draft.data("symbol", &*symbol);

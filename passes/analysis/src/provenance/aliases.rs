@@ -16,13 +16,13 @@ use ptxcheck_ir::{Body, InstructionId, Op, Register, Value};
 
 /// The representative of all registers that hold the same value, found through at most [`MAX_PREDICATE_STEPS`] copies.
 #[must_use]
-pub(super) fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
+pub(super) fn representative_of(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
     let mut current = register;
     for _ in 0..MAX_PREDICATE_STEPS {
         let &[definition] = analyses.definitions().writers_of(current) else {
             break;
         };
-        let Some(Value::Register(from)) = copied(body, analyses, definition) else {
+        let Some(Value::Register(from)) = source_of_copy(body, analyses, definition) else {
             break;
         };
         let reader = analyses.store_for(definition).unwrap_or(definition);
@@ -36,7 +36,7 @@ pub(super) fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register:
 
 /// The source of a copy, be it a move or a store to a stack slot and the load from it.
 #[must_use]
-pub(super) fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
+pub(super) fn source_of_copy(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
     let instruction = body.instruction(id);
     if instruction.guard.is_some() {
         return None;

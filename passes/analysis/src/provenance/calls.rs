@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::function::Judge;
 use super::guards::{self, TestCalls};
 use super::judge::Wrong;
-use super::summary::{Demand, OperandValue, Violation, formals, verdict};
+use super::summary::{Demand, OperandValue, Violation, first_wrong_element, formal_elements};
 use super::survey::{Survey, direct_callee};
 use super::value::{Base, ElementKind};
 use crate::call_graph::CallSite;
@@ -15,8 +15,8 @@ use ptxcheck_ir::{FunctionId, InstructionId, Op, Value};
 
 impl Judge<'_> {
     /// Checks the arguments of a call against the demands of the function called.
-    pub(super) fn call(&mut self, at: InstructionId) {
-        let Some((summary, arguments)) = self.solver.callee(at) else {
+    pub(super) fn judge_call(&mut self, at: InstructionId) {
+        let Some((summary, arguments)) = self.solver.callee_summary(at) else {
             return;
         };
         let Some(callee) = self.callee_of(at) else {
@@ -36,14 +36,15 @@ impl Judge<'_> {
                 value: &value,
                 excluded: demand.excluded,
                 is_doubtful: is_moved
-                    || self.is_doubtful(&value, tested)
+                    || self.is_space_undecided(&value, tested)
                     || summary.tested.contains(&demand.piece) && demand.excluded == 0,
             };
             let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
             // Computed only if something is wrong.
             let executed = OnceCell::new();
-            let executed = || *executed.get_or_init(|| self.executed(demand, arguments, at));
-            if let Some((wrong, element, is_definite, alternative)) = verdict(demand.used, &operand)
+            let executed = || *executed.get_or_init(|| self.execution_of_demand(demand, arguments, at));
+            if let Some((wrong, element, is_definite, alternative)) =
+                first_wrong_element(demand.used, &operand)
                 && executed().may_be_wrong()
             {
                 let is_definite = is_definite
@@ -72,20 +73,20 @@ impl Judge<'_> {
                 });
             }
             if !summary.null_tested.contains(&demand.piece) {
-                self.null_passed(demand, arguments, argument.value, &value, &callers);
+                self.judge_null_argument(demand, arguments, argument.value, &value, &callers);
             }
             if callers.len() >= MAX_CALL_DEPTH {
                 continue;
             }
             let is_null_tested = summary.null_tested.contains(&demand.piece);
             let reach = demand.reach.filter(|_| !is_null_tested);
-            let passed_on: Vec<_> = formals(&value).collect();
+            let passed_on: Vec<_> = formal_elements(&value).collect();
             if passed_on.is_empty() {
                 continue;
             }
             let is_certain = demand.is_certain && self.is_certain(at);
             for passed in passed_on {
-                self.demand(Demand {
+                self.record_demand(Demand {
                     piece: passed.piece,
                     used: demand.used,
                     excluded: passed.excluded | demand.excluded,
@@ -106,7 +107,7 @@ impl Judge<'_> {
     }
 
     /// Records the values that the function returns, joined over its stores to the return value.
-    pub(super) fn returns(&mut self, survey: &Survey) {
+    pub(super) fn record_returned_values(&mut self, survey: &Survey) {
         for &at in &survey.returns {
             let instruction = self.body.instruction(at);
             let (Op::Access(access), &[Value::ReturnSlot(_, start), ref rest @ ..]) =
@@ -136,12 +137,13 @@ impl Judge<'_> {
     }
 
     /// Records the space test of a parameter whose outcome the function returns, if it returns one.
-    pub(super) fn answer(&mut self, store: InstructionId, answers: &TestCalls<'_>) {
+    pub(super) fn record_answered_test(&mut self, store: InstructionId, answers: &TestCalls<'_>) {
         let &[Value::ReturnSlot(_, 0), _, value] = self.body.uses(self.body.instruction(store)) else {
             return;
         };
         let analyses = self.module.function(self.id);
-        let Some((tested, space)) = guards::answer(self.body, analyses, answers, (value, store)) else {
+        let Some((tested, space)) = guards::test_answered_by(self.body, analyses, answers, (value, store))
+        else {
             return;
         };
         let (value, _) = self.solver.value_at(Value::Register(tested), store);

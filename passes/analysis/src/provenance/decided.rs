@@ -9,7 +9,12 @@ use ptxcheck_ir::{Argument, BlockId, InstructionId};
 
 impl Judge<'_> {
     /// True if the use in a demand is executed by a call that passes these arguments.
-    pub(super) fn executed(&self, demand: &Demand, arguments: &[Argument], call: InstructionId) -> Executed {
+    pub(super) fn execution_of_demand(
+        &self,
+        demand: &Demand,
+        arguments: &[Argument],
+        call: InstructionId,
+    ) -> Executed {
         if demand.is_certain {
             return Executed::Always;
         }
@@ -19,7 +24,7 @@ impl Judge<'_> {
             let number = value.constant().map(|number| number as u64).or_else(own)?;
             Some(((argument.param as u16, argument.offset), number))
         };
-        demand.executed(self.module, arguments.iter().filter_map(known).collect())
+        demand.execution_with(self.module, arguments.iter().filter_map(known).collect())
     }
 
     /// True if an instruction is executed whenever the function is entered.
@@ -33,7 +38,7 @@ impl Judge<'_> {
     }
 
     /// The condition under which an instruction is executed.
-    pub(super) fn decided(&self, at: InstructionId) -> Decided {
+    pub(super) fn condition_of_execution(&self, at: InstructionId) -> Decided {
         let analyses = self.module.function(self.id);
         let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
         let own = self.body.block_of(at);
@@ -49,14 +54,14 @@ impl Judge<'_> {
     }
 
     /// True if an instruction is executed whenever an earlier one is.
-    pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
+    pub(super) fn is_executed_whenever(&self, first: InstructionId, second: InstructionId) -> bool {
         follows(self.body, self.module.function(self.id), first, second)
     }
 }
 
 impl Demand {
     /// True if the instruction is executed if the function is passed these arguments.
-    pub(super) fn executed(&self, module: &Shared<'_>, mut passed: KnownArguments) -> Executed {
+    pub(super) fn execution_with(&self, module: &Shared<'_>, mut passed: KnownArguments) -> Executed {
         let inner = (self.function, self.instruction);
         let outer = self.callers.iter().rev();
         let mut found = Executed::Always;

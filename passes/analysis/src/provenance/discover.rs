@@ -3,24 +3,24 @@
 use rustc_hash::FxHashMap;
 
 use super::reaching::{Definition, MAX_SOLVED, Reaching};
-use super::solver::{NO_NODE, Solver, Variable, variable};
+use super::solver::{NO_NODE, Solver, Variable, variable_read_by};
 use super::transfer;
 use crate::limits::{MAX_PROVENANCE_NODES, MAX_RELOAD_DISTANCE};
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::{Access, AccessKind, Instruction, InstructionId, Op, Space, Value};
 
 impl Solver<'_> {
-    pub(super) fn discover(&mut self, seeds: impl Iterator<Item = Value>) {
+    pub(super) fn discover_inputs_of(&mut self, seeds: impl Iterator<Item = Value>) {
         let mut open: Vec<Variable> = Vec::new();
         for seed in seeds {
-            open.extend(variable(seed));
+            open.extend(variable_read_by(seed));
             while let Some(variable) = open.pop() {
-                self.discover_one(variable, &mut open);
+                self.discover_variable(variable, &mut open);
             }
         }
     }
 
-    pub(super) fn discover_one(&mut self, variable: Variable, open: &mut Vec<Variable>) {
+    pub(super) fn discover_variable(&mut self, variable: Variable, open: &mut Vec<Variable>) {
         let analyses = self.analyses;
         match variable {
             Variable::Register(register) => {
@@ -35,7 +35,7 @@ impl Solver<'_> {
                             is_partial: self.body.instruction(at).guard.is_some(),
                         });
                         self.reaching
-                            .insert(variable, Reaching::everywhere(known.collect()));
+                            .insert(variable, Reaching::reaching_everywhere(known.collect()));
                         for &definition in definitions {
                             self.discover_node(definition, open);
                         }
@@ -49,7 +49,8 @@ impl Solver<'_> {
                 let Some(definitions) = self.slot_definitions(slot) else {
                     return;
                 };
-                self.reaching.insert(variable, Reaching::everywhere(definitions));
+                self.reaching
+                    .insert(variable, Reaching::reaching_everywhere(definitions));
                 for &store in analyses.slots().stores(slot) {
                     self.discover_node(store, open);
                 }
@@ -66,7 +67,7 @@ impl Solver<'_> {
             return;
         }
         let before = open.len();
-        if self.inputs(id, open) {
+        if self.add_inputs(id, open) {
             self.node_of[id.index()] = self.nodes.len() as u32;
             self.nodes.push(id);
         } else {
@@ -75,41 +76,45 @@ impl Solver<'_> {
     }
 
     /// Adds the variables that the instruction's value depends on; false if there are none.
-    pub(super) fn inputs(&self, id: InstructionId, open: &mut Vec<Variable>) -> bool {
+    pub(super) fn add_inputs(&self, id: InstructionId, open: &mut Vec<Variable>) -> bool {
         let instruction = self.body.instruction(id);
         let uses = self.body.uses(instruction);
         match instruction.op {
             op if op.keeps_bits() => {
-                open.extend(uses.first().copied().and_then(variable));
+                open.extend(uses.first().copied().and_then(variable_read_by));
                 !matches!(uses, [] | [Value::Special(_) | Value::Integer(_)])
             }
             Op::CallResult(call) => {
-                let Some((_, arguments)) = self.callee(call) else {
+                let Some((_, arguments)) = self.callee_summary(call) else {
                     return false;
                 };
-                open.extend(arguments.iter().filter_map(|argument| variable(argument.value)));
+                open.extend(
+                    arguments
+                        .iter()
+                        .filter_map(|argument| variable_read_by(argument.value)),
+                );
                 true
             }
-            Op::Access(_) => match self.effect(id, instruction) {
+            Op::Access(_) => match self.slot_effect(id, instruction) {
                 Effect::Load(slot) => {
                     open.push(Variable::Slot(slot));
                     true
                 }
                 Effect::Store(_) => {
-                    open.extend(uses.get(2).copied().and_then(variable));
+                    open.extend(uses.get(2).copied().and_then(variable_read_by));
                     true
                 }
                 _ => match self.stored_before(id, instruction) {
                     Some((_, stored)) => {
-                        open.extend(variable(stored));
+                        open.extend(variable_read_by(stored));
                         true
                     }
                     None => false,
                 },
             },
-            op => match transfer::operands(op, uses) {
+            op => match transfer::relevant_operands(op, uses) {
                 Some(relevant) => {
-                    open.extend(relevant.iter().copied().filter_map(variable));
+                    open.extend(relevant.iter().copied().filter_map(variable_read_by));
                     true
                 }
                 None => false,
@@ -154,7 +159,7 @@ impl Solver<'_> {
         None
     }
 
-    pub(super) fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
+    pub(super) fn slot_effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
         match instruction.op {
             Op::Access(Access {
                 space: Space::Generic | Space::Local,

@@ -14,7 +14,7 @@ pub(crate) enum Object<'a> {
 }
 
 /// The size of a variable in bytes, if that is certain.
-pub(crate) fn size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
+pub(crate) fn certain_size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
     let symbol = module.module.symbol(symbol);
     // Another module's definition may be larger.
     let is_final = matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
@@ -22,9 +22,14 @@ pub(crate) fn size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
 }
 
 /// The violation of an access at byte offset `start` of an object: out of bounds, misaligned, or none.
-pub(crate) fn outside(module: &Shared<'_>, object: Object<'_>, start: i64, access: &Access) -> Option<Wrong> {
+pub(crate) fn bounds_violation(
+    module: &Shared<'_>,
+    object: Object<'_>,
+    start: i64,
+    access: &Access,
+) -> Option<Wrong> {
     let (size, align) = match object {
-        Object::Symbol(symbol) => (size(module, symbol)?, module.module.symbol(symbol).align),
+        Object::Symbol(symbol) => (certain_size(module, symbol)?, module.module.symbol(symbol).align),
         Object::Param(function, number) => {
             let parameter = function.params.get(usize::from(number))?;
             (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)

@@ -3,12 +3,14 @@
 use rustc_hash::FxHashSet;
 
 use super::guards::{DecidingTest, Facts};
-use super::judge::{Use, Wrong, is_elsewhere, past, use_of};
+use super::judge::{Use, Wrong, faulting_offset, is_in_other_space, use_of};
 use super::objects::Accessed;
 use super::results;
-use super::solver::{Solver, callee};
-use super::summary::{Demand, FormalElement, OperandValue, Summaries, Summary, Violation, formals, verdict};
-use super::survey::{Survey, seeds, survey};
+use super::solver::{Solver, callee_summary};
+use super::summary::{
+    Demand, FormalElement, OperandValue, Summaries, Summary, Violation, first_wrong_element, formal_elements,
+};
+use super::survey::{Survey, survey_body, values_to_solve};
 use super::suspects::Suspects;
 use super::value::{Base, Element, ElementKind, Provenance};
 use crate::call_graph::CallSite;
@@ -33,9 +35,9 @@ pub(super) fn summarize<'a>(
         return Summary::default();
     }
     let analyses = module.function(id);
-    let mut survey = survey(module, body, summaries, suspects);
+    let mut survey = survey_body(module, body, summaries, suspects);
     survey.forget_never_reached(analyses);
-    let answers = |call: InstructionId| answered(module, body, summaries, call);
+    let answers = |call: InstructionId| test_answered_by(module, body, summaries, call);
     let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
         Facts::default()
     } else {
@@ -43,7 +45,7 @@ pub(super) fn summarize<'a>(
         let guarded = survey.uses.iter().copied().filter(has_guard);
         Facts::new(body, analyses, &answers, guarded)
     };
-    let seeds = seeds(body, &survey);
+    let seeds = values_to_solve(body, &survey);
     let Some(solver) = Solver::new(module, id, summaries, facts, seeds.into_iter()) else {
         return Summary::default();
     };
@@ -62,34 +64,34 @@ pub(super) fn summarize<'a>(
     judge.note_null_tests(&survey);
     let goes_on = || !module.deadline.is_over_at_step();
     for &at in survey.uses.iter().take_while(|_| goes_on()) {
-        judge.instruction(at);
+        judge.judge_instruction(at);
     }
     for &at in survey.indirect.iter().take_while(|_| goes_on()) {
-        judge.indirect(at);
+        judge.judge_indirect_call(at);
     }
     for &at in survey.escapes.iter().take_while(|_| goes_on()) {
-        judge.escape(at);
+        judge.judge_escape(at);
     }
     for &at in survey.calls.iter().take_while(|_| goes_on()) {
-        judge.call(at);
+        judge.judge_call(at);
     }
     if !function.is_kernel() {
-        judge.returns(&survey);
+        judge.record_returned_values(&survey);
         if let ([only], true) = (survey.returns.as_slice(), judge.is_anything_tested) {
-            judge.answer(*only, &answers);
+            judge.record_answered_test(*only, &answers);
         }
     }
     judge.summary
 }
 
 /// The address and the space that a call tests, if the function called returns the outcome of a space test.
-fn answered<'a>(
+fn test_answered_by<'a>(
     module: &Shared<'_>,
     body: &'a Body<'_>,
     summaries: &Summaries<'a>,
     call: InstructionId,
 ) -> Option<(Value, Space)> {
-    let (summary, arguments) = callee(module, body, summaries, call)?;
+    let (summary, arguments) = callee_summary(module, body, summaries, call)?;
     let (piece, space) = summary.answer?;
     let asked = arguments.iter().find(|argument| argument.passes(piece))?;
     Some((asked.value, space))
@@ -97,7 +99,7 @@ fn answered<'a>(
 
 /// A symbol in the operand of a generic access: ptxas sees its space and accesses that; for constant memory and parameters
 /// it rejects the code.
-fn converted(value: &Provenance) -> Provenance {
+fn with_symbols_converted(value: &Provenance) -> Provenance {
     value.map(|element| match element.space {
         Space::Global | Space::Shared | Space::Local => Element {
             kind: ElementKind::Generic,
@@ -132,7 +134,7 @@ impl<'a> Judge<'a> {
             }
         }
         for &at in &survey.calls {
-            let Some((summary, arguments)) = self.solver.callee(at) else {
+            let Some((summary, arguments)) = self.solver.callee_summary(at) else {
                 continue;
             };
             for piece in &summary.tested {
@@ -154,7 +156,7 @@ impl<'a> Judge<'a> {
     }
 
     /// True if some element's space is tested, and no fact covers this place.
-    pub(super) fn is_doubtful(&self, value: &Provenance, tested: DecidingTest) -> bool {
+    pub(super) fn is_space_undecided(&self, value: &Provenance, tested: DecidingTest) -> bool {
         self.is_anything_tested
             && tested == DecidingTest::Untested
             && value
@@ -186,7 +188,7 @@ impl<'a> Judge<'a> {
         });
     }
 
-    fn instruction(&mut self, at: InstructionId) {
+    fn judge_instruction(&mut self, at: InstructionId) {
         let instruction = self.body.instruction(at);
         let uses = self.body.uses(instruction);
         let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) else {
@@ -194,21 +196,21 @@ impl<'a> Judge<'a> {
         };
         let (value, tested) = self.solver.value_at(operand, at);
         if let Op::Access(access) = instruction.op {
-            self.bounds(at, &access, uses, &value);
-            self.null_access(at, &access, uses, &value);
+            self.judge_bounds(at, &access, uses, &value);
+            self.judge_null_access(at, &access, uses, &value);
         }
         let value = match (used, operand) {
-            (Use::Access(Space::Generic, _), Value::Symbol(..)) => converted(&value),
+            (Use::Access(Space::Generic, _), Value::Symbol(..)) => with_symbols_converted(&value),
             _ => value,
         };
         let operand = OperandValue {
             value: &value,
             excluded: 0,
-            is_doubtful: !matches!(used, Use::Test(_)) && self.is_doubtful(&value, tested),
+            is_doubtful: !matches!(used, Use::Test(_)) && self.is_space_undecided(&value, tested),
         };
-        if let Some((wrong, element, is_definite, alternative)) = verdict(used, &operand) {
+        if let Some((wrong, element, is_definite, alternative)) = first_wrong_element(used, &operand) {
             let (wrong, element) = match tested {
-                DecidingTest::Holds(test) if is_elsewhere(wrong, used, &element) => (
+                DecidingTest::Holds(test) if is_in_other_space(wrong, used, &element) => (
                     Wrong::AgainstTest,
                     Element {
                         origin: Some(test),
@@ -223,22 +225,22 @@ impl<'a> Judge<'a> {
                 && !self.may_be_plain(instruction.op, &element);
             self.report(at, wrong, used, element, is_sure, alternative);
         }
-        let past = past(instruction.op, uses);
+        let past = faulting_offset(instruction.op, uses);
         for FormalElement {
             piece,
             excluded,
             is_sole,
             offset,
-        } in formals(&value).collect::<Vec<_>>()
+        } in formal_elements(&value).collect::<Vec<_>>()
         {
-            self.demand(Demand {
+            self.record_demand(Demand {
                 piece,
                 used,
                 excluded,
                 is_sole,
                 reach: offset.zip(past).and_then(|(a, b)| a.checked_add(b)),
                 is_certain: self.is_certain(at),
-                decided: self.decided(at),
+                decided: self.condition_of_execution(at),
                 function: self.id,
                 instruction: at,
                 callers: Vec::new(),
@@ -256,7 +258,7 @@ impl<'a> Judge<'a> {
         // No program passes on a pointer that was converted twice: the compiler has made it, and the callee treats it as
         // one.
         let leaving_counts = wrong == Wrong::Twice;
-        results::is_used(self.module, self.solver.summaries, cast, callers, leaving_counts)
+        results::is_cast_used(self.module, self.solver.summaries, cast, callers, leaving_counts)
     }
 
     /// True if the code generator may make a plain access of an atomic, since it sees the local variable.
@@ -267,7 +269,7 @@ impl<'a> Judge<'a> {
             && matches!(element.base, Base::Symbol(symbol) if is_own(symbol))
     }
 
-    pub(super) fn demand(&mut self, demand: Demand) {
+    pub(super) fn record_demand(&mut self, demand: Demand) {
         let known = self.summary.demands.iter().any(|known| {
             (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
                 && known.is_sole >= demand.is_sole

@@ -12,8 +12,8 @@
 
 use std::cell::RefCell;
 
-use super::aliases::representative;
-use super::value::{Base, Element, ElementKind, Provenance, bit};
+use super::aliases::representative_of;
+use super::value::{Base, Element, ElementKind, Provenance, bit_of_space};
 use crate::function::Analyses;
 use crate::limits::MAX_SPACE_FACTS;
 use crate::predicates::{Predicates, Test};
@@ -72,7 +72,7 @@ impl Facts {
             analyses,
             answers,
         };
-        for (block, found) in space_tests.on_edges() {
+        for (block, found) in space_tests.facts_on_edges() {
             if facts.by_block.len() >= MAX_SPACE_FACTS {
                 break;
             }
@@ -82,7 +82,7 @@ impl Facts {
             if let Some(guard) = body.instruction(id).guard
                 && facts.by_instruction.len() < MAX_SPACE_FACTS
             {
-                let found = space_tests.implied(guard, id, true);
+                let found = space_tests.facts_implied_by(guard, id, true);
                 facts
                     .by_instruction
                     .extend(found.into_iter().map(|fact| (id, fact)));
@@ -90,7 +90,9 @@ impl Facts {
         }
         let of_blocks = facts.by_block.iter().map(|(_, fact)| fact.register);
         let of_guards = facts.by_instruction.iter().map(|(_, fact)| fact.register);
-        facts.registers = of_blocks.chain(of_guards).fold(0, |all, one| all | mark(one));
+        facts.registers = of_blocks
+            .chain(of_guards)
+            .fold(0, |all, one| all | mark_of_register(one));
         facts.by_block.sort_by_key(|(_, fact)| fact.register);
         facts.by_instruction.sort_by_key(|(_, fact)| fact.register);
         facts
@@ -115,13 +117,13 @@ impl Facts {
         if self.is_empty() || !is_current(analyses, register, at) {
             return (value, DecidingTest::Untested);
         }
-        let register = self.representative(register, body, analyses);
-        if self.registers & mark(register) == 0 {
+        let register = self.representative_of(register, body, analyses);
+        if self.registers & mark_of_register(register) == 0 {
             return (value, DecidingTest::Untested);
         }
         let (by_block, by_instruction) = (
-            about(&self.by_block, register),
-            about(&self.by_instruction, register),
+            facts_about(&self.by_block, register),
+            facts_about(&self.by_instruction, register),
         );
         if by_block.is_empty() && by_instruction.is_empty() {
             return (value, DecidingTest::Untested);
@@ -138,7 +140,7 @@ impl Facts {
             .map(|(_, fact)| fact);
         let (mut value, mut tested) = (value, DecidingTest::Untested);
         for fact in of_block.chain(of_guard) {
-            value = restricted(&value, fact);
+            value = restricted_by(&value, fact);
             tested = match tested {
                 DecidingTest::Holds(_) => tested,
                 _ if fact.holds => DecidingTest::Holds(fact.test),
@@ -148,19 +150,23 @@ impl Facts {
         (value, tested)
     }
 
-    fn representative(&self, register: Register, body: &Body<'_>, analyses: &Analyses<'_>) -> Register {
+    fn representative_of(&self, register: Register, body: &Body<'_>, analyses: &Analyses<'_>) -> Register {
         let mut known = self.representatives.borrow_mut();
         if known.is_empty() {
             known.resize(body.registers.len(), None);
         }
-        *known[register.index()].get_or_insert_with(|| representative(body, analyses, register))
+        *known[register.index()].get_or_insert_with(|| representative_of(body, analyses, register))
     }
 }
 
 /// For each block: true if a test may hold there. All blocks that the edges dominate are included: for such a block, all
 /// predecessors are included, too, except along back edges.
 #[must_use]
-pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &TestCalls<'_>) -> Vec<bool> {
+pub(super) fn blocks_where_tests_may_hold(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    answers: &TestCalls<'_>,
+) -> Vec<bool> {
     let space_tests = SpaceTests {
         body,
         analyses,
@@ -168,7 +174,7 @@ pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &TestCa
     };
     let cfg = analyses.cfg();
     let mut found = vec![false; body.blocks.len()];
-    space_tests.on_edges().for_each(|(block, facts)| {
+    space_tests.facts_on_edges().for_each(|(block, facts)| {
         found[block.index()] |= facts.iter().any(|fact| fact.holds);
     });
     for &block in cfg.reverse_postorder() {
@@ -190,20 +196,20 @@ fn is_current(analyses: &Analyses<'_>, register: Register, reader: InstructionId
     matches!(analyses.definitions().writers_of(register), &[only] if analyses.is_before(only, reader))
 }
 
-fn mark(register: Register) -> u64 {
+fn mark_of_register(register: Register) -> u64 {
     1 << (register.index() % 64)
 }
 
 /// The facts about a register.
-fn about<Place>(facts: &[(Place, Fact)], register: Register) -> &[(Place, Fact)] {
+fn facts_about<Place>(facts: &[(Place, Fact)], register: Register) -> &[(Place, Fact)] {
     let start = facts.partition_point(|(_, fact)| fact.register < register);
     let own = &facts[start..];
     let end = own.partition_point(|(_, fact)| fact.register == register);
     &own[..end]
 }
 
-fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
-    let tested = Element::address(ElementKind::Generic, fact.space, Base::Test(fact.test), fact.test);
+fn restricted_by(value: &Provenance, fact: &Fact) -> Provenance {
+    let tested = Element::of_address(ElementKind::Generic, fact.space, Base::Test(fact.test), fact.test);
     if *value == Provenance::Top {
         return if fact.holds {
             Provenance::One(tested)
@@ -212,14 +218,16 @@ fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
         };
     }
     // A raw address has no space to test: see PTX209. A number may be anything.
-    let in_space = |element: &Element| bit(element.space) & !bit(fact.space) == 0;
+    let in_space = |element: &Element| bit_of_space(element.space) & !bit_of_space(fact.space) == 0;
     Provenance::from_elements(value.elements().iter().filter_map(|element| {
         match (element.kind, fact.holds) {
             (ElementKind::Generic, holds) => (in_space(element) == holds).then_some(*element),
             (ElementKind::Composed, true) => Some(tested),
-            (ElementKind::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
+            (ElementKind::Formal, true) => {
+                (bit_of_space(fact.space) & !element.excluded != 0).then_some(tested)
+            }
             (ElementKind::Formal, false) => Some(Element {
-                excluded: element.excluded | bit(fact.space),
+                excluded: element.excluded | bit_of_space(fact.space),
                 ..*element
             }),
             _ => Some(*element),
@@ -236,7 +244,7 @@ struct SpaceTests<'a> {
 
 impl<'a> SpaceTests<'a> {
     /// The facts that hold in each block whose only incoming edge is one of a conditional branch.
-    fn on_edges(&self) -> impl Iterator<Item = (BlockId, Vec<Fact>)> + use<'_, 'a> {
+    fn facts_on_edges(&self) -> impl Iterator<Item = (BlockId, Vec<Fact>)> + use<'_, 'a> {
         let cfg = self.analyses.cfg();
         let branches = cfg.reverse_postorder().iter().filter_map(|&block| {
             let last = self.body.terminator(block)?;
@@ -252,7 +260,7 @@ impl<'a> SpaceTests<'a> {
             let edges = [true, false].into_iter().zip(successors);
             edges
                 .filter(|(_, successor)| cfg.predecessors(**successor).len() == 1)
-                .map(move |(taken, &successor)| (successor, self.implied(guard, branch, taken)))
+                .map(move |(taken, &successor)| (successor, self.facts_implied_by(guard, branch, taken)))
         })
     }
 
@@ -266,7 +274,7 @@ impl<'a> SpaceTests<'a> {
     }
 
     /// The facts that follow from an instruction's guard, if the instruction is executed (`taken`) or not.
-    fn implied(&self, guard: Guard, at: InstructionId, taken: bool) -> Vec<Fact> {
+    fn facts_implied_by(&self, guard: Guard, at: InstructionId, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();
         let predicates = self.predicates();
         predicates.each_current_test(
@@ -278,7 +286,7 @@ impl<'a> SpaceTests<'a> {
                     && is_current(self.analyses, tested, definition)
                 {
                     found.push(Fact {
-                        register: representative(self.body, self.analyses, tested),
+                        register: representative_of(self.body, self.analyses, tested),
                         space,
                         holds: test.holds,
                         test: definition,
@@ -304,7 +312,7 @@ impl<'a> SpaceTests<'a> {
 
 /// The test whose outcome an integer is: the address and the space. Only if 1 means yes and 0 means no.
 #[must_use]
-pub(super) fn answer(
+pub(super) fn test_answered_by(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     answers: &TestCalls<'_>,
@@ -325,7 +333,7 @@ pub(super) fn answer(
         register,
         negated: false,
     };
-    match space_tests.implied(guard, reader, true).as_slice() {
+    match space_tests.facts_implied_by(guard, reader, true).as_slice() {
         &[fact] if fact.holds => Some((fact.register, fact.space)),
         _ => None,
     }

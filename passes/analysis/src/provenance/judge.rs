@@ -20,7 +20,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    pub(super) const fn of(kind: AccessKind) -> Self {
+    pub(super) const fn of_kind(kind: AccessKind) -> Self {
         match kind {
             AccessKind::Store => Self::Writes,
             AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => Self::Updates,
@@ -55,7 +55,7 @@ impl Use {
 
     /// The space that the use requires.
     #[must_use]
-    pub const fn space(self) -> Space {
+    pub const fn required_space(self) -> Space {
         match self {
             Self::Access(space, _)
             | Self::ToGeneric(space)
@@ -105,28 +105,28 @@ pub enum Wrong {
 
 /// True if an address in `space` is allowed where one in `wanted` is required.
 #[must_use]
-pub(super) fn covers(wanted: Space, space: Space) -> bool {
+pub(super) fn allows_space(wanted: Space, space: Space) -> bool {
     wanted == space || wanted == Space::SharedCluster && space == Space::Shared
 }
 
 /// True if a conversion between `wanted` and generic is right for `space`. The window of `.shared` lies in that of
 /// `.shared::cluster`, and `cvta` counts from the start of both: libcu++ converts the result of `mapa` only in this way
 /// (`cuda::ptx`, distributed shared memory).
-fn converts(wanted: Space, space: Space) -> bool {
-    covers(wanted, space) || wanted == Space::Shared && space == Space::SharedCluster
+fn is_conversion_right(wanted: Space, space: Space) -> bool {
+    allows_space(wanted, space) || wanted == Space::Shared && space == Space::SharedCluster
 }
 
 /// The violation of using `element` in this way, if it is one.
 #[must_use]
-pub(super) fn judge(used: Use, element: &Element) -> Option<Wrong> {
+pub(super) fn violation_of_use(used: Use, element: &Element) -> Option<Wrong> {
     let space = element.space;
     let wrong = match element.kind {
         ElementKind::Formal | ElementKind::Number | ElementKind::Composed => return None,
         ElementKind::Undefined => return matches!(used, Use::Access(..)).then_some(Wrong::Undefined),
-        ElementKind::Raw => raw(used, space)?,
-        ElementKind::Generic => generic(used, space)?,
+        ElementKind::Raw => violation_of_raw_address(used, space)?,
+        ElementKind::Generic => violation_of_generic_address(used, space)?,
     };
-    let is_against_test = is_elsewhere(wrong, used, element) && matches!(element.base, Base::Test(_));
+    let is_against_test = is_in_other_space(wrong, used, element) && matches!(element.base, Base::Test(_));
     Some(if is_against_test {
         Wrong::AgainstTest
     } else {
@@ -136,36 +136,36 @@ pub(super) fn judge(used: Use, element: &Element) -> Option<Wrong> {
 
 /// True if the violation is that the address points into another space, not that it is raw or generic.
 #[must_use]
-pub(super) fn is_elsewhere(wrong: Wrong, used: Use, element: &Element) -> bool {
+pub(super) fn is_in_other_space(wrong: Wrong, used: Use, element: &Element) -> bool {
     match wrong {
         Wrong::Access | Wrong::Cast => true,
-        Wrong::GenericAsRaw => !covers(used.space(), element.space),
+        Wrong::GenericAsRaw => !allows_space(used.required_space(), element.space),
         _ => false,
     }
 }
 
-fn raw(used: Use, space: Space) -> Option<Wrong> {
+fn violation_of_raw_address(used: Use, space: Space) -> Option<Wrong> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
     match used {
         Use::Access(Space::Generic, _) => (space != Space::Global).then_some(Wrong::RawAsGeneric),
-        Use::Access(wanted, effect) if covers(wanted, space) => {
+        Use::Access(wanted, effect) if allows_space(wanted, space) => {
             (effect != Effect::Reads && is_read_only).then_some(Wrong::ConstantStore)
         }
         Use::Access(Space::Shared, _) if space == Space::SharedCluster => Some(Wrong::ClusterAsCta),
         Use::Access(..) => Some(Wrong::Access),
-        Use::ToGeneric(wanted) => (!converts(wanted, space)).then_some(Wrong::Cast),
-        Use::FromGeneric(wanted) if converts(wanted, space) => Some(Wrong::Twice),
+        Use::ToGeneric(wanted) => (!is_conversion_right(wanted, space)).then_some(Wrong::Cast),
+        Use::FromGeneric(wanted) if is_conversion_right(wanted, space) => Some(Wrong::Twice),
         Use::FromGeneric(_) if space == Space::Global => Some(Wrong::Cast),
         Use::FromGeneric(_) => Some(Wrong::RawAsGeneric),
         Use::Test(_) => (space != Space::Global).then_some(Wrong::TestOfRaw),
         Use::Map(Space::Generic) if space != Space::Global => Some(Wrong::RawAsGeneric),
         Use::Map(Space::Generic) => Some(Wrong::Access),
-        Use::Map(_) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),
+        Use::Map(_) => (!allows_space(Space::SharedCluster, space)).then_some(Wrong::Access),
         Use::Call => None,
     }
 }
 
-fn generic(used: Use, space: Space) -> Option<Wrong> {
+fn violation_of_generic_address(used: Use, space: Space) -> Option<Wrong> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
     match used {
         Use::Access(Space::Generic | Space::Global, effect) if effect != Effect::Reads && is_read_only => {
@@ -176,9 +176,9 @@ fn generic(used: Use, space: Space) -> Option<Wrong> {
         Use::Access(Space::Global, _) => (space != Space::Global).then_some(Wrong::Access),
         Use::Access(..) => Some(Wrong::GenericAsRaw),
         Use::ToGeneric(_) => Some(Wrong::Twice),
-        Use::FromGeneric(wanted) if converts(wanted, space) => None,
+        Use::FromGeneric(wanted) if is_conversion_right(wanted, space) => None,
         Use::FromGeneric(_) => Some(Wrong::Cast),
-        Use::Map(Space::Generic) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),
+        Use::Map(Space::Generic) => (!allows_space(Space::SharedCluster, space)).then_some(Wrong::Access),
         Use::Map(_) => Some(Wrong::GenericAsRaw),
         Use::Call => None,
     }
@@ -209,7 +209,7 @@ pub(super) fn use_of(op: Op) -> Option<Use> {
         Op::Access(Access {
             space: Space::Tensor, ..
         }) => return None,
-        Op::Access(access) => Use::Access(access.space, Effect::of(access.kind)),
+        Op::Access(access) => Use::Access(access.space, Effect::of_kind(access.kind)),
         Op::ToGeneric(space, _) => Use::ToGeneric(space),
         Op::FromGeneric(space, _) => Use::FromGeneric(space),
         Op::IsSpace(space) => Use::Test(space),
@@ -220,13 +220,13 @@ pub(super) fn use_of(op: Op) -> Option<Use> {
 
 /// Bytes past its base that an instruction accesses, if it faults at address 0. A prefetch does not, and a copy of no
 /// bytes reads nothing.
-pub(super) fn past(op: Op, uses: &[Value]) -> Option<i64> {
+pub(super) fn faulting_offset(op: Op, uses: &[Value]) -> Option<i64> {
     match (op, uses) {
-        (Op::Access(access), &[_, Value::Integer(by), ..]) if faults(&access) => Some(by),
+        (Op::Access(access), &[_, Value::Integer(by), ..]) if faults_at_null(&access) => Some(by),
         _ => None,
     }
 }
 
-pub(super) fn faults(access: &Access) -> bool {
+pub(super) fn faults_at_null(access: &Access) -> bool {
     matches!(access.space, Space::Generic | Space::Global) && access.kind != AccessKind::Other
 }

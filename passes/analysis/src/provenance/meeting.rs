@@ -21,7 +21,7 @@ struct MeetingPoint {
 }
 
 /// The registers among `asked` whose definitions meet before all their readers.
-pub(super) fn meeting<'d>(
+pub(super) fn registers_meeting_early<'d>(
     body: &Body<'_>,
     cfg: &Cfg,
     asked: impl Iterator<Item = (Register, &'d [Definition])>,
@@ -96,7 +96,7 @@ fn meeting_point(body: &Body<'_>, cfg: &Cfg, definitions: &[Definition]) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::meeting;
+    use super::registers_meeting_early;
     use crate::provenance::reaching::Definition;
     use crate::testing::with_ptx;
     use ptxcheck_ir::{FunctionId, Register};
@@ -127,7 +127,7 @@ mod tests {
                 })
                 .collect();
             let asked = [(register, definitions.as_slice())];
-            meeting(body, function.cfg(), asked.into_iter()) == [register]
+            registers_meeting_early(body, function.cfg(), asked.into_iter()) == [register]
         })
     }
 

@@ -13,9 +13,9 @@
 //! ```
 
 use super::function::Judge;
-use super::judge::{Effect, Use, Wrong, faults};
+use super::judge::{Effect, Use, Wrong, faults_at_null};
 use super::solver::Variable;
-use super::summary::{Demand, Violation, formals};
+use super::summary::{Demand, Violation, formal_elements};
 use super::survey::Survey;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::call_graph::CallSite;
@@ -31,14 +31,14 @@ use ptxcheck_ir::{
 /// For each register, including predicates: true if an operation other than a move depends on it. In a debug build nvcc
 /// compares `this` with 0 at the start of each member function and branches to the same block on both outcomes: nothing
 /// depends on that.
-fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
+fn registers_with_dependents(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
     let mut found = vec![false; body.registers.len()];
     let mut moved: Vec<Register> = Vec::new();
     let is_moved = |op| matches!(op, Op::Unary(UnaryOp::Not, 1) | Op::Copy);
     for (number, block) in body.blocks.iter().enumerate() {
         let id = BlockId::new(number);
         let is_idle = match body.successors(id) {
-            &[a, b] => landing(body, a) == landing(body, b),
+            &[a, b] => block_after_empty_blocks(body, a) == block_after_empty_blocks(body, b),
             _ => false,
         };
         for at in block.instructions.range() {
@@ -82,7 +82,7 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
 }
 
 /// The block that control reaches from a block, after blocks that only branch on.
-fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
+fn block_after_empty_blocks(body: &Body<'_>, block: BlockId) -> BlockId {
     let mut block = block;
     for _ in 0..MAX_PREDICATE_STEPS {
         let mut instructions = body.block(block);
@@ -100,7 +100,7 @@ fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
 }
 
 /// True if an access is a deliberate crash: a volatile store, or one with only a `trap` after it.
-fn is_crash(body: &Body<'_>, at: InstructionId, access: &Access) -> bool {
+fn is_deliberate_crash(body: &Body<'_>, at: InstructionId, access: &Access) -> bool {
     let is_volatile_store = access.is_volatile() && access.kind == AccessKind::Store;
     let next = || body.instructions.get(at.index() + 1);
     is_volatile_store || next().is_some_and(|next| next.op == Op::Trap && next.guard.is_none())
@@ -128,7 +128,7 @@ impl Judge<'_> {
         let deciding = if survey.null_tests.is_empty() {
             Vec::new()
         } else {
-            deciding(self.body, self.module.function(self.id).definitions())
+            registers_with_dependents(self.body, self.module.function(self.id).definitions())
         };
         for &at in &survey.null_tests {
             let mut results = self.body.defined(self.body.instruction(at));
@@ -143,7 +143,7 @@ impl Judge<'_> {
             }
         }
         for &at in &survey.calls {
-            let Some((summary, arguments)) = self.solver.callee(at) else {
+            let Some((summary, arguments)) = self.solver.callee_summary(at) else {
                 continue;
             };
             for piece in &summary.null_tested {
@@ -171,27 +171,28 @@ impl Judge<'_> {
     }
 
     /// Judges an access in this body.
-    pub(super) fn null_access(
+    pub(super) fn judge_null_access(
         &mut self,
         at: InstructionId,
         access: &Access,
         uses: &[Value],
         value: &Provenance,
     ) {
-        if self.is_null_tested || !faults(access) {
+        if self.is_null_tested || !faults_at_null(access) {
             return;
         }
         let (Some(&base), Some(&Value::Integer(by))) = (uses.first(), uses.get(1)) else {
             return;
         };
-        let used = Use::Access(access.space, Effect::of(access.kind));
+        let used = Use::Access(access.space, Effect::of_kind(access.kind));
         if let Some((element, is_all)) = find_null(value, by) {
             let offset = element.offset.and_then(|offset| offset.checked_add(by));
             let element = Element { offset, ..element };
-            let is_definite = is_all && !is_crash(self.body, at, access) && self.is_always_null(base, at);
+            let is_definite =
+                is_all && !is_deliberate_crash(self.body, at, access) && self.is_always_null(base, at);
             self.report(at, Wrong::Null, used, element, is_definite, None);
         } else if self.is_baseless(base, value) {
-            self.report(at, Wrong::Baseless, used, Element::number(None), false, None);
+            self.report(at, Wrong::Baseless, used, Element::of_number(None), false, None);
         }
     }
 
@@ -208,7 +209,8 @@ impl Judge<'_> {
             };
             let variable = Variable::Register(register);
             for &definition in self.module.function(self.id).definitions().writers_of(register) {
-                if find_null(&self.solver.defined(definition, variable), 0).is_none_or(|(_, is_all)| !is_all)
+                if find_null(&self.solver.written_value(definition, variable), 0)
+                    .is_none_or(|(_, is_all)| !is_all)
                 {
                     return false;
                 }
@@ -220,15 +222,15 @@ impl Judge<'_> {
                     {
                         open.extend(uses.iter().take(2));
                     }
-                    Op::Access(_) => match self.stores(definition) {
-                        Some(stores) if stores.iter().all(|&store| self.follows(store, at)) => {}
+                    Op::Access(_) => match self.stores_for_load(definition) {
+                        Some(stores) if stores.iter().all(|&store| self.is_executed_whenever(store, at)) => {}
                         _ => return false,
                     },
-                    Op::CallResult(call) if self.follows(call, at) => {}
+                    Op::CallResult(call) if self.is_executed_whenever(call, at) => {}
                     Op::CallResult(_) => return false,
                     // A compiler writes a number where it is used, regardless of its origin. If a number is called, or
                     // passed to a call, the source has it at that place.
-                    _ if is_call && self.follows(definition, at) || self.is_certain(at) => {}
+                    _ if is_call && self.is_executed_whenever(definition, at) || self.is_certain(at) => {}
                     _ => return false,
                 }
             }
@@ -237,7 +239,7 @@ impl Judge<'_> {
     }
 
     /// The stores to the stack slot that a load reads.
-    pub(super) fn stores(&self, load: InstructionId) -> Option<&[InstructionId]> {
+    pub(super) fn stores_for_load(&self, load: InstructionId) -> Option<&[InstructionId]> {
         let analyses = self.module.function(self.id);
         let slot = analyses.loaded_slot(load, self.body.instruction(load))?;
         Some(analyses.slots().stores(slot))
@@ -269,7 +271,8 @@ impl Judge<'_> {
     /// True if a call returns one of its arguments, moved, and that argument is address 0: a reference to an element of an
     /// object there.
     fn is_null_moved(&self, call: InstructionId, offset: i64) -> bool {
-        let (Some((summary, arguments)), Ok(offset)) = (self.solver.callee(call), u32::try_from(offset))
+        let (Some((summary, arguments)), Ok(offset)) =
+            (self.solver.callee_summary(call), u32::try_from(offset))
         else {
             return false;
         };
@@ -277,13 +280,13 @@ impl Judge<'_> {
             let argument = arguments.iter().find(|argument| argument.passes(piece))?;
             Some(self.solver.value_at(argument.value, call).0)
         };
-        let mut returned = summary.result(offset).into_iter().flat_map(formals);
+        let mut returned = summary.result_at(offset).into_iter().flat_map(formal_elements);
         returned
             .any(|one| one.is_sole && passed(one.piece).is_some_and(|value| find_null(&value, 0).is_some()))
     }
 
     /// Judges a call through a register.
-    pub(super) fn indirect(&mut self, at: InstructionId) {
+    pub(super) fn judge_indirect_call(&mut self, at: InstructionId) {
         let Some(Callee::Indirect(callee)) = self.body.callee(self.body.instruction(at)) else {
             return;
         };
@@ -292,15 +295,15 @@ impl Judge<'_> {
             let is_definite = is_all && self.is_always_null(callee, at);
             self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
         }
-        for passed in formals(&value).collect::<Vec<_>>() {
-            self.demand(Demand {
+        for passed in formal_elements(&value).collect::<Vec<_>>() {
+            self.record_demand(Demand {
                 piece: passed.piece,
                 used: Use::Call,
                 excluded: passed.excluded,
                 is_sole: passed.is_sole,
                 reach: passed.offset,
                 is_certain: self.is_certain(at),
-                decided: self.decided(at),
+                decided: self.condition_of_execution(at),
                 function: self.id,
                 instruction: at,
                 callers: Vec::new(),
@@ -309,7 +312,7 @@ impl Judge<'_> {
     }
 
     /// Judges a null address that a call passes to a function that accesses it.
-    pub(super) fn null_passed(
+    pub(super) fn judge_null_argument(
         &mut self,
         demand: &Demand,
         arguments: &[Argument],
@@ -326,7 +329,7 @@ impl Judge<'_> {
         let Some(call) = callers.last().map(|site| site.instruction) else {
             return;
         };
-        let executed = self.executed(demand, arguments, call);
+        let executed = self.execution_of_demand(demand, arguments, call);
         if !executed.may_be_wrong() {
             return;
         }

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::extent::{Object, outside};
+use super::extent::{Object, bounds_violation};
 use super::function::Judge;
-use super::judge::{Effect, Use, Wrong, covers};
+use super::judge::{Effect, Use, Wrong, allows_space};
 use super::own_slot::is_own_slot;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::limits::{MAX_BASE_STEPS, MAX_OBJECT_STEPS};
@@ -28,7 +28,13 @@ pub(super) struct Accessed {
 
 impl Judge<'_> {
     /// PTX211: constant offsets outside the object, or misaligned in it.
-    pub(super) fn bounds(&mut self, at: InstructionId, access: &Access, uses: &[Value], value: &Provenance) {
+    pub(super) fn judge_bounds(
+        &mut self,
+        at: InstructionId,
+        access: &Access,
+        uses: &[Value],
+        value: &Provenance,
+    ) {
         let Some(&Value::Integer(by)) = uses.get(1) else {
             return;
         };
@@ -38,7 +44,7 @@ impl Judge<'_> {
         let mut first = None;
         for element in value.elements() {
             let start = element.offset.and_then(|offset| offset.checked_add(by));
-            match start.and_then(|start| self.outside(element, start, access)) {
+            match start.and_then(|start| self.bounds_violation(element, start, access)) {
                 Some(wrong) if element.trust == Trust::Certain => {
                     first.get_or_insert((
                         wrong,
@@ -118,7 +124,7 @@ impl Judge<'_> {
                             Base::Symbol(symbol) => Object::Symbol(symbol),
                             _ => return false,
                         };
-                        outside(self.module, object, start, &access).is_some()
+                        bounds_violation(self.module, object, start, &access).is_some()
                     });
                     if !is_outside && is_known.insert((base, block_id)) {
                         by_object.entry(base).or_default().push(block_id);
@@ -163,7 +169,7 @@ impl Judge<'_> {
                 if steps > MAX_BASE_STEPS {
                     return bases;
                 }
-                self.address_sources(definition, past, &mut open);
+                self.add_address_sources(definition, past, &mut open);
             }
         }
         bases
@@ -171,7 +177,7 @@ impl Judge<'_> {
 
     /// Adds the operands that the address written by an instruction may be based on. It lies `past` bytes past the first of
     /// them, where that is known.
-    fn address_sources(
+    fn add_address_sources(
         &self,
         definition: InstructionId,
         past: Option<i64>,
@@ -187,7 +193,7 @@ impl Judge<'_> {
             _ if let Some(from) = form.moved_address() => open.push_back((from, past)),
             // A load of a value that is kept on the stack.
             (Op::Access(_), _) => {
-                for &store in self.stores(definition).unwrap_or_default() {
+                for &store in self.stores_for_load(definition).unwrap_or_default() {
                     let stored = self.body.stored(self.body.instruction(store));
                     open.extend(stored.map(|stored| (stored, None)));
                 }
@@ -202,7 +208,7 @@ impl Judge<'_> {
         }
     }
 
-    fn outside(&self, element: &Element, start: i64, access: &Access) -> Option<Wrong> {
+    fn bounds_violation(&self, element: &Element, start: i64, access: &Access) -> Option<Wrong> {
         let object = match (element.kind, element.base) {
             (ElementKind::Raw | ElementKind::Generic, Base::Symbol(symbol)) => Object::Symbol(symbol),
             (ElementKind::Raw, Base::Param(number, _)) if element.space == Space::Param => {
@@ -210,11 +216,11 @@ impl Judge<'_> {
             }
             _ => return None,
         };
-        outside(self.module, object, start, access)
+        bounds_violation(self.module, object, start, access)
     }
 
     /// PTX206: the address of a local object stored to memory that other threads see.
-    pub(super) fn escape(&mut self, at: InstructionId) {
+    pub(super) fn judge_escape(&mut self, at: InstructionId) {
         let instruction = self.body.instruction(at);
         let uses = self.body.uses(instruction);
         let (Op::Access(access), Some(&to)) = (instruction.op, uses.first()) else {
@@ -228,7 +234,8 @@ impl Judge<'_> {
                 !elements.is_empty()
                     && elements.iter().all(|element| {
                         element.is_address()
-                            && (element.space == Space::Global || covers(Space::SharedCluster, element.space))
+                            && (element.space == Space::Global
+                                || allows_space(Space::SharedCluster, element.space))
                     })
             }
             _ => false,

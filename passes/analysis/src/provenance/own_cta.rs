@@ -28,7 +28,7 @@ impl Judge<'_> {
             return true;
         };
         let known = Entered::new(self.module, self.id, Vec::new()).and_then(|entered| entered.known(rank));
-        known == Some(0) || is_of_rank(self.module, self.id, rank) || self.is_decided_by_rank(at)
+        known == Some(0) || may_depend_on_cta_rank(self.module, self.id, rank) || self.is_decided_by_rank(at)
     }
 
     /// True if a branch that leads to an instruction, or its own guard, depends on the rank of the CTA.
@@ -39,12 +39,12 @@ impl Judge<'_> {
         let own = self.body.instruction(at).guard;
         own.into_iter()
             .chain(above.skip(1).filter_map(of_block))
-            .any(|guard| is_of_rank(self.module, self.id, Value::Register(guard.register)))
+            .any(|guard| may_depend_on_cta_rank(self.module, self.id, Value::Register(guard.register)))
     }
 }
 
 /// True if a value may be computed from a special register that may differ from CTA to CTA, as the rank in the cluster does.
-fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
+fn may_depend_on_cta_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
     let mut left = MAX_DECIDED_STEPS;
     let mut open = vec![(function, value)];
     while let Some((function, value)) = open.pop() {
@@ -69,7 +69,7 @@ fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
             let stored = analyses.stored_for(definition);
             open.extend(stored.map(|value| (function, value)));
             if let Op::CallResult(call) = instruction.op {
-                open.extend(returned(module, body, call));
+                open.extend(values_returned_by(module, body, call));
             }
         }
     }
@@ -77,7 +77,7 @@ fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
 }
 
 /// The values that the function of a call returns.
-fn returned(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Vec<(FunctionId, Value)> {
+fn values_returned_by(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Vec<(FunctionId, Value)> {
     let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
         return Vec::new();
     };

@@ -21,7 +21,7 @@ struct Addresses<'a> {
 
 impl Addresses<'_> {
     /// The first byte of an access.
-    fn start(&mut self, uses: &[Value]) -> Option<(Parts, i64)> {
+    fn first_byte_of_access(&mut self, uses: &[Value]) -> Option<(Parts, i64)> {
         let &[base, Value::Integer(past), ..] = uses else {
             return None;
         };
@@ -30,7 +30,7 @@ impl Addresses<'_> {
     }
 
     /// The variable that contains an address, and the distance in bytes between the elements of two neighbouring threads.
-    fn by_thread(&self, parts: Parts) -> Option<(SymbolId, i64)> {
+    fn variable_and_thread_distance(&self, parts: Parts) -> Option<(SymbolId, i64)> {
         match self.sums.domain().terms(parts)[..] {
             [(Atom::Symbol(symbol), 1), (Atom::Special(Special::Tid(0)), scale)] => Some((symbol, scale)),
             _ => None,
@@ -38,7 +38,7 @@ impl Addresses<'_> {
     }
 
     /// True if a symbol's address is used only for accesses to this place.
-    fn is_only(&mut self, symbol: SymbolId, place: (Parts, i64)) -> bool {
+    fn is_used_only_at(&mut self, symbol: SymbolId, place: (Parts, i64)) -> bool {
         let mut of_symbol = vec![false; self.body.registers.len()];
         let is_of = |of_symbol: &[bool], value: Value| match value {
             Value::Symbol(known, _) => known == symbol,
@@ -59,7 +59,8 @@ impl Addresses<'_> {
                 };
                 let is_alone = of_it.next().is_none();
                 match (instruction.op, Form::of(instruction.op, uses)) {
-                    (Op::Access(_), _) if first == 0 && is_alone && self.start(uses) == Some(place) => {}
+                    (Op::Access(_), _)
+                        if first == 0 && is_alone && self.first_byte_of_access(uses) == Some(place) => {}
                     (_, Form::Moved(..) | Form::ProductSum(..) | Form::Sum(..)) if is_alone => {
                         for register in body.defined(instruction) {
                             has_grown |= !std::mem::replace(&mut of_symbol[register.index()], true);
@@ -83,10 +84,10 @@ pub(super) fn is_own_slot(module: &Shared<'_>, id: FunctionId, access: Access, u
         body: source.body,
         sums: Evaluator::new(source, Linear::of_unknowns()),
     };
-    let Some(place) = addresses.start(uses) else {
+    let Some(place) = addresses.first_byte_of_access(uses) else {
         return false;
     };
-    let Some((symbol, scale)) = addresses.by_thread(place.0) else {
+    let Some((symbol, scale)) = addresses.variable_and_thread_distance(place.0) else {
         return false;
     };
     let known = module.module.symbol(symbol);
@@ -98,5 +99,5 @@ pub(super) fn is_own_slot(module: &Shared<'_>, id: FunctionId, access: Access, u
     }
     let names_it = |value: &Value| matches!(value, Value::Symbol(named, _) if *named == symbol);
     let mut others = module.module.bodies().filter(|(other, ..)| *other != id);
-    !others.any(|(.., other)| other.values.iter().any(names_it)) && addresses.is_only(symbol, place)
+    !others.any(|(.., other)| other.values.iter().any(names_it)) && addresses.is_used_only_at(symbol, place)
 }

@@ -40,7 +40,7 @@ pub(super) struct Reaching {
 impl Reaching {
     /// These definitions, all of which reach all uses.
     #[must_use]
-    pub(super) fn everywhere(mut definitions: Vec<Definition>) -> Self {
+    pub(super) fn reaching_everywhere(mut definitions: Vec<Definition>) -> Self {
         definitions.sort_unstable_by_key(|definition| definition.at);
         Self {
             definitions,
@@ -52,7 +52,7 @@ impl Reaching {
     /// Solves; `steps` is the remaining budget, in visited blocks. False if that is not possible.
     pub(super) fn solve(&mut self, body: &Body<'_>, cfg: &Cfg, steps: &mut usize) -> bool {
         if self.definitions.len() <= MAX_SOLVED {
-            self.entries = solve(body, cfg, &self.definitions, steps);
+            self.entries = solve_reaching(body, cfg, &self.definitions, steps);
         }
         self.entries.is_some()
     }
@@ -71,17 +71,17 @@ impl Reaching {
 
     /// True if solving could still give a more precise result.
     #[must_use]
-    pub(super) const fn is_open(&self) -> bool {
+    pub(super) const fn may_be_refined(&self) -> bool {
         self.entries.is_none() && !self.is_settled
     }
 
     /// Records that all definitions reach all readers of the variable.
-    pub(super) const fn settle(&mut self) {
+    pub(super) const fn settle_unsolved(&mut self) {
         self.is_settled = true;
     }
 
     /// The definitions that reach `at`, which lies in `block`.
-    pub(super) fn before(
+    pub(super) fn definitions_before(
         &self,
         at: InstructionId,
         block: BlockId,
@@ -93,7 +93,7 @@ impl Reaching {
                 let first = self.definitions.partition_point(|known| known.at < start);
                 let last = self.definitions.partition_point(|known| known.at < at);
                 let entry = entries.get(&block).copied().unwrap_or(0);
-                Ok(through(&self.definitions, first..last, entry))
+                Ok(definitions_after(&self.definitions, first..last, entry))
             }
             None => Err(()),
         };
@@ -106,7 +106,7 @@ impl Reaching {
 }
 
 /// The definitions, as bits, that reach the point after the definitions `passed`, given those that reach the point before.
-fn through(definitions: &[Definition], passed: std::ops::Range<usize>, mut bits: u64) -> u64 {
+fn definitions_after(definitions: &[Definition], passed: std::ops::Range<usize>, mut bits: u64) -> u64 {
     for number in passed {
         if !definitions[number].is_partial {
             bits = 0;
@@ -116,7 +116,7 @@ fn through(definitions: &[Definition], passed: std::ops::Range<usize>, mut bits:
     bits
 }
 
-fn solve(
+fn solve_reaching(
     body: &Body<'_>,
     cfg: &Cfg,
     definitions: &[Definition],
@@ -139,7 +139,7 @@ fn solve(
         *steps = steps.checked_sub(1)?;
         let entry = entries.get(&block).copied().unwrap_or(0);
         let out = match own.get(&block) {
-            Some(range) => through(definitions, range.clone(), entry),
+            Some(range) => definitions_after(definitions, range.clone(), entry),
             None => entry,
         };
         for &successor in body.successors(block) {

@@ -12,7 +12,7 @@
 use rustc_hash::FxHashSet;
 
 use super::judge::Use;
-use super::solver::callee;
+use super::solver::callee_summary;
 use super::summary::Summaries;
 use crate::call_graph::CallSite;
 use crate::entered::{Entered, Executed, follows};
@@ -31,7 +31,7 @@ enum Fate {
 /// True if the result of a cast is certainly used: in the function that casts, or in one of the callers, innermost first, as
 /// long as each function returns it to the next. With `leaving_counts`, passing it to a function without a body counts as a
 /// use.
-pub(super) fn is_used<'a>(
+pub(super) fn is_cast_used<'a>(
     module: &'a Shared<'a>,
     summaries: &'a Summaries<'a>,
     (function, cast): (FunctionId, InstructionId),
@@ -40,7 +40,7 @@ pub(super) fn is_used<'a>(
 ) -> bool {
     let outer = callers.iter().map(|site| (site.caller, site.instruction));
     for (function, at) in std::iter::once((function, cast)).chain(outer) {
-        match fate(module, summaries, function, at, leaving_counts) {
+        match fate_of_result(module, summaries, function, at, leaving_counts) {
             Fate::Used => return true,
             Fate::Returned => {}
             Fate::Unused => return false,
@@ -58,7 +58,7 @@ struct CastResult<'a> {
     writers: FxHashSet<InstructionId>,
 }
 
-fn fate<'a>(
+fn fate_of_result<'a>(
     module: &'a Shared<'a>,
     summaries: &'a Summaries<'a>,
     function: FunctionId,
@@ -76,11 +76,11 @@ fn fate<'a>(
     };
     let of_call = body.iter().filter(|(_, one)| one.op == Op::CallResult(at));
     result.writers.extend(of_call.map(|(id, _)| id));
-    result.spread();
+    result.add_computed_values();
     let mut found = Fate::Unused;
     for (reader, instruction) in body.iter() {
         let uses = body.uses(instruction);
-        let is_result = |value: &Value| result.is_read(*value, reader);
+        let is_result = |value: &Value| result.is_result(*value, reader);
         let is_used = match instruction.op {
             Op::Access(_) => uses.first().is_some_and(is_result),
             Op::Opaque | Op::MapShared(_) => uses.iter().any(is_result),
@@ -89,7 +89,7 @@ fn fate<'a>(
                 arguments.any(|argument| is_result(&argument.value))
             }
             Op::Call(_) => {
-                let passed = callee(module, body, summaries, reader);
+                let passed = callee_summary(module, body, summaries, reader);
                 passed.is_some_and(|(summary, arguments)| {
                     let given = || {
                         let entered = Entered::new(module, function, Vec::new());
@@ -100,17 +100,18 @@ fn fate<'a>(
                             && arguments
                                 .iter()
                                 .any(|argument| argument.passes(demand.piece) && is_result(&argument.value))
-                            && (demand.is_certain || demand.executed(module, given()) == Executed::Always)
+                            && (demand.is_certain
+                                || demand.execution_with(module, given()) == Executed::Always)
                     })
                 })
             }
             _ => false,
         };
-        if is_used && result.comes_before(reader) {
+        if is_used && result.is_reader_always_executed(reader) {
             return Fate::Used;
         }
         let returned = body.returned(instruction);
-        if returned.is_some_and(|(_, value)| is_result(&value)) && result.comes_before(reader) {
+        if returned.is_some_and(|(_, value)| is_result(&value)) && result.is_reader_always_executed(reader) {
             found = Fate::Returned;
         }
     }
@@ -129,11 +130,11 @@ fn is_unseen(module: &Shared<'_>, call: &Call) -> bool {
 impl CastResult<'_> {
     /// Adds the values computed from it: first all that may be, then without those that may have been computed from another
     /// value.
-    fn spread(&mut self) {
+    fn add_computed_values(&mut self) {
         loop {
             let before = self.writers.len();
             for (id, _) in self.body.iter() {
-                if self.hands_on(id, Self::may_be_read) {
+                if self.passes_on_result(id, Self::may_be_read) {
                     self.writers.insert(id);
                 }
             }
@@ -142,8 +143,14 @@ impl CastResult<'_> {
             }
         }
         loop {
-            let others = self.writers.iter().copied().filter(|&id| !self.is_first(id));
-            let foreign: Vec<_> = others.filter(|&id| !self.hands_on(id, Self::is_read)).collect();
+            let others = self
+                .writers
+                .iter()
+                .copied()
+                .filter(|&id| !self.computes_result(id));
+            let foreign: Vec<_> = others
+                .filter(|&id| !self.passes_on_result(id, Self::is_result))
+                .collect();
             if foreign.is_empty() {
                 break;
             }
@@ -154,19 +161,19 @@ impl CastResult<'_> {
     }
 
     /// True for the instruction that computes the result.
-    fn is_first(&self, id: InstructionId) -> bool {
+    fn computes_result(&self, id: InstructionId) -> bool {
         id == self.at || self.body.instruction(id).op == Op::CallResult(self.at)
     }
 
     /// True if an instruction passes on a value for which `is_read` says that it is the result.
-    fn hands_on(&self, id: InstructionId, is_read: fn(&Self, Value, InstructionId) -> bool) -> bool {
+    fn passes_on_result(&self, id: InstructionId, is_read: fn(&Self, Value, InstructionId) -> bool) -> bool {
         let instruction = self.body.instruction(id);
         if let Some(store) = self.analyses.store_for(id) {
             let stored = self.body.stored(self.body.instruction(store));
             return stored.is_some_and(|stored| is_read(self, stored, store));
         }
         let mut uses = self.body.uses(instruction).iter();
-        carries(instruction.op) && uses.any(|&value| is_read(self, value, id))
+        passes_on_address(instruction.op) && uses.any(|&value| is_read(self, value, id))
     }
 
     /// True if a value may be the result, or computed from it.
@@ -181,7 +188,7 @@ impl CastResult<'_> {
     }
 
     /// True if a value is the result, or computed from it, at the instruction that reads it.
-    fn is_read(&self, value: Value, reader: InstructionId) -> bool {
+    fn is_result(&self, value: Value, reader: InstructionId) -> bool {
         let Some(register) = value.register() else {
             return false;
         };
@@ -195,13 +202,13 @@ impl CastResult<'_> {
     }
 
     /// True if a reader is executed whenever the result is computed.
-    fn comes_before(&self, reader: InstructionId) -> bool {
+    fn is_reader_always_executed(&self, reader: InstructionId) -> bool {
         follows(self.body, self.analyses, self.at, reader)
     }
 }
 
 /// True if an operation passes on an address, changed or not.
-const fn carries(op: Op) -> bool {
+const fn passes_on_address(op: Op) -> bool {
     matches!(
         op,
         Op::Copy

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::guards::{DecidingTest, Facts};
-use super::meeting::meeting;
+use super::meeting::registers_meeting_early;
 use super::reaching::Reaching;
 use super::summary::{Summaries, Summary};
 use super::transfer;
@@ -68,7 +68,7 @@ struct Readers {
 }
 
 impl Readers {
-    fn of(&self, variable: Variable) -> &[u32] {
+    fn readers_of(&self, variable: Variable) -> &[u32] {
         match variable {
             Variable::Register(register) => {
                 let (start, end) = (self.first[register.index()], self.first[register.index() + 1]);
@@ -110,22 +110,22 @@ impl<'a> Solver<'a> {
             reads_ahead: Cell::new(false),
             readers: None,
         };
-        solver.discover(seeds);
+        solver.discover_inputs_of(seeds);
         solver.number_nodes();
         solver.values = vec![Provenance::Bottom; solver.nodes.len()];
         let all = vec![true; solver.nodes.len()];
         let mut touched: Vec<Variable> = solver.reaching.keys().copied().collect();
         solver.begin_joins(&touched);
-        solver.iterate(all);
+        solver.evaluate_until_stable(all);
         for _ in 0..MAX_REFINEMENTS {
-            let finer = solver.refine(touched);
+            let finer = solver.solve_disagreeing(touched);
             if finer.is_empty() {
                 break;
             }
             let affected;
-            (affected, touched) = solver.forget(finer);
+            (affected, touched) = solver.reset_dependents(finer);
             solver.begin_joins(&touched);
-            solver.iterate(affected);
+            solver.evaluate_until_stable(affected);
         }
         solver.release_unentered();
         Some(solver)
@@ -149,7 +149,7 @@ impl<'a> Solver<'a> {
         }
         // All their readers are evaluated again.
         self.reads_ahead.set(true);
-        self.iterate(vec![true; unentered.len()]);
+        self.evaluate_until_stable(vec![true; unentered.len()]);
     }
 
     /// Puts the nodes in the order of the input.
@@ -167,7 +167,7 @@ impl<'a> Solver<'a> {
     #[must_use]
     pub(super) fn value_at(&self, value: Value, at: InstructionId) -> (Provenance, DecidingTest) {
         let Value::Register(register) = value else {
-            return (self.constant(value, at), DecidingTest::Untested);
+            return (self.value_of_constant(value, at), DecidingTest::Untested);
         };
         let held = self.value_before(Variable::Register(register), at);
         if self.facts.is_empty() {
@@ -178,10 +178,12 @@ impl<'a> Solver<'a> {
 
     /// Solves the reaching definitions of the variables among `touched` whose definitions disagree; returns those that it
     /// could solve.
-    fn refine(&mut self, touched: Vec<Variable>) -> Vec<Variable> {
+    fn solve_disagreeing(&mut self, touched: Vec<Variable>) -> Vec<Variable> {
         let is_candidate = |variable: &Variable| {
             let reaching = self.reaching.get(variable);
-            reaching.is_some_and(|reaching| reaching.is_open() && self.is_mixed(*variable, reaching))
+            reaching.is_some_and(|reaching| {
+                reaching.may_be_refined() && self.gives_different_addresses(*variable, reaching)
+            })
         };
         let mut open = touched;
         open.retain(is_candidate);
@@ -191,14 +193,14 @@ impl<'a> Solver<'a> {
         let reaching = &mut self.reaching;
         open.retain(|variable| {
             let known = reaching.get_mut(variable);
-            known.is_some_and(|known| known.is_open() && known.solve(body, cfg, steps))
+            known.is_some_and(|known| known.may_be_refined() && known.solve(body, cfg, steps))
         });
         open
     }
 
     /// Resets the nodes that depend on these variables; returns a flag for each node (true if reset) and the variables that
     /// those write.
-    fn forget(&mut self, finer: Vec<Variable>) -> (Vec<bool>, Vec<Variable>) {
+    fn reset_dependents(&mut self, finer: Vec<Variable>) -> (Vec<bool>, Vec<Variable>) {
         let readers = self.readers.take().unwrap_or_else(|| self.readers());
         let mut affected = vec![false; self.nodes.len()];
         let mut open = finer;
@@ -206,16 +208,16 @@ impl<'a> Solver<'a> {
         // Each variable with many readers once, regardless of the number of its writers.
         let mut is_done = FxHashSet::default();
         while let Some(variable) = open.pop() {
-            if readers.of(variable).len() > FEW_READERS && !is_done.insert(variable) {
+            if readers.readers_of(variable).len() > FEW_READERS && !is_done.insert(variable) {
                 continue;
             }
             if self.joined.remove(&variable).is_some() {
                 touched.push(variable);
             }
-            for &reader in readers.of(variable) {
+            for &reader in readers.readers_of(variable) {
                 if !std::mem::replace(&mut affected[reader as usize], true) {
                     self.values[reader as usize] = Provenance::Bottom;
-                    self.each_written(reader as usize, |written| open.push(written));
+                    self.for_each_written(reader as usize, |written| open.push(written));
                 }
             }
         }
@@ -229,18 +231,18 @@ impl<'a> Solver<'a> {
             Variable::Register(register) => Some((*register, self.reaching.get(variable)?.definitions())),
             Variable::Slot(_) => None,
         });
-        for register in meeting(self.body, self.analyses.cfg(), asked) {
+        for register in registers_meeting_early(self.body, self.analyses.cfg(), asked) {
             if let Some(reaching) = self.reaching.get_mut(&Variable::Register(register)) {
-                reaching.settle();
+                reaching.settle_unsolved();
             }
         }
     }
 
     /// True if the definitions give different addresses, so that it matters which of them reaches a use.
-    fn is_mixed(&self, variable: Variable, reaching: &Reaching) -> bool {
+    fn gives_different_addresses(&self, variable: Variable, reaching: &Reaching) -> bool {
         let (mut joined, mut brings_anything) = (Provenance::Bottom, false);
         for definition in reaching.definitions() {
-            let value = self.defined(definition.at, variable);
+            let value = self.written_value(definition.at, variable);
             if value == Provenance::Top {
                 brings_anything = true;
                 continue;
@@ -261,13 +263,13 @@ impl<'a> Solver<'a> {
 
     /// Evaluates these nodes, which include all their readers, in order, then the readers of all changed variables, until
     /// nothing changes.
-    fn iterate(&mut self, mut stale: Vec<bool>) {
+    fn evaluate_until_stable(&mut self, mut stale: Vec<bool>) {
         let mut changed = Vec::new();
         for (number, is_stale) in stale.iter_mut().enumerate() {
             if self.module.deadline.is_over_at_step() {
                 return self.give_up();
             }
-            if std::mem::take(is_stale) && self.improve(number) {
+            if std::mem::take(is_stale) && self.join_new_value(number) {
                 changed.push(number as u32);
             }
         }
@@ -279,8 +281,8 @@ impl<'a> Solver<'a> {
         let mut is_done = FxHashSet::default();
         for number in changed.into_iter().rev() {
             // The later ones have already read it.
-            self.each_written(number as usize, |variable| {
-                let readers = readers.of(variable);
+            self.for_each_written(number as usize, |variable| {
+                let readers = readers.readers_of(variable);
                 if readers.len() > FEW_READERS && !is_done.insert(variable) {
                     return;
                 }
@@ -297,10 +299,10 @@ impl<'a> Solver<'a> {
                 if self.module.deadline.is_over_at_step() {
                     return false;
                 }
-                if std::mem::take(&mut stale[number]) && self.improve(number) {
+                if std::mem::take(&mut stale[number]) && self.join_new_value(number) {
                     changed = true;
-                    self.each_written(number, |variable| {
-                        let mut readers = readers.of(variable);
+                    self.for_each_written(number, |variable| {
+                        let mut readers = readers.readers_of(variable);
                         // Readers that have not been evaluated since the previous change are already stale.
                         if readers.len() > FEW_READERS
                             && let Some(before) = last.insert(variable, number as u32)
@@ -330,8 +332,8 @@ impl<'a> Solver<'a> {
     }
 
     /// Joins the newly computed value of a node into its value; true if that changed it.
-    fn improve(&mut self, number: usize) -> bool {
-        let outcome = self.evaluate(self.nodes[number]);
+    fn join_new_value(&mut self, number: usize) -> bool {
+        let outcome = self.value_of_node(self.nodes[number]);
         let has_changed = self.values[number].join(&outcome);
         if has_changed {
             self.join_into_variables(number);
@@ -345,7 +347,7 @@ impl<'a> Solver<'a> {
         let mut first = vec![0_u32; self.body.registers.len() + 1];
         let mut read = Vec::new();
         for (number, &id) in self.nodes.iter().enumerate() {
-            self.inputs(id, &mut read);
+            self.add_inputs(id, &mut read);
             for variable in read.drain(..) {
                 match variable {
                     Variable::Register(register) => {
@@ -376,13 +378,13 @@ impl<'a> Solver<'a> {
     }
 
     /// The variables that a node writes.
-    fn each_written(&self, number: usize, mut with: impl FnMut(Variable)) {
+    fn for_each_written(&self, number: usize, mut with: impl FnMut(Variable)) {
         let id = self.nodes[number];
         let instruction = self.body.instruction(id);
         for register in self.body.defined(instruction) {
             with(Variable::Register(register));
         }
-        if let Effect::Store(slot) = self.effect(id, instruction) {
+        if let Effect::Store(slot) = self.slot_effect(id, instruction) {
             with(Variable::Slot(slot));
         }
     }
@@ -395,7 +397,7 @@ impl<'a> Solver<'a> {
             };
             let mut value = Provenance::Bottom;
             for definition in reaching.definitions() {
-                value.join(&self.defined(definition.at, variable));
+                value.join(&self.written_value(definition.at, variable));
             }
             self.joined.insert(variable, value);
         }
@@ -406,7 +408,7 @@ impl<'a> Solver<'a> {
         let id = self.nodes[number];
         let instruction = self.body.instruction(id);
         let body = self.body;
-        let written = match self.effect(id, instruction) {
+        let written = match self.slot_effect(id, instruction) {
             Effect::Store(slot) => Some(Variable::Slot(slot)),
             _ => None,
         };
@@ -418,18 +420,18 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn evaluate(&self, id: InstructionId) -> Provenance {
+    fn value_of_node(&self, id: InstructionId) -> Provenance {
         let instruction = self.body.instruction(id);
         let uses = self.body.uses(instruction);
         match instruction.op {
-            Op::CallResult(call) => self.returned(call, uses, id),
-            Op::Access(access) => match self.effect(id, instruction) {
+            Op::CallResult(call) => self.value_returned_by(call, uses, id),
+            Op::Access(access) => match self.slot_effect(id, instruction) {
                 Effect::Load(slot) => {
                     let held = self.value_before(Variable::Slot(slot), id);
                     let result = self.body.defined(instruction).next();
                     let to = result.map(|result| self.body.registers[result.index()].bits);
                     let to = to.filter(|&bits| bits > 0).unwrap_or(access.bits);
-                    transfer::result(access.extension(to), &[held], id)
+                    transfer::value_of_result(access.extension(to), &[held], id)
                 }
                 Effect::Store(_) => uses
                     .get(2)
@@ -443,12 +445,12 @@ impl<'a> Solver<'a> {
                 },
             },
             op => {
-                let relevant = transfer::operands(op, uses).unwrap_or_default();
+                let relevant = transfer::relevant_operands(op, uses).unwrap_or_default();
                 let mut inputs: [Provenance; 3] = Default::default();
                 for (input, &operand) in inputs.iter_mut().zip(relevant) {
                     *input = self.value_at(operand, id).0;
                 }
-                transfer::result(op, &inputs[..relevant.len()], id)
+                transfer::value_of_result(op, &inputs[..relevant.len()], id)
             }
         }
     }
@@ -460,10 +462,10 @@ impl<'a> Solver<'a> {
         }
         if let Variable::Register(register) = variable {
             match self.analyses.definitions().writers_of(register) {
-                [] => return self.undefined(register),
+                [] => return self.value_of_undefined(register),
                 [definition] => {
                     self.note_order(*definition, at);
-                    return self.defined(*definition, variable);
+                    return self.written_value(*definition, variable);
                 }
                 _ => {}
             }
@@ -479,9 +481,9 @@ impl<'a> Solver<'a> {
         }
         let block = self.body.block_of(at);
         let (mut joined, mut is_written) = (Provenance::Bottom, false);
-        for definition in reaching.before(at, block, self.body) {
+        for definition in reaching.definitions_before(at, block, self.body) {
             self.note_order(definition, at);
-            joined.join(&self.defined(definition, variable));
+            joined.join(&self.written_value(definition, variable));
             is_written = true;
         }
         // A variable that has not been written yet may hold anything.
@@ -495,10 +497,10 @@ impl<'a> Solver<'a> {
     }
 
     /// The value that an instruction writes to a variable.
-    pub(super) fn defined(&self, id: InstructionId, variable: Variable) -> Provenance {
+    pub(super) fn written_value(&self, id: InstructionId, variable: Variable) -> Provenance {
         let instruction = self.body.instruction(id);
         if let Variable::Slot(slot) = variable {
-            return match self.effect(id, instruction) {
+            return match self.slot_effect(id, instruction) {
                 Effect::Store(own) if own == slot => match self.node_of[id.index()] {
                     NO_NODE => Provenance::Top,
                     node => self.values[node as usize].clone(),
@@ -507,20 +509,20 @@ impl<'a> Solver<'a> {
             };
         }
         match self.node_of[id.index()] {
-            NO_NODE => self.leaf(id, instruction, variable),
+            NO_NODE => self.source_value(id, instruction, variable),
             node => self.values[node as usize].clone(),
         }
     }
 
     /// The summary of the function that a call names, and the arguments of the call.
-    pub(super) fn callee(&self, call: InstructionId) -> Option<(&'a Summary, &'a [Argument])> {
-        callee(self.module, self.body, self.summaries, call)
+    pub(super) fn callee_summary(&self, call: InstructionId) -> Option<(&'a Summary, &'a [Argument])> {
+        callee_summary(self.module, self.body, self.summaries, call)
     }
 }
 
 /// The summary of the function that a call names, and the arguments of the call.
 #[must_use]
-pub(super) fn callee<'a>(
+pub(super) fn callee_summary<'a>(
     module: &Shared<'_>,
     body: &'a Body<'_>,
     summaries: &Summaries<'a>,
@@ -537,7 +539,7 @@ pub(super) fn callee<'a>(
     Some((summaries(callee)?, body.arguments(call)))
 }
 
-pub(super) fn variable(value: Value) -> Option<Variable> {
+pub(super) fn variable_read_by(value: Value) -> Option<Variable> {
     match value {
         Value::Register(register) => Some(Variable::Register(register)),
         _ => None,

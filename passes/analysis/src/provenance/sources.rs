@@ -2,7 +2,7 @@
 //! definition.
 
 use super::solver::{Solver, Variable};
-use super::summary::formals;
+use super::summary::formal_elements;
 use super::transfer;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use ptxcheck_ir::{
@@ -11,7 +11,7 @@ use ptxcheck_ir::{
 
 impl Solver<'_> {
     /// The value that an instruction introduces into the body: a value without inputs.
-    pub(super) fn leaf(
+    pub(super) fn source_value(
         &self,
         id: InstructionId,
         instruction: &Instruction,
@@ -19,7 +19,7 @@ impl Solver<'_> {
     ) -> Provenance {
         let uses = self.body.uses(instruction);
         match (instruction.op, uses) {
-            (Op::Copy, &[value]) => self.constant(value, id),
+            (Op::Copy, &[value]) => self.value_of_constant(value, id),
             (
                 Op::Access(Access {
                     kind: AccessKind::Load,
@@ -38,7 +38,7 @@ impl Solver<'_> {
                 let Ok(offset) = u32::try_from(offset) else {
                     return Provenance::Top;
                 };
-                self.parameter(
+                self.value_of_parameter(
                     number,
                     offset.saturating_add(place * u32::from(bits / 8)),
                     bits,
@@ -46,17 +46,23 @@ impl Solver<'_> {
                 )
             }
             (Op::ToGeneric(..) | Op::FromGeneric(..), &[value]) => {
-                transfer::result(instruction.op, &[self.constant(value, id)], id)
+                transfer::value_of_result(instruction.op, &[self.value_of_constant(value, id)], id)
             }
             _ => Provenance::Top,
         }
     }
 
-    pub(super) fn parameter(&self, number: u16, offset: u32, bits: u8, at: InstructionId) -> Provenance {
+    pub(super) fn value_of_parameter(
+        &self,
+        number: u16,
+        offset: u32,
+        bits: u8,
+        at: InstructionId,
+    ) -> Provenance {
         let base = Base::Param(number, offset);
         let start = |kind, space| Element {
             offset: Some(0),
-            ..Element::address(kind, space, base, at)
+            ..Element::of_address(kind, space, base, at)
         };
         if bits != 64 && bits != 32 {
             return Provenance::NUMBER;
@@ -82,9 +88,9 @@ impl Solver<'_> {
     }
 
     /// The value of an operand that is not a register.
-    pub(super) fn constant(&self, value: Value, at: InstructionId) -> Provenance {
+    pub(super) fn value_of_constant(&self, value: Value, at: InstructionId) -> Provenance {
         match value {
-            Value::Integer(number) => Provenance::One(Element::number(Some(number))),
+            Value::Integer(number) => Provenance::One(Element::of_number(Some(number))),
             Value::Special(_) => Provenance::NUMBER,
             Value::Symbol(symbol, offset) => {
                 let known = self.module.module.symbol(symbol);
@@ -93,26 +99,32 @@ impl Solver<'_> {
                 }
                 Provenance::One(Element {
                     offset: Some(i64::from(offset)),
-                    ..Element::address(ElementKind::Raw, known.space, Base::Symbol(symbol), at)
+                    ..Element::of_address(ElementKind::Raw, known.space, Base::Symbol(symbol), at)
                 })
             }
             // The address of a function's parameter is one on the stack.
             Value::Param(number, offset) if self.function.is_kernel() => Provenance::One(Element {
                 offset: Some(i64::from(offset)),
-                ..Element::address(ElementKind::Raw, Space::Param, Base::Param(number, 0), at)
+                ..Element::of_address(ElementKind::Raw, Space::Param, Base::Param(number, 0), at)
             }),
             _ => Provenance::Top,
         }
     }
 
-    pub(super) fn returned(&self, call: InstructionId, uses: &[Value], at: InstructionId) -> Provenance {
-        let (Some((summary, arguments)), Some(&Value::Integer(offset))) = (self.callee(call), uses.first())
+    pub(super) fn value_returned_by(
+        &self,
+        call: InstructionId,
+        uses: &[Value],
+        at: InstructionId,
+    ) -> Provenance {
+        let (Some((summary, arguments)), Some(&Value::Integer(offset))) =
+            (self.callee_summary(call), uses.first())
         else {
             return Provenance::Top;
         };
         let Some(returned) = u32::try_from(offset)
             .ok()
-            .and_then(|offset| summary.result(offset))
+            .and_then(|offset| summary.result_at(offset))
         else {
             return Provenance::Top;
         };
@@ -147,7 +159,7 @@ impl Solver<'_> {
         match returned {
             Provenance::Top => Provenance::Top,
             // A parameter that it returns may have been moved by another one.
-            _ if formals(returned).next().is_some() && self.passes_composed(arguments, call) => {
+            _ if formal_elements(returned).next().is_some() && self.passes_composed(arguments, call) => {
                 Provenance::Top
             }
             _ => joined,
@@ -169,7 +181,7 @@ impl Solver<'_> {
     }
 
     /// A register without a definition: certain only if the front end cannot have missed a definition.
-    pub(super) fn undefined(&self, register: Register) -> Provenance {
+    pub(super) fn value_of_undefined(&self, register: Register) -> Provenance {
         let info = &self.body.registers[register.index()];
         let is_named = self
             .named_in_opaque
@@ -183,7 +195,7 @@ impl Solver<'_> {
             kind: ElementKind::Undefined,
             base: Base::Register(register),
             origin: None,
-            ..Element::number(None)
+            ..Element::of_number(None)
         })
     }
 }

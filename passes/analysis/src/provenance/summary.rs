@@ -10,8 +10,8 @@
 //! Each function is analysed once, after its callees. Functions that call each other in a cycle do not see each other's
 //! summaries.
 
-use super::judge::{Use, Wrong, is_certain, judge};
-use super::value::{Base, Element, ElementKind, Provenance, Trust, bit};
+use super::judge::{Use, Wrong, is_certain, violation_of_use};
+use super::value::{Base, Element, ElementKind, Provenance, Trust, bit_of_space};
 use crate::call_graph::CallSite;
 use ptxcheck_ir::{BlockId, FunctionId, Guard, InstructionId, Space};
 
@@ -106,19 +106,19 @@ pub(super) type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync
 impl Summary {
     /// True if a call of it can be wrong.
     #[must_use]
-    pub(super) fn asks(&self) -> bool {
+    pub(super) fn may_be_called_wrongly(&self) -> bool {
         !self.demands.is_empty()
     }
 
     /// True if it tests the space of an argument, or compares one with 0.
     #[must_use]
-    pub(super) fn tests(&self) -> bool {
+    pub(super) fn tests_arguments(&self) -> bool {
         !self.tested.is_empty() || !self.null_tested.is_empty()
     }
 
     /// The value that it returns at this byte offset.
     #[must_use]
-    pub(super) fn result(&self, offset: u32) -> Option<&Provenance> {
+    pub(super) fn result_at(&self, offset: u32) -> Option<&Provenance> {
         self.results
             .iter()
             .find(|(known, _)| *known == offset)
@@ -138,23 +138,25 @@ pub(super) struct OperandValue<'a> {
 
 /// The first element that is wrong, how, and whether that is certain.
 #[must_use]
-pub(super) fn verdict(
+pub(super) fn first_wrong_element(
     used: Use,
     operand: &OperandValue<'_>,
 ) -> Option<(Wrong, Element, bool, Option<Element>)> {
     let possible = || {
         operand.value.elements().iter().filter(|element| {
             !(element.is_address()
-                && bit(element.space) & operand.excluded == bit(element.space)
-                && bit(element.space) != 0)
+                && bit_of_space(element.space) & operand.excluded == bit_of_space(element.space)
+                && bit_of_space(element.space) != 0)
         })
     };
-    let (wrong, element) = possible().find_map(|element| Some((judge(used, element)?, *element)))?;
-    let right = possible().find(|element| judge(used, element).is_none());
+    let (wrong, element) =
+        possible().find_map(|element| Some((violation_of_use(used, element)?, *element)))?;
+    let right = possible().find(|element| violation_of_use(used, element).is_none());
     let is_definite = !operand.is_doubtful
         && right.is_none()
-        && possible()
-            .all(|element| judge(used, element).is_some_and(|wrong| is_certain(used, wrong, element)));
+        && possible().all(|element| {
+            violation_of_use(used, element).is_some_and(|wrong| is_certain(used, wrong, element))
+        });
     Some((wrong, element, is_definite, right.copied()))
 }
 
@@ -172,7 +174,7 @@ pub(super) struct FormalElement {
 }
 
 /// The parameters among a value's elements.
-pub(super) fn formals(value: &Provenance) -> impl Iterator<Item = FormalElement> + '_ {
+pub(super) fn formal_elements(value: &Provenance) -> impl Iterator<Item = FormalElement> + '_ {
     let elements = value.elements();
     elements
         .iter()

@@ -42,7 +42,7 @@ impl Survey {
 }
 
 /// Looks through a body.
-pub(super) fn survey(
+pub(super) fn survey_body(
     module: &Shared<'_>,
     body: &Body<'_>,
     summaries: &Summaries<'_>,
@@ -61,7 +61,7 @@ pub(super) fn survey(
                     survey.returns.push(at);
                     continue;
                 }
-                if !suspects.has(at) {
+                if !suspects.is_suspect(at) {
                     continue;
                 }
                 survey.uses.push(at);
@@ -69,7 +69,7 @@ pub(super) fn survey(
                     survey.escapes.push(at);
                 }
             }
-            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) if suspects.has(at) => {
+            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) if suspects.is_suspect(at) => {
                 survey.uses.push(at);
             }
             Op::IsSpace(_) => {
@@ -78,11 +78,12 @@ pub(super) fn survey(
             }
             Op::Call(call) => {
                 if let Callee::Indirect(_) = body.call(call).callee {
-                    if suspects.has(at) {
+                    if suspects.is_suspect(at) {
                         survey.indirect.push(at);
                     }
                 } else if let Some(summary) = direct_callee(module, body, at).and_then(summaries)
-                    && (summary.tests() || summary.asks() && suspects.has(at))
+                    && (summary.tests_arguments()
+                        || summary.may_be_called_wrongly() && suspects.is_suspect(at))
                 {
                     survey.calls.push(at);
                 }
@@ -102,7 +103,7 @@ pub(super) fn direct_callee(module: &Shared<'_>, body: &Body<'_>, call: Instruct
 }
 
 /// The values that have to be known.
-pub(super) fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
+pub(super) fn values_to_solve(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
     let mut seeds = Vec::with_capacity(survey.uses.len());
     let first = |at: InstructionId| body.uses(body.instruction(at)).first().copied();
     // Unreachable tests do not count as uses, and still show that a value is tested.

@@ -25,7 +25,7 @@ pub(super) struct SuspectInstructions {
 
 impl Suspects {
     /// True if an instruction has to be analysed.
-    pub(super) fn has(&self, at: InstructionId) -> bool {
+    pub(super) fn is_suspect(&self, at: InstructionId) -> bool {
         match self {
             Self::None => false,
             Self::At(suspects) => suspects.instructions.binary_search(&at).is_ok(),

@@ -22,7 +22,7 @@ use ptxcheck_ir::{BinaryOp, Class, InstructionId, Op, Space, UnaryOp, Value};
 /// The operands that the result of an operation depends on: of `selp` the two to choose from, of `mapa` the address. `None`
 /// for an operation whose result is ⊤ for all operands.
 #[must_use]
-pub(super) fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
+pub(super) fn relevant_operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
     match op {
         Op::Copy | Op::Convert { .. } | Op::Unary(..) => uses.get(..1),
         Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) => uses.get(..1),
@@ -32,9 +32,9 @@ pub(super) fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
     }
 }
 
-/// The result of `op`, which stands at `at`, on its [`operands`].
+/// The result of `op`, which stands at `at`, on its [`relevant_operands`].
 #[must_use]
-pub(super) fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
+pub(super) fn value_of_result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
     match (op, inputs) {
         (Op::Copy, [a]) => a.clone(),
         (Op::Select, [a, b]) => {
@@ -42,16 +42,18 @@ pub(super) fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Proven
             joined.join(b);
             joined
         }
-        (Op::Binary(BinaryOp::Add, _), [a, b]) => add(a, b),
-        (Op::Binary(BinaryOp::Sub, bits), [a, b]) => subtract(a, b, bits),
-        (Op::Binary(BinaryOp::And, bits), [a, b]) => mask(a, b, bits),
-        (Op::Binary(op @ (BinaryOp::Or | BinaryOp::Xor), bits), [a, b]) => change_bits(op, a, b, bits),
-        (Op::Binary(op, bits), [a, b]) => arithmetic(op, a, b, bits),
-        (Op::MulAdd(op, bits), [a, b, c]) => add(&arithmetic(op, a, b, bits), c),
-        (Op::Unary(op, _), [a]) => unary(op, a),
-        (Op::Convert { from, signed, to }, [a]) => convert(a, from, signed, to),
-        (Op::ToGeneric(space, _), [a]) => cast(a, ElementKind::Raw, ElementKind::Generic, space, at),
-        (Op::FromGeneric(space, _), [a]) => cast(a, ElementKind::Generic, ElementKind::Raw, space, at),
+        (Op::Binary(BinaryOp::Add, _), [a, b]) => sum_of_values(a, b),
+        (Op::Binary(BinaryOp::Sub, bits), [a, b]) => difference_of_values(a, b, bits),
+        (Op::Binary(BinaryOp::And, bits), [a, b]) => masked_value(a, b, bits),
+        (Op::Binary(op @ (BinaryOp::Or | BinaryOp::Xor), bits), [a, b]) => {
+            value_with_bits_changed(op, a, b, bits)
+        }
+        (Op::Binary(op, bits), [a, b]) => value_of_arithmetic(op, a, b, bits),
+        (Op::MulAdd(op, bits), [a, b, c]) => sum_of_values(&value_of_arithmetic(op, a, b, bits), c),
+        (Op::Unary(op, _), [a]) => value_of_unary(op, a),
+        (Op::Convert { from, signed, to }, [a]) => converted_value(a, from, signed, to),
+        (Op::ToGeneric(space, _), [a]) => cast_value(a, ElementKind::Raw, ElementKind::Generic, space, at),
+        (Op::FromGeneric(space, _), [a]) => cast_value(a, ElementKind::Generic, ElementKind::Raw, space, at),
         (Op::MapShared(space), [a]) => {
             let kind = if space == Space::Generic {
                 ElementKind::Generic
@@ -100,14 +102,14 @@ fn share_window(a: &Provenance, b: &Provenance) -> bool {
 }
 
 /// Without offsets: `or` and `xor` change bits, and do not add.
-fn vague(value: &Provenance) -> Provenance {
+fn without_offsets(value: &Provenance) -> Provenance {
     value.map(|element| Element {
         offset: None,
         ..*element
     })
 }
 
-fn moved(value: &Provenance, by: Option<i64>) -> Provenance {
+fn moved_by(value: &Provenance, by: Option<i64>) -> Provenance {
     value.map(|element| Element {
         offset: element
             .offset
@@ -117,11 +119,11 @@ fn moved(value: &Provenance, by: Option<i64>) -> Provenance {
     })
 }
 
-fn add(a: &Provenance, b: &Provenance) -> Provenance {
+fn sum_of_values(a: &Provenance, b: &Provenance) -> Provenance {
     match (a, b) {
         (Provenance::Bottom, _) | (_, Provenance::Bottom) => Provenance::Bottom,
-        _ if b.is_number() => moved(a, b.constant()),
-        _ if a.is_number() => moved(b, a.constant()),
+        _ if b.is_number() => moved_by(a, b.constant()),
+        _ if a.is_number() => moved_by(b, a.constant()),
         _ => match (is_all_addresses(a), is_all_addresses(b)) {
             (true, false) => with_unknown(a, b),
             (false, true) => with_unknown(b, a),
@@ -153,24 +155,27 @@ fn with_unknown(address: &Provenance, other: &Provenance) -> Provenance {
     })
 }
 
-fn subtract(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+fn difference_of_values(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     match (is_all_addresses(a), is_all_addresses(b)) {
         _ if is_bottom(a) || is_bottom(b) => Provenance::Bottom,
-        _ if b.is_number() => moved(a, b.constant().and_then(i64::checked_neg)),
+        _ if b.is_number() => moved_by(a, b.constant().and_then(i64::checked_neg)),
         (true, true) if share_window(a, b) => Provenance::NUMBER,
         (true, true) => Provenance::COMPOSED,
         (true, false) if is_composed(b) => Provenance::Top,
         // The program may mean a difference of pointers, which is not an address.
         (true, false) if bits > 32 => with_unknown(a, b),
         // An argument may be an address or not.
-        _ if has_address(a) || has_address(b) || bits > 32 && is_passed(a) && is_passed(b) => {
+        _ if has_address(a)
+            || has_address(b)
+            || bits > 32 && may_be_passed_by_caller(a) && may_be_passed_by_caller(b) =>
+        {
             Provenance::COMPOSED
         }
         _ => Provenance::Top,
     }
 }
 
-fn is_passed(value: &Provenance) -> bool {
+fn may_be_passed_by_caller(value: &Provenance) -> bool {
     value
         .elements()
         .iter()
@@ -179,7 +184,7 @@ fn is_passed(value: &Provenance) -> bool {
 
 /// `or` and `xor`. An address exclusive-or a number may be a hash or an encrypted pointer, which leads nowhere: it stays certain
 /// where the number can be a tag or a swizzle ([`is_tag`]), and in 32 bits, where indices in shared memory are swizzled.
-fn change_bits(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+fn value_with_bits_changed(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     let is_one = a.is_number() || b.is_number() || is_bottom(a) || is_bottom(b);
     if !is_one && has_address(a) && has_address(b) {
         return if is_composed(a) != is_composed(b) {
@@ -188,7 +193,7 @@ fn change_bits(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Proven
             Provenance::COMPOSED
         };
     }
-    let changed = add(&vague(a), &vague(b));
+    let changed = sum_of_values(&without_offsets(a), &without_offsets(b));
     let number = if a.is_number() { a } else { b };
     if op == BinaryOp::Or || bits <= 32 || number.constant().is_some_and(is_tag) {
         return changed;
@@ -209,9 +214,9 @@ const fn is_tag(number: i64) -> bool {
     number & ADDRESS == 0
 }
 
-fn unary(op: UnaryOp, a: &Provenance) -> Provenance {
+fn value_of_unary(op: UnaryOp, a: &Provenance) -> Provenance {
     match op {
-        _ if is_bottom(a) || a.is_number() => moved(a, None),
+        _ if is_bottom(a) || a.is_number() => moved_by(a, None),
         UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs if has_address(a) => Provenance::COMPOSED,
         UnaryOp::Neg | UnaryOp::Not => Provenance::Top,
         _ => Provenance::NUMBER,
@@ -219,7 +224,7 @@ fn unary(op: UnaryOp, a: &Provenance) -> Provenance {
 }
 
 /// Aligning an address down keeps it; any other mask makes a number or something unknown.
-fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+fn masked_value(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     if is_composed(a) || is_composed(b) {
         return Provenance::COMPOSED;
     }
@@ -231,13 +236,13 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     };
     let top = bits.saturating_sub(1).min(63);
     if mask >> top & 1 == 1 {
-        return vague(value);
+        return without_offsets(value);
     }
     if (0..1 << 31).contains(&mask) && bits > 32 {
         return Provenance::NUMBER;
     }
     if mask == i64::from(u32::MAX) && *value != Provenance::Top {
-        return convert(&convert(value, 64, false, 32), 32, false, 64);
+        return converted_value(&converted_value(value, 64, false, 32), 32, false, 64);
     }
     if value.is_number() {
         Provenance::NUMBER
@@ -248,7 +253,7 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
 
 /// Products, quotients, shifts, and the like. A difference of elements is a shifted difference of addresses, and becomes one
 /// again when it is multiplied by the element size.
-fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+fn value_of_arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     if is_bottom(a) || is_bottom(b) {
         return Provenance::Bottom;
     }
@@ -280,7 +285,7 @@ fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provena
     }
 }
 
-fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
+fn converted_value(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
     if is_bottom(a) {
         return Provenance::Bottom;
     }
@@ -312,7 +317,8 @@ fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
     };
     if a.elements().iter().all(survives) {
         // A number that is truncated is sign-extended, as offsets in a window are.
-        return a.map(|element| extended(cut(element), from.min(to), signed || !is_widened));
+        return a
+            .map(|element| extended_number(truncated_element(element), from.min(to), signed || !is_widened));
     }
     if is_widened {
         Provenance::NUMBER
@@ -322,7 +328,7 @@ fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
 }
 
 /// The number that the low `bits` bits of a number are, with or without a sign.
-fn extended(element: Element, bits: u8, signed: bool) -> Element {
+fn extended_number(element: Element, bits: u8, signed: bool) -> Element {
     let number = |number: i64| match (bits, signed) {
         (32, true) => i64::from(number as i32),
         (32, false) => i64::from(number as u32),
@@ -338,7 +344,7 @@ fn extended(element: Element, bits: u8, signed: bool) -> Element {
 }
 
 /// An element truncated to 32 bits: of a generic address, the half that hardware treats as an address in a window.
-fn cut(element: &Element) -> Element {
+fn truncated_element(element: &Element) -> Element {
     match element.kind {
         ElementKind::Generic => Element {
             trust: Trust::Weak,
@@ -350,8 +356,14 @@ fn cut(element: &Element) -> Element {
 }
 
 /// `cvta` and `cvta.to`: the result is in the space that the instruction names.
-fn cast(a: &Provenance, from: ElementKind, to: ElementKind, space: Space, at: InstructionId) -> Provenance {
-    let fresh = Element::address(to, space, Base::Unknown, at);
+fn cast_value(
+    a: &Provenance,
+    from: ElementKind,
+    to: ElementKind,
+    space: Space,
+    at: InstructionId,
+) -> Provenance {
+    let fresh = Element::of_address(to, space, Base::Unknown, at);
     let cast_element = |element: &Element| match element.kind {
         ElementKind::Undefined => *element,
         // The windows of global and generic memory have the same base.
@@ -387,7 +399,7 @@ fn cast(a: &Provenance, from: ElementKind, to: ElementKind, space: Space, at: In
 }
 
 fn map_shared(a: &Provenance, kind: ElementKind, at: InstructionId) -> Provenance {
-    let fresh = Element::address(kind, Space::SharedCluster, Base::Unknown, at);
+    let fresh = Element::of_address(kind, Space::SharedCluster, Base::Unknown, at);
     let map_element = |element: &Element| match element.kind {
         ElementKind::Undefined => *element,
         ElementKind::Raw | ElementKind::Generic => Element {
@@ -413,7 +425,7 @@ mod tests {
     fn tile(kind: ElementKind, offset: i64) -> Provenance {
         Provenance::One(Element {
             offset: Some(offset),
-            ..Element::address(
+            ..Element::of_address(
                 kind,
                 Space::Shared,
                 Base::Symbol(SymbolId::new(0)),
@@ -423,11 +435,11 @@ mod tests {
     }
 
     fn constant(value: i64) -> Provenance {
-        Provenance::One(Element::number(Some(value)))
+        Provenance::One(Element::of_number(Some(value)))
     }
 
     fn binary(op: BinaryOp, bits: u8, a: &Provenance, b: &Provenance) -> Provenance {
-        result(Op::Binary(op, bits), &[a.clone(), b.clone()], AT)
+        value_of_result(Op::Binary(op, bits), &[a.clone(), b.clone()], AT)
     }
 
     #[test]
@@ -443,7 +455,7 @@ mod tests {
     fn table(number: usize) -> Provenance {
         Provenance::One(Element {
             offset: Some(0),
-            ..Element::address(
+            ..Element::of_address(
                 ElementKind::Generic,
                 Space::Global,
                 Base::Symbol(SymbolId::new(number)),
@@ -458,7 +470,7 @@ mod tests {
         assert_eq!(within, Provenance::NUMBER);
         assert_eq!(
             binary(BinaryOp::Add, 64, &table(1), &within),
-            moved(&table(1), None)
+            moved_by(&table(1), None)
         );
         let tile = tile(ElementKind::Generic, 4);
         for other in [table(1), super::tests::tile(ElementKind::Raw, 4)] {
@@ -480,11 +492,11 @@ mod tests {
         assert_eq!(bytes, Provenance::COMPOSED);
         let masked = binary(BinaryOp::And, 64, &across, &Provenance::NUMBER);
         assert_eq!(masked, Provenance::COMPOSED);
-        let or_none = result(Op::Select, &[constant(0), across.clone()], AT);
+        let or_none = value_of_result(Op::Select, &[constant(0), across.clone()], AT);
         assert_eq!(binary(BinaryOp::Add, 64, &table(1), &or_none), Provenance::Top);
         let product = [Provenance::NUMBER, across, table(1)];
         assert_eq!(
-            result(Op::MulAdd(BinaryOp::MulLow, 64), &product, AT),
+            value_of_result(Op::MulAdd(BinaryOp::MulLow, 64), &product, AT),
             Provenance::Top
         );
         let narrow = Op::Convert {
@@ -492,7 +504,7 @@ mod tests {
             signed: true,
             to: 16,
         };
-        assert_eq!(result(narrow, &[bytes], AT), Provenance::COMPOSED);
+        assert_eq!(value_of_result(narrow, &[bytes], AT), Provenance::COMPOSED);
         let bits = binary(BinaryOp::Xor, 64, &tile(ElementKind::Generic, 4), &table(1));
         assert_eq!(binary(BinaryOp::Xor, 64, &table(1), &bits), Provenance::Top);
     }
@@ -500,7 +512,7 @@ mod tests {
     #[test]
     fn masks_align_or_cut() {
         let aligned = binary(BinaryOp::And, 64, &tile(ElementKind::Generic, 4), &constant(-16));
-        assert_eq!(aligned, vague(&tile(ElementKind::Generic, 4)));
+        assert_eq!(aligned, without_offsets(&tile(ElementKind::Generic, 4)));
         let cut = binary(BinaryOp::And, 64, &tile(ElementKind::Generic, 4), &constant(15));
         assert_eq!(cut, Provenance::NUMBER);
     }
@@ -513,11 +525,11 @@ mod tests {
             to: 32,
         };
         assert_eq!(
-            result(narrow, &[tile(ElementKind::Raw, 4)], AT),
+            value_of_result(narrow, &[tile(ElementKind::Raw, 4)], AT),
             tile(ElementKind::Raw, 4)
         );
         // Half of a generic address is known to be one, and trusted no more.
-        let half = result(narrow, &[tile(ElementKind::Generic, 4)], AT);
+        let half = value_of_result(narrow, &[tile(ElementKind::Generic, 4)], AT);
         let [element] = half.elements() else {
             panic!("{half:?}")
         };
@@ -536,12 +548,12 @@ mod tests {
             trust: Trust::Assumed,
             ..*element
         });
-        assert_eq!(result(narrow, &[passed], AT), Provenance::Top);
+        assert_eq!(value_of_result(narrow, &[passed], AT), Provenance::Top);
     }
 
     #[test]
     fn a_cast_says_where_it_points_now() {
-        let global = result(
+        let global = value_of_result(
             Op::FromGeneric(Space::Global, 64),
             &[tile(ElementKind::Generic, 4)],
             AT,
@@ -553,7 +565,7 @@ mod tests {
             (element.kind, element.space, element.base),
             (ElementKind::Raw, Space::Global, Base::Unknown)
         );
-        let back = result(
+        let back = value_of_result(
             Op::FromGeneric(Space::Shared, 64),
             &[tile(ElementKind::Generic, 4)],
             AT,

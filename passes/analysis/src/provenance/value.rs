@@ -88,7 +88,7 @@ pub struct Element {
 
 /// The bit of a space in [`Element::excluded`].
 #[must_use]
-pub(super) const fn bit(space: Space) -> u8 {
+pub(super) const fn bit_of_space(space: Space) -> u8 {
     match space {
         Space::Global => 1,
         // Shared memory of the CTA is a part of that of the cluster, so only the smaller space is ruled out.
@@ -104,7 +104,12 @@ pub(super) const fn bit(space: Space) -> u8 {
 impl Element {
     /// An address.
     #[must_use]
-    pub(crate) const fn address(kind: ElementKind, space: Space, base: Base, origin: InstructionId) -> Self {
+    pub(crate) const fn of_address(
+        kind: ElementKind,
+        space: Space,
+        base: Base,
+        origin: InstructionId,
+    ) -> Self {
         Self {
             kind,
             space,
@@ -118,7 +123,7 @@ impl Element {
 
     /// An integer.
     #[must_use]
-    pub(crate) const fn number(value: Option<i64>) -> Self {
+    pub(crate) const fn of_number(value: Option<i64>) -> Self {
         Self {
             kind: ElementKind::Number,
             space: Space::Generic,
@@ -170,11 +175,11 @@ pub(super) enum Provenance {
 
 impl Provenance {
     /// A number of unknown value.
-    pub(super) const NUMBER: Self = Self::One(Element::number(None));
+    pub(super) const NUMBER: Self = Self::One(Element::of_number(None));
     /// A value computed from several addresses.
     pub(super) const COMPOSED: Self = Self::One(Element {
         kind: ElementKind::Composed,
-        ..Element::number(None)
+        ..Element::of_number(None)
     });
 
     /// The elements; none for ⊥ and ⊤.
@@ -284,7 +289,7 @@ mod tests {
         let origin = InstructionId::new(number);
         Provenance::One(Element {
             offset,
-            ..Element::address(
+            ..Element::of_address(
                 ElementKind::Raw,
                 Space::Shared,
                 Base::Symbol(SymbolId::new(number)),

@@ -193,7 +193,7 @@ fn try_one(seed: u64) -> Result<Count, String> {
 
 /// True for a second conversion of an address in global memory, which PTX205 reports as potential: the number is right.
 fn is_potential_by_rule(violation: &Violation) -> bool {
-    violation.wrong == Wrong::Twice && violation.used.space() == Space::Global
+    violation.wrong == Wrong::Twice && violation.used.required_space() == Space::Global
 }
 
 fn ptx_line(text: &str, span: ptxcheck_ptx_parser::Span) -> String {

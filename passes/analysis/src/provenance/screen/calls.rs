@@ -1,7 +1,7 @@
 //! Calls: arguments and results.
 
 use super::cell::{Cell, Kinds, Location, PackedLocation};
-use super::pass::{MAX_PIECES, Pass, join};
+use super::pass::{MAX_PIECES, Pass, join_cells};
 use super::summary::ScreenSummary;
 use ptxcheck_ir::{Argument, Callee, InstructionId, Op, SymbolId, Value};
 
@@ -14,26 +14,26 @@ impl<'a> Pass<'a> {
     }
 
     /// Compares the arguments of a call with the uses that the callee makes of its parameters.
-    pub(super) fn call(&mut self, symbol: SymbolId, arguments: &[Argument]) {
+    pub(super) fn check_arguments(&mut self, symbol: SymbolId, arguments: &[Argument]) {
         let Some(callee) = self.summary_of(symbol) else {
             return;
         };
         for argument in arguments {
-            let wrong = callee.wrong_for(argument);
+            let wrong = callee.wrong_kinds_for(argument);
             if wrong == Kinds::NONE {
                 continue;
             }
-            let cell = self.value(argument.value);
-            self.suspect(self.reportable.is_wrong(cell, wrong.without(Kinds::CONSTANT)));
-            self.demand(cell.formals, wrong);
-            if wrong.has(Kinds::CONSTANT) {
+            let cell = self.cell_of_operand(argument.value);
+            self.suspect_if(self.reportable.is_wrong(cell, wrong.difference(Kinds::CONSTANT)));
+            self.record_demand(cell.formals, wrong);
+            if wrong.intersects(Kinds::CONSTANT) {
                 self.note_null(argument.value, cell);
             }
         }
     }
 
     /// Writes the results of a call.
-    pub(super) fn returned(&mut self, call: InstructionId, results: &[Value], uses: &[Value]) {
+    pub(super) fn write_call_results(&mut self, call: InstructionId, results: &[Value], uses: &[Value]) {
         let body = self.body;
         let called = match body.callee(body.instruction(call)) {
             Some(Callee::Direct(symbol)) => self.summary_of(symbol),
@@ -52,15 +52,15 @@ impl<'a> Pass<'a> {
             known.map(|(_, cell)| (summary, *cell))
         });
         let Some((summary, result)) = returned else {
-            return self.write_all(results, Cell::OTHER);
+            return self.write_results(results, Cell::OTHER);
         };
-        if result.kinds.has(Kinds::TRUTH) {
+        if result.kinds.intersects(Kinds::TRUTH) {
             for argument in arguments {
                 self.note_test(argument.value, summary.tested);
             }
         }
         let mut cell = Cell {
-            kinds: result.kinds.with(Kinds::OTHER),
+            kinds: result.kinds.union(Kinds::OTHER),
             formals: 0,
             location: match result.location.unpack() {
                 Location::Param(..) => PackedLocation::NOWHERE,
@@ -72,18 +72,18 @@ impl<'a> Pass<'a> {
             if result.formals >> number & 1 == 0 {
                 continue;
             }
-            let passed = self.value(argument.value);
+            let passed = self.cell_of_operand(argument.value);
             let location = match result.location.unpack() {
-                Location::Passed(by) => passed.location.moved(by),
+                Location::Passed(by) => passed.location.moved_by(by),
                 Location::Several | Location::Inside(_) | Location::Far => PackedLocation::FAR,
                 _ => PackedLocation::NOWHERE,
             };
             let passed = Cell {
                 location,
-                ..passed.unmixed().computed()
+                ..passed.without_register_flags().without_test_flag()
             };
-            join(self.module, &mut cell, passed);
+            join_cells(self.module, &mut cell, passed);
         }
-        self.write_all(results, cell);
+        self.write_results(results, cell);
     }
 }

@@ -26,7 +26,7 @@ impl Kinds {
     pub(super) const RAW: Self = Self((1 << SPACES) - 1);
     /// Generic addresses of all spaces.
     pub(super) const GENERIC: Self = Self(((1 << SPACES) - 1) << SPACES);
-    pub(super) const ADDRESS: Self = Self::RAW.with(Self::GENERIC);
+    pub(super) const ADDRESS: Self = Self::RAW.union(Self::GENERIC);
     /// A constant that may be address 0.
     pub(super) const CONSTANT: Self = Self(1 << 16);
     /// An index scaled to the size of an element.
@@ -38,7 +38,7 @@ impl Kinds {
     /// Anything else.
     pub(super) const OTHER: Self = Self(1 << 20);
     const ANY: Self = Self((1 << 21) - 1);
-    pub(super) const NUMBER: Self = Self::CONSTANT.with(Self::INDEX).with(Self::OTHER);
+    pub(super) const NUMBER: Self = Self::CONSTANT.union(Self::INDEX).union(Self::OTHER);
     /// Not a kind: some address is based on a symbol or on a kernel's parameter itself.
     pub(super) const NAMED: Self = Self(1 << 21);
     /// Not a kind: at least one definition certainly gives a value that is not a constant.
@@ -53,10 +53,10 @@ impl Kinds {
     /// Not a kind: somewhere all its possible values are wrong for some use.
     pub(super) const ALONE: Self = Self(1 << 27);
     /// The flags that hold for one pass over the body.
-    pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ).with(Self::ASKED);
+    pub(super) const OF_PASS: Self = Self::MIXED.union(Self::READ).union(Self::ASKED);
 
     /// Raw addresses in a space.
-    pub(super) const fn raw(space: Space) -> Self {
+    pub(super) const fn raw_in(space: Space) -> Self {
         match space {
             Space::Generic | Space::Tensor => Self::OTHER,
             _ => Self(1 << space as u32),
@@ -64,7 +64,7 @@ impl Kinds {
     }
 
     /// Generic addresses in a space.
-    pub(super) const fn generic(space: Space) -> Self {
+    pub(super) const fn generic_in(space: Space) -> Self {
         match space {
             Space::Generic | Space::Tensor => Self::OTHER,
             _ => Self(1 << (space as u32 + SPACES)),
@@ -72,39 +72,39 @@ impl Kinds {
     }
 
     /// Addresses in a space, raw or generic.
-    pub(super) const fn address(space: Space) -> Self {
-        Self::raw(space).with(Self::generic(space))
+    pub(super) const fn address_in(space: Space) -> Self {
+        Self::raw_in(space).union(Self::generic_in(space))
     }
 
     /// Each kind of address: whether it is generic, and its space.
-    pub(super) fn addresses() -> impl Iterator<Item = (Self, bool, Space)> {
+    pub(super) fn address_kinds() -> impl Iterator<Item = (Self, bool, Space)> {
         let known = |space: &Space| !matches!(space, Space::Generic | Space::Tensor);
         Space::ALL.into_iter().filter(known).flat_map(|space| {
             [
-                (Self::raw(space), false, space),
-                (Self::generic(space), true, space),
+                (Self::raw_in(space), false, space),
+                (Self::generic_in(space), true, space),
             ]
         })
     }
 
-    pub(super) const fn with(self, other: Self) -> Self {
+    pub(super) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(super) const fn and(self, other: Self) -> Self {
+    pub(super) const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(super) const fn without(self, other: Self) -> Self {
+    pub(super) const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    pub(super) const fn has(self, any: Self) -> bool {
+    pub(super) const fn intersects(self, any: Self) -> bool {
         self.0 & any.0 != 0
     }
 
     /// `other` if this holds.
-    pub(super) const fn when(self, holds: bool) -> Self {
+    pub(super) const fn only_if(self, holds: bool) -> Self {
         if holds { self } else { Self::NONE }
     }
 }
@@ -155,11 +155,11 @@ impl PackedLocation {
     pub(super) const FAR: Self = Self { of: FAR, at: 0 };
     pub(super) const PASSED: Self = Self { of: PASSED, at: 0 };
 
-    pub(super) fn number(value: i64) -> Self {
+    pub(super) fn of_number(value: i64) -> Self {
         i32::try_from(value).map_or(Self::FAR, |at| Self { of: NUMBER, at })
     }
 
-    pub(super) fn symbol(symbol: SymbolId, at: i32) -> Self {
+    pub(super) fn of_symbol(symbol: SymbolId, at: i32) -> Self {
         match u32::try_from(symbol.index()) {
             Ok(number) if number & TAG == 0 => Self {
                 of: SYMBOL | number,
@@ -169,14 +169,14 @@ impl PackedLocation {
         }
     }
 
-    pub(super) const fn param(number: u16, at: i32) -> Self {
+    pub(super) const fn of_param(number: u16, at: i32) -> Self {
         Self {
             of: PARAM | number as u32,
             at,
         }
     }
 
-    const fn inside(window: Window) -> Self {
+    const fn within_window(window: Window) -> Self {
         Self {
             of: INSIDE | window.shift << 24 | window.before,
             at: window.after,
@@ -202,10 +202,10 @@ impl PackedLocation {
     }
 
     /// So many bytes further.
-    pub(super) fn moved(self, by: i32) -> Self {
+    pub(super) fn moved_by(self, by: i32) -> Self {
         match self.unpack() {
             Location::Nowhere | Location::Several | Location::Far => self,
-            Location::Inside(window) => window.moved(by).map_or(Self::SEVERAL, Self::inside),
+            Location::Inside(window) => window.moved_by(by).map_or(Self::SEVERAL, Self::within_window),
             _ => self
                 .at
                 .checked_add(by)
@@ -222,21 +222,23 @@ impl PackedLocation {
         if self == other || other == Self::NOWHERE {
             return self;
         }
-        let window_at = |symbol, at| window(symbol).moved(at);
-        let within = |window: Option<Window>| window.map_or(Self::SEVERAL, Self::inside);
+        let window_at = |symbol, at| window(symbol).moved_by(at);
+        let within = |window: Option<Window>| window.map_or(Self::SEVERAL, Self::within_window);
         match (self.unpack(), other.unpack()) {
             (Location::Nowhere, _) => other,
             (Location::Far, _) | (_, Location::Far) => Self::FAR,
-            (Location::Symbol(a, from), Location::Symbol(b, to)) => {
-                within(window_at(a, from).zip(window_at(b, to)).map(|(a, b)| a.common(b)))
-            }
+            (Location::Symbol(a, from), Location::Symbol(b, to)) => within(
+                window_at(a, from)
+                    .zip(window_at(b, to))
+                    .map(|(a, b)| a.intersection(b)),
+            ),
             // The caller's argument has no bounds here.
             (Location::Symbol(known, at), Location::Passed(_))
             | (Location::Passed(_), Location::Symbol(known, at)) => within(window_at(known, at)),
             (Location::Inside(known), Location::Passed(_))
-            | (Location::Passed(_), Location::Inside(known)) => Self::inside(known),
+            | (Location::Passed(_), Location::Inside(known)) => Self::within_window(known),
             (Location::Inside(own), Location::Symbol(b, at)) => match window_at(b, at) {
-                Some(other) if own.common(other) == own => self,
+                Some(other) if own.intersection(other) == own => self,
                 // Steps towards ever smaller offsets would be a loop.
                 _ => Self::SEVERAL,
             },
@@ -283,7 +285,7 @@ impl Window {
     }
 
     /// So many bytes further; none in front of the object, where accesses with an offset may be inside again.
-    fn moved(self, by: i32) -> Option<Self> {
+    fn moved_by(self, by: i32) -> Option<Self> {
         let before = match self.before {
             Self::FREE_BEFORE => self.before,
             before => before.checked_add_signed(by)?.min(Self::FREE_BEFORE - 1),
@@ -299,7 +301,7 @@ impl Window {
         })
     }
 
-    fn common(self, other: Self) -> Self {
+    fn intersection(self, other: Self) -> Self {
         Self {
             before: self.before.min(other.before),
             after: self.after.min(other.after),
@@ -308,7 +310,7 @@ impl Window {
     }
 
     /// True if it holds this access, in one piece.
-    pub(super) fn holds(self, by: i64, access: &Access) -> bool {
+    pub(super) fn contains_access(self, by: i64, access: &Access) -> bool {
         let bytes = i64::from(access.bytes());
         self.shift.min(by.trailing_zeros()) >= access.unit().trailing_zeros()
             && (self.before == Self::FREE_BEFORE
@@ -342,26 +344,26 @@ impl Cell {
         }
     }
 
-    pub(super) fn constant(value: i64) -> Self {
+    pub(super) fn of_constant(value: i64) -> Self {
         Self {
             kinds: Kinds::CONSTANT,
             formals: 0,
-            location: PackedLocation::number(value),
+            location: PackedLocation::of_number(value),
         }
     }
 
     /// Adds the possible values of another cell. `window`: the bytes that can be accessed from the start of a symbol.
     pub(super) fn join(&mut self, other: Self, window: impl Fn(SymbolId) -> Window) {
         *self = Self {
-            kinds: self.kinds.with(other.kinds),
+            kinds: self.kinds.union(other.kinds),
             formals: self.formals | other.formals,
             location: self.location.join(other.location, window),
         };
     }
 
     /// True if this is an upper bound of `other`; may be false for one that is.
-    pub(super) fn covers(self, other: Self) -> bool {
-        other.kinds.without(self.kinds) == Kinds::NONE
+    pub(super) fn is_upper_bound_of(self, other: Self) -> bool {
+        other.kinds.difference(self.kinds) == Kinds::NONE
             && other.formals & !self.formals == 0
             && (other.location == self.location || other.location == PackedLocation::NOWHERE)
     }
@@ -369,67 +371,67 @@ impl Cell {
     /// True if the readers of `before` have to be evaluated again after the cell has become this. The value of an integer,
     /// or whether it is constant, makes no difference: bounds were checked anyway, and a value that may be null was treated
     /// as null, unless it was a constant that is not.
-    pub(super) fn matters_more(self, before: Self) -> bool {
+    pub(super) fn requires_reevaluation(self, before: Self) -> bool {
         let idle = if before.is_address() {
             // A difference of addresses keeps none of its operands' kinds.
             Kinds::NONE
         } else {
-            Kinds::OTHER.with(Kinds::INDEX)
+            Kinds::OTHER.union(Kinds::INDEX)
         };
-        let more = self.kinds.without(before.kinds).without(idle);
+        let more = self.kinds.difference(before.kinds).difference(idle);
         more != Kinds::NONE
             || self.formals != before.formals
             || self.location != before.location && (!self.is_number() || before.location.is_mapped())
     }
 
     /// The cell without the flags of the register that holds it.
-    pub(super) const fn unmixed(self) -> Self {
+    pub(super) const fn without_register_flags(self) -> Self {
         Self {
-            kinds: self.kinds.without(Kinds::MIXED),
+            kinds: self.kinds.difference(Kinds::MIXED),
             ..self
         }
     }
 
     /// The cell with the flag that it may hold nothing else, if some use can be wrong for it.
-    pub(super) const fn alone(self) -> Self {
-        let is_address = self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED));
+    pub(super) const fn marked_as_only_value(self) -> Self {
+        let is_address = self.kinds.intersects(Kinds::ADDRESS.union(Kinds::UNDEFINED));
         Self {
-            kinds: self.kinds.with(Kinds::ALONE.when(is_address)),
+            kinds: self.kinds.union(Kinds::ALONE.only_if(is_address)),
             ..self
         }
     }
 
     /// The cell without the flag of a tested value, for a value computed from it.
-    pub(super) const fn computed(self) -> Self {
+    pub(super) const fn without_test_flag(self) -> Self {
         Self {
-            kinds: self.kinds.without(Kinds::TESTED),
+            kinds: self.kinds.difference(Kinds::TESTED),
             ..self
         }
     }
 
     /// True if no definition has given a value yet.
-    pub(super) const fn is_nothing(self) -> bool {
-        !self.kinds.has(Kinds::ANY) && self.formals == 0
+    pub(super) const fn has_no_value_yet(self) -> bool {
+        !self.kinds.intersects(Kinds::ANY) && self.formals == 0
     }
 
     /// True if a definition has given a value, and none a constant.
-    pub(super) const fn brings_no_constant(self) -> bool {
-        !self.is_nothing() && !self.kinds.has(Kinds::CONSTANT)
+    pub(super) const fn has_value_but_no_constant(self) -> bool {
+        !self.has_no_value_yet() && !self.kinds.intersects(Kinds::CONSTANT)
     }
 
     /// True if it is an address of a known space and nothing else.
     const fn is_address(self) -> bool {
-        let others = Kinds::NUMBER.with(Kinds::UNDEFINED);
-        self.formals == 0 && self.kinds.has(Kinds::ADDRESS) && !self.kinds.has(others)
+        let others = Kinds::NUMBER.union(Kinds::UNDEFINED);
+        self.formals == 0 && self.kinds.intersects(Kinds::ADDRESS) && !self.kinds.intersects(others)
     }
 
     /// True if it can be nothing but an integer.
     const fn is_number(self) -> bool {
-        self.formals == 0 && !self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED))
+        self.formals == 0 && !self.kinds.intersects(Kinds::ADDRESS.union(Kinds::UNDEFINED))
     }
 
     /// Several constants of a number are an unknown number: `solver` does not distinguish them.
-    fn settled(self) -> PackedLocation {
+    fn settled_location(self) -> PackedLocation {
         if self.location == PackedLocation::SEVERAL && self.is_number() {
             PackedLocation::NOWHERE
         } else {
@@ -438,42 +440,43 @@ impl Cell {
     }
 
     /// Without the number and the location.
-    pub(super) fn vague(self) -> Self {
+    pub(super) fn without_location(self) -> Self {
         Self {
             kinds: self
                 .kinds
-                .without(Kinds::CONSTANT)
-                .with(Kinds::OTHER.when(self.kinds.has(Kinds::CONSTANT))),
+                .difference(Kinds::CONSTANT)
+                .union(Kinds::OTHER.only_if(self.kinds.intersects(Kinds::CONSTANT))),
             location: PackedLocation::NOWHERE,
             ..self
         }
     }
 
     /// True if the sum of this and `other` may be any value.
-    fn leaves_open(self, other: Self) -> bool {
+    fn sum_may_be_any_value(self, other: Self) -> bool {
         // A kernel's parameter may be an integer after all.
-        let open = Kinds::NUMBER.with(Kinds::generic(Space::Global));
-        self.kinds.has(Kinds::OTHER) && other.kinds.has(open) || !self.is_number() && !other.is_number()
+        let open = Kinds::NUMBER.union(Kinds::generic_in(Space::Global));
+        self.kinds.intersects(Kinds::OTHER) && other.kinds.intersects(open)
+            || !self.is_number() && !other.is_number()
     }
 
     /// The sum of both.
     pub(super) fn plus(self, other: Self) -> Self {
-        let both = self.kinds.and(other.kinds);
-        let kinds = self.kinds.with(other.kinds).without(Kinds::NUMBER);
-        let location = match (self.settled(), other.settled()) {
+        let both = self.kinds.intersection(other.kinds);
+        let kinds = self.kinds.union(other.kinds).difference(Kinds::NUMBER);
+        let location = match (self.settled_location(), other.settled_location()) {
             (PackedLocation::NOWHERE, _) | (_, PackedLocation::NOWHERE) => PackedLocation::NOWHERE,
             (PackedLocation { of: NUMBER, at }, location) | (location, PackedLocation { of: NUMBER, at }) => {
-                location.moved(at)
+                location.moved_by(at)
             }
             // Of two addresses, one is really a number if the sum is an address at all.
             (PackedLocation::FAR, _) | (_, PackedLocation::FAR) => PackedLocation::FAR,
             _ => PackedLocation::SEVERAL,
         };
-        let is_other = self.leaves_open(other) || other.leaves_open(self);
+        let is_other = self.sum_may_be_any_value(other) || other.sum_may_be_any_value(self);
         Self {
             kinds: kinds
-                .with(both.and(Kinds::CONSTANT))
-                .with(Kinds::OTHER.when(is_other)),
+                .union(both.intersection(Kinds::CONSTANT))
+                .union(Kinds::OTHER.only_if(is_other)),
             formals: self.formals | other.formals,
             location,
         }
@@ -481,11 +484,11 @@ impl Cell {
 
     /// The difference of both.
     pub(super) fn minus(self, other: Self) -> Self {
-        if let PackedLocation { of: NUMBER, at: by } = other.settled()
+        if let PackedLocation { of: NUMBER, at: by } = other.settled_location()
             && other.is_number()
         {
             return match by.checked_neg() {
-                Some(by) => self.plus(Self::constant(i64::from(by))),
+                Some(by) => self.plus(Self::of_constant(i64::from(by))),
                 None => Self {
                     location: PackedLocation::FAR,
                     ..self
@@ -494,14 +497,15 @@ impl Cell {
         }
         // The difference of an address and a certain address is not an address.
         let kept = if other.is_address() { Self::OTHER } else { self };
-        let location =
-            if other.settled() == PackedLocation::NOWHERE || kept.location == PackedLocation::NOWHERE {
-                PackedLocation::NOWHERE
-            } else {
-                PackedLocation::SEVERAL
-            };
+        let location = if other.settled_location() == PackedLocation::NOWHERE
+            || kept.location == PackedLocation::NOWHERE
+        {
+            PackedLocation::NOWHERE
+        } else {
+            PackedLocation::SEVERAL
+        };
         Self {
-            kinds: kept.kinds.with(Kinds::OTHER),
+            kinds: kept.kinds.union(Kinds::OTHER),
             formals: kept.formals,
             location,
         }

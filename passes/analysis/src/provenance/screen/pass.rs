@@ -6,7 +6,7 @@ use super::cell::{Cell, Kinds, PackedLocation, Window};
 use super::reportable::Reportable;
 use super::summary::ScreenSummary;
 use crate::limits::MAX_PROVENANCE_ROUNDS;
-use crate::provenance::aliases::representative;
+use crate::provenance::aliases::representative_of;
 use crate::provenance::extent;
 use crate::provenance::guards;
 use crate::provenance::judge::{Use, use_of};
@@ -35,8 +35,10 @@ pub(super) struct Memory {
 }
 
 /// Adds to a cell the possible values of another.
-pub(super) fn join(module: &Shared<'_>, cell: &mut Cell, other: Cell) {
-    cell.join(other, |symbol| Window::of_size(extent::size(module, symbol)));
+pub(super) fn join_cells(module: &Shared<'_>, cell: &mut Cell, other: Cell) {
+    cell.join(other, |symbol| {
+        Window::of_size(extent::certain_size(module, symbol))
+    });
 }
 
 /// A pass over a body.
@@ -103,12 +105,12 @@ pub(super) fn screen_function(
                 let instruction = &body.instructions[at];
                 pass.at = InstructionId::new(at);
                 pass.is_held = is_held || instruction.guard.is_some();
-                pass.instruction(instruction);
+                pass.screen_instruction(instruction);
             }
         }
         let is_stale = pass.is_stale | pass.note_unwritten();
         if is_stale {
-            pass.begin_again();
+            pass.reset_for_next_pass();
         }
         !is_stale
     });
@@ -121,19 +123,19 @@ pub(super) fn screen_function(
     let is_asked = summary
         .results
         .iter()
-        .any(|(_, cell)| cell.kinds.has(Kinds::TRUTH));
-    summary.tested = pass.tested.when(is_asked);
+        .any(|(_, cell)| cell.kinds.intersects(Kinds::TRUTH));
+    summary.tested = pass.tested.only_if(is_asked);
     summary
 }
 
 impl<'a> Pass<'a> {
     /// Clears the state of one pass.
-    fn begin_again(&mut self) {
+    fn reset_for_next_pass(&mut self) {
         self.memory.nulls.clear();
         self.memory.moves.clear();
         let cells = self.memory.cells.iter_mut();
         for cell in cells.chain(self.memory.stored.values_mut()) {
-            cell.kinds = cell.kinds.without(Kinds::OF_PASS);
+            cell.kinds = cell.kinds.difference(Kinds::OF_PASS);
         }
     }
 
@@ -141,109 +143,111 @@ impl<'a> Pass<'a> {
     fn note_unwritten(&mut self) -> bool {
         let mut has_found = false;
         for (cell, register) in self.memory.cells.iter_mut().zip(&self.body.registers) {
-            if !cell.kinds.has(Kinds::WRITTEN) {
+            if !cell.kinds.intersects(Kinds::WRITTEN) {
                 // Such a register has a name in the source: the front ends define the registers that they make.
                 let is_told = register.bits >= 32 && !register.name.is_empty();
                 let kinds = Kinds::UNDEFINED
-                    .with(Kinds::ALONE)
-                    .when(is_told)
-                    .with(Kinds::OTHER);
-                cell.kinds = cell.kinds.with(kinds).with(Kinds::WRITTEN);
+                    .union(Kinds::ALONE)
+                    .only_if(is_told)
+                    .union(Kinds::OTHER);
+                cell.kinds = cell.kinds.union(kinds).union(Kinds::WRITTEN);
                 has_found |= is_told;
             }
         }
         has_found
     }
 
-    fn register(&mut self, register: Register) -> Cell {
+    fn cell_of_register(&mut self, register: Register) -> Cell {
         let cell = &mut self.memory.cells[register.index()];
-        cell.kinds = cell.kinds.with(Kinds::READ);
-        let flags = Kinds::READ.with(Kinds::ASKED).with(Kinds::WRITTEN);
+        cell.kinds = cell.kinds.union(Kinds::READ);
+        let flags = Kinds::READ.union(Kinds::ASKED).union(Kinds::WRITTEN);
         // A register that may hold anything holds an address where a test says so.
-        let found = self.tested.with(Kinds::ALONE);
-        let found = found.when(self.is_held && cell.kinds.has(Kinds::TESTED));
+        let found = self.tested.union(Kinds::ALONE);
+        let found = found.only_if(self.is_held && cell.kinds.intersects(Kinds::TESTED));
         Cell {
-            kinds: cell.kinds.without(flags).with(found),
+            kinds: cell.kinds.difference(flags).union(found),
             ..*cell
         }
     }
 
     /// [`Kinds::TRUTH`] if an operand may be the outcome of a test, else nothing.
-    pub(super) fn truth_of(&mut self, value: Value) -> Kinds {
+    pub(super) fn truth_kind_of(&mut self, value: Value) -> Kinds {
         value.register().map_or(Kinds::NONE, |register| {
             let cell = &mut self.memory.cells[register.index()];
-            cell.kinds = cell.kinds.with(Kinds::ASKED);
-            cell.kinds.and(Kinds::TRUTH)
+            cell.kinds = cell.kinds.union(Kinds::ASKED);
+            cell.kinds.intersection(Kinds::TRUTH)
         })
     }
 
     /// The cell of an operand.
     #[inline]
-    pub(super) fn value(&mut self, value: Value) -> Cell {
+    pub(super) fn cell_of_operand(&mut self, value: Value) -> Cell {
         match value {
-            Value::Register(register) => self.register(register),
-            Value::Integer(number) => Cell::constant(number),
-            _ => self.named(value),
+            Value::Register(register) => self.cell_of_register(register),
+            Value::Integer(number) => Cell::of_constant(number),
+            _ => self.cell_of_named_operand(value),
         }
     }
 
     /// The cell of an operand that is neither a register nor a number.
-    fn named(&mut self, value: Value) -> Cell {
+    fn cell_of_named_operand(&mut self, value: Value) -> Cell {
         match value {
-            Value::Not(_) => Cell::of_kinds(self.truth_of(value).with(Kinds::OTHER)),
+            Value::Not(_) => Cell::of_kinds(self.truth_kind_of(value).union(Kinds::OTHER)),
             Value::Symbol(symbol, offset) => {
                 let known = self.module.module.symbol(symbol);
                 if known.kind != SymbolKind::Variable || known.space == Space::Generic {
                     return Cell::OTHER;
                 }
                 Cell {
-                    kinds: Kinds::raw(known.space).with(Kinds::NAMED).with(Kinds::ALONE),
+                    kinds: Kinds::raw_in(known.space).union(Kinds::NAMED).union(Kinds::ALONE),
                     formals: 0,
-                    location: PackedLocation::symbol(symbol, offset),
+                    location: PackedLocation::of_symbol(symbol, offset),
                 }
             }
             Value::Param(number, offset) if self.function.is_kernel() => Cell {
-                kinds: Kinds::raw(Space::Param).with(Kinds::NAMED).with(Kinds::ALONE),
+                kinds: Kinds::raw_in(Space::Param)
+                    .union(Kinds::NAMED)
+                    .union(Kinds::ALONE),
                 formals: 0,
-                location: PackedLocation::param(number, offset),
+                location: PackedLocation::of_param(number, offset),
             },
             _ => Cell::OTHER,
         }
     }
 
-    pub(super) fn write(&mut self, register: Register, cell: Cell) {
-        let is_mixed = cell.kinds.has(Kinds::MIXED) || cell.brings_no_constant();
-        let flags = Kinds::WRITTEN.with(Kinds::MIXED.when(is_mixed));
-        let cell = cell.unmixed();
+    pub(super) fn write_register(&mut self, register: Register, cell: Cell) {
+        let is_mixed = cell.kinds.intersects(Kinds::MIXED) || cell.has_value_but_no_constant();
+        let flags = Kinds::WRITTEN.union(Kinds::MIXED.only_if(is_mixed));
+        let cell = cell.without_register_flags();
         let known = &mut self.memory.cells[register.index()];
         if known.kinds == Kinds::NONE {
             // The first definition, and the register has not been read yet: the most common case.
             *known = Cell {
-                kinds: cell.kinds.with(flags),
+                kinds: cell.kinds.union(flags),
                 ..cell
             };
             return;
         }
-        if !known.covers(cell) {
+        if !known.is_upper_bound_of(cell) {
             let before = *known;
-            join(self.module, known, cell);
-            let more = known.kinds.without(before.kinds);
-            self.is_stale |= before.kinds.has(Kinds::ASKED) && more.has(Kinds::TRUTH)
-                || before.kinds.has(Kinds::READ) && known.matters_more(before);
+            join_cells(self.module, known, cell);
+            let more = known.kinds.difference(before.kinds);
+            self.is_stale |= before.kinds.intersects(Kinds::ASKED) && more.intersects(Kinds::TRUTH)
+                || before.kinds.intersects(Kinds::READ) && known.requires_reevaluation(before);
         }
-        known.kinds = known.kinds.with(flags);
+        known.kinds = known.kinds.union(flags);
     }
 
     /// Writes one value to all results.
     #[inline]
-    pub(super) fn write_all(&mut self, results: &[Value], cell: Cell) {
+    pub(super) fn write_results(&mut self, results: &[Value], cell: Cell) {
         for register in registers(results) {
-            self.write(register, cell);
+            self.write_register(register, cell);
         }
     }
 
     /// The bit of a piece of the parameters.
-    pub(super) fn piece(&mut self, piece: (u16, u32)) -> u32 {
+    pub(super) fn bit_of_piece(&mut self, piece: (u16, u32)) -> u32 {
         let pieces = &mut self.summary.pieces;
         let known = pieces.iter().position(|(known, _)| *known == piece);
         let number = known.unwrap_or_else(|| {
@@ -258,18 +262,18 @@ impl<'a> Pass<'a> {
     }
 
     /// Records that arguments for these pieces must not be of these kinds.
-    pub(super) fn demand(&mut self, formals: u32, wrong: Kinds) {
+    pub(super) fn record_demand(&mut self, formals: u32, wrong: Kinds) {
         if formals == 0 || wrong == Kinds::NONE {
             return;
         }
         let mut left = formals & !(1 << MAX_PIECES);
         while left != 0 {
             let (_, wrong_here) = &mut self.summary.pieces[left.trailing_zeros() as usize];
-            *wrong_here = wrong_here.with(wrong);
+            *wrong_here = wrong_here.union(wrong);
             left &= left - 1;
         }
         if formals >> MAX_PIECES & 1 == 1 {
-            self.summary.rest = self.summary.rest.with(wrong);
+            self.summary.rest = self.summary.rest.union(wrong);
         }
     }
 
@@ -282,7 +286,7 @@ impl<'a> Pass<'a> {
             for instruction in &body.instructions {
                 if let (Op::IsSpace(space), Some(&operand)) = (instruction.op, body.uses(instruction).first())
                 {
-                    self.note_test(operand, Kinds::generic(space));
+                    self.note_test(operand, Kinds::generic_in(space));
                 }
             }
         }
@@ -301,7 +305,7 @@ impl<'a> Pass<'a> {
                 let asked = values.find(is_asked)?;
                 self.may_answer(call).then_some((asked, Space::Generic))
             };
-            self.holding = guards::holding(body, analyses, &answers);
+            self.holding = guards::blocks_where_tests_may_hold(body, analyses, &answers);
         }
     }
 
@@ -317,18 +321,18 @@ impl<'a> Pass<'a> {
 
     /// Records a test of a value for these spaces: it holds for all registers with the same value.
     pub(super) fn note_test(&mut self, value: Value, spaces: Kinds) {
-        self.is_stale |= self.tested.with(spaces) != self.tested;
-        self.tested = self.tested.with(spaces);
+        self.is_stale |= self.tested.union(spaces) != self.tested;
+        self.tested = self.tested.union(spaces);
         if let Value::Register(register) = value {
-            let root = representative(self.body, self.module.function(self.id), register);
+            let root = representative_of(self.body, self.module.function(self.id), register);
             let cell = &mut self.memory.cells[root.index()];
-            self.is_stale |= !cell.kinds.has(Kinds::TESTED);
-            cell.kinds = cell.kinds.with(Kinds::TESTED);
+            self.is_stale |= !cell.kinds.intersects(Kinds::TESTED);
+            cell.kinds = cell.kinds.union(Kinds::TESTED);
         }
     }
 
     /// Records that the current instruction has to be analysed, if the condition holds.
-    pub(super) fn suspect(&mut self, holds: bool) {
+    pub(super) fn suspect_if(&mut self, holds: bool) {
         let known = &mut self.summary.suspects.instructions;
         if holds && known.last() != Some(&self.at) {
             known.push(self.at);
@@ -336,36 +340,36 @@ impl<'a> Pass<'a> {
     }
 
     /// Records that the current instruction has to be analysed for null addresses, if the condition holds.
-    fn suspect_null(&mut self, holds: bool) {
-        self.suspect(holds);
+    fn suspect_null_if(&mut self, holds: bool) {
+        self.suspect_if(holds);
         self.summary.suspects.has_nulls |= holds;
     }
 
-    fn instruction(&mut self, instruction: &Instruction) {
+    fn screen_instruction(&mut self, instruction: &Instruction) {
         let body = self.body;
         let (results, uses) = body.operands(instruction);
         match instruction.op {
-            Op::Access(access) => self.access(&access, results, uses),
+            Op::Access(access) => self.screen_access(&access, results, uses),
             Op::Call(call) => {
                 let call = body.call(call);
                 match call.callee {
                     Callee::Indirect(value) => {
-                        let cell = self.value(value);
+                        let cell = self.cell_of_operand(value);
                         self.note_null(value, cell);
                     }
-                    Callee::Direct(symbol) => self.call(symbol, body.arguments(call)),
+                    Callee::Direct(symbol) => self.check_arguments(symbol, body.arguments(call)),
                 }
-                self.write_all(results, Cell::OTHER);
+                self.write_results(results, Cell::OTHER);
             }
-            Op::CallResult(call) => self.returned(call, results, uses),
+            Op::CallResult(call) => self.write_call_results(call, results, uses),
             op @ (Op::ToGeneric(..) | Op::FromGeneric(..) | Op::IsSpace(_) | Op::MapShared(_)) => {
                 if let (Some(used), Some(&operand)) = (use_of(op), uses.first()) {
-                    let cell = self.value(operand);
-                    self.judge(used, cell);
+                    let cell = self.cell_of_operand(operand);
+                    self.judge_use(used, cell);
                 }
-                self.compute(op, results, uses);
+                self.write_operation_results(op, results, uses);
             }
-            op => self.compute(op, results, uses),
+            op => self.write_operation_results(op, results, uses),
         }
     }
 
@@ -374,22 +378,25 @@ impl<'a> Pass<'a> {
         if self.reportable.nulls.is_none() {
             return;
         }
-        self.demand(cell.formals, Kinds::CONSTANT);
+        self.record_demand(cell.formals, Kinds::CONSTANT);
         match base {
             // Its other definitions may come later in the text.
             Value::Register(register)
-                if cell.is_nothing() || self.reportable.is_null(cell.kinds.without(Kinds::MIXED)) =>
+                if cell.has_no_value_yet()
+                    || self
+                        .reportable
+                        .may_be_reported_null(cell.kinds.difference(Kinds::MIXED)) =>
             {
                 self.memory.nulls.push((register, self.at));
             }
-            _ => self.suspect_null(self.reportable.is_null(cell.kinds)),
+            _ => self.suspect_null_if(self.reportable.may_be_reported_null(cell.kinds)),
         }
     }
 
     /// Records the registers that a possible constant, `cell`, is moved or computed from.
     #[inline]
     pub(super) fn note_moved(&mut self, cell: Cell, from: &[Value], results: &[Value]) {
-        if self.reportable.nulls.is_none() || !cell.kinds.has(Kinds::CONSTANT) {
+        if self.reportable.nulls.is_none() || !cell.kinds.intersects(Kinds::CONSTANT) {
             return;
         }
         for from in registers(from) {
@@ -406,9 +413,9 @@ impl<'a> Pass<'a> {
         for _ in 0..MAX_MOVES {
             let Memory { cells, moves, .. } = &mut *self.memory;
             moves.retain(|(from, to)| {
-                let is_mixed = cells[from.index()].kinds.has(Kinds::MIXED);
+                let is_mixed = cells[from.index()].kinds.intersects(Kinds::MIXED);
                 let known = &mut cells[to.index()].kinds;
-                *known = known.with(Kinds::MIXED.when(is_mixed));
+                *known = known.union(Kinds::MIXED.only_if(is_mixed));
                 !is_mixed
             });
         }
@@ -416,14 +423,14 @@ impl<'a> Pass<'a> {
         for &(register, at) in &nulls {
             let kinds = self.memory.cells[register.index()].kinds;
             self.at = at;
-            self.suspect_null(self.reportable.is_null(kinds));
+            self.suspect_null_if(self.reportable.may_be_reported_null(kinds));
         }
         self.memory.nulls = nulls;
     }
 
-    pub(super) fn judge(&mut self, used: Use, cell: Cell) {
-        let wrong = self.reportable.wrong(used);
-        self.suspect(self.reportable.is_wrong(cell, wrong));
-        self.demand(cell.formals, wrong);
+    pub(super) fn judge_use(&mut self, used: Use, cell: Cell) {
+        let wrong = self.reportable.wrong_kinds(used);
+        self.suspect_if(self.reportable.is_wrong(cell, wrong));
+        self.record_demand(cell.formals, wrong);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Kinds};
 use crate::certainty::Certainty;
-use crate::provenance::judge::{Effect, Use, Wrong, judge};
+use crate::provenance::judge::{Effect, Use, Wrong, violation_of_use};
 use crate::provenance::value::{Base, Element, ElementKind};
 use crate::shared::Shared;
 use ptxcheck_ir::{InstructionId, Space};
@@ -43,23 +43,24 @@ impl Reportable {
         if options.spaces.is_some() {
             // Unless a setting requests it, a double conversion of a global address is not reported.
             let is_shown = |with: Use, wrong: Wrong| {
-                wrong != Wrong::Twice || with.space() != Space::Global || options.global_twice
+                wrong != Wrong::Twice || with.required_space() != Space::Global || options.global_twice
             };
-            for with in uses() {
+            for with in all_uses() {
                 let mut kinds = Kinds::NONE;
-                for (kind, is_generic, space) in Kinds::addresses() {
+                for (kind, is_generic, space) in Kinds::address_kinds() {
                     let element_kind = if is_generic {
                         ElementKind::Generic
                     } else {
                         ElementKind::Raw
                     };
-                    let element = Element::address(element_kind, space, Base::Unknown, InstructionId::new(0));
-                    if judge(with, &element).is_some_and(|wrong| is_shown(with, wrong)) {
-                        kinds = kinds.with(kind);
+                    let element =
+                        Element::of_address(element_kind, space, Base::Unknown, InstructionId::new(0));
+                    if violation_of_use(with, &element).is_some_and(|wrong| is_shown(with, wrong)) {
+                        kinds = kinds.union(kind);
                     }
                 }
                 if matches!(with, Use::Access(..)) {
-                    kinds = kinds.with(Kinds::UNDEFINED);
+                    kinds = kinds.union(Kinds::UNDEFINED);
                 }
                 wrong[index_of(with)] = kinds;
             }
@@ -74,27 +75,27 @@ impl Reportable {
 
     /// True if a value may be of one of the `wrong` kinds; if only definite findings are reported, and of no other kind.
     pub(super) fn is_wrong(&self, cell: Cell, wrong: Kinds) -> bool {
-        cell.kinds.has(wrong) && (cell.kinds.has(Kinds::ALONE) || !self.is_definite_only)
+        cell.kinds.intersects(wrong) && (cell.kinds.intersects(Kinds::ALONE) || !self.is_definite_only)
     }
 
-    pub(super) fn wrong(&self, used: Use) -> Kinds {
+    pub(super) fn wrong_kinds(&self, used: Use) -> Kinds {
         self.wrong[index_of(used)]
     }
 
     /// True if a value with these kinds may be null and that is reported. In a register with a definition that gives no
     /// constant, it is not certain.
-    pub(super) fn is_null(&self, kinds: Kinds) -> bool {
+    pub(super) fn may_be_reported_null(&self, kinds: Kinds) -> bool {
         match self.nulls {
             None => false,
-            Some(Certainty::Potential) => kinds.has(Kinds::CONSTANT.with(Kinds::INDEX)),
+            Some(Certainty::Potential) => kinds.intersects(Kinds::CONSTANT.union(Kinds::INDEX)),
             Some(Certainty::Definite | Certainty::Conditional) => {
-                kinds.has(Kinds::CONSTANT) && !kinds.has(Kinds::MIXED)
+                kinds.intersects(Kinds::CONSTANT) && !kinds.intersects(Kinds::MIXED)
             }
         }
     }
 }
 
-fn uses() -> impl Iterator<Item = Use> {
+fn all_uses() -> impl Iterator<Item = Use> {
     Space::ALL.into_iter().flat_map(|space| {
         [
             Use::Access(space, Effect::Reads),

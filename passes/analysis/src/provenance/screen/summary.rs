@@ -29,7 +29,7 @@ impl ScreenSummary {
     }
 
     /// The kinds that are wrong for this argument.
-    pub(super) fn wrong_for(&self, argument: &Argument) -> Kinds {
+    pub(super) fn wrong_kinds_for(&self, argument: &Argument) -> Kinds {
         self.piece_index(argument)
             .map_or(self.rest, |index| self.pieces[index].1)
     }

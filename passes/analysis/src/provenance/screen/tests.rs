@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::suspects::Suspects;
-use super::super::{Violation, Wrong, levels, violations, violations_among};
+use super::super::{Violation, Wrong, call_levels, find_violations, find_violations_among};
 use crate::module::ModuleAnalyses;
 use crate::shared::AnalysisOptions;
 use crate::testing::with_options;
@@ -12,7 +12,7 @@ use ptxcheck_ir::Space;
 /// The violations of all functions, each of them solved.
 fn without_screen(module: &ModuleAnalyses<'_>) -> Vec<Violation> {
     let all: Vec<Suspects> = module.module.functions.iter().map(|_| Suspects::All).collect();
-    violations_among(module, &levels(module), false, &all)
+    find_violations_among(module, &call_levels(module), false, &all)
 }
 
 /// Numbers of a linear congruential generator (Knuth's MMIX).
@@ -208,7 +208,7 @@ fn module(random: &mut Random) -> String {
 /// The violations that are reported with potential findings, or without.
 fn told(violations: &[Violation], definite_alone: bool) -> Vec<String> {
     let is_told = |violation: &&Violation| {
-        let is_off = violation.wrong == Wrong::Twice && violation.used.space() == Space::Global;
+        let is_off = violation.wrong == Wrong::Twice && violation.used.required_space() == Space::Global;
         !definite_alone || violation.is_definite && !is_off
     };
     violations
@@ -229,15 +229,15 @@ fn what_is_passed_over_holds_nothing() {
         random.is_careful = number % 2 == 0;
         let text = module(&mut random);
         with_options(&text, AnalysisOptions::potential(), |module| {
-            let (complete, screened) = (without_screen(module), violations(module));
+            let (complete, screened) = (without_screen(module), find_violations(module));
             assert_eq!(told(&screened, false), told(&complete, false), "{text}");
             wrong += complete.len();
         });
         with_options(&text, AnalysisOptions::default(), |module| {
-            let (complete, screened) = (without_screen(module), violations(module));
+            let (complete, screened) = (without_screen(module), find_violations(module));
             assert_eq!(told(&screened, true), told(&complete, true), "{text}");
             definite += told(&complete, true).len();
-            let suspects = super::suspects(module, &levels(module), false);
+            let suspects = super::suspects(module, &call_levels(module), false);
             passed_over += suspects
                 .iter()
                 .filter(|one| matches!(one, Suspects::None))

@@ -1,86 +1,97 @@
 //! The transfer functions on cells: they cover every result of `super::super::transfer` on the values of the cells.
 
 use super::cell::{Cell, Kinds};
-use super::pass::{Pass, join};
+use super::pass::{Pass, join_cells};
 use ptxcheck_ir::{BinaryOp, Class, Op, Space, Value};
 
 impl Pass<'_> {
     /// Writes the results of an instruction that is neither an access nor a call.
-    pub(super) fn compute(&mut self, op: Op, results: &[Value], uses: &[Value]) {
+    pub(super) fn write_operation_results(&mut self, op: Op, results: &[Value], uses: &[Value]) {
         if results.is_empty() {
             return;
         }
         let cell = match (op, uses) {
             (Op::Copy, &[from]) => {
-                let cell = self.value(from);
+                let cell = self.cell_of_operand(from);
                 self.note_moved(cell, uses, results);
-                return self.write_all(results, cell);
+                return self.write_results(results, cell);
             }
             (Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), _), &[a, b]) => {
-                let (first, second) = (self.value(a), self.value(b));
+                let (first, second) = (self.cell_of_operand(a), self.cell_of_operand(b));
                 let cell = match op {
                     BinaryOp::Add => first.plus(second),
                     _ => first.minus(second),
                 };
                 self.note_moved(cell, uses, results);
-                return self.write_all(results, cell.computed());
+                return self.write_results(results, cell.without_test_flag());
             }
             (Op::Select, &[a, b, ref rest @ ..]) => {
-                let (mut cell, other) = (self.value(a), self.value(b));
-                let is_mixed = cell.brings_no_constant() || other.brings_no_constant();
+                let (mut cell, other) = (self.cell_of_operand(a), self.cell_of_operand(b));
+                let is_mixed = cell.has_value_but_no_constant() || other.has_value_but_no_constant();
                 // An operand that is not written yet leaves the other one, and so does the previous value of the result.
                 let is_alone = [(a, cell), (b, other)].iter().all(|(value, cell)| {
-                    results.first() == Some(value) || cell.is_nothing() || cell.kinds.has(Kinds::ALONE)
+                    results.first() == Some(value)
+                        || cell.has_no_value_yet()
+                        || cell.kinds.intersects(Kinds::ALONE)
                 });
-                join(self.module, &mut cell, other);
-                cell.kinds = cell.kinds.without(Kinds::ALONE);
+                join_cells(self.module, &mut cell, other);
+                cell.kinds = cell.kinds.difference(Kinds::ALONE);
                 if is_alone {
-                    cell = cell.alone();
+                    cell = cell.marked_as_only_value();
                 }
-                cell.kinds = cell.kinds.with(self.truth(rest).kinds.and(Kinds::TRUTH));
-                cell.kinds = cell.kinds.with(Kinds::MIXED.when(is_mixed));
+                cell.kinds = cell.kinds.union(
+                    self.result_that_may_be_truth(rest)
+                        .kinds
+                        .intersection(Kinds::TRUTH),
+                );
+                cell.kinds = cell.kinds.union(Kinds::MIXED.only_if(is_mixed));
                 self.note_moved(cell, &uses[..2], results);
-                return self.write_all(results, cell.computed());
+                return self.write_results(results, cell.without_test_flag());
             }
-            (Op::Binary(op, bits), &[a, b]) => self.binary(op, bits, a, b),
-            (Op::MulAdd(..), &[_, _, c]) => self.value(c).plus(Cell::OTHER),
-            (Op::Convert { from, to, .. }, &[a]) => converted(self.value(a), from, to),
+            (Op::Binary(op, bits), &[a, b]) => self.binary_result(op, bits, a, b),
+            (Op::MulAdd(..), &[_, _, c]) => self.cell_of_operand(c).plus(Cell::OTHER),
+            (Op::Convert { from, to, .. }, &[a]) => converted_cell(self.cell_of_operand(a), from, to),
             (Op::ToGeneric(space, _), &[a]) => {
-                let cell = self.value(a);
-                let to = in_window(cell, space, Kinds::raw, Kinds::generic);
-                cast(cell, Kinds::GENERIC, to, space)
+                let cell = self.cell_of_operand(a);
+                let to = kinds_after_conversion(cell, space, Kinds::raw_in, Kinds::generic_in);
+                cell_after_cast(cell, Kinds::GENERIC, to, space)
             }
             (Op::FromGeneric(space, _), &[a]) => {
-                let cell = self.value(a);
-                let to = in_window(cell, space, Kinds::generic, Kinds::raw);
-                cast(cell, Kinds::NONE, to, space)
+                let cell = self.cell_of_operand(a);
+                let to = kinds_after_conversion(cell, space, Kinds::generic_in, Kinds::raw_in);
+                cell_after_cast(cell, Kinds::NONE, to, space)
             }
             (Op::MapShared(space), &[a, ..]) => {
                 let mapped = if space == Space::Generic {
-                    Kinds::generic(Space::SharedCluster)
+                    Kinds::generic_in(Space::SharedCluster)
                 } else {
-                    Kinds::raw(Space::SharedCluster)
+                    Kinds::raw_in(Space::SharedCluster)
                 };
-                cast(self.value(a), Kinds::NONE, mapped, Space::SharedCluster)
+                cell_after_cast(self.cell_of_operand(a), Kinds::NONE, mapped, Space::SharedCluster)
             }
-            (Op::IsSpace(_), _) => Cell::of_kinds(Kinds::TRUTH.with(Kinds::OTHER)),
-            (_, uses) => self.truth(uses),
+            (Op::IsSpace(_), _) => Cell::of_kinds(Kinds::TRUTH.union(Kinds::OTHER)),
+            (_, uses) => self.result_that_may_be_truth(uses),
         };
-        self.write_all(results, cell.unmixed().computed().alone());
+        self.write_results(
+            results,
+            cell.without_register_flags()
+                .without_test_flag()
+                .marked_as_only_value(),
+        );
     }
 
     /// Anything, and the outcome of a test if one of these may be that.
-    fn truth(&mut self, uses: &[Value]) -> Cell {
+    fn result_that_may_be_truth(&mut self, uses: &[Value]) -> Cell {
         let mut kinds = Kinds::OTHER;
         if self.tested != Kinds::NONE {
             for &value in uses {
-                kinds = kinds.with(self.truth_of(value));
+                kinds = kinds.union(self.truth_kind_of(value));
             }
         }
         Cell::of_kinds(kinds)
     }
 
-    fn binary(&mut self, op: BinaryOp, bits: u8, a: Value, b: Value) -> Cell {
+    fn binary_result(&mut self, op: BinaryOp, bits: u8, a: Value, b: Value) -> Cell {
         match op.class() {
             Class::And => {
                 let top = bits.saturating_sub(1).min(63);
@@ -89,15 +100,20 @@ impl Pass<'_> {
                     _ => false,
                 };
                 if is_number(a) || is_number(b) {
-                    return self.truth(&[a, b]);
+                    return self.result_that_may_be_truth(&[a, b]);
                 }
-                self.value(a).vague().plus(self.value(b).vague())
+                self.cell_of_operand(a)
+                    .without_location()
+                    .plus(self.cell_of_operand(b).without_location())
             }
-            Class::Or | Class::Xor => self.value(a).vague().plus(self.value(b).vague()),
+            Class::Or | Class::Xor => self
+                .cell_of_operand(a)
+                .without_location()
+                .plus(self.cell_of_operand(b).without_location()),
             Class::ShiftedLeft | Class::Product | Class::WideProduct { .. }
                 if bits == 64 && matches!(b, Value::Integer(_)) =>
             {
-                Cell::of_kinds(Kinds::INDEX.with(Kinds::OTHER))
+                Cell::of_kinds(Kinds::INDEX.union(Kinds::OTHER))
             }
             Class::Sum
             | Class::Difference
@@ -109,13 +125,13 @@ impl Pass<'_> {
             | Class::Greatest { .. }
             | Class::ShiftedLeft
             | Class::ShiftedRight { .. }
-            | Class::Other => self.truth(&[a, b]),
+            | Class::Other => self.result_that_may_be_truth(&[a, b]),
         }
     }
 }
 
-fn converted(cell: Cell, from: u8, to: u8) -> Cell {
-    let truth = Cell::of_kinds(Kinds::OTHER.with(cell.kinds.and(Kinds::TRUTH)));
+fn converted_cell(cell: Cell, from: u8, to: u8) -> Cell {
+    let truth = Cell::of_kinds(Kinds::OTHER.union(cell.kinds.intersection(Kinds::TRUTH)));
     if from < 32 || to < 32 {
         return truth;
     }
@@ -124,34 +140,39 @@ fn converted(cell: Cell, from: u8, to: u8) -> Cell {
     }
     // 32 bits hold half of a generic address, and the caller's argument may be one.
     let narrow = Kinds::RAW
-        .without(Kinds::raw(Space::Global))
-        .with(Kinds::GENERIC)
-        .with(Kinds::CONSTANT)
-        .with(Kinds::UNDEFINED)
-        .with(Kinds::NAMED)
-        .with(Kinds::TRUTH);
+        .difference(Kinds::raw_in(Space::Global))
+        .union(Kinds::GENERIC)
+        .union(Kinds::CONSTANT)
+        .union(Kinds::UNDEFINED)
+        .union(Kinds::NAMED)
+        .union(Kinds::TRUTH);
     Cell {
-        kinds: cell.kinds.and(narrow).with(Kinds::OTHER),
+        kinds: cell.kinds.intersection(narrow).union(Kinds::OTHER),
         formals: 0,
         location: cell.location.without_passed(),
     }
 }
 
 /// Addresses in a space after a conversion: those in the cluster's shared memory stay there.
-fn in_window(cell: Cell, space: Space, from: fn(Space) -> Kinds, to: fn(Space) -> Kinds) -> Kinds {
+fn kinds_after_conversion(
+    cell: Cell,
+    space: Space,
+    from: fn(Space) -> Kinds,
+    to: fn(Space) -> Kinds,
+) -> Kinds {
     let cluster = Space::SharedCluster;
-    let stays = space == Space::Shared && cell.kinds.has(from(cluster));
-    to(space).with(to(cluster).when(stays))
+    let stays = space == Space::Shared && cell.kinds.intersects(from(cluster));
+    to(space).union(to(cluster).only_if(stays))
 }
 
 /// The result of a cast: an address in the space, for any operand. The kinds `same` are kept.
-fn cast(cell: Cell, same: Kinds, to: Kinds, space: Space) -> Cell {
-    let mut kept = Kinds::UNDEFINED.with(Kinds::NAMED);
+fn cell_after_cast(cell: Cell, same: Kinds, to: Kinds, space: Space) -> Cell {
+    let mut kept = Kinds::UNDEFINED.union(Kinds::NAMED);
     if space == Space::Global {
-        kept = kept.with(Kinds::CONSTANT).with(same);
+        kept = kept.union(Kinds::CONSTANT).union(same);
     }
     Cell {
-        kinds: cell.kinds.and(kept).with(to),
+        kinds: cell.kinds.intersection(kept).union(to),
         formals: 0,
         location: cell.location.without_passed(),
     }
