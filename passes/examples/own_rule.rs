@@ -26,7 +26,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
             continue;
         };
         if function.module.module.symbol(symbol).name == "vprintf" && function.analyses().is_reached(id) {
-            let place = Place::instruction(function.id, id);
+            let place = Place::of_instruction(function.id, id);
             report
                 .definite(place, format!("`{}` prints", function.name()))
                 .help("print behind a macro that a release leaves out");

@@ -124,7 +124,9 @@ impl<'a> ModuleContext<'a> {
 
     /// The launches of a kernel that the compiled host code shows.
     pub(crate) fn shown_launches(&self, kernel: FunctionId) -> Option<&ShownKernel> {
-        self.settings.launches.shown(self.module.function_name(kernel))
+        self.settings
+            .launches
+            .shown_kernel(self.module.function_name(kernel))
     }
 }
 

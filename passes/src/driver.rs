@@ -115,7 +115,7 @@ pub(crate) fn analyse_until(
         .collect();
     report.left_out = left_out;
     report.is_cut_short = deadline.has_cut();
-    report.limit = context.limit();
+    report.limit = context.limit_notice();
     report.unsearched = context.unsearched();
     report
 }
@@ -170,7 +170,7 @@ fn analyse_ahead(context: &ModuleContext<'_>) {
         && wants(Family::Warp)
         && wants(Family::Space)
     {
-        context.make_ahead();
+        context.compute_in_advance();
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct PassedAddress {
 }
 
 /// The addresses that one call passes. `passed` is in the order of the calls.
-pub(crate) fn passed_by(passed: &[PassedAddress], call: InstructionId) -> &[PassedAddress] {
+pub(crate) fn addresses_passed_by(passed: &[PassedAddress], call: InstructionId) -> &[PassedAddress] {
     let first = passed.partition_point(|passed| passed.call < call);
     let count = passed[first..].partition_point(|passed| passed.call == call);
     &passed[first..first + count]
@@ -95,10 +95,10 @@ pub(crate) struct ReturnedAddress {
 pub(crate) trait Callees {
     /// The bytes that a function may access through a pointer parameter; `None` if it may use the address for more than accesses and
     /// its return value.
-    fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]>;
+    fn accessed_bytes(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]>;
 
     /// The addresses that a function returns.
-    fn returned(&self, callee: FunctionId) -> &[ReturnedAddress];
+    fn returned_addresses(&self, callee: FunctionId) -> &[ReturnedAddress];
 }
 
 /// The accesses to the objects of a function, and the uses of their addresses.
@@ -142,7 +142,7 @@ impl Addresses {
                 returns: BTreeMap::new(),
                 found: Self::default(),
             };
-            search.run(callees)
+            search.find_addresses(callees)
         };
         search(true)
             .or_else(|_| search(false))
@@ -158,12 +158,16 @@ impl Addresses {
 }
 
 /// The operand that a register's address is computed from, and its distance from that in bytes.
-pub(crate) fn step(body: &Body<'_>, definitions: &Definitions, register: Register) -> Option<(Value, i64)> {
-    moved(body, body.instruction(definitions.only(body, register)?))
+pub(crate) fn address_source(
+    body: &Body<'_>,
+    definitions: &Definitions,
+    register: Register,
+) -> Option<(Value, i64)> {
+    address_operand(body, body.instruction(definitions.only_writer(body, register)?))
 }
 
 /// The operand that an instruction computes an address from, and the distance of the result from that in bytes.
-fn moved(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
+fn address_operand(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
     if instruction.guard.is_some() {
         return None;
     }
@@ -212,19 +216,19 @@ enum RegisterAddress {
 const ADDRESS_BYTES: u32 = 8;
 
 impl AddressSearch<'_> {
-    fn run(mut self, callees: &dyn Callees) -> Result<Addresses, Conflict> {
+    fn find_addresses(mut self, callees: &dyn Callees) -> Result<Addresses, Conflict> {
         let body = self.body;
         for (number, instruction) in body.instructions.iter().enumerate() {
-            self.instruction(InstructionId::new(number), instruction, callees)?;
+            self.visit_instruction(InstructionId::new(number), instruction, callees)?;
         }
         if !body.calls.is_empty() {
             for (number, instruction) in body.instructions.iter().enumerate() {
                 if let Op::Call(call) = instruction.op {
-                    self.call(InstructionId::new(number), instruction, call, callees);
+                    self.record_passed_addresses(InstructionId::new(number), instruction, call, callees);
                 }
             }
         }
-        self.found.returned = self.all_returned();
+        self.found.returned = self.take_returned_addresses();
         let found = &mut self.found;
         found.escaped.extend(&found.leaked);
         for bases in [&mut found.escaped, &mut found.leaked] {
@@ -234,18 +238,18 @@ impl AddressSearch<'_> {
         found.opaque_params.sort_unstable();
         found.opaque_params.dedup();
         if !self.held.is_empty() {
-            self.check_held(callees)?;
+            self.check_held_addresses(callees)?;
         }
         Ok(self.found)
     }
 
-    fn instruction(
+    fn visit_instruction(
         &mut self,
         id: InstructionId,
         instruction: &Instruction,
         callees: &dyn Callees,
     ) -> Result<(), Conflict> {
-        let bytes = self.accessed(instruction);
+        let bytes = self.accessed_slot_bytes(instruction);
         if let Some(bytes) = bytes {
             self.found.accesses.push((id, bytes));
             if matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store) {
@@ -260,7 +264,7 @@ impl AddressSearch<'_> {
             {
                 self.found.opaque_params.push(number);
             }
-            if !self.may_be(value) {
+            if !self.may_be_address(value) {
                 continue;
             }
             leads_on = true;
@@ -268,10 +272,13 @@ impl AddressSearch<'_> {
             if bytes.is_some() && place == 0 {
                 continue;
             }
-            let Some(address) = self.address(value) else {
+            let Some(address) = self.address_of_value(value) else {
                 continue;
             };
-            if place == 2 && (self.hold(instruction, bytes, address)? || self.returns(instruction, address)) {
+            if place == 2
+                && (self.record_held_address(instruction, bytes, address)?
+                    || self.record_returned_address(instruction, address))
+            {
                 continue;
             }
             if !self.is_followed(instruction) {
@@ -279,12 +286,12 @@ impl AddressSearch<'_> {
             }
         }
         if let Op::CallResult(call) = instruction.op
-            && let Some(address) = self.result_of(call, instruction, callees)
+            && let Some(address) = self.address_of_result(call, instruction, callees)
         {
             match self.body.results(instruction) {
                 &[Value::Register(result)]
                     if matches!(self.known[result.index()], RegisterAddress::Pending)
-                        && self.definitions.only(self.body, result).is_some() =>
+                        && self.definitions.only_writer(self.body, result).is_some() =>
                 {
                     self.known[result.index()] = RegisterAddress::Resolved(Some(address));
                 }
@@ -292,17 +299,19 @@ impl AddressSearch<'_> {
             }
             return Ok(());
         }
-        if let Some(address) = bytes.and_then(|bytes| self.held_in(instruction, bytes)) {
+        if let Some(address) = bytes.and_then(|bytes| self.held_address(instruction, bytes)) {
             for register in self.body.defined(instruction) {
                 let known = &mut self.known[register.index()];
                 if matches!(known, RegisterAddress::Pending)
-                    && self.definitions.only(self.body, register).is_some()
+                    && self.definitions.only_writer(self.body, register).is_some()
                 {
                     *known = RegisterAddress::Resolved(Some(address));
                 }
             }
         }
-        if (!leads_on || moved(self.body, instruction).is_none()) && !self.loads_address(instruction) {
+        if (!leads_on || address_operand(self.body, instruction).is_none())
+            && !self.loads_address(instruction)
+        {
             for register in self.body.defined(instruction) {
                 let known = &mut self.known[register.index()];
                 if bytes.is_none() || matches!(known, RegisterAddress::Pending) {
@@ -314,7 +323,7 @@ impl AddressSearch<'_> {
     }
 
     /// Records that a slot holds an address, if an instruction stores it to one; false if it does not.
-    fn hold(
+    fn record_held_address(
         &mut self,
         instruction: &Instruction,
         bytes: Option<Bytes>,
@@ -324,7 +333,7 @@ impl AddressSearch<'_> {
             base: Base::Symbol(symbol),
             offset,
             ..
-        }) = bytes.filter(|bytes| self.is_forwarding && is_whole(instruction, *bytes))
+        }) = bytes.filter(|bytes| self.is_forwarding && accesses_one_address(instruction, *bytes))
         else {
             return Ok(false);
         };
@@ -335,7 +344,7 @@ impl AddressSearch<'_> {
     }
 
     /// Records that an instruction returns an address computed from a parameter, if it does; false if it does not.
-    fn returns(&mut self, instruction: &Instruction, address: Address) -> bool {
+    fn record_returned_address(&mut self, instruction: &Instruction, address: Address) -> bool {
         let is_whole = matches!(instruction.op, Op::Access(access) if access.bits == 64);
         let Some((at, _)) = self.body.returned(instruction) else {
             return false;
@@ -351,7 +360,7 @@ impl AddressSearch<'_> {
     }
 
     /// The addresses that are returned at all ends of the function; the others leak.
-    fn all_returned(&mut self) -> Vec<ReturnedAddress> {
+    fn take_returned_addresses(&mut self) -> Vec<ReturnedAddress> {
         if self.returns.is_empty() {
             return Vec::new();
         }
@@ -368,7 +377,7 @@ impl AddressSearch<'_> {
             let near: Vec<i32> = returns.range(first..end).map(|(near, _)| *near).collect();
             for near in near {
                 let value = self.body.returned(instruction).map(|(_, value)| value);
-                let address = value.and_then(|value| self.address(value));
+                let address = value.and_then(|value| self.address_of_value(value));
                 let is_whole = near == at && access.bits == 64 && instruction.guard.is_none();
                 if !is_whole || address != returns.get(&near).copied() {
                     leaked.extend(returns.remove(&near).map(|(base, _)| base));
@@ -385,7 +394,7 @@ impl AddressSearch<'_> {
     }
 
     /// The address that a call returns: an address computed from one of its arguments.
-    fn result_of(
+    fn address_of_result(
         &mut self,
         call: InstructionId,
         instruction: &Instruction,
@@ -402,11 +411,11 @@ impl AddressSearch<'_> {
         let arguments = body.arguments(body.call(number));
         if !arguments
             .iter()
-            .any(|argument| self.address(argument.value).is_some())
+            .any(|argument| self.address_of_value(argument.value).is_some())
         {
             return None;
         }
-        for returned in callees.returned(callee) {
+        for returned in callees.returned_addresses(callee) {
             let distance = at.saturating_sub(i64::from(returned.at));
             if distance.unsigned_abs() >= u64::from(ADDRESS_BYTES) {
                 continue;
@@ -415,7 +424,7 @@ impl AddressSearch<'_> {
             let Some((base, offset)) = arguments
                 .iter()
                 .find(passes)
-                .and_then(|found| self.address(found.value))
+                .and_then(|found| self.address_of_value(found.value))
             else {
                 continue;
             };
@@ -431,23 +440,29 @@ impl AddressSearch<'_> {
     }
 
     /// The address that an instruction loads from a slot.
-    fn held_in(&self, instruction: &Instruction, bytes: Bytes) -> Option<Address> {
+    fn held_address(&self, instruction: &Instruction, bytes: Bytes) -> Option<Address> {
         let Base::Symbol(symbol) = bytes.base else {
             return None;
         };
         let is_load = matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Load);
         let held = self.held.get(&(symbol, bytes.offset))?;
-        (is_load && is_whole(instruction, bytes)).then_some(*held)
+        (is_load && accesses_one_address(instruction, bytes)).then_some(*held)
     }
 
     /// Records the addresses that a call passes on.
-    fn call(&mut self, id: InstructionId, instruction: &Instruction, call: CallId, callees: &dyn Callees) {
+    fn record_passed_addresses(
+        &mut self,
+        id: InstructionId,
+        instruction: &Instruction,
+        call: CallId,
+        callees: &dyn Callees,
+    ) {
         let (body, module) = (self.body, self.module);
         for argument in body.arguments(body.call(call)) {
             if let Value::Param(number, _) = argument.value {
                 self.found.opaque_params.push(number);
             }
-            let Some((base, offset)) = self.address(argument.value) else {
+            let Some((base, offset)) = self.address_of_value(argument.value) else {
                 continue;
             };
             self.found.escaped.push(base);
@@ -468,7 +483,7 @@ impl AddressSearch<'_> {
                 continue;
             }
             match argument.piece() {
-                Some(param) if callees.touched(callee, param).is_some() => {
+                Some(param) if callees.accessed_bytes(callee, param).is_some() => {
                     self.found.passed.push(PassedAddress {
                         call: id,
                         callee,
@@ -483,7 +498,7 @@ impl AddressSearch<'_> {
     }
 
     /// Reports a conflict if a slot that holds an address is accessed in another way, or by other code.
-    fn check_held(&mut self, callees: &dyn Callees) -> Result<(), Conflict> {
+    fn check_held_addresses(&mut self, callees: &dyn Callees) -> Result<(), Conflict> {
         let is_leaked = |&(symbol, _): &(SymbolId, i64)| {
             let base = Base::Symbol(symbol);
             self.found.leaked.binary_search(&base).is_ok()
@@ -496,7 +511,7 @@ impl AddressSearch<'_> {
             let Base::Symbol(symbol) = bytes.base else {
                 continue;
             };
-            for ((_, offset), &address) in self.held_among(symbol, bytes.offset, bytes.count) {
+            for ((_, offset), &address) in self.held_addresses_among(symbol, bytes.offset, bytes.count) {
                 let value = match (instruction.op, self.body.results(instruction)) {
                     (Op::Access(access), &[result]) if access.kind == AccessKind::Load => result,
                     _ => self.body.stored(instruction).unwrap_or(Value::Unknown),
@@ -508,7 +523,7 @@ impl AddressSearch<'_> {
                     Value::Symbol(symbol, at) => address == (Base::Symbol(symbol), i64::from(at)),
                     _ => false,
                 };
-                if *offset != bytes.offset || !is_whole(instruction, bytes) || !is_address {
+                if *offset != bytes.offset || !accesses_one_address(instruction, bytes) || !is_address {
                     return Err(Conflict);
                 }
             }
@@ -517,9 +532,13 @@ impl AddressSearch<'_> {
             let Base::Symbol(symbol) = passed.base else {
                 continue;
             };
-            for touched in callees.touched(passed.callee, passed.param).unwrap_or(&[]) {
+            for touched in callees.accessed_bytes(passed.callee, passed.param).unwrap_or(&[]) {
                 let from = passed.offset.checked_add(touched.offset).ok_or(Conflict)?;
-                if self.held_among(symbol, from, touched.count).next().is_some() {
+                if self
+                    .held_addresses_among(symbol, from, touched.count)
+                    .next()
+                    .is_some()
+                {
                     return Err(Conflict);
                 }
             }
@@ -528,7 +547,7 @@ impl AddressSearch<'_> {
     }
 
     /// The slots with addresses that share some of these bytes of a symbol.
-    fn held_among(
+    fn held_addresses_among(
         &self,
         symbol: SymbolId,
         from: i64,
@@ -553,12 +572,12 @@ impl AddressSearch<'_> {
         let &[Value::Register(result)] = self.body.results(instruction) else {
             return None;
         };
-        let is_only = self.definitions.only(self.body, result).is_some();
+        let is_only = self.definitions.only_writer(self.body, result).is_some();
         (is_whole && is_only).then_some(piece)
     }
 
     /// True if a value may be an address, as far as is known yet.
-    fn may_be(&self, value: Value) -> bool {
+    fn may_be_address(&self, value: Value) -> bool {
         match value {
             Value::Register(register) => {
                 !matches!(self.known[register.index()], RegisterAddress::Resolved(None))
@@ -573,19 +592,19 @@ impl AddressSearch<'_> {
     }
 
     /// The address that a value is.
-    fn address(&mut self, value: Value) -> Option<Address> {
+    fn address_of_value(&mut self, value: Value) -> Option<Address> {
         match value {
             Value::Symbol(symbol, offset) => self
                 .is_local(symbol)
                 .then_some((Base::Symbol(symbol), i64::from(offset))),
-            Value::Register(register) => self.of_register(register),
+            Value::Register(register) => self.address_of_register(register),
             _ => None,
         }
     }
 
     /// Follows a chain of definitions down and adds its constants on the way back; not recursive, because the input
     /// determines the length of chains.
-    fn of_register(&mut self, register: Register) -> Option<Address> {
+    fn address_of_register(&mut self, register: Register) -> Option<Address> {
         if let RegisterAddress::Resolved(known) = self.known[register.index()] {
             return known;
         }
@@ -593,7 +612,7 @@ impl AddressSearch<'_> {
         let mut current = Value::Register(register);
         let mut found = loop {
             let Value::Register(register) = current else {
-                break self.address(current);
+                break self.address_of_value(current);
             };
             if let RegisterAddress::Resolved(known) = self.known[register.index()] {
                 break known;
@@ -604,7 +623,7 @@ impl AddressSearch<'_> {
                 chain.push((register, 0));
                 break Some((Base::Param(param), 0));
             }
-            let Some((from, by)) = self.step(register) else {
+            let Some((from, by)) = self.address_source(register) else {
                 break None;
             };
             chain.push((register, by));
@@ -620,15 +639,15 @@ impl AddressSearch<'_> {
 
     /// The piece of a parameter that a register holds.
     fn param_in(&self, register: Register) -> Option<ParamPiece> {
-        let definition = self.definitions.only(self.body, register)?;
+        let definition = self.definitions.only_writer(self.body, register)?;
         self.loaded_param(self.body.instruction(definition))
     }
 
-    fn step(&self, register: Register) -> Option<(Value, i64)> {
-        step(self.body, self.definitions, register)
+    fn address_source(&self, register: Register) -> Option<(Value, i64)> {
+        address_source(self.body, self.definitions, register)
     }
 
-    fn accessed(&mut self, instruction: &Instruction) -> Option<Bytes> {
+    fn accessed_slot_bytes(&mut self, instruction: &Instruction) -> Option<Bytes> {
         let Op::Access(access) = instruction.op else {
             return None;
         };
@@ -640,7 +659,7 @@ impl AddressSearch<'_> {
         let &[base, Value::Integer(offset), ..] = self.body.uses(instruction) else {
             return None;
         };
-        let (base, at) = self.address(base)?;
+        let (base, at) = self.address_of_value(base)?;
         let count = access.bytes();
         (1..=MAX_SLOT_BYTES).contains(&count).then_some(Bytes {
             base,
@@ -657,7 +676,7 @@ impl AddressSearch<'_> {
             _ => match self.body.results(instruction) {
                 &[Value::Register(result)] => {
                     matches!(self.known[result.index()], RegisterAddress::Resolved(Some(_)))
-                        || self.step(result).is_some() && instruction.guard.is_none()
+                        || self.address_source(result).is_some() && instruction.guard.is_none()
                 }
                 _ => false,
             },
@@ -666,7 +685,7 @@ impl AddressSearch<'_> {
 }
 
 /// True if an instruction accesses one address, in all lanes that execute it.
-fn is_whole(instruction: &Instruction, bytes: Bytes) -> bool {
+fn accesses_one_address(instruction: &Instruction, bytes: Bytes) -> bool {
     let is_one = matches!(instruction.op, Op::Access(access) if access.count == 1);
     is_one && bytes.count == ADDRESS_BYTES && instruction.guard.is_none()
 }

@@ -23,19 +23,21 @@ const LEAST_STEP: u32 = 16;
 
 /// The tests of the thread number against a constant that a kernel makes: in order, each number of threads `k` once. Tests
 /// against multiples of 32 are left out: they distinguish warps, and imply nothing more about the block.
-pub(crate) fn tests(module: &Shared<'_>, kernel: FunctionId) -> Arc<[u32]> {
+pub(crate) fn tested_thread_counts(module: &Shared<'_>, kernel: FunctionId) -> Arc<[u32]> {
     let known = || module.thread_tests.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(tests) = known().get(&kernel) {
         return Arc::clone(tests);
     }
     let body = module.module.function(kernel).body.as_ref();
-    let tests = body.map_or_else(Vec::new, |body| find(body, module.function(kernel)));
+    let tests = body.map_or_else(Vec::new, |body| {
+        find_tested_thread_counts(body, module.function(kernel))
+    });
     let tests: Arc<[u32]> = tests.into();
     known().insert(kernel, Arc::clone(&tests));
     tests
 }
 
-fn find(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
+fn find_tested_thread_counts(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
     let kernel = TestedKernel {
         body,
         analyses,
@@ -52,8 +54,8 @@ fn find(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {
     // With each test, whether its branch alone is conclusive.
     let made: Vec<(u32, bool)> = guards
         .filter_map(|(at, predicate)| {
-            let test = kernel.test(Value::Register(predicate))?;
-            Some((test, kernel.is_telling(at)))
+            let test = kernel.first_thread_with_other_outcome(Value::Register(predicate))?;
+            Some((test, kernel.is_reached_without_later_loop(at)))
         })
         .collect();
     let is_of_rounds = |test: u32| {
@@ -86,9 +88,12 @@ struct TestedKernel<'a, 'm> {
 
 impl TestedKernel<'_, '_> {
     /// The first thread for which a predicate differs from its value for thread 0, if it differs for all later threads, too.
-    fn test(&self, predicate: Value) -> Option<u32> {
-        let constant = self.compared(predicate)?;
-        let value = |thread: u32| self.threads(thread / WARP).in_lane(predicate, thread % WARP);
+    fn first_thread_with_other_outcome(&self, predicate: Value) -> Option<u32> {
+        let constant = self.constant_compared_with(predicate)?;
+        let value = |thread: u32| {
+            self.threads_of_warp(thread / WARP)
+                .in_lane(predicate, thread % WARP)
+        };
         let first = value(0)?;
         // `<` and `>=` change at the constant, `<=` and `>` after it.
         let beside = [constant, constant.checked_add(1)?].into_iter();
@@ -101,13 +106,13 @@ impl TestedKernel<'_, '_> {
         })
     }
 
-    fn threads(&self, warp: u32) -> Threads<'_, '_> {
+    fn threads_of_warp(&self, warp: u32) -> Threads<'_, '_> {
         Threads::of_warp(self.body, self.analyses, warp)
     }
 
     /// The constant of the ordering comparison that a predicate is the result of, or the complement of.
-    fn compared(&self, predicate: Value) -> Option<u32> {
-        let (test, _) = self.analyses.tested(predicate)?;
+    fn constant_compared_with(&self, predicate: Value) -> Option<u32> {
+        let (test, _) = self.analyses.source_of_predicate(predicate)?;
         let instruction = self.body.instruction(test);
         let Op::Compare(condition, _, Logic::None) = instruction.op else {
             return None;
@@ -124,14 +129,15 @@ impl TestedKernel<'_, '_> {
     }
 
     /// True if thread 0 reaches a test, and no later loop can start from the thread number.
-    fn is_telling(&self, at: InstructionId) -> bool {
+    fn is_reached_without_later_loop(&self, at: InstructionId) -> bool {
         let block = self.body.block_of(at);
         let mut successors = self.body.successors(block).iter();
-        self.paths.comes(&self.threads(0), 0, block) && !successors.any(|&next| self.leads_loop(block, next))
+        self.paths.surely_reaches(&self.threads_of_warp(0), 0, block)
+            && !successors.any(|&next| self.guards_loop(block, next))
     }
 
     /// True if a branch guards a loop: a loop in the code that one of its successors dominates.
-    fn leads_loop(&self, branch: BlockId, successor: BlockId) -> bool {
+    fn guards_loop(&self, branch: BlockId, successor: BlockId) -> bool {
         let dominators = self.analyses.dominators();
         let post = self.analyses.post_dominators();
         if post.dominates(successor, branch) {

@@ -19,14 +19,14 @@ pub(crate) struct CertainPaths<'a, 'm> {
 
 impl CertainPaths<'_, '_> {
     /// True if a lane that executes the kernel certainly reaches a block.
-    pub(crate) fn comes(&self, threads: &Threads<'_, '_>, lane: u32, mut block: BlockId) -> bool {
+    pub(crate) fn surely_reaches(&self, threads: &Threads<'_, '_>, lane: u32, mut block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         while block.index() != 0 {
-            let Some(above) = dominators.immediate(block) else {
+            let Some(above) = dominators.immediate_dominator(block) else {
                 return false;
             };
             if !post.dominates(block, above) {
-                let chosen = self.chosen(threads, lane, above);
+                let chosen = self.successor_taken(threads, lane, above);
                 if !chosen.is_some_and(|chosen| chosen == block || post.dominates(block, chosen)) {
                     return false;
                 }
@@ -37,7 +37,7 @@ impl CertainPaths<'_, '_> {
     }
 
     /// The successor that a lane takes at the end of a block, if its branch is decided.
-    fn chosen(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<BlockId> {
+    fn successor_taken(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<BlockId> {
         let (_, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;
         let holds = threads.in_lane(Value::Register(guard.register), lane)? & 1 == 1;

@@ -5,7 +5,7 @@
 
 use super::call_graph::CallSite;
 use super::constants::{Arguments, Constant, Constants};
-use super::contexts::{Budget, contexts, solve};
+use super::contexts::{Budget, constant_contexts, solve_constants};
 use crate::limits::{MAX_CALL_CHAINS, MAX_CONTEXT_INSTRUCTIONS};
 use crate::place::Place;
 use crate::shared::Shared;
@@ -39,8 +39,8 @@ impl CollectiveSite {
 
     /// The member mask, if it is known.
     #[must_use]
-    pub fn mask(&self) -> Option<u64> {
-        self.operands.first().and_then(|mask| mask.known())
+    pub fn known_mask(&self) -> Option<u64> {
+        self.operands.first().and_then(|mask| mask.known_value())
     }
 
     /// True if it may be executed in this context.
@@ -59,7 +59,7 @@ impl CollectiveSite {
 
 /// All sites of a module, by function and instruction.
 #[must_use]
-pub(crate) fn sites(module: &Shared<'_>) -> Vec<CollectiveSite> {
+pub(crate) fn find_sites(module: &Shared<'_>) -> Vec<CollectiveSite> {
     let mut sites = Vec::new();
     let mut budget = Budget {
         chains: 0,
@@ -69,46 +69,52 @@ pub(crate) fn sites(module: &Shared<'_>) -> Vec<CollectiveSite> {
     for (function, _, body) in module.module.bodies() {
         if !body.collectives.is_empty() && !module.deadline.is_over_after(body.instructions.len()) {
             budget.chains = MAX_CALL_CHAINS;
-            sites_of(module, function, body, &mut budget, &mut sites);
+            add_sites_of(module, function, body, &mut budget, &mut sites);
         }
     }
     sites
 }
 
-fn sites_of(
+fn add_sites_of(
     module: &Shared<'_>,
     function: FunctionId,
     body: &Body<'_>,
     budget: &mut Budget<'_>,
     sites: &mut Vec<CollectiveSite>,
 ) {
-    let seeds = || body.collectives.iter().flat_map(|&id| decisive(body, id));
+    let seeds = || {
+        body.collectives
+            .iter()
+            .flat_map(|&id| decisive_operands(body, id))
+    };
     let alone = Arguments::default();
-    let constants = solve(module, function, body, seeds(), &alone);
+    let constants = solve_constants(module, function, body, seeds(), &alone);
     let first = sites.len();
     sites.extend(
-        operands(body, &constants)
+        constant_operands(body, &constants)
             .into_iter()
-            .map(|(instruction, operands)| site(function, body, instruction, Vec::new(), operands)),
+            .map(|(instruction, operands)| build_site(function, body, instruction, Vec::new(), operands)),
     );
     let count = sites.len() - first;
     if constants.params.is_empty() {
         return;
     }
-    for context in contexts(module, function, &constants.params, 0, budget) {
-        if !budget.pay(body) {
+    for context in constant_contexts(module, function, &constants.params, 0, budget) {
+        if !budget.spend_cost(body) {
             break;
         }
-        let constants = solve(module, function, body, seeds(), &context.arguments);
-        for (number, (instruction, mut operands)) in operands(body, &constants).into_iter().enumerate() {
+        let constants = solve_constants(module, function, body, seeds(), &context.arguments);
+        for (number, (instruction, mut operands)) in
+            constant_operands(body, &constants).into_iter().enumerate()
+        {
             let known = &sites[first + number % count].operands;
             for (operand, alone) in operands.iter_mut().zip(known) {
-                if alone.known().is_some() {
+                if alone.known_value().is_some() {
                     *operand = Constant::Unknown;
                 }
             }
-            if operands.iter().any(|operand| operand.known().is_some()) {
-                sites.push(site(
+            if operands.iter().any(|operand| operand.known_value().is_some()) {
+                sites.push(build_site(
                     function,
                     body,
                     instruction,
@@ -120,8 +126,8 @@ fn sites_of(
     }
 }
 
-fn operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, Vec<Constant>)> {
-    constants.before(body.collectives.iter().copied(), |id, value_of| {
+fn constant_operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, Vec<Constant>)> {
+    constants.visit_before(body.collectives.iter().copied(), |id, value_of| {
         (
             id,
             body.uses(body.instruction(id))
@@ -133,7 +139,7 @@ fn operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, V
 }
 
 /// The operands that are followed: the mask and a shuffle's `c`. The exchanged values are arbitrary.
-fn decisive<'a>(body: &'a Body<'_>, id: InstructionId) -> impl Iterator<Item = Value> + 'a {
+fn decisive_operands<'a>(body: &'a Body<'_>, id: InstructionId) -> impl Iterator<Item = Value> + 'a {
     let uses = body.uses(body.instruction(id));
     [uses.first(), uses.get(SHUFFLE_CONTROL)]
         .into_iter()
@@ -144,7 +150,7 @@ fn decisive<'a>(body: &'a Body<'_>, id: InstructionId) -> impl Iterator<Item = V
 /// Place of the `c` operand among the uses of a shuffle.
 pub const SHUFFLE_CONTROL: usize = 3;
 
-fn site(
+fn build_site(
     function: FunctionId,
     body: &Body<'_>,
     instruction: InstructionId,

@@ -49,7 +49,7 @@ pub enum Constant {
 impl Constant {
     /// The value, if it is known.
     #[must_use]
-    pub const fn known(self) -> Option<u64> {
+    pub const fn known_value(self) -> Option<u64> {
         match self {
             Self::Known(value) => Some(value),
             _ => None,
@@ -87,8 +87,8 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let slice = Slice::of(body, analyses, arguments, seeds);
-        let mut constants = Self::of(body, analyses, slice);
+        let slice = Slice::of_seeds(body, analyses, arguments, seeds);
+        let mut constants = Self::of_slice(body, analyses, slice);
         let slice = &constants.slice;
         let cells = slice.flowing.saturating_mul(body.blocks.len());
         if slice.flowing > 0
@@ -102,19 +102,19 @@ impl<'a> Constants<'a> {
 
     /// The constants of fixed variables only; those that flow are unknown. Each writer is visited once.
     #[must_use]
-    pub fn fixed(
+    pub fn fixed_only(
         body: &'a Body<'a>,
         analyses: &'a Analyses<'_>,
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        Self::of(body, analyses, Slice::of(body, analyses, arguments, seeds))
+        Self::of_slice(body, analyses, Slice::of_seeds(body, analyses, arguments, seeds))
     }
 
-    fn of(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
-        let params = slice.params();
+    fn of_slice(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
+        let params = slice.params_read();
         slice.leave_out_unknown();
-        slice.fix(analyses);
+        slice.separate_fixed(analyses);
         Self {
             body,
             slice,
@@ -129,7 +129,7 @@ impl<'a> Constants<'a> {
     }
 
     /// The constants before each of `instructions`, which should be in the order of the input.
-    pub fn before<T>(
+    pub fn visit_before<T>(
         &self,
         instructions: impl Iterator<Item = InstructionId>,
         mut visit: impl FnMut(InstructionId, &dyn Fn(Value) -> Constant) -> T,
@@ -143,13 +143,13 @@ impl<'a> Constants<'a> {
             .map(|instruction| {
                 let is_reached = self.is_reached(instruction);
                 let state = match &mut cursor {
-                    Some(cursor) if is_reached => cursor.before(instruction).unwrap_or(&nothing),
+                    Some(cursor) if is_reached => cursor.state_before(instruction).unwrap_or(&nothing),
                     _ => &nothing,
                 };
                 visit(instruction, &|value| match value {
                     // Nothing is known in unreachable code.
                     Value::Register(_) | Value::Not(_) if !is_reached => Constant::Unknown,
-                    _ => self.slice.value(state, value),
+                    _ => self.slice.constant_of_operand(state, value),
                 })
             })
             .collect()
@@ -193,7 +193,7 @@ struct Slice<'a> {
 
 impl<'a> Slice<'a> {
     /// Slice of `seeds`.
-    fn of(
+    fn of_seeds(
         body: &'a Body<'a>,
         analyses: &'a Analyses<'_>,
         arguments: &'a Arguments,
@@ -214,15 +214,15 @@ impl<'a> Slice<'a> {
             slot_places: FxHashMap::default(),
             loads: Vec::new(),
         };
-        slice.follow(analyses, seeds);
+        slice.add_with_inputs(analyses, seeds);
         slice
     }
 
     /// Adds `seeds`, and the variables that they depend on.
-    fn follow(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
+    fn add_with_inputs(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
         for seed in seeds.filter(|_| !analyses.is_damaged()) {
             if let Some(variable) = Variable::read_by(seed) {
-                self.add(variable);
+                self.add_variable(variable);
             }
         }
         let mut next = 0;
@@ -236,8 +236,8 @@ impl<'a> Slice<'a> {
                     self.slots = analyses.slots();
                     self.loads.push((writer, slot));
                 }
-                for input in self.inputs(writer) {
-                    self.add(input);
+                for input in self.inputs_of(writer) {
+                    self.add_variable(input);
                 }
             }
         }
@@ -245,14 +245,14 @@ impl<'a> Slice<'a> {
 
     /// Instructions that write a variable.
     fn writers(&self, variable: Variable) -> &'a [InstructionId] {
-        variable.writers(self.definitions, || self.slots)
+        variable.writers_of(self.definitions, || self.slots)
     }
 
     /// Variables that the outcome of an instruction depends on.
-    fn inputs(&self, id: InstructionId) -> impl Iterator<Item = Variable> + use<'a> {
+    fn inputs_of(&self, id: InstructionId) -> impl Iterator<Item = Variable> + use<'a> {
         let instruction = self.body.instruction(id);
         let uses = self.body.uses(instruction);
-        let (slot, read) = match self.slots.effect(id, instruction) {
+        let (slot, read) = match self.slots.effect_on_slots(id, instruction) {
             Effect::Load(slot) => (Some(Variable::Slot(slot)), &[][..]),
             Effect::Store(_) => (None, uses.get(2..3).unwrap_or_default()),
             _ if is_interpreted(instruction.op) => (None, uses),
@@ -274,7 +274,7 @@ impl<'a> Slice<'a> {
         let mut open: Vec<(usize, InstructionId)> = (0..count).flat_map(writers).collect();
         let mut dependents = Vec::with_capacity(open.len());
         for &(place, id) in &open {
-            let inputs = self.inputs(id).filter_map(|input| self.place(input));
+            let inputs = self.inputs_of(id).filter_map(|input| self.index_of(input));
             dependents.extend(inputs.map(|input| (input, (place, id))));
         }
         let dependents = Groups::new(count, dependents.iter().copied());
@@ -287,12 +287,12 @@ impl<'a> Slice<'a> {
         }
         let left_out = (0..count).filter(|&place| !may_be_known[place]);
         for variable in left_out.map(|place| self.variables[place]).collect::<Vec<_>>() {
-            self.set_place(variable, NO_PLACE);
+            self.set_index(variable, NO_PLACE);
         }
         let mut is_kept = may_be_known.into_iter();
         self.variables.retain(|_| is_kept.next() == Some(true));
         for place in 0..self.variables.len() {
-            self.set_place(self.variables[place], place as u32);
+            self.set_index(self.variables[place], place as u32);
         }
     }
 
@@ -300,7 +300,7 @@ impl<'a> Slice<'a> {
     /// may hold one.
     fn may_write_constant(&self, variable: Variable, id: InstructionId, may_be_known: &[bool]) -> bool {
         let instruction = self.body.instruction(id);
-        let is_known = |variable| self.place(variable).is_some_and(|place| may_be_known[place]);
+        let is_known = |variable| self.index_of(variable).is_some_and(|place| may_be_known[place]);
         let may_be = |value: &Value| match *value {
             Value::Integer(_) => true,
             value => Variable::read_by(value).is_some_and(is_known),
@@ -309,7 +309,7 @@ impl<'a> Slice<'a> {
         if let Some(piece) = self.body.loaded_piece(instruction) {
             return self.arguments.contains_key(&piece);
         }
-        match (self.slots.effect(id, instruction), variable) {
+        match (self.slots.effect_on_slots(id, instruction), variable) {
             (Effect::Load(slot), _) => is_known(Variable::Slot(slot)),
             (_, Variable::Slot(_)) => uses.get(2).is_some_and(may_be),
             _ if !is_interpreted(instruction.op) => false,
@@ -319,7 +319,7 @@ impl<'a> Slice<'a> {
     }
 
     /// By variable: whether it flows.
-    fn flows(&self, analyses: &Analyses<'_>) -> Vec<bool> {
+    fn flowing_variables(&self, analyses: &Analyses<'_>) -> Vec<bool> {
         let mut flows: Vec<bool> = self
             .variables
             .iter()
@@ -328,7 +328,7 @@ impl<'a> Slice<'a> {
         for &(load, slot) in &self.loads {
             if let (&[store], Some(place)) = (
                 self.writers(Variable::Slot(slot)),
-                self.place(Variable::Slot(slot)),
+                self.index_of(Variable::Slot(slot)),
             ) && !flows[place]
             {
                 flows[place] = !analyses.is_before(store, load);
@@ -337,8 +337,8 @@ impl<'a> Slice<'a> {
         // Variables that depend on a flow-sensitive one are flow-sensitive.
         let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); self.variables.len()];
         for (place, &variable) in self.variables.iter().enumerate() {
-            let inputs = self.writers(variable).iter().flat_map(|&id| self.inputs(id));
-            for input in inputs.filter_map(|input| self.place(input)) {
+            let inputs = self.writers(variable).iter().flat_map(|&id| self.inputs_of(id));
+            for input in inputs.filter_map(|input| self.index_of(input)) {
                 dependents[input].push(place);
             }
         }
@@ -354,7 +354,7 @@ impl<'a> Slice<'a> {
     }
 
     /// By block: whether it writes a variable that flows; empty if all may.
-    fn busy(&self) -> Vec<bool> {
+    fn blocks_writing_flowing(&self) -> Vec<bool> {
         let flowing = &self.variables[..self.flowing];
         let is_spoiled = |variable: &Variable| match *variable {
             Variable::Slot(slot) => self.slots.is_spoiled(slot),
@@ -371,10 +371,10 @@ impl<'a> Slice<'a> {
     }
 
     /// Separates fixed variables from those that flow, and computes the values of the former.
-    fn fix(&mut self, analyses: &Analyses<'_>) {
-        let flows = self.flows(analyses);
-        self.reorder(&flows);
-        self.busy = self.busy();
+    fn separate_fixed(&mut self, analyses: &Analyses<'_>) {
+        let flows = self.flowing_variables(analyses);
+        self.put_flowing_first(&flows);
+        self.busy = self.blocks_writing_flowing();
         // In this order, dominators come first: a later write is not visible to an earlier read.
         let rank = |&id: &InstructionId| Some((self.cfg.rank(self.body.block_of(id))?, id));
         let fixed = &self.variables[self.flowing..];
@@ -390,15 +390,15 @@ impl<'a> Slice<'a> {
             let instruction = self.body.instruction(id);
             for number in 0..usize::from(instruction.results) {
                 if let Value::Register(register) = self.body.results(instruction)[number]
-                    && let Some(place) = self.fixed_place(Variable::Register(register))
+                    && let Some(place) = self.fixed_index(Variable::Register(register))
                 {
-                    self.fixed[place] = self.written(&[], id, instruction, number, register);
+                    self.fixed[place] = self.constant_written(&[], id, instruction, number, register);
                 }
             }
-            if let Effect::Store(slot) = self.slots.effect(id, instruction)
-                && let Some(place) = self.fixed_place(Variable::Slot(slot))
+            if let Effect::Store(slot) = self.slots.effect_on_slots(id, instruction)
+                && let Some(place) = self.fixed_index(Variable::Slot(slot))
             {
-                self.fixed[place] = self.stored(&[], slot, instruction);
+                self.fixed[place] = self.constant_stored(&[], slot, instruction);
             }
         }
     }
@@ -415,7 +415,7 @@ impl<'a> Slice<'a> {
     }
 
     /// Puts variables that flow first.
-    fn reorder(&mut self, flows: &[bool]) {
+    fn put_flowing_first(&mut self, flows: &[bool]) {
         let (mut variables, mut fixed) = (Vec::new(), Vec::new());
         for (&variable, &flows) in self.variables.iter().zip(flows) {
             if flows { &mut variables } else { &mut fixed }.push(variable);
@@ -423,20 +423,20 @@ impl<'a> Slice<'a> {
         self.flowing = variables.len();
         variables.append(&mut fixed);
         for (place, &variable) in (0..).zip(&variables) {
-            self.set_place(variable, place);
+            self.set_index(variable, place);
         }
         self.variables = variables;
     }
 
     /// Adds a variable; past the limit it is left out, and so unknown.
-    fn add(&mut self, variable: Variable) {
-        if self.variables.len() < MAX_SLICE_REGISTERS && self.place(variable).is_none() {
-            self.set_place(variable, self.variables.len() as u32);
+    fn add_variable(&mut self, variable: Variable) {
+        if self.variables.len() < MAX_SLICE_REGISTERS && self.index_of(variable).is_none() {
+            self.set_index(variable, self.variables.len() as u32);
             self.variables.push(variable);
         }
     }
 
-    fn set_place(&mut self, variable: Variable, place: u32) {
+    fn set_index(&mut self, variable: Variable, place: u32) {
         match variable {
             Variable::Register(register) => {
                 if self.register_places.is_empty() {
@@ -451,7 +451,7 @@ impl<'a> Slice<'a> {
     }
 
     /// Its number among the variables.
-    fn place(&self, variable: Variable) -> Option<usize> {
+    fn index_of(&self, variable: Variable) -> Option<usize> {
         let place = match variable {
             Variable::Register(register) => *self.register_places.get(register.index())?,
             Variable::Slot(slot) => self.slot_places.get(&slot).copied().unwrap_or(NO_PLACE),
@@ -460,16 +460,16 @@ impl<'a> Slice<'a> {
     }
 
     /// Index of its value in the states, if it flows.
-    fn flowing_place(&self, variable: Variable) -> Option<usize> {
-        self.place(variable).filter(|&place| place < self.flowing)
+    fn flowing_index(&self, variable: Variable) -> Option<usize> {
+        self.index_of(variable).filter(|&place| place < self.flowing)
     }
 
     /// Index of its value in [`Self::fixed`].
-    fn fixed_place(&self, variable: Variable) -> Option<usize> {
-        self.place(variable)?.checked_sub(self.flowing)
+    fn fixed_index(&self, variable: Variable) -> Option<usize> {
+        self.index_of(variable)?.checked_sub(self.flowing)
     }
 
-    fn params(&self) -> Vec<ParamPiece> {
+    fn params_read(&self) -> Vec<ParamPiece> {
         let registers = self
             .variables
             .iter()
@@ -483,23 +483,23 @@ impl<'a> Slice<'a> {
         params
     }
 
-    fn held(&self, state: &[Constant], variable: Variable) -> Constant {
-        let known = self.place(variable).and_then(|place| {
+    fn constant_in_variable(&self, state: &[Constant], variable: Variable) -> Constant {
+        let known = self.index_of(variable).and_then(|place| {
             let fixed = || self.fixed.get(place.checked_sub(self.flowing)?);
             fixed().or_else(|| state.get(place))
         });
         known.copied().unwrap_or(Constant::Unknown)
     }
 
-    fn register(&self, state: &[Constant], register: Register) -> Constant {
-        self.held(state, Variable::Register(register))
+    fn constant_in_register(&self, state: &[Constant], register: Register) -> Constant {
+        self.constant_in_variable(state, Variable::Register(register))
     }
 
-    fn value(&self, state: &[Constant], value: Value) -> Constant {
+    fn constant_of_operand(&self, state: &[Constant], value: Value) -> Constant {
         match value {
             Value::Integer(value) => Constant::Known(value as u64),
-            Value::Register(register) => self.register(state, register),
-            Value::Not(register) => match self.register(state, register) {
+            Value::Register(register) => self.constant_in_register(state, register),
+            Value::Not(register) => match self.constant_in_register(state, register) {
                 Constant::Known(value) => Constant::Known(value & 1 ^ 1),
                 other => other,
             },
@@ -508,7 +508,7 @@ impl<'a> Slice<'a> {
     }
 
     /// The result with this index.
-    fn outcome(
+    fn result_constant(
         &self,
         state: &[Constant],
         id: InstructionId,
@@ -517,13 +517,13 @@ impl<'a> Slice<'a> {
     ) -> Constant {
         if let Some(piece) = self.body.loaded_piece(instruction) {
             let passed = self.arguments.get(&piece).copied().unwrap_or(Constant::Unknown);
-            return extended(instruction, passed);
+            return extended_constant(instruction, passed);
         }
-        if let Effect::Load(slot) = self.slots.effect(id, instruction) {
-            return match self.held(state, Variable::Slot(slot)) {
+        if let Effect::Load(slot) = self.slots.effect_on_slots(id, instruction) {
+            return match self.constant_in_variable(state, Variable::Slot(slot)) {
                 // Memory without a store on the path holds anything.
                 Constant::Unwritten => Constant::Unknown,
-                held => extended(instruction, held),
+                held => extended_constant(instruction, held),
             };
         }
         if !is_interpreted(instruction.op) {
@@ -535,11 +535,12 @@ impl<'a> Slice<'a> {
             return Constant::Unknown;
         }
         for (value, &operand) in values.iter_mut().zip(uses) {
-            match self.value(state, operand) {
+            match self.constant_of_operand(state, operand) {
                 Constant::Known(known) => *value = known,
                 // A register without a definition on the path holds anything.
                 _ if may_absorb(instruction.op) => {
-                    let known = |place: usize| self.value(state, *uses.get(place)?).known();
+                    let known =
+                        |place: usize| self.constant_of_operand(state, *uses.get(place)?).known_value();
                     return absorbed(instruction.op, number, known)
                         .map_or(Constant::Unknown, Constant::Known);
                 }
@@ -583,16 +584,16 @@ impl Analysis for Slice<'_> {
 
     fn apply(&self, state: &mut Self::State, id: InstructionId, instruction: &Instruction) {
         let executed = instruction.guard.map(|guard| {
-            self.register(state, guard.register)
-                .known()
+            self.constant_in_register(state, guard.register)
+                .known_value()
                 .map(|value| (value & 1 == 1) != guard.negated)
         });
         for (number, result) in self.body.results(instruction).iter().enumerate() {
             if let Value::Register(register) = *result
-                && let Some(place) = self.flowing_place(Variable::Register(register))
+                && let Some(place) = self.flowing_index(Variable::Register(register))
             {
-                let outcome = self.written(state, id, instruction, number, register);
-                write(&mut state[place], outcome, executed);
+                let outcome = self.constant_written(state, id, instruction, number, register);
+                write_under_guard(&mut state[place], outcome, executed);
             }
         }
         self.apply_to_slots(state, id, instruction, executed);
@@ -600,7 +601,7 @@ impl Analysis for Slice<'_> {
 }
 
 /// A write under a guard: no guard, a known guard, or an unknown one.
-fn write(held: &mut Constant, outcome: Constant, executed: Option<Option<bool>>) {
+fn write_under_guard(held: &mut Constant, outcome: Constant, executed: Option<Option<bool>>) {
     *held = match executed {
         None | Some(Some(true)) => outcome,
         Some(Some(false)) => *held,
@@ -611,7 +612,7 @@ fn write(held: &mut Constant, outcome: Constant, executed: Option<Option<bool>>)
 }
 
 /// A loaded value, extended to 64 bits as the load says.
-fn extended(instruction: &Instruction, value: Constant) -> Constant {
+fn extended_constant(instruction: &Instruction, value: Constant) -> Constant {
     let Op::Access(access) = instruction.op else {
         return value;
     };
@@ -625,7 +626,7 @@ fn extended(instruction: &Instruction, value: Constant) -> Constant {
 
 impl Slice<'_> {
     /// Value of a result, at the width of its register.
-    fn written(
+    fn constant_written(
         &self,
         state: &[Constant],
         id: InstructionId,
@@ -637,17 +638,17 @@ impl Slice<'_> {
             0 => 64,
             bits => bits,
         };
-        match self.outcome(state, id, instruction, number) {
+        match self.result_constant(state, id, instruction, number) {
             Constant::Known(value) => Constant::Known(value & ones(width)),
             other => other,
         }
     }
 
     /// Value of a slot after its store.
-    fn stored(&self, state: &[Constant], slot: SlotId, store: &Instruction) -> Constant {
+    fn constant_stored(&self, state: &[Constant], slot: SlotId, store: &Instruction) -> Constant {
         let bits = ones((self.slots.slots[slot as usize].bytes * 8) as u8);
         let value = self.body.uses(store).get(2);
-        match value.map(|&value| self.value(state, value)) {
+        match value.map(|&value| self.constant_of_operand(state, value)) {
             Some(Constant::Known(value)) => Constant::Known(value & bits),
             _ => Constant::Unknown,
         }
@@ -660,19 +661,19 @@ impl Slice<'_> {
         instruction: &Instruction,
         executed: Option<Option<bool>>,
     ) {
-        match self.slots.effect(id, instruction) {
+        match self.slots.effect_on_slots(id, instruction) {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
-                for other in self.slots.overlapping(slot) {
-                    if let Some(place) = self.flowing_place(Variable::Slot(other)) {
-                        write(&mut state[place], Constant::Unknown, executed);
+                for other in self.slots.slots_overlapping(slot) {
+                    if let Some(place) = self.flowing_index(Variable::Slot(other)) {
+                        write_under_guard(&mut state[place], Constant::Unknown, executed);
                     }
                 }
-                if let Some(place) = self.flowing_place(Variable::Slot(slot)) {
+                if let Some(place) = self.flowing_index(Variable::Slot(slot)) {
                     let value = match effect {
-                        Effect::Store(_) => self.stored(state, slot, instruction),
+                        Effect::Store(_) => self.constant_stored(state, slot, instruction),
                         _ => Constant::Unknown,
                     };
-                    write(&mut state[place], value, executed);
+                    write_under_guard(&mut state[place], value, executed);
                 }
             }
             Effect::SpoilEscaped => {

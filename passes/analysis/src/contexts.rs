@@ -22,7 +22,7 @@ pub(crate) struct Budget<'a> {
 
 impl Budget<'_> {
     /// Takes the cost of solving `body` once more; false if that exceeds the budget.
-    pub(crate) fn pay(&mut self, body: &Body<'_>) -> bool {
+    pub(crate) fn spend_cost(&mut self, body: &Body<'_>) -> bool {
         let left = self.instructions.checked_sub(body.instructions.len());
         self.instructions = left.unwrap_or(0);
         left.is_some() && self.chains > 0 && !self.deadline.is_over_after(body.instructions.len())
@@ -30,7 +30,7 @@ impl Budget<'_> {
 }
 
 /// The constants of a body that some values depend on, given the arguments of a caller.
-pub(crate) fn solve<'a>(
+pub(crate) fn solve_constants<'a>(
     module: &'a Shared<'_>,
     function: FunctionId,
     body: &'a Body<'a>,
@@ -43,7 +43,7 @@ pub(crate) fn solve<'a>(
 
 /// The chains of calls of `function` that pass a constant in one of `params`. If a caller passes on a parameter of its own,
 /// its callers are followed, at most [`MAX_CALL_DEPTH`] calls deep and within the budget.
-pub(crate) fn contexts(
+pub(crate) fn constant_contexts(
     module: &Shared<'_>,
     function: FunctionId,
     params: &[ParamPiece],
@@ -57,29 +57,29 @@ pub(crate) fn contexts(
         let Some(body) = module.module.function(caller).body.as_ref() else {
             continue;
         };
-        if !budget.pay(body) {
+        if !budget.spend_cost(body) {
             break;
         }
         let seeds = || {
             of_one_caller
                 .iter()
-                .flat_map(|site| passed(body, *site, params).map(|(_, value)| value))
+                .flat_map(|site| values_passed_by(body, *site, params).map(|(_, value)| value))
         };
         let alone = Arguments::default();
-        let constants = solve(module, caller, body, seeds(), &alone);
-        let decided = arguments(body, of_one_caller, params, &constants);
+        let constants = solve_constants(module, caller, body, seeds(), &alone);
+        let decided = constant_arguments(body, of_one_caller, params, &constants);
         for (site, arguments) in of_one_caller.iter().zip(&decided) {
             push_context(&mut found, budget, *site, &[], arguments.clone());
         }
         if depth == MAX_CALL_DEPTH || constants.params.is_empty() {
             continue;
         }
-        for outer in contexts(module, caller, &constants.params, depth + 1, budget) {
-            if !budget.pay(body) {
+        for outer in constant_contexts(module, caller, &constants.params, depth + 1, budget) {
+            if !budget.spend_cost(body) {
                 break;
             }
-            let constants = solve(module, caller, body, seeds(), &outer.arguments);
-            let all = arguments(body, of_one_caller, params, &constants);
+            let constants = solve_constants(module, caller, body, seeds(), &outer.arguments);
+            let all = constant_arguments(body, of_one_caller, params, &constants);
             for ((site, mut arguments), decided) in of_one_caller.iter().zip(all).zip(&decided) {
                 // Arguments that the caller alone decides are in the context without its callers.
                 arguments.retain(|piece, _| !decided.contains_key(piece));
@@ -107,7 +107,7 @@ fn push_context(
 }
 
 /// The values that a call passes in `params`.
-fn passed<'a>(
+fn values_passed_by<'a>(
     body: &'a Body<'_>,
     site: CallSite,
     params: &'a [ParamPiece],
@@ -123,20 +123,20 @@ fn passed<'a>(
 }
 
 /// For each of the calls of one caller: the constants that it passes in `params`.
-fn arguments(
+fn constant_arguments(
     body: &Body<'_>,
     calls: &[CallSite],
     params: &[ParamPiece],
     constants: &Constants<'_>,
 ) -> Vec<Arguments> {
     let mut sites = calls.iter();
-    constants.before(calls.iter().map(|site| site.instruction), |_, value_of| {
+    constants.visit_before(calls.iter().map(|site| site.instruction), |_, value_of| {
         sites
             .next()
             .into_iter()
-            .flat_map(|site| passed(body, *site, params))
+            .flat_map(|site| values_passed_by(body, *site, params))
             .map(|(piece, value)| (piece, value_of(value)))
-            .filter(|(_, value)| value.known().is_some())
+            .filter(|(_, value)| value.known_value().is_some())
             .collect()
     })
 }

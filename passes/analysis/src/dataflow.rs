@@ -40,7 +40,7 @@ pub trait Analysis {
     }
 
     /// Refines the state on one edge, that to the `number`th successor of `block`. Returns false if the edge is never taken.
-    fn edge(&self, _state: &mut Self::State, _block: BlockId, _number: usize) -> bool {
+    fn refine_on_edge(&self, _state: &mut Self::State, _block: BlockId, _number: usize) -> bool {
         true
     }
 }
@@ -84,7 +84,7 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
         let successors = body.successors(block);
         for (number, &successor) in successors.iter().enumerate() {
             along.clone_from(&state);
-            if !analysis.edge(&mut along, block, number) {
+            if !analysis.refine_on_edge(&mut along, block, number) {
                 continue;
             }
             let changed = match &mut entries[successor.index()] {
@@ -107,7 +107,7 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
 impl<S: Clone> Solution<S> {
     /// The state on entry to a block; `None` if it is never reached.
     #[must_use]
-    pub fn at_entry(&self, block: BlockId) -> Option<&S> {
+    pub fn state_at_entry(&self, block: BlockId) -> Option<&S> {
         self.entries[block.index()].as_ref()
     }
 }
@@ -133,17 +133,17 @@ impl<'a, A: Analysis> Cursor<'a, A> {
             solution,
             block,
             next: 0,
-            state: solution.at_entry(block).cloned(),
+            state: solution.state_at_entry(block).cloned(),
         }
     }
 
     /// The state before `instruction`; `None` if it is never reached.
-    pub fn before(&mut self, instruction: InstructionId) -> Option<&A::State> {
+    pub fn state_before(&mut self, instruction: InstructionId) -> Option<&A::State> {
         let block = self.body.block_of(instruction);
         if block != self.block || instruction.index() < self.next {
             self.block = block;
             self.next = self.body.blocks[block.index()].instructions.start as usize;
-            self.state = self.solution.at_entry(block).cloned();
+            self.state = self.solution.state_at_entry(block).cloned();
         }
         let is_idle = self.analysis.is_idle(block);
         let state = self.state.as_mut()?;

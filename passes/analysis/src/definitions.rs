@@ -62,7 +62,7 @@ impl Definitions {
 
     /// The only instruction of `body` that writes `register`, if its guard cannot skip it.
     #[must_use]
-    pub fn only(&self, body: &Body<'_>, register: Register) -> Option<InstructionId> {
+    pub fn only_writer(&self, body: &Body<'_>, register: Register) -> Option<InstructionId> {
         match *self.writers_of(register) {
             [one] if body.instruction(one).guard.is_none() => Some(one),
             _ => None,
@@ -72,10 +72,15 @@ impl Definitions {
     /// The instruction of `body` whose result `reader` finds in `register`: the only definition, or the last definition in
     /// the reader's block before it. `None` if several definitions are possible.
     #[must_use]
-    pub fn last(&self, body: &Body<'_>, register: Register, reader: InstructionId) -> Option<InstructionId> {
+    pub fn last_writer_before(
+        &self,
+        body: &Body<'_>,
+        register: Register,
+        reader: InstructionId,
+    ) -> Option<InstructionId> {
         let writers = self.writers_of(register);
         if let [_] = writers {
-            return self.only(body, register);
+            return self.only_writer(body, register);
         }
         let end = writers.partition_point(|&writer| writer < reader);
         let last = *writers[..end].last()?;
@@ -87,7 +92,7 @@ impl Definitions {
     /// The value that a value is copied or computed from: follows its only definition to the operand that `step` chooses of
     /// it, and so on. Ends at a register with no or several definitions, at one for which `step` returns `None`, or after 16
     /// steps.
-    pub fn trace(
+    pub fn trace_value(
         &self,
         body: &Body<'_>,
         mut value: Value,
@@ -95,7 +100,7 @@ impl Definitions {
     ) -> Value {
         for _ in 0..MAX_TRACE_STEPS {
             let Value::Register(register) = value else { break };
-            match self.only(body, register).and_then(&mut step) {
+            match self.only_writer(body, register).and_then(&mut step) {
                 Some(next) => value = next,
                 None => break,
             }
@@ -106,7 +111,7 @@ impl Definitions {
 
 /// For each register: true if an instruction, a guard or an argument reads it.
 #[must_use]
-pub(crate) fn read(body: &Body<'_>) -> Vec<bool> {
+pub(crate) fn read_registers(body: &Body<'_>) -> Vec<bool> {
     let mut is_read = vec![false; body.registers.len()];
     let mut mark = |register: Register| is_read[register.index()] = true;
     for instruction in &body.instructions {
@@ -138,7 +143,7 @@ mod tests {
             @%p1 mov.u32 %r0, 1;\n{ .param .b32 a;\nst.param.b32 [a], %r2;\ncall f, (a); }\nret;\n}\n";
         with_ptx(text, |module| {
             let body = module.module.functions[1].body.as_ref().unwrap();
-            let read = super::read(body);
+            let read = super::read_registers(body);
             let written = |number: usize| {
                 let instruction = &body.instructions[number];
                 body.defined(instruction).map(|register| read[register.index()])
@@ -164,7 +169,9 @@ mod tests {
             let read = |reader: usize| {
                 let reader = InstructionId::new(reader);
                 let register = body.uses(body.instruction(reader))[0].register().unwrap();
-                definitions.last(body, register, reader).map(|id| id.index())
+                definitions
+                    .last_writer_before(body, register, reader)
+                    .map(|id| id.index())
             };
             // The second of two; one that a guard may skip; the only one, in another block.
             assert_eq!([read(2), read(4), read(5)], [Some(1), None, Some(2)]);

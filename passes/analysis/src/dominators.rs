@@ -67,7 +67,7 @@ impl Tree {
 
     /// The immediate dominator of a node; `None` for the root and for nodes that it does not reach.
     #[must_use]
-    pub(crate) fn immediate(&self, node: u32) -> Option<u32> {
+    pub(crate) fn immediate_dominator(&self, node: u32) -> Option<u32> {
         let parent = self.parent[node as usize];
         (parent != NONE && parent != node).then_some(parent)
     }
@@ -113,7 +113,7 @@ impl Dominators {
     /// The post-dominators of `body`. All ends of paths lead to one virtual exit; a block that reaches none (an
     /// endless loop) has no post-dominator.
     #[must_use]
-    pub fn post(body: &Body<'_>, cfg: &Cfg) -> Self {
+    pub fn post_dominators(body: &Body<'_>, cfg: &Cfg) -> Self {
         let count = body.blocks.len();
         let is_end = |node: usize| body.successors(BlockId::new(node)).is_empty();
         let ends: Vec<u32> = (0..count)
@@ -149,8 +149,8 @@ impl Dominators {
 
     /// The immediate dominator; `None` for the root, for blocks it does not reach, and where it is the virtual exit.
     #[must_use]
-    pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
-        let parent = self.tree.immediate(block.index() as u32)? as usize;
+    pub fn immediate_dominator(&self, block: BlockId) -> Option<BlockId> {
+        let parent = self.tree.immediate_dominator(block.index() as u32)? as usize;
         (parent < self.blocks).then(|| BlockId::new(parent))
     }
 
@@ -172,7 +172,7 @@ struct Forest {
 
 impl Forest {
     /// The node with the lowest semidominator on the path of `node`, which is compressed on the way.
-    fn evaluate(&mut self, node: u32, path: &mut Vec<u32>) -> u32 {
+    fn lowest_semidominator(&mut self, node: u32, path: &mut Vec<u32>) -> u32 {
         let mut current = node;
         while self.ancestor[current as usize] != NONE
             && self.ancestor[self.ancestor[current as usize] as usize] != NONE
@@ -241,7 +241,7 @@ where
         for before in predecessors(order[node as usize] as usize) {
             let before = number[before as usize];
             if before != NONE {
-                let best = forest.evaluate(before, &mut path);
+                let best = forest.lowest_semidominator(before, &mut path);
                 forest.semi[node as usize] = forest.semi[node as usize].min(forest.semi[best as usize]);
             }
         }
@@ -252,7 +252,7 @@ where
         forest.ancestor[node as usize] = parent;
         let mut waiting = std::mem::replace(&mut bucket[parent as usize], NONE);
         while waiting != NONE {
-            let best = forest.evaluate(waiting, &mut path);
+            let best = forest.lowest_semidominator(waiting, &mut path);
             let is_lower = forest.semi[best as usize] < forest.semi[waiting as usize];
             dominator[waiting as usize] = if is_lower { best } else { parent };
             waiting = next_in_bucket[waiting as usize];

@@ -7,7 +7,7 @@ use crate::shared::Shared;
 
 /// For each function: true if threads may end in a call of it, or in one that it makes. Functions of other modules are
 /// assumed to return.
-pub(crate) fn ends(module: &Shared<'_>) -> Vec<bool> {
+pub(crate) fn functions_that_may_end_threads(module: &Shared<'_>) -> Vec<bool> {
     let graph = module.call_graph();
     let may_end = |(number, function): (usize, &Function<'_>)| {
         let id = FunctionId::new(number);

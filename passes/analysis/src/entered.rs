@@ -33,7 +33,7 @@ pub(crate) enum Executed {
 
 impl Executed {
     /// True if a wrong use is worth reporting: another argument of the call may be what keeps it from being executed.
-    pub(crate) const fn may_be_wrong(self) -> bool {
+    pub(crate) const fn is_wrong_use_reportable(self) -> bool {
         matches!(self, Self::Always | Self::Perhaps)
     }
 }
@@ -51,7 +51,7 @@ pub(crate) struct Entered<'a> {
 }
 
 /// True if an instruction is executed whenever an earlier one is.
-pub(crate) fn follows(
+pub(crate) fn is_executed_whenever(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     first: InstructionId,
@@ -78,12 +78,12 @@ pub(crate) fn follows(
 pub(crate) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
     (0..body.blocks.len()).map(BlockId::new).filter(|&block| {
         let last = body.terminator(block);
-        last.is_some_and(|last| may_end(last) && last.guard.is_some())
+        last.is_some_and(|last| may_leave_after(last) && last.guard.is_some())
     })
 }
 
 /// Result number `result` of an operation with some unknown operands.
-fn computed(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
+fn known_result(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
     let mut known = [0; MAX_DECIDED_USES];
     let known = known.get_mut(..values.len())?;
     if values.iter().all(Option::is_some) {
@@ -103,7 +103,7 @@ fn computed(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
 }
 
 /// True if no instruction of the function need follow an instruction.
-const fn may_end(last: &Instruction) -> bool {
+const fn may_leave_after(last: &Instruction) -> bool {
     matches!(last.op, Op::Return | Op::Exit | Op::Trap)
 }
 
@@ -120,9 +120,9 @@ impl<'a> Entered<'a> {
     }
 
     /// Removes the definitions in unreachable blocks, if that decides more branches.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn settle_definitions(&mut self) {
         for _ in 0..MAX_SETTLE_ROUNDS {
-            let live = Some(self.reached(BlockId::new(0), None));
+            let live = Some(self.blocks_reached_from(BlockId::new(0), None));
             if live == self.live {
                 break;
             }
@@ -131,43 +131,43 @@ impl<'a> Entered<'a> {
     }
 
     /// The known arguments of a call.
-    pub(crate) fn passes(&self, call: InstructionId) -> KnownArguments {
+    pub(crate) fn arguments_passed_by(&self, call: InstructionId) -> KnownArguments {
         let Op::Call(number) = self.body.instruction(call).op else {
             return Vec::new();
         };
         let arguments = self.body.arguments(self.body.call(number)).iter();
         arguments
             .filter_map(|argument| {
-                let number = self.known(argument.value)?;
+                let number = self.known_number(argument.value)?;
                 Some(((argument.param as u16, argument.offset), number))
             })
             .collect()
     }
 
-    pub(crate) fn comes_to(&self, at: InstructionId) -> Executed {
+    pub(crate) fn execution_of(&self, at: InstructionId) -> Executed {
         let target = self.body.block_of(at);
         let own = self.body.instruction(at).guard;
-        let own_holds = own.map(|guard| self.holds(guard));
-        let comes = self.reached(BlockId::new(0), None);
+        let own_holds = own.map(|guard| self.outcome_of_guard(guard));
+        let comes = self.blocks_reached_from(BlockId::new(0), None);
         if !comes[target.index()] || own_holds == Some(Some(false)) {
             return Executed::Never;
         }
-        let past = self.reached(BlockId::new(0), Some(target));
+        let past = self.blocks_reached_from(BlockId::new(0), Some(target));
         let avoids = (0..past.len()).any(|number| past[number] && self.may_leave(BlockId::new(number)));
         if !avoids && own_holds != Some(None) {
             return Executed::Always;
         }
-        let is_open = |&number: &usize| past[number] && self.next(BlockId::new(number)).is_none();
+        let is_open = |&number: &usize| past[number] && self.only_successor(BlockId::new(number)).is_none();
         let deciding = (0..past.len())
             .filter(is_open)
             .filter_map(|number| self.body.terminator(BlockId::new(number)));
         let depends = |last: &Instruction| {
             let index = registers(self.body.uses(last)).map(Value::Register);
             let guard = last.guard.map(|guard| Value::Register(guard.register));
-            index.chain(guard).any(|value| self.is_of_passed(value))
+            index.chain(guard).any(|value| self.depends_on_argument(value))
         };
         let is_guard_of_passed = own.is_some_and(|guard| {
-            own_holds == Some(None) && self.is_of_passed(Value::Register(guard.register))
+            own_holds == Some(None) && self.depends_on_argument(Value::Register(guard.register))
         });
         if is_guard_of_passed || deciding.into_iter().any(depends) {
             Executed::AsPassed
@@ -177,12 +177,12 @@ impl<'a> Entered<'a> {
     }
 
     /// The blocks that control reaches from a block without passing `end`, which is left out.
-    fn reached(&self, from: BlockId, end: Option<BlockId>) -> Vec<bool> {
+    fn blocks_reached_from(&self, from: BlockId, end: Option<BlockId>) -> Vec<bool> {
         let next = |block| {
             if Some(block) == end {
                 &[]
             } else {
-                self.successors(block).0
+                self.possible_successors(block).0
             }
         };
         let mut past = reached(self.body, [from], next);
@@ -193,26 +193,32 @@ impl<'a> Entered<'a> {
     }
 
     /// The blocks that control reaches from the entry.
-    pub(crate) fn blocks(&self) -> Vec<bool> {
-        self.reached(BlockId::new(0), None)
+    pub(crate) fn blocks_reached_from_entry(&self) -> Vec<bool> {
+        self.blocks_reached_from(BlockId::new(0), None)
     }
 
     /// The possible successors of a block, and true if control may leave the function there.
-    pub(crate) fn successors(&self, block: BlockId) -> (&[BlockId], bool) {
-        let next = self.next(block).unwrap_or_else(|| self.body.successors(block));
+    pub(crate) fn possible_successors(&self, block: BlockId) -> (&[BlockId], bool) {
+        let next = self
+            .only_successor(block)
+            .unwrap_or_else(|| self.body.successors(block));
         (next, self.may_leave(block))
     }
 
     /// The only successor that control takes from a block, if it is known: none if control leaves the function.
-    fn next(&self, block: BlockId) -> Option<&[BlockId]> {
+    fn only_successor(&self, block: BlockId) -> Option<&[BlockId]> {
         let successors = self.body.successors(block);
         let last = self.body.terminator(block);
         match (last.map(|last| (last.op, last.guard)), successors) {
             (Some((Op::Branch, Some(guard))), [_, _]) => {
-                Some(taken(self.body, block, Some(self.holds(guard)?)))
+                Some(taken(self.body, block, Some(self.outcome_of_guard(guard)?)))
             }
             (Some((Op::Return | Op::Exit | Op::Trap, Some(guard))), [_]) => {
-                Some(if self.holds(guard)? { &[] } else { successors })
+                Some(if self.outcome_of_guard(guard)? {
+                    &[]
+                } else {
+                    successors
+                })
             }
             (_, []) | (None | Some((Op::Branch, None)), [_]) => Some(successors),
             _ => None,
@@ -221,24 +227,24 @@ impl<'a> Entered<'a> {
 
     /// True if control may leave the function at the end of a block.
     fn may_leave(&self, block: BlockId) -> bool {
-        match self.next(block) {
+        match self.only_successor(block) {
             Some(next) => next.is_empty(),
-            None => self.body.terminator(block).is_some_and(may_end),
+            None => self.body.terminator(block).is_some_and(may_leave_after),
         }
     }
 
     /// True if a guard holds, where that is known.
-    pub(crate) fn holds(&self, guard: Guard) -> Option<bool> {
-        let number = self.known(Value::Register(guard.register))?;
+    pub(crate) fn outcome_of_guard(&self, guard: Guard) -> Option<bool> {
+        let number = self.known_number(Value::Register(guard.register))?;
         Some((number & 1 == 1) != guard.negated)
     }
 
     /// The number that a value is, if known.
-    pub(crate) fn known(&self, value: Value) -> Option<u64> {
-        self.number(value, &mut MAX_DECIDED_STEPS.clone())
+    pub(crate) fn known_number(&self, value: Value) -> Option<u64> {
+        self.number_within(value, &mut MAX_DECIDED_STEPS.clone())
     }
 
-    fn number(&self, value: Value, left: &mut usize) -> Option<u64> {
+    fn number_within(&self, value: Value, left: &mut usize) -> Option<u64> {
         *left = left.checked_sub(1)?;
         let (register, is_complement) = match value {
             Value::Integer(number) => return Some(number as u64),
@@ -246,12 +252,12 @@ impl<'a> Entered<'a> {
             Value::Not(register) => (register, true),
             _ => return None,
         };
-        let definition = self.definition(register)?;
+        let definition = self.live_definition(register)?;
         let instruction = self.body.instruction(definition);
         let result = self.body.result_number(instruction, register)?;
         let known = match instruction.op {
             Op::Access(access) if result == 0 => {
-                let loaded = self.loaded(definition, instruction, left)?;
+                let loaded = self.loaded_number(definition, instruction, left)?;
                 evaluate(access.extension(64), &[loaded])?
             }
             op if is_interpreted(op) => {
@@ -259,12 +265,12 @@ impl<'a> Entered<'a> {
                 let mut values = [None; MAX_DECIDED_USES];
                 let values = values.get_mut(..uses.len())?;
                 for (value, &operand) in values.iter_mut().zip(uses) {
-                    *value = self.number(operand, left);
+                    *value = self.number_within(operand, left);
                     if value.is_none() && !may_absorb(op) {
                         return None;
                     }
                 }
-                computed(op, result, values)?
+                known_result(op, result, values)?
             }
             _ => return None,
         };
@@ -274,9 +280,9 @@ impl<'a> Entered<'a> {
     }
 
     /// The only definition of a register, or the only one that control reaches.
-    fn definition(&self, register: Register) -> Option<InstructionId> {
+    fn live_definition(&self, register: Register) -> Option<InstructionId> {
         let definitions = self.analyses.definitions();
-        let only = definitions.only(self.body, register);
+        let only = definitions.only_writer(self.body, register);
         let Some(live) = self.live.as_ref().filter(|_| only.is_none()) else {
             return only;
         };
@@ -289,16 +295,16 @@ impl<'a> Entered<'a> {
     }
 
     /// The value that a load reads: an argument, or a value stored on the stack.
-    fn loaded(&self, at: InstructionId, load: &Instruction, left: &mut usize) -> Option<u64> {
+    fn loaded_number(&self, at: InstructionId, load: &Instruction, left: &mut usize) -> Option<u64> {
         if let Some(piece) = self.body.loaded_piece(load) {
             let passed = self.passed.iter().find(|(known, _)| *known == piece)?;
             return Some(passed.1);
         }
-        self.number(self.analyses.stored_for(at)?, left)
+        self.number_within(self.analyses.only_stored_value_for(at)?, left)
     }
 
     /// True if a value depends on an argument.
-    fn is_of_passed(&self, value: Value) -> bool {
+    fn depends_on_argument(&self, value: Value) -> bool {
         let mut open = vec![value];
         let mut left = MAX_DECIDED_STEPS;
         while let (Some(value), Some(fewer)) = (open.pop(), left.checked_sub(1)) {
@@ -309,7 +315,7 @@ impl<'a> Entered<'a> {
                     for &definition in self.analyses.definitions().writers_of(register) {
                         let instruction = self.body.instruction(definition);
                         open.extend_from_slice(self.body.uses(instruction));
-                        if let Some(store) = self.analyses.store_for(definition) {
+                        if let Some(store) = self.analyses.only_store_for(definition) {
                             open.extend_from_slice(self.body.uses(self.body.instruction(store)));
                         }
                     }

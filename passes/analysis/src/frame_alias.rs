@@ -56,22 +56,22 @@ const MAX_CHAIN: usize = 64;
 
 /// The memory that an address points into; and, for sums, the memory that the other summands point into, because one of
 /// these may be the address.
-fn leads(
+fn memory_pointed_into(
     module: &Module<'_>,
     body: &Body<'_>,
     definitions: &Definitions,
     address: Value,
 ) -> (Lead, Vec<Lead>) {
     let mut added = Vec::new();
-    let first = follow(module, body, definitions, address, &mut added);
+    let first = follow_address(module, body, definitions, address, &mut added);
     let others = added
         .iter()
-        .map(|&value| follow(module, body, definitions, value, &mut Vec::new()));
+        .map(|&value| follow_address(module, body, definitions, value, &mut Vec::new()));
     let others = others.filter(|lead| matches!(lead, Lead::Own | Lead::Param(_)));
     (first, others.collect())
 }
 
-fn follow(
+fn follow_address(
     module: &Module<'_>,
     body: &Body<'_>,
     definitions: &Definitions,
@@ -111,13 +111,13 @@ fn follow(
 }
 
 /// True if an address of a function's frame is in a place where it is not followed.
-fn leaks(body: &Body<'_>, slots: &Slots) -> bool {
+fn leaks_frame_address(body: &Body<'_>, slots: &Slots) -> bool {
     body.has(Rare::STACK_ALLOC) || slots.has_leaked()
 }
 
 /// True if an address in a function may point into the thread's own memory. It is not the address of an access behind a
 /// parameter that `addresses` follows. `passed`: the parameters of the module's functions.
-pub(crate) fn may_be_own<'p>(
+pub(crate) fn may_be_in_own_frame<'p>(
     module: &Module<'_>,
     id: FunctionId,
     known: &Known<'_>,
@@ -131,13 +131,13 @@ pub(crate) fn may_be_own<'p>(
         Lead::Other => false,
         Lead::Param(_) if function.is_kernel() => false,
         Lead::Param(number) => passed().contains(id, number),
-        Lead::Unknown if function.is_kernel() => leaks(body, known.slots),
+        Lead::Unknown if function.is_kernel() => leaks_frame_address(body, known.slots),
         Lead::Unknown => passed().leaks,
     };
     if !matches!(address, Value::Register(_) | Value::Symbol(..)) {
         return true;
     }
-    let (first, others) = leads(module, body, known.definitions, address);
+    let (first, others) = memory_pointed_into(module, body, known.definitions, address);
     may_be(first) || others.into_iter().any(may_be)
 }
 
@@ -150,7 +150,9 @@ impl OwnParams {
     /// The parameters of the functions of a module.
     pub(crate) fn new<'f>(module: &Module<'_>, known: impl Fn(FunctionId) -> Known<'f>) -> Self {
         let mut found = Self {
-            leaks: module.bodies().any(|(id, _, body)| leaks(body, known(id).slots)),
+            leaks: module
+                .bodies()
+                .any(|(id, _, body)| leaks_frame_address(body, known(id).slots)),
             ..Self::default()
         };
         if !module.has_local_memory && !found.leaks {
@@ -160,7 +162,7 @@ impl OwnParams {
         let mut open: Vec<Target> = Vec::new();
         for (id, caller, body) in module.bodies().filter(|(_, _, body)| !body.calls.is_empty()) {
             let known = known(id);
-            let handed_on = known.param_use.map_or(&[][..], |used| used.passed());
+            let handed_on = known.param_use.map_or(&[][..], |used| used.passed_addresses());
             for passed in known.slots.passed.iter().chain(handed_on) {
                 let target = Some((passed.callee, passed.param.0));
                 match passed.base {
@@ -169,7 +171,7 @@ impl OwnParams {
                 }
             }
             let leaks = if caller.is_kernel() {
-                leaks(body, known.slots)
+                leaks_frame_address(body, known.slots)
             } else {
                 found.leaks
             };
@@ -189,7 +191,8 @@ impl OwnParams {
                     ) {
                         continue;
                     }
-                    let (first, others) = leads(module, body, known.definitions, argument.value);
+                    let (first, others) =
+                        memory_pointed_into(module, body, known.definitions, argument.value);
                     for lead in std::iter::once(first).chain(others) {
                         match lead {
                             Lead::Own => open.push(target),

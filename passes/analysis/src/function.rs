@@ -72,7 +72,7 @@ impl<'a> Analyses<'a> {
         }
     }
 
-    fn computed(&self) -> &Computed {
+    fn computed_results(&self) -> &Computed {
         self.computed.get_or_init(Box::default)
     }
 
@@ -94,26 +94,26 @@ impl<'a> Analyses<'a> {
 
     /// The control-flow graph.
     pub fn cfg(&self) -> &Cfg {
-        self.computed().cfg.get_or_init(|| Cfg::new(self.body()))
+        self.computed_results().cfg.get_or_init(|| Cfg::new(self.body()))
     }
 
     /// The dominators of the blocks.
     pub fn dominators(&self) -> &Dominators {
-        self.computed()
+        self.computed_results()
             .dominators
             .get_or_init(|| Box::new(Dominators::new(self.body(), self.cfg())))
     }
 
     /// The post-dominators of the blocks.
     pub fn post_dominators(&self) -> &Dominators {
-        self.computed()
+        self.computed_results()
             .post_dominators
-            .get_or_init(|| Box::new(Dominators::post(self.body(), self.cfg())))
+            .get_or_init(|| Box::new(Dominators::post_dominators(self.body(), self.cfg())))
     }
 
     /// The slots of `.local` memory that hold values.
     pub(crate) fn slots(&self) -> &Slots {
-        self.computed().slots.get_or_init(|| {
+        self.computed_results().slots.get_or_init(|| {
             let follows_params = !self.function.is_kernel();
             let slots = Slots::new(
                 self.module,
@@ -127,12 +127,12 @@ impl<'a> Analyses<'a> {
     }
 
     /// The slot that an instruction loads. Most instructions need no slots of the body for it. Loads through an address that
-    /// is itself kept in a slot are not covered: use [`Slots::effect`] if none may be missed.
+    /// is itself kept in a slot are not covered: use [`Slots::effect_on_slots`] if none may be missed.
     pub(crate) fn loaded_slot(&self, id: InstructionId, instruction: &Instruction) -> Option<SlotId> {
         if !slots::may_access(self.body(), self.definitions(), instruction) {
             return None;
         }
-        match self.slots().effect(id, instruction) {
+        match self.slots().effect_on_slots(id, instruction) {
             Effect::Load(slot) => Some(slot),
             _ => None,
         }
@@ -150,7 +150,7 @@ impl<'a> Analyses<'a> {
 
     /// The store whose value an instruction loads from a slot, in each of its executions: the only writer of the slot, and
     /// on each path to the load.
-    pub fn store_for(&self, load: InstructionId) -> Option<InstructionId> {
+    pub fn only_store_for(&self, load: InstructionId) -> Option<InstructionId> {
         let slot = self.loaded_slot(load, self.body().instruction(load))?;
         let store = self.slots().only_store(self.body(), slot)?;
         self.is_before(store, load).then_some(store)
@@ -159,7 +159,7 @@ impl<'a> Analyses<'a> {
     /// The stores that may have written the value that an instruction loads from a slot; empty if other writes are possible.
     pub(crate) fn stores_for(&self, load: InstructionId) -> &[InstructionId] {
         match self.loaded_slot(load, self.body().instruction(load)) {
-            Some(slot) if !self.slots().is_spoiled(slot) => self.slots().stores(slot),
+            Some(slot) if !self.slots().is_spoiled(slot) => self.slots().stores_to(slot),
             _ => &[],
         }
     }
@@ -168,7 +168,7 @@ impl<'a> Analyses<'a> {
     pub(crate) fn stored_by(&self, store: InstructionId) -> Option<Value> {
         let instruction = self.body().instruction(store);
         match (
-            self.slots().effect(store, instruction),
+            self.slots().effect_on_slots(store, instruction),
             self.body().uses(instruction),
         ) {
             (Effect::Store(_), &[_, _, stored]) => Some(stored),
@@ -178,7 +178,7 @@ impl<'a> Analyses<'a> {
 
     /// The values that are stored to a slot by its name.
     pub(crate) fn stored_in(&self, slot: SlotId) -> impl Iterator<Item = Value> + '_ {
-        let stores = self.slots().stores(slot).iter();
+        let stores = self.slots().stores_to(slot).iter();
         stores.filter_map(|&store| self.stored_by(store))
     }
 
@@ -189,8 +189,8 @@ impl<'a> Analyses<'a> {
     }
 
     /// The value that a load into a register reads from a slot with a single store, which precedes the load.
-    pub(crate) fn kept(&self, load: InstructionId, register: Register) -> Option<Kept> {
-        let store = self.store_for(load)?;
+    pub(crate) fn value_kept_in_slot(&self, load: InstructionId, register: Register) -> Option<Kept> {
+        let store = self.only_store_for(load)?;
         let body = self.body();
         let writer = body.instruction(store);
         let (Op::Access(stored), Op::Access(loaded)) = (writer.op, body.instruction(load).op) else {
@@ -219,42 +219,43 @@ impl<'a> Analyses<'a> {
 
     /// The first result of an instruction in terms of its operands, or of the value that was stored in the slot that it loads.
     #[must_use]
-    pub fn form(&self, at: InstructionId) -> Form {
+    pub fn form_of_result(&self, at: InstructionId) -> Form {
         let body = self.body();
         let instruction = body.instruction(at);
         let Op::Access(_) = instruction.op else {
             return Form::of(instruction.op, body.uses(instruction));
         };
-        let kept = || self.kept(at, body.results(instruction).first()?.register()?);
+        let kept = || self.value_kept_in_slot(at, body.results(instruction).first()?.register()?);
         kept().map_or(Form::Other, |kept| Form::of(kept.extension, &[kept.value]))
     }
 
     /// The value that a value is computed from: follows the only definition of a register to the operand that `step` chooses of its
     /// form, and so on. Ends at a register with no or several definitions, at one for which `step` returns `None`, or after 16
     /// steps.
-    pub fn trace(&self, value: Value, mut step: impl FnMut(Form) -> Option<Value>) -> Value {
+    pub fn trace_value(&self, value: Value, mut step: impl FnMut(Form) -> Option<Value>) -> Value {
         let body = self.body();
-        self.definitions().trace(body, value, |at| step(self.form(at)))
+        self.definitions()
+            .trace_value(body, value, |at| step(self.form_of_result(at)))
     }
 
     /// The instruction whose result a predicate is, moved or not, and true if it is the complement of that result.
-    pub(crate) fn tested(&self, predicate: Value) -> Option<(InstructionId, bool)> {
+    pub(crate) fn source_of_predicate(&self, predicate: Value) -> Option<(InstructionId, bool)> {
         let mut is_opposite = false;
-        let end = self.trace(predicate, |form| match form {
+        let end = self.trace_value(predicate, |form| match form {
             Form::Opposite(from) => {
                 is_opposite = !is_opposite;
                 Some(from)
             }
             form => form.moved_number(),
         });
-        Some((self.writer(end)?, is_opposite))
+        Some((self.only_writer(end)?, is_opposite))
     }
 
     /// The variable that a value is the address of, and the distance from its base address in bytes.
     #[must_use]
-    pub fn variable(&self, value: Value) -> Option<(SymbolId, i64)> {
+    pub fn variable_and_distance(&self, value: Value) -> Option<(SymbolId, i64)> {
         let mut distance = Some(0_i64);
-        let begin = self.trace(value, |form| {
+        let begin = self.trace_value(value, |form| {
             if let Some((from, by)) = form.beside() {
                 distance = distance.and_then(|distance| distance.checked_add(by));
                 return Some(from);
@@ -269,15 +270,15 @@ impl<'a> Analyses<'a> {
 
     /// The only instruction that writes a value, if its guard cannot skip it.
     #[must_use]
-    pub fn writer(&self, value: Value) -> Option<InstructionId> {
-        self.definitions().only(self.body(), value.register()?)
+    pub fn only_writer(&self, value: Value) -> Option<InstructionId> {
+        self.definitions().only_writer(self.body(), value.register()?)
     }
 
-    /// The value of a load whose memory only one store writes, before the load: that of [`Self::store_for`].
+    /// The value of a load whose memory only one store writes, before the load: that of [`Self::only_store_for`].
     #[must_use]
-    pub fn stored_for(&self, load: InstructionId) -> Option<Value> {
+    pub fn only_stored_value_for(&self, load: InstructionId) -> Option<Value> {
         let body = self.body();
-        body.stored(body.instruction(self.store_for(load)?))
+        body.stored(body.instruction(self.only_store_for(load)?))
     }
 
     /// `%tid.y` and `%tid.z`: true for one that some instruction reads. The result is not cached.
@@ -296,7 +297,7 @@ impl<'a> Analyses<'a> {
 
     /// The definitions of the registers.
     pub fn definitions(&self) -> &Definitions {
-        self.computed()
+        self.computed_results()
             .definitions
             .get_or_init(|| Definitions::new(self.body()))
     }
@@ -304,9 +305,9 @@ impl<'a> Analyses<'a> {
     /// True if some instruction reads a register.
     pub fn is_read(&self, register: Register) -> bool {
         let read = self
-            .computed()
+            .computed_results()
             .read
-            .get_or_init(|| definitions::read(self.body()));
+            .get_or_init(|| definitions::read_registers(self.body()));
         read.get(register.index()) == Some(&true)
     }
 
@@ -316,21 +317,21 @@ impl<'a> Analyses<'a> {
         self.may_be_reached(id)
             && self.is_reached_by(
                 id,
-                &self.computed().reached_closely,
+                &self.computed_results().reached_closely,
                 ConstantPrecision::FlowSensitive,
             )
     }
 
     /// The same from fixed constants alone, at little cost: meant for many instructions.
     pub fn may_be_reached(&self, id: InstructionId) -> bool {
-        self.is_reached_by(id, &self.computed().reached, ConstantPrecision::Fixed)
+        self.is_reached_by(id, &self.computed_results().reached, ConstantPrecision::Fixed)
     }
 
     fn is_reached_by(&self, id: InstructionId, reached: &Reached, precision: ConstantPrecision) -> bool {
         let body = self.body();
         let blocks = reached
             .blocks
-            .get_or_init(|| reached::blocks(body, self, precision));
+            .get_or_init(|| reached::reachable_blocks(body, self, precision));
         if blocks.get(body.block_of(id).index()) != Some(&true) {
             return false;
         }
@@ -339,7 +340,7 @@ impl<'a> Analyses<'a> {
         }
         let held_back = reached
             .held_back
-            .get_or_init(|| reached::held_back(body, self, precision));
+            .get_or_init(|| reached::always_skipped_instructions(body, self, precision));
         held_back.binary_search(&id).is_err()
     }
 }

@@ -48,7 +48,7 @@ pub struct ShownKernel {
 impl ShownKernel {
     /// The host function that launches it with blocks of this shape.
     #[must_use]
-    pub fn place(&self, block: Shape) -> Option<&str> {
+    pub fn host_function_for(&self, block: Shape) -> Option<&str> {
         let number = self.shapes.iter().position(|shape| *shape == block)?;
         self.places.get(number).map(String::as_str)
     }
@@ -57,7 +57,7 @@ impl ShownKernel {
 impl Launches {
     /// The blocks that the user states for the kernel with this name in its module.
     #[must_use]
-    pub fn stated(&self, kernel: &str) -> &[Shape] {
+    pub fn stated_blocks(&self, kernel: &str) -> &[Shape] {
         if !self.run.is_empty() {
             return &self.run;
         }
@@ -72,18 +72,18 @@ impl Launches {
 
     /// The blocks with which available host code launches the kernel of this name, if all its launches are known.
     #[must_use]
-    pub fn launched(&self, kernel: &str) -> &[Shape] {
+    pub fn launched_blocks(&self, kernel: &str) -> &[Shape] {
         let mut known = self.launched.iter();
         if let Some((_, shapes)) = known.find(|(name, _)| name == kernel) {
             return shapes;
         }
-        let shown = self.shown(kernel).filter(|shown| shown.is_all);
+        let shown = self.shown_kernel(kernel).filter(|shown| shown.is_all);
         shown.map_or(&[], |shown| &shown.shapes)
     }
 
     /// The launches of the kernel of this name that were found in compiled host code.
     #[must_use]
-    pub fn shown(&self, kernel: &str) -> Option<&ShownKernel> {
+    pub fn shown_kernel(&self, kernel: &str) -> Option<&ShownKernel> {
         if self.shown.is_empty() {
             return None;
         }
@@ -97,7 +97,7 @@ impl Launches {
 
 /// The block with these sides. y and z may be missing; `None` without sides, or for more than [`MAX_BLOCK_THREADS`] threads.
 #[must_use]
-pub fn shape(sides: &[u32]) -> Option<Shape> {
+pub fn shape_with_sides(sides: &[u32]) -> Option<Shape> {
     let (&x, rest) = sides.split_first()?;
     let shape = match *rest {
         [] => [x, 1, 1],
@@ -111,7 +111,7 @@ pub fn shape(sides: &[u32]) -> Option<Shape> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Launches, ShownKernel, shape};
+    use super::{Launches, ShownKernel, shape_with_sides};
     use ptxcheck_common::patterns::Pattern;
     use std::sync::Arc;
 
@@ -129,14 +129,14 @@ mod tests {
             ..Launches::default()
         };
         let none: [[u32; 3]; 0] = [];
-        assert_eq!(launches.stated("_Z3fooPi"), [[8, 8, 1], [64, 1, 1]]);
-        assert_eq!(launches.stated("_Z3fooIfEvPT_"), [[32, 4, 1]]);
-        assert_eq!(launches.stated("_Z3barv"), none);
-        assert_eq!(launches.launched("_Z3barv"), [[48, 1, 1]]);
-        assert_eq!(launches.launched("_Z3fooPi"), none);
+        assert_eq!(launches.stated_blocks("_Z3fooPi"), [[8, 8, 1], [64, 1, 1]]);
+        assert_eq!(launches.stated_blocks("_Z3fooIfEvPT_"), [[32, 4, 1]]);
+        assert_eq!(launches.stated_blocks("_Z3barv"), none);
+        assert_eq!(launches.launched_blocks("_Z3barv"), [[48, 1, 1]]);
+        assert_eq!(launches.launched_blocks("_Z3fooPi"), none);
         launches.run = vec![[64, 1, 1]];
-        assert_eq!(launches.stated("_Z3fooPi"), [[64, 1, 1]]);
-        assert_eq!(Launches::default().stated("_Z3fooPi"), none);
+        assert_eq!(launches.stated_blocks("_Z3fooPi"), [[64, 1, 1]]);
+        assert_eq!(Launches::default().stated_blocks("_Z3fooPi"), none);
     }
 
     #[test]
@@ -151,20 +151,22 @@ mod tests {
             shown: Arc::new(vec![shown("_Z1kPi", true), shown("_Z1lPi", false)]),
             ..Launches::default()
         };
-        assert_eq!(launches.launched("_Z1kPi"), [[16, 16, 1], [48, 1, 1]]);
-        assert_eq!(launches.launched("_Z1lPi"), [[0; 3]; 0]);
-        let place = launches.shown("_Z1lPi").and_then(|shown| shown.place([48, 1, 1]));
+        assert_eq!(launches.launched_blocks("_Z1kPi"), [[16, 16, 1], [48, 1, 1]]);
+        assert_eq!(launches.launched_blocks("_Z1lPi"), [[0; 3]; 0]);
+        let place = launches
+            .shown_kernel("_Z1lPi")
+            .and_then(|shown| shown.host_function_for([48, 1, 1]));
         assert_eq!(place, Some("`b` in k.o"));
-        assert_eq!(launches.shown("_Z1mPi"), None);
+        assert_eq!(launches.shown_kernel("_Z1mPi"), None);
     }
 
     #[test]
     fn blocks_have_up_to_three_sides_and_1024_threads() {
-        assert_eq!(shape(&[32, 4]), Some([32, 4, 1]));
-        assert_eq!(shape(&[1024]), Some([1024, 1, 1]));
+        assert_eq!(shape_with_sides(&[32, 4]), Some([32, 4, 1]));
+        assert_eq!(shape_with_sides(&[1024]), Some([1024, 1, 1]));
         let wrong: [&[u32]; 6] = [&[], &[0], &[64, 32], &[1, 1, 1, 1], &[8, 0, 8], &[u32::MAX, 2]];
         for sides in wrong {
-            assert_eq!(shape(sides), None, "{sides:?}");
+            assert_eq!(shape_with_sides(sides), None, "{sides:?}");
         }
     }
 }

@@ -4,7 +4,7 @@
 /// that pass them on as arguments.
 pub(crate) const MAX_CALL_DEPTH: usize = 8;
 
-/// Most instructions that a value is traced back through, one after the other ([`crate::definitions::Definitions::trace`]).
+/// Most instructions that a value is traced back through, one after the other ([`crate::definitions::Definitions::trace_value`]).
 pub(crate) const MAX_TRACE_STEPS: usize = 16;
 
 /// Most chains of calls analysed for one collective.

@@ -21,15 +21,15 @@ pub enum OperandOrigin {
 }
 
 /// Follows a value through moves, conversions between integers and the stack.
-fn moved(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Value {
-    module.function(id).trace(value, |form| match form {
+fn source_of_moves(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Value {
+    module.function(id).trace_value(value, |form| match form {
         Form::Moved(from, change) if change.keeps_number() && change.keeps_address() => Some(from),
         _ => None,
     })
 }
 
 /// The piece of a parameter that an instruction reads.
-fn param(body: &Body<'_>, at: InstructionId) -> Option<OperandOrigin> {
+fn loaded_param(body: &Body<'_>, at: InstructionId) -> Option<OperandOrigin> {
     body.loaded_piece(body.instruction(at)).map(OperandOrigin::Param)
 }
 
@@ -66,18 +66,18 @@ fn loaded_or_converted(
     };
     let mut value = value;
     for _ in 0..MAX_OPERAND_STEPS {
-        value = moved(module, id, value);
-        let Some(at) = module.function(id).writer(value) else {
+        value = source_of_moves(module, id, value);
+        let Some(at) = module.function(id).only_writer(value) else {
             break;
         };
-        if let Some(param) = param(body, at) {
+        if let Some(param) = loaded_param(body, at) {
             return param;
         }
         let instruction = body.instruction(at);
         match (instruction.op, body.uses(instruction)) {
             // Floating-point operations are opaque; those with one operand are assumed to be conversions.
             (Op::Opaque, &[from @ Value::Register(_)]) => {
-                *is_converted |= rounds(module, instruction);
+                *is_converted |= rounds_to_integer(module, instruction);
                 value = from;
             }
             // LLVM's `fptoui` and `fptosi`.
@@ -93,7 +93,7 @@ fn loaded_or_converted(
                         access.space,
                         Space::Global | Space::Shared | Space::Const | Space::Generic
                     )
-                    && variance().differ(id, at, address) =>
+                    && variance().differs_between_lanes(id, at, address) =>
             {
                 return OperandOrigin::Found(Some((id, at)));
             }
@@ -104,7 +104,7 @@ fn loaded_or_converted(
 }
 
 /// True if an instruction rounds a floating-point number to an integer: only conversions do so (PTX ISA, cvt).
-fn rounds(module: &ModuleAnalyses<'_>, instruction: &Instruction) -> bool {
+fn rounds_to_integer(module: &ModuleAnalyses<'_>, instruction: &Instruction) -> bool {
     let name = module.module.origin.name(instruction).unwrap_or_default();
     let mut parts = name.split('.');
     parts.next() == Some("cvt") && parts.any(|part| matches!(part, "rni" | "rzi" | "rmi" | "rpi"))
@@ -112,27 +112,27 @@ fn rounds(module: &ModuleAnalyses<'_>, instruction: &Instruction) -> bool {
 
 /// Determines whether a value is a mask of lanes: a ballot, the mask of the active lanes, or all ones.
 #[must_use]
-pub fn lane_mask(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> OperandOrigin {
+pub fn origin_as_lane_mask(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> OperandOrigin {
     let Some(body) = &module.module.function(id).body else {
         return OperandOrigin::Other;
     };
-    let value = moved(module, id, value);
+    let value = source_of_moves(module, id, value);
     if let Value::Integer(number) = value
         && number as u32 == u32::MAX
     {
         return OperandOrigin::Found(None);
     }
-    let Some(at) = module.function(id).writer(value) else {
+    let Some(at) = module.function(id).only_writer(value) else {
         return OperandOrigin::Other;
     };
-    if let Some(param) = param(body, at) {
+    if let Some(param) = loaded_param(body, at) {
         return param;
     }
     let is_made = match body.instruction(at).op {
         Op::Call(_) | Op::CallResult(_) => is_made_in_callee(module, id, body, at),
         _ => match mask_maker(body, at) {
             Some(MaskMaker::Lanes) => true,
-            Some(MaskMaker::Ballot(mask)) => is_no_data(module, id, body, mask),
+            Some(MaskMaker::Ballot(mask)) => is_surely_no_data(module, id, body, mask),
             None => false,
         },
     };
@@ -162,12 +162,12 @@ fn mask_maker(body: &Body<'_>, at: InstructionId) -> Option<MaskMaker> {
 
 /// True if a mask is a constant or computed from the active lanes, and so certainly no data. A program whose ballots take
 /// masks that are data keeps masks in memory: then data does not indicate swapped operands.
-fn is_no_data(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
-    match moved(module, id, mask) {
+fn is_surely_no_data(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
+    match source_of_moves(module, id, mask) {
         Value::Integer(_) => true,
         mask => module
             .function(id)
-            .writer(mask)
+            .only_writer(mask)
             .is_some_and(|at| mask_maker(body, at).is_some()),
     }
 }
@@ -182,19 +182,20 @@ fn is_made_in_callee(
     let made = || {
         let Returned {
             call, callee, value, ..
-        } = returned(module, id, body, at)?;
+        } = returned_value(module, id, body, at)?;
         let inner = module.module.function(callee).body.as_ref()?;
-        let value = moved(module, callee, value);
-        match mask_maker(inner, module.function(callee).writer(value)?)? {
+        let value = source_of_moves(module, callee, value);
+        match mask_maker(inner, module.function(callee).only_writer(value)?)? {
             MaskMaker::Lanes => Some(true),
             MaskMaker::Ballot(mask) => {
-                let mask = moved(module, callee, mask);
+                let mask = source_of_moves(module, callee, mask);
                 if let Value::Integer(_) = mask {
                     return Some(true);
                 }
-                let piece = inner.loaded_piece(inner.instruction(module.function(callee).writer(mask)?))?;
+                let piece =
+                    inner.loaded_piece(inner.instruction(module.function(callee).only_writer(mask)?))?;
                 let mask = body.passed(call, piece)?;
-                Some(is_no_data(module, id, body, mask))
+                Some(is_surely_no_data(module, id, body, mask))
             }
         }
     };
@@ -211,7 +212,7 @@ struct Returned {
 }
 
 /// The value returned by the call that an instruction makes, or takes a result from.
-fn returned(
+fn returned_value(
     module: &ModuleAnalyses<'_>,
     id: FunctionId,
     body: &Body<'_>,
@@ -252,7 +253,7 @@ struct LaneVariance<'m, 'a> {
 impl LaneVariance<'_, '_> {
     /// True if a value, at the instruction that reads it, depends on the lane index by sums and products alone, so that it
     /// differs between the lanes of a warp.
-    fn differ(&mut self, id: FunctionId, reader: InstructionId, value: Value) -> bool {
+    fn differs_between_lanes(&mut self, id: FunctionId, reader: InstructionId, value: Value) -> bool {
         let register = match value {
             Value::Special(Special::Tid(0) | Special::LaneId) => return true,
             Value::Register(register) => register,
@@ -265,18 +266,21 @@ impl LaneVariance<'_, '_> {
             return true;
         }
         let definitions = self.module.function(id).definitions();
-        if let Some(writer) = definitions.last(body, register, reader) {
-            return self.differ_in(id, body, writer);
+        if let Some(writer) = definitions.last_writer_before(body, register, reader) {
+            return self.result_differs_between_lanes(id, body, writer);
         }
         let writers = definitions.writers_of(register);
         self.assumed.push((id, register));
-        let differ = !writers.is_empty() && writers.iter().all(|&writer| self.differ_in(id, body, writer));
+        let differ = !writers.is_empty()
+            && writers
+                .iter()
+                .all(|&writer| self.result_differs_between_lanes(id, body, writer));
         self.assumed.pop();
         differ
     }
 
     /// True if the result of an instruction differs from lane to lane.
-    fn differ_in(&mut self, id: FunctionId, body: &Body<'_>, at: InstructionId) -> bool {
+    fn result_differs_between_lanes(&mut self, id: FunctionId, body: &Body<'_>, at: InstructionId) -> bool {
         let Some(left) = self.left.checked_sub(1) else {
             return false;
         };
@@ -287,24 +291,26 @@ impl LaneVariance<'_, '_> {
             (Op::Binary(BinaryOp::And, _), &[one, Value::Integer(kept)]) if kept != 0 => {
                 let low = kept.trailing_zeros();
                 // `lane & 31`, or `(lane << 2) & 124`.
-                (kept >> low) & LANE_BITS == LANE_BITS && is_lane(self.module, id, one, low)
+                (kept >> low) & LANE_BITS == LANE_BITS && is_shifted_lane_index(self.module, id, one, low)
             }
             (Op::Access(_), _) => {
-                let Some(store) = self.module.function(id).store_for(at) else {
+                let Some(store) = self.module.function(id).only_store_for(at) else {
                     return false;
                 };
                 let stored = body.stored(body.instruction(store));
-                stored.is_some_and(|stored| self.differ(id, store, stored))
+                stored.is_some_and(|stored| self.differs_between_lanes(id, store, stored))
             }
             (Op::Call(_) | Op::CallResult(_), _) => {
-                let returned = returned(self.module, id, body, at);
-                returned.is_some_and(|returned| self.differ(returned.callee, returned.at, returned.value))
+                let returned = returned_value(self.module, id, body, at);
+                returned.is_some_and(|returned| {
+                    self.differs_between_lanes(returned.callee, returned.at, returned.value)
+                })
             }
             (op, uses) => match Form::of(op, uses) {
                 Form::Moved(_, Change::Width { from: ..16, .. }) => false,
-                Form::Moved(one, _) => self.differ(id, at, one),
+                Form::Moved(one, _) => self.differs_between_lanes(id, at, one),
                 Form::Sum(..) | Form::Product(..) | Form::ProductSum(..) => {
-                    uses.iter().any(|&one| self.differ(id, at, one))
+                    uses.iter().any(|&one| self.differs_between_lanes(id, at, one))
                 }
                 _ => false,
             },
@@ -313,13 +319,16 @@ impl LaneVariance<'_, '_> {
 }
 
 /// True if a value is the index of the thread or lane, shifted left by so many bits.
-fn is_lane(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value, by: u32) -> bool {
-    let mut value = moved(module, id, value);
+fn is_shifted_lane_index(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value, by: u32) -> bool {
+    let mut value = source_of_moves(module, id, value);
     if by > 0 {
         let analyses = module.function(id);
-        match analyses.writer(value).map(|shift| analyses.form(shift)) {
+        match analyses
+            .only_writer(value)
+            .map(|shift| analyses.form_of_result(shift))
+        {
             Some(Form::Product(from, Value::Integer(factor))) if Some(factor) == 1_i64.checked_shl(by) => {
-                value = moved(module, id, from);
+                value = source_of_moves(module, id, from);
             }
             _ => return false,
         }

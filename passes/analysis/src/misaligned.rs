@@ -49,7 +49,7 @@ pub struct Misaligned {
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
     let mut found = Vec::new();
     for (id, function, body) in module.module.bodies() {
-        let is_source = |value: &Value| is_source(module, *value);
+        let is_source = |value: &Value| is_source_of_alignment(module, *value);
         if function.is_damaged || !body.values.iter().any(is_source) || module.deadline.is_over_at_step() {
             continue;
         }
@@ -59,18 +59,18 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
                 && let &[Value::Register(address), Value::Integer(past), ..] = body.uses(instruction)
                 && access.unit() > 1
             {
-                found.extend(search.judge(InstructionId::new(number), &access, (address, past)));
+                found.extend(search.judge_access(InstructionId::new(number), &access, (address, past)));
             }
         }
     }
-    doubt_uncalled(module, &mut found);
+    make_uncalled_potential(module, &mut found);
     found
 }
 
 /// Accesses of functions that nothing calls are not definite.
-fn doubt_uncalled(module: &Shared<'_>, found: &mut [Misaligned]) {
+fn make_uncalled_potential(module: &Shared<'_>, found: &mut [Misaligned]) {
     if found.iter().any(|one| one.is_definite) {
-        let is_reached = reached::functions(module);
+        let is_reached = reached::callable_functions(module);
         for one in found {
             one.is_uncalled = !is_reached[one.function.index()];
             one.is_definite &= !one.is_uncalled;
@@ -80,13 +80,13 @@ fn doubt_uncalled(module: &Shared<'_>, found: &mut [Misaligned]) {
 
 /// The same for the addresses of asynchronous operations, whose alignment differs from their size. Only operations for which
 /// `unit` gives an alignment, with the operations, in the order of the input.
-pub(crate) fn of_asynchronous(
+pub(crate) fn misaligned_asynchronous(
     module: &Shared<'_>,
     unit: impl Fn(&Asynchronous, InstructionId) -> Option<u32>,
 ) -> Vec<(AsyncOp, Misaligned)> {
     let (mut operations, mut found) = (Vec::new(), Vec::new());
     for (id, function, body) in module.module.bodies() {
-        let is_source = |value: &Value| is_source(module, *value);
+        let is_source = |value: &Value| is_source_of_alignment(module, *value);
         if body.asynchronous.is_empty()
             || function.is_damaged
             || !body.values.iter().any(is_source)
@@ -108,13 +108,13 @@ pub(crate) fn of_asynchronous(
             }
         }
     }
-    doubt_uncalled(module, &mut found);
+    make_uncalled_potential(module, &mut found);
     operations.into_iter().zip(found).collect()
 }
 
 /// True for a possible source of known low bits of an address: a variable, or a mask that rounds down. Addresses of
 /// parameters are not included, because all kernels read those.
-fn is_source(module: &Shared<'_>, value: Value) -> bool {
+fn is_source_of_alignment(module: &Shared<'_>, value: Value) -> bool {
     match value {
         Value::Symbol(symbol, _) => !matches!(module.module.symbol(symbol).kind, SymbolKind::Function(_)),
         Value::Integer(mask) => (-128..0).contains(&mask) && mask & 1 == 0,
@@ -146,7 +146,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
     }
 
     /// Judges an access to an address, `past` bytes past a register.
-    fn judge(
+    fn judge_access(
         &mut self,
         at: InstructionId,
         access: &Access,
@@ -156,7 +156,9 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
             return None;
         }
         let address = Value::Register(address);
-        if u32::from(self.known_bits.bits(address).run()) < access.unit().trailing_zeros() {
+        if u32::from(self.known_bits.bits_of_value(address).known_low_bit_count())
+            < access.unit().trailing_zeros()
+        {
             return None;
         }
         self.judge_unit(at, access.unit(), (address, past))
@@ -169,12 +171,12 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
         unit: u32,
         (address, past): (Value, i64),
     ) -> Option<Misaligned> {
-        let bits = self.known_bits.bits(address);
+        let bits = self.known_bits.bits_of_value(address);
         // A constant is an address that the program intends, or no address.
-        if bits.value().is_some() {
+        if bits.known_number().is_some() {
             return None;
         }
-        let of = unit.min(1 << bits.run().min(16));
+        let of = unit.min(1 << bits.known_low_bit_count().min(16));
         let past = bits.ones.wrapping_add(past as u64) & u64::from(of - 1);
         if past == 0 || !self.may_be_executed(at) {
             return None;
@@ -182,7 +184,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
         Some(Misaligned {
             function: self.id,
             instruction: at,
-            symbol: self.object(address),
+            symbol: self.object_of_address(address),
             unit,
             of,
             past: past as u32,
@@ -194,36 +196,36 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
     /// False for instructions that constants or low bits keep from being executed.
     fn may_be_executed(&mut self, at: InstructionId) -> bool {
         if self.is_reached.is_none() {
-            self.is_reached = Some(self.reached());
+            self.is_reached = Some(self.reached_blocks());
         }
         let block = self.body.block_of(at).index();
         let is_block_reached = self.is_reached.as_ref().is_some_and(|reached| reached[block]);
-        is_block_reached && self.holds(at) != Some(false) && self.analyses.is_reached(at)
+        is_block_reached && self.outcome_of_guard(at) != Some(false) && self.analyses.is_reached(at)
     }
 
     /// True or false if low bits decide the guard of an instruction; true without one.
-    fn holds(&mut self, at: InstructionId) -> Option<bool> {
+    fn outcome_of_guard(&mut self, at: InstructionId) -> Option<bool> {
         let Some(guard) = self.body.instruction(at).guard else {
             return Some(true);
         };
-        let bits = self.known_bits.bits(Value::Register(guard.register));
-        bits.truth().map(|holds| holds != guard.negated)
+        let bits = self.known_bits.bits_of_value(Value::Register(guard.register));
+        bits.known_truth().map(|holds| holds != guard.negated)
     }
 
-    fn reached(&mut self) -> Vec<bool> {
+    fn reached_blocks(&mut self) -> Vec<bool> {
         let body = self.body;
         reached(body, [BlockId::new(0)], |block| {
-            taken(body, block, self.decided(block))
+            taken(body, block, self.outcome_of_branch(block))
         })
     }
 
     /// True if the branch at the end of a block certainly goes to its first successor, false if to its second.
-    fn decided(&mut self, block: BlockId) -> Option<bool> {
+    fn outcome_of_branch(&mut self, block: BlockId) -> Option<bool> {
         let (last, instruction) = self.body.block(block).next_back()?;
         if instruction.op != Op::Branch || instruction.guard.is_none() {
             return None;
         }
-        self.holds(last)
+        self.outcome_of_guard(last)
     }
 
     /// True if a branch on a path to an instruction, or its guard, may be a test of an address.
@@ -243,7 +245,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
                     return true;
                 }
                 open.push(block_before);
-                if post.dominates(block, block_before) || self.decided(block_before).is_some() {
+                if post.dominates(block, block_before) || self.outcome_of_branch(block_before).is_some() {
                     continue;
                 }
                 let Some((_, last)) = self.body.block(block_before).next_back() else {
@@ -255,11 +257,11 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
                 }
             }
         }
-        self.hang_off_addresses(conditions)
+        self.depend_on_addresses(conditions)
     }
 
     /// True if values are computed from the address of an object, or from results of functions.
-    fn hang_off_addresses(&self, mut open: Vec<Value>) -> bool {
+    fn depend_on_addresses(&self, mut open: Vec<Value>) -> bool {
         let mut seen: FxHashSet<Register> = FxHashSet::default();
         while let Some(value) = open.pop() {
             let register = match value {
@@ -296,9 +298,11 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
     }
 
     /// The variable that an address is computed from, if that is simple.
-    fn object(&self, address: Value) -> Option<SymbolId> {
-        let end = self.analyses.trace(address, |form| match form {
-            Form::Sum(a, b) => [a, b].into_iter().find(|&value| self.leads_to_object(value)),
+    fn object_of_address(&self, address: Value) -> Option<SymbolId> {
+        let end = self.analyses.trace_value(address, |form| match form {
+            Form::Sum(a, b) => [a, b]
+                .into_iter()
+                .find(|&value| self.is_computed_from_object(value)),
             Form::ProductSum(_, _, from) | Form::Moved(from, _) => Some(from),
             Form::Difference(from, _) | Form::Bits(from, _) => Some(from),
             _ => None,
@@ -310,8 +314,8 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
     }
 
     /// True if an operand of a sum is computed from the address of a variable by moves, conversions and constants.
-    fn leads_to_object(&self, value: Value) -> bool {
-        let end = self.analyses.trace(value, |form| match form {
+    fn is_computed_from_object(&self, value: Value) -> bool {
+        let end = self.analyses.trace_value(value, |form| match form {
             Form::Sum(from, _) | Form::Moved(from, _) => Some(from),
             _ => None,
         });

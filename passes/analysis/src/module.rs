@@ -74,17 +74,17 @@ impl<'a> ModuleAnalyses<'a> {
     /// The results of the lane analysis, by kernel: findings about the collectives and barriers that lanes meet at.
     pub fn lanes(&self) -> &[Root] {
         self.has_shown_lanes.store(true, Ordering::Relaxed);
-        self.made_lanes()
+        self.computed_lanes()
     }
 
-    fn made_lanes(&self) -> &[Root] {
+    fn computed_lanes(&self) -> &[Root] {
         self.lanes
             .get_or_init(|| lanes::analyse(self, self.options.lanes))
     }
 
     /// Computes the analyses of a whole module in advance, that of lanes in parallel with the others: none of them uses
     /// another.
-    pub fn make_ahead(&self) {
+    pub fn compute_in_advance(&self) {
         let bodies: Vec<_> = self.module.bodies().collect();
         // The search for witnesses starts with functions with collectives, one after the other.
         bodies.into_par_iter().for_each(|(id, _, body)| {
@@ -95,10 +95,10 @@ impl<'a> ModuleAnalyses<'a> {
         let others = || {
             self.violations();
             self.collectives();
-            self.outside();
+            self.out_of_bounds();
             self.misaligned();
         };
-        rayon::join(|| self.made_lanes(), others);
+        rayon::join(|| self.computed_lanes(), others);
     }
 
     /// The layouts of the kernels for the lane analysis, to be solved for many scenarios.
@@ -122,7 +122,7 @@ impl<'a> ModuleAnalyses<'a> {
 
     /// A sentence on the kernels that the lane analysis, if it was requested, has left out because they exceed a limit.
     #[must_use]
-    pub fn limit(&self) -> Option<String> {
+    pub fn limit_notice(&self) -> Option<String> {
         if !self.has_shown_lanes.load(Ordering::Relaxed) {
             return None;
         }
@@ -138,12 +138,12 @@ impl<'a> ModuleAnalyses<'a> {
 
     /// The warp collectives, in the contexts that decide their operands.
     pub fn collectives(&self) -> &[CollectiveSite] {
-        self.collectives.get_or_init(|| collectives::sites(self))
+        self.collectives.get_or_init(|| collectives::find_sites(self))
     }
 
     /// The accesses that threads make outside of objects, where the thread number decides the address; in the order of the
     /// input.
-    pub fn outside(&self) -> &[Outside] {
+    pub fn out_of_bounds(&self) -> &[Outside] {
         self.outside.get_or_init(|| out_of_bounds::find(self))
     }
 

@@ -27,7 +27,7 @@ use ptxcheck_ir::{
 
 use crate::block_size;
 use crate::certain_paths::CertainPaths;
-use crate::ends::ends;
+use crate::ends::functions_that_may_end_threads;
 use crate::function::Analyses;
 use crate::lanes::{Lanes, Launch, ShapeSource, Threshold, launches_of};
 use crate::launches::MAX_BLOCK_THREADS;
@@ -66,13 +66,13 @@ pub struct Outside {
 /// All such accesses of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
     let mut outside = Vec::new();
-    let ends = LazyCell::new(|| ends(module));
+    let ends = LazyCell::new(|| functions_that_may_end_threads(module));
     for (id, function, body) in module.module.bodies() {
         if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
         if let Some(kernel) = BoundsKernel::new(module, id, function, body) {
-            let of_kernel: Vec<Outside> = kernel.accesses().collect();
+            let of_kernel: Vec<Outside> = kernel.accesses_out_of_bounds().collect();
             if !of_kernel.is_empty() && !calls_may_end(module, body, &ends) {
                 outside.extend(of_kernel);
             }
@@ -118,7 +118,7 @@ struct BoundsKernel<'a, 'm> {
 struct SizeHints {
     /// The blocks of code with a collective that names all lanes.
     full: Vec<BlockId>,
-    /// See [`block_size::tests`].
+    /// See [`block_size::tested_thread_counts`].
     tests: Arc<[u32]>,
 }
 
@@ -155,8 +155,8 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             Some(_) => None,
             None if module.reads_other_dimensions(id) => return None,
             None => Some(SizeHints {
-                full: full_collectives(body, &threads),
-                tests: block_size::tests(module, id),
+                full: blocks_with_full_collective(body, &threads),
+                tests: block_size::tested_thread_counts(module, id),
             }),
         };
         let row = least_row.unwrap_or_else(|| {
@@ -186,11 +186,11 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         })
     }
 
-    fn threads(&self, warp: u32) -> &Threads<'a, 'm> {
+    fn threads_of_warp(&self, warp: u32) -> &Threads<'a, 'm> {
         self.warps[warp as usize].get_or_init(|| Threads::of_warp(self.body, self.analyses, warp))
     }
 
-    fn accesses(&self) -> impl Iterator<Item = Outside> {
+    fn accesses_out_of_bounds(&self) -> impl Iterator<Item = Outside> {
         let all = (0..).map(InstructionId::new).zip(&self.body.instructions);
         all.filter_map(
             |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
@@ -199,7 +199,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                 (Op::Access(access), &[address @ Value::Register(_), Value::Integer(past), ..])
                     if access.space != Space::Global =>
                 {
-                    self.judge(id, &access, address, past)
+                    self.judge_access(id, &access, address, past)
                 }
                 _ => None,
             },
@@ -207,26 +207,27 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     }
 
     /// The access in the first warp that has a thread which makes it outside of the object.
-    fn judge(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
+    fn judge_access(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
         // Most addresses are in no known object, or the same in all threads.
-        let (_, by) = self.threads(0).addresses(address)?;
+        let (_, by) = self.threads_of_warp(0).base_and_distances(address)?;
         let first = by.in_lane(0)?;
         if by.in_lane(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
             return None;
         }
-        (0..self.row.div_ceil(WARP)).find_map(|warp| self.judge_warp(warp, id, access, (address, past)))
+        (0..self.row.div_ceil(WARP))
+            .find_map(|warp| self.judge_access_in_warp(warp, id, access, (address, past)))
     }
 
-    fn judge_warp(
+    fn judge_access_in_warp(
         &self,
         warp: u32,
         id: InstructionId,
         access: &Access,
         (address, past): (Value, i64),
     ) -> Option<Outside> {
-        let threads = self.threads(warp);
+        let threads = self.threads_of_warp(warp);
         let mut found: Option<Outside> = None;
-        let (begin, by_lane) = threads.addresses(address)?;
+        let (begin, by_lane) = threads.base_and_distances(address)?;
         let (object, symbol, param) = match begin {
             Atom::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
             Atom::ParamAddress(number) => (Object::Param(self.function, number), None, Some(number)),
@@ -240,7 +241,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             let Some(wrong) = bounds_violation(self.module, object, by, access) else {
                 continue;
             };
-            if !self.executes(threads, lane, id) {
+            if !self.surely_executes(threads, lane, id) {
                 continue;
             }
             let known = found.get_or_insert(Outside {
@@ -264,7 +265,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         let Some(size) = &self.size else {
             return Some(found);
         };
-        if warp > 0 || !self.exist(&size.full, self.body.block_of(id)) {
+        if warp > 0 || !self.all_lanes_exist(&size.full, self.body.block_of(id)) {
             let threads = warp * WARP + found.lanes.trailing_zeros();
             found.above = Threshold::of_threads(threads, &size.tests);
             let is_exceeded = found.above.is_none_or(|above| above.is_exceeded);
@@ -274,7 +275,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     }
 
     /// True if a lane that executes the kernel certainly executes an instruction.
-    fn executes(&self, threads: &Threads<'_, '_>, lane: u32, id: InstructionId) -> bool {
+    fn surely_executes(&self, threads: &Threads<'_, '_>, lane: u32, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let is_held_back = instruction.guard.is_some_and(|guard| {
             let holds = threads.in_lane(Value::Register(guard.register), lane);
@@ -282,11 +283,11 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         });
         !is_held_back
             && self.analyses.is_reached(id)
-            && self.paths.comes(threads, lane, self.body.block_of(id))
+            && self.paths.surely_reaches(threads, lane, self.body.block_of(id))
     }
 
     /// True if all lanes of warp 0 exist if an access in this block is executed.
-    fn exist(&self, full: &[BlockId], block: BlockId) -> bool {
+    fn all_lanes_exist(&self, full: &[BlockId], block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         full.iter()
             .any(|&at| dominators.dominates(at, block) || post.dominates(at, block))
@@ -294,7 +295,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
 }
 
 /// The blocks with a collective that no guard skips and that names all lanes.
-fn full_collectives(body: &Body<'_>, threads: &Threads<'_, '_>) -> Vec<BlockId> {
+fn blocks_with_full_collective(body: &Body<'_>, threads: &Threads<'_, '_>) -> Vec<BlockId> {
     let is_full = |&id: &InstructionId| {
         let instruction = body.instruction(id);
         let is_sync =

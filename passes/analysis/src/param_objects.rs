@@ -45,7 +45,7 @@ impl ParamUse {
         let mut far = Vec::new();
         for passed in &addresses.passed {
             let Base::Param(param) = passed.base else { continue };
-            for inner in callees.touched(passed.callee, passed.param).unwrap_or(&[]) {
+            for inner in callees.accessed_bytes(passed.callee, passed.param).unwrap_or(&[]) {
                 match passed.offset.checked_add(inner.offset) {
                     Some(offset) => touched.push(Touched {
                         param,
@@ -75,7 +75,7 @@ impl ParamUse {
     }
 
     /// The access of an instruction through a parameter, and its distance in bytes from the argument.
-    pub(crate) fn access(&self, id: InstructionId) -> Option<(ParamPiece, i64, u32)> {
+    pub(crate) fn access_through_param(&self, id: InstructionId) -> Option<(ParamPiece, i64, u32)> {
         let accesses = &self.addresses.accesses;
         let place = accesses.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         let bytes = accesses[place].1;
@@ -86,7 +86,9 @@ impl ParamUse {
     }
 
     /// The accesses through parameters, in the order of the input: instruction, parameter, offset and number of bytes.
-    pub(crate) fn accesses(&self) -> impl Iterator<Item = (InstructionId, ParamPiece, i64, u32)> + '_ {
+    pub(crate) fn accesses_through_params(
+        &self,
+    ) -> impl Iterator<Item = (InstructionId, ParamPiece, i64, u32)> + '_ {
         self.addresses
             .accesses
             .iter()
@@ -97,11 +99,11 @@ impl ParamUse {
     }
 
     /// The addresses computed from parameters that calls pass on, in the order of the input.
-    pub(crate) fn passed(&self) -> &[PassedAddress] {
+    pub(crate) fn passed_addresses(&self) -> &[PassedAddress] {
         &self.addresses.passed
     }
 
-    fn touched(&self, param: ParamPiece) -> Option<&[Touched]> {
+    fn accessed_bytes(&self, param: ParamPiece) -> Option<&[Touched]> {
         if self.addresses.leaks(Base::Param(param)) {
             return None;
         }
@@ -128,7 +130,7 @@ impl<'a> ParamObjects<'a> {
                 if let &[function] = &component[..]
                     && !self.deadline.is_over_at_step()
                 {
-                    known.0[function.index()] = self.found(function, &known);
+                    known.0[function.index()] = self.find_use(function, &known);
                 }
             }
             known.0
@@ -136,7 +138,7 @@ impl<'a> ParamObjects<'a> {
         all.get(function.index())?.as_deref()
     }
 
-    fn found(&self, id: FunctionId, known: &ParamUses) -> Option<Box<ParamUse>> {
+    fn find_use(&self, id: FunctionId, known: &ParamUses) -> Option<Box<ParamUse>> {
         let function = self.module.function(id);
         let body = function
             .body
@@ -149,11 +151,11 @@ impl<'a> ParamObjects<'a> {
 }
 
 impl Callees for ParamObjects<'_> {
-    fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
-        self.use_of(callee)?.touched(param)
+    fn accessed_bytes(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
+        self.use_of(callee)?.accessed_bytes(param)
     }
 
-    fn returned(&self, callee: FunctionId) -> &[ReturnedAddress] {
+    fn returned_addresses(&self, callee: FunctionId) -> &[ReturnedAddress] {
         self.use_of(callee).map_or(&[], |used| &used.addresses.returned)
     }
 }
@@ -162,11 +164,11 @@ impl Callees for ParamObjects<'_> {
 struct ParamUses(Vec<Option<Box<ParamUse>>>);
 
 impl Callees for ParamUses {
-    fn touched(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
-        self.0.get(callee.index())?.as_deref()?.touched(param)
+    fn accessed_bytes(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
+        self.0.get(callee.index())?.as_deref()?.accessed_bytes(param)
     }
 
-    fn returned(&self, callee: FunctionId) -> &[ReturnedAddress] {
+    fn returned_addresses(&self, callee: FunctionId) -> &[ReturnedAddress] {
         let used = self.0.get(callee.index()).and_then(Option::as_deref);
         used.map_or(&[], |used| &used.addresses.returned)
     }

@@ -17,14 +17,14 @@ use ptxcheck_ir::{AccessKind, Body, InstructionId, Op, SymbolId, Value};
 
 /// The parameters that a value may be loaded from: their indices, in order.
 #[must_use]
-pub fn held_params(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<u16> {
+pub fn params_loaded_into(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<u16> {
     let mut walk = Walk {
         body,
         analyses,
         left: MAX_HELD_STEPS,
     };
     let mut params = Vec::new();
-    for load in walk.loads(value) {
+    for load in walk.loads_giving(value) {
         let instruction = body.instruction(load);
         if let Some((number, _)) = body.loaded_param(instruction) {
             params.push(number);
@@ -36,7 +36,7 @@ pub fn held_params(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Ve
         else {
             continue;
         };
-        for (symbol, at) in walk.addresses(base) {
+        for (symbol, at) in walk.addresses_stored_in(base) {
             let slot = at
                 .checked_add(offset)
                 .and_then(|at| analyses.slots().slot_at(symbol, at, access.bytes()));
@@ -45,7 +45,7 @@ pub fn held_params(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Ve
                 .flat_map(|slot| analyses.stored_in(slot))
                 .collect();
             for value in stored {
-                let loads = walk.loads(value).into_iter();
+                let loads = walk.loads_giving(value).into_iter();
                 let of = loads.filter_map(|load| body.loaded_param(body.instruction(load)));
                 params.extend(of.map(|(number, _)| number));
             }
@@ -65,7 +65,7 @@ pub fn loads_of(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<I
         analyses,
         left: MAX_HELD_STEPS,
     };
-    walk.loads(value)
+    walk.loads_giving(value)
 }
 
 struct Walk<'w, 'm> {
@@ -76,9 +76,9 @@ struct Walk<'w, 'm> {
 }
 
 impl Walk<'_, '_> {
-    fn loads(&mut self, value: Value) -> Vec<InstructionId> {
+    fn loads_giving(&mut self, value: Value) -> Vec<InstructionId> {
         let mut loads = Vec::new();
-        self.walk(value, |body, id, _| {
+        self.walk_sources(value, |body, id, _| {
             let is_load =
                 matches!(body.instruction(id).op, Op::Access(access) if access.kind == AccessKind::Load);
             if is_load {
@@ -89,9 +89,9 @@ impl Walk<'_, '_> {
         loads
     }
 
-    fn addresses(&mut self, base: Value) -> Vec<(SymbolId, i64)> {
+    fn addresses_stored_in(&mut self, base: Value) -> Vec<(SymbolId, i64)> {
         let mut ends = Vec::new();
-        self.walk(base, |body, id, plus| {
+        self.walk_sources(base, |body, id, plus| {
             let instruction = body.instruction(id);
             let (from, by) = Form::of(instruction.op, body.uses(instruction)).beside()?;
             Some((from, plus.checked_add(by)?))
@@ -108,7 +108,7 @@ impl Walk<'_, '_> {
     /// Follows a value through moves, conversions between spaces, choices and slots of the stack, and from other
     /// instructions to the operand that `other` chooses, given the distance so far. Returns the final values that are not
     /// registers, with their distances.
-    fn walk(
+    fn walk_sources(
         &mut self,
         value: Value,
         mut other: impl FnMut(&Body<'_>, InstructionId, i64) -> Option<(Value, i64)>,

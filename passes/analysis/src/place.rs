@@ -21,13 +21,13 @@ pub enum Place {
 impl Place {
     /// An instruction, in any context.
     #[must_use]
-    pub const fn instruction(function: FunctionId, instruction: InstructionId) -> Self {
+    pub const fn of_instruction(function: FunctionId, instruction: InstructionId) -> Self {
         Self::Instruction(function, instruction, Vec::new())
     }
 
     /// A call.
     #[must_use]
-    pub const fn call(site: CallSite) -> Self {
-        Self::instruction(site.caller, site.instruction)
+    pub const fn of_call(site: CallSite) -> Self {
+        Self::of_instruction(site.caller, site.instruction)
     }
 }

@@ -8,21 +8,25 @@ use crate::limits::MAX_HANDED_INSTRUCTIONS;
 use crate::shared::Shared;
 
 /// The argument that a call returns in this way.
-pub(crate) fn handed_on(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<Value> {
+pub(crate) fn argument_passed_through(
+    module: &Shared<'_>,
+    body: &Body<'_>,
+    call: InstructionId,
+) -> Option<Value> {
     let instruction = body.instruction(call);
     let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
         return None;
     };
-    body.passed(call, handed(module, module.module.called(symbol)?)?)
+    body.passed(call, param_passed_through(module, module.module.called(symbol)?)?)
 }
 
 /// True if a function is of this kind.
-pub(crate) fn hands_on(module: &Shared<'_>, id: FunctionId) -> bool {
-    handed(module, id).is_some()
+pub(crate) fn passes_pointer_through(module: &Shared<'_>, id: FunctionId) -> bool {
+    param_passed_through(module, id).is_some()
 }
 
 /// The parameter that a function returns in this way.
-fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
+fn param_passed_through(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
     let function = module.module.function(id);
     let body = function.body.as_ref()?;
     if function.is_damaged || body.instructions.len() > MAX_HANDED_INSTRUCTIONS {
@@ -46,7 +50,7 @@ fn handed(module: &Shared<'_>, id: FunctionId) -> Option<ParamPiece> {
         }
     }
     let analyses = module.function(id);
-    let end = analyses.trace(returned?, Form::moved_address);
-    let load = analyses.writer(end)?;
+    let end = analyses.trace_value(returned?, Form::moved_address);
+    let load = analyses.only_writer(end)?;
     body.loaded_piece(body.instruction(load))
 }

@@ -43,13 +43,13 @@ pub(crate) struct Predicates<'a, A> {
 impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     /// The tests whose outcomes follow if a predicate is true (`holds`), or false: all that it depends on, or those among
     /// them that are not followed any further.
-    pub(crate) fn each_test(&self, predicate: Register, holds: bool, visit: impl FnMut(Test)) {
-        self.each(predicate, holds, |_, _| true, visit);
+    pub(crate) fn for_each_test(&self, predicate: Register, holds: bool, visit: impl FnMut(Test)) {
+        self.for_each_test_where(predicate, holds, |_, _| true, visit);
     }
 
-    /// The tests of [`Self::each_test`] for a predicate that is read at `reader`, restricted to those that every path to it
+    /// The tests of [`Self::for_each_test`] for a predicate that is read at `reader`, restricted to those that every path to it
     /// executes anew: in a loop, other outcomes may be from the previous round.
-    pub(crate) fn each_current_test(
+    pub(crate) fn for_each_current_test(
         &self,
         analyses: &Analyses<'_>,
         (predicate, reader): (Register, InstructionId),
@@ -58,11 +58,11 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     ) {
         let is_current =
             |definition, by: Option<InstructionId>| analyses.is_before(definition, by.unwrap_or(reader));
-        self.each(predicate, holds, is_current, visit);
+        self.for_each_test_where(predicate, holds, is_current, visit);
     }
 
     /// The tests, following only definitions for which `is_current` holds, given the instruction that reads them.
-    fn each(
+    fn for_each_test_where(
         &self,
         predicate: Register,
         holds: bool,
@@ -80,9 +80,9 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         });
         while let Some(test) = next {
             steps += 1;
-            match self.definitions.only(self.body, test.register) {
+            match self.definitions.only_writer(self.body, test.register) {
                 Some(definition) if steps <= MAX_PREDICATE_STEPS && is_current(definition, test.reader) => {
-                    self.step(definition, test, &mut open, &mut visit);
+                    self.visit_test(definition, test, &mut open, &mut visit);
                 }
                 _ => visit(test),
             }
@@ -91,7 +91,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     }
 
     /// Visits a test, or the tests that follow from it by the operation that defines its register.
-    fn step(
+    fn visit_test(
         &self,
         definition: InstructionId,
         test: Test,
@@ -122,7 +122,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
             }
             (Op::Unary(UnaryOp::Not, 1), &[from]) => follow(from, !holds),
             (Op::Binary(BinaryOp::Xor, 1), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
-                follow(from, holds != is_odd(by));
+                follow(from, holds != is_true_as_predicate(by));
             }
             (Op::Binary(BinaryOp::And, 1), [_, _]) if holds => {
                 uses.iter().for_each(|&part| follow(part, true));
@@ -154,11 +154,11 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
                     ..test
                 });
             }
-            (Op::Select, &[value, Value::Integer(other), by]) if is_odd(other) != holds => {
+            (Op::Select, &[value, Value::Integer(other), by]) if is_true_as_predicate(other) != holds => {
                 follow(by, true);
                 follow(value, holds);
             }
-            (Op::Select, &[Value::Integer(other), value, by]) if is_odd(other) != holds => {
+            (Op::Select, &[Value::Integer(other), value, by]) if is_true_as_predicate(other) != holds => {
                 follow(by, false);
                 follow(value, holds);
             }
@@ -175,7 +175,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     pub(crate) fn is_truth(&self, register: Register) -> bool {
         let mut register = register;
         for _ in 0..MAX_PREDICATE_STEPS {
-            let Some(definition) = self.definitions.only(self.body, register) else {
+            let Some(definition) = self.definitions.only_writer(self.body, register) else {
                 return false;
             };
             let instruction = self.body.instruction(definition);
@@ -197,7 +197,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
 }
 
 /// True if a constant is true as a predicate.
-const fn is_odd(value: i64) -> bool {
+const fn is_true_as_predicate(value: i64) -> bool {
     value & 1 == 1
 }
 
@@ -226,7 +226,7 @@ mod tests {
                 returns_truth: |_| false,
             };
             let mut found = Vec::new();
-            predicates.each_test(branch.guard.unwrap().register, holds, |test| {
+            predicates.for_each_test(branch.guard.unwrap().register, holds, |test| {
                 found.push((test.definition.map(|id| id.index()), test.holds));
                 let reads = |id| {
                     body.uses(body.instruction(id))

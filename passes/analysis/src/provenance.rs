@@ -164,7 +164,7 @@ fn doubt_never_called(module: &Shared<'_>, violations: &mut [Violation]) {
     if !violations.iter().any(|violation| violation.is_definite) {
         return;
     }
-    let is_reached = reached::functions(module);
+    let is_reached = reached::callable_functions(module);
     for violation in violations {
         violation.is_uncalled = violation.is_definite && !is_reached[violation.of.index()];
         violation.is_definite &= !violation.is_uncalled;

@@ -18,8 +18,12 @@ type Range = (u64, u64);
 
 /// The value of a predicate whose only definition is a comparison of values whose ranges leave one outcome.
 #[must_use]
-pub(crate) fn outcome(body: &Body<'_>, definitions: &Definitions, predicate: Register) -> Option<bool> {
-    let comparison = body.instruction(definitions.only(body, predicate)?);
+pub(crate) fn comparison_outcome(
+    body: &Body<'_>,
+    definitions: &Definitions,
+    predicate: Register,
+) -> Option<bool> {
+    let comparison = body.instruction(definitions.only_writer(body, predicate)?);
     let Op::Compare(condition, bits, Logic::None) = comparison.op else {
         return None;
     };
@@ -27,15 +31,15 @@ pub(crate) fn outcome(body: &Body<'_>, definitions: &Definitions, predicate: Reg
         return None;
     };
     let (a, b) = (
-        range(body, definitions, a, bits)?,
-        range(body, definitions, b, bits)?,
+        range_of_operand(body, definitions, a, bits)?,
+        range_of_operand(body, definitions, b, bits)?,
     );
-    let holds = decide(condition, bits, a, b)?;
+    let holds = decide_comparison(condition, bits, a, b)?;
     let is_complement = body.results(comparison).first() != Some(&Value::Register(predicate));
     Some(holds != is_complement)
 }
 
-fn decide(condition: Condition, bits: u8, a: Range, b: Range) -> Option<bool> {
+fn decide_comparison(condition: Condition, bits: u8, a: Range, b: Range) -> Option<bool> {
     use Condition as C;
     match condition {
         C::Equal | C::NotEqual => (a.1 < b.0 || b.1 < a.0).then_some(condition == C::NotEqual),
@@ -56,7 +60,12 @@ fn decide(condition: Condition, bits: u8, a: Range, b: Range) -> Option<bool> {
 }
 
 /// The range of an operand that is compared at so many bits; `None` if it is not restricted.
-pub(crate) fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bits: u8) -> Option<Range> {
+pub(crate) fn range_of_operand(
+    body: &Body<'_>,
+    definitions: &Definitions,
+    value: Value,
+    bits: u8,
+) -> Option<Range> {
     let (mut current, mut shift, mut most) = (value, 0, ones(bits));
     for _ in 0..MAX_PREDICATE_STEPS {
         let found = match current {
@@ -65,7 +74,7 @@ pub(crate) fn range(body: &Body<'_>, definitions: &Definitions, value: Value, bi
             Value::Special(Special::Tid(_)) => (0, u64::from(MAX_BLOCK_THREADS) - 1),
             Value::Special(Special::Ntid(_)) => (1, u64::from(MAX_BLOCK_THREADS)),
             Value::Register(register) => {
-                let definition = definitions.only(body, register)?;
+                let definition = definitions.only_writer(body, register)?;
                 let instruction = body.instruction(definition);
                 match (instruction.op, body.uses(instruction)) {
                     (Op::Binary(BinaryOp::ShrUnsigned, _), &[source, Value::Integer(by @ 0..64)]) => {

@@ -31,10 +31,14 @@ pub(crate) enum ConstantPrecision {
 
 /// For each block: true if some path of edges that no constant decides against leads there.
 #[must_use]
-pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, precision: ConstantPrecision) -> Vec<bool> {
+pub(crate) fn reachable_blocks(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    precision: ConstantPrecision,
+) -> Vec<bool> {
     let last = |number| Some(body.block(BlockId::new(number)).next_back()?.0);
     let branches = (0..body.blocks.len()).filter_map(last);
-    let decided: FxHashMap<BlockId, bool> = decided(
+    let decided: FxHashMap<BlockId, bool> = decided_guards(
         body,
         analyses,
         branches.filter(|&id| is_branch(body, id)),
@@ -50,14 +54,14 @@ pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, precision: Consta
 
 /// The instructions that a guard always skips, in the order of the input.
 #[must_use]
-pub(crate) fn held_back(
+pub(crate) fn always_skipped_instructions(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     precision: ConstantPrecision,
 ) -> Vec<InstructionId> {
     let all = (0..body.instructions.len()).map(InstructionId::new);
     let guarded = all.filter(|&id| body.instruction(id).guard.is_some() && !is_branch(body, id));
-    let mut held: Vec<InstructionId> = decided(body, analyses, guarded, precision)
+    let mut held: Vec<InstructionId> = decided_guards(body, analyses, guarded, precision)
         .into_iter()
         .filter(|(_, is_executed)| !is_executed)
         .map(|(id, _)| id)
@@ -73,7 +77,7 @@ fn is_branch(body: &Body<'_>, id: InstructionId) -> bool {
 }
 
 /// The instructions among these whose guard a constant decides, in the order of the input, each with true if it is executed.
-fn decided(
+fn decided_guards(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     instructions: impl Iterator<Item = InstructionId>,
@@ -84,15 +88,15 @@ fn decided(
     let none = Arguments::default();
     let seeds = guarded.iter().map(|(_, guard)| Value::Register(guard.register));
     let constants = match precision {
-        ConstantPrecision::Fixed => Constants::fixed(body, analyses, seeds, &none),
+        ConstantPrecision::Fixed => Constants::fixed_only(body, analyses, seeds, &none),
         ConstantPrecision::FlowSensitive => Constants::new(body, analyses, seeds, &none),
     };
-    let decided = constants.before(guarded.iter().map(|(id, _)| *id), |id, read| {
+    let decided = constants.visit_before(guarded.iter().map(|(id, _)| *id), |id, read| {
         let guard = body.instruction(id).guard?;
-        let constant = read(Value::Register(guard.register)).known();
+        let constant = read(Value::Register(guard.register)).known_value();
         let holds = match constant {
             Some(constant) => constant & 1 == 1,
-            None => ranges::outcome(body, analyses.definitions(), guard.register)?,
+            None => ranges::comparison_outcome(body, analyses.definitions(), guard.register)?,
         };
         Some((id, holds != guard.negated))
     });
@@ -103,7 +107,7 @@ fn decided(
 /// modules: those have a copy, because inline functions and instances of templates are weak. All are reached in a module
 /// without roots.
 #[must_use]
-pub(crate) fn functions(context: &Shared<'_>) -> Vec<bool> {
+pub(crate) fn callable_functions(context: &Shared<'_>) -> Vec<bool> {
     let module = context.module;
     let kernels = (0..module.functions.len())
         .map(FunctionId::new)

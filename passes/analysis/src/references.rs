@@ -22,7 +22,7 @@ impl Uses {
         let code = self
             .uses
             .iter()
-            .map(|&(function, instruction)| Place::instruction(function, instruction));
+            .map(|&(function, instruction)| Place::of_instruction(function, instruction));
         code.chain(self.initializers.iter().copied().map(Place::Symbol))
     }
 }
@@ -30,8 +30,8 @@ impl Uses {
 /// The undefined symbols that are used, in the order of their first use; without those that the module itself marks as
 /// constants of the host.
 #[must_use]
-pub fn undefined(module: &Module<'_>) -> Vec<Uses> {
-    to(module, |symbol| {
+pub fn undefined_symbols(module: &Module<'_>) -> Vec<Uses> {
+    symbols_where(module, |symbol| {
         symbol.is_undefined() && symbol.host_constant.is_none()
     })
 }
@@ -39,7 +39,7 @@ pub fn undefined(module: &Module<'_>) -> Vec<Uses> {
 /// The symbols for which `is_wanted` holds that are used, in the order of their first use. The uses in code are those in
 /// [`ptxcheck_ir::Body::references`].
 #[must_use]
-pub fn to(module: &Module<'_>, is_wanted: impl Fn(&Symbol<'_>) -> bool) -> Vec<Uses> {
+pub fn symbols_where(module: &Module<'_>, is_wanted: impl Fn(&Symbol<'_>) -> bool) -> Vec<Uses> {
     let mut found: Vec<Uses> = Vec::new();
     let mut places: FxHashMap<SymbolId, usize> = FxHashMap::default();
     let mut entry = |symbol: SymbolId, found: &mut Vec<Uses>| {

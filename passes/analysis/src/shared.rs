@@ -73,7 +73,7 @@ pub struct Shared<'a> {
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
     read_dimensions: OnceLock<[Vec<bool>; 2]>,
     referred_kernels: OnceLock<FxHashSet<SymbolId>>,
-    /// The results of `block_size::tests`, by kernel.
+    /// The results of `block_size::tested_thread_counts`, by kernel.
     pub(crate) thread_tests: Mutex<FxHashMap<FunctionId, Arc<[u32]>>>,
 }
 
@@ -107,8 +107,11 @@ impl<'a> Shared<'a> {
 
     /// The blocks with which available host code launches a kernel, if all its launches are known: none if device code can
     /// launch it, too.
-    pub(crate) fn launched(&self, kernel: FunctionId) -> &[Shape] {
-        let shapes = self.options.launches.launched(self.module.function_name(kernel));
+    pub(crate) fn launched_shapes(&self, kernel: FunctionId) -> &[Shape] {
+        let shapes = self
+            .options
+            .launches
+            .launched_blocks(self.module.function_name(kernel));
         let is_referred_to = || {
             let referred = self.referred_kernels.get_or_init(|| {
                 let kernels = self
@@ -152,17 +155,25 @@ impl<'a> Shared<'a> {
 
     /// True if an instruction of a function that accesses an address may access the thread's own memory: its frame, or that of a caller.
     #[must_use]
-    pub(crate) fn may_be_own(&self, function: FunctionId, id: InstructionId, address: Value) -> bool {
+    pub(crate) fn may_be_in_own_frame(
+        &self,
+        function: FunctionId,
+        id: InstructionId,
+        address: Value,
+    ) -> bool {
         let known = |id: FunctionId| Known {
             definitions: self.function(id).definitions(),
             slots: self.function(id).slots(),
             param_use: self.param_use(id),
         };
         let passed = || self.own_params.get_or_init(|| OwnParams::new(self.module, known));
-        if let Some(((number, _), ..)) = self.param_use(function).and_then(|used| used.access(id)) {
+        if let Some(((number, _), ..)) = self
+            .param_use(function)
+            .and_then(|used| used.access_through_param(id))
+        {
             return passed().contains(function, number);
         }
-        frame_alias::may_be_own(self.module, function, &known(function), address, passed)
+        frame_alias::may_be_in_own_frame(self.module, function, &known(function), address, passed)
     }
 
     /// The direct calls.
@@ -188,13 +199,14 @@ impl<'a> Shared<'a> {
     pub fn read_dimensions(&self, root: FunctionId) -> [bool; 2] {
         let read = self.read_dimensions.get_or_init(|| {
             let own: Vec<[bool; 2]> = self.functions.iter().map(Analyses::read_dimensions).collect();
-            [0, 1].map(|dimension| self.readers(own.iter().map(|read| read[dimension]).collect()))
+            [0, 1]
+                .map(|dimension| self.mark_possible_callers(own.iter().map(|read| read[dimension]).collect()))
         });
         [read[0][root.index()], read[1][root.index()]]
     }
 
     /// The marks of functions, with the marks of their possible callers added.
-    fn readers(&self, mut marked: Vec<bool>) -> Vec<bool> {
+    fn mark_possible_callers(&self, mut marked: Vec<bool>) -> Vec<bool> {
         let mut bodies = self.module.bodies();
         if bodies.any(|(id, function, _)| !function.is_kernel() && marked[id.index()]) {
             let is_indirect = |call: &Call| matches!(call.callee, Callee::Indirect(_));

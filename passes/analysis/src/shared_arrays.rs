@@ -44,11 +44,11 @@ struct Taint {
 }
 
 impl Taint {
-    const fn of(all: ArraySet) -> Self {
+    const fn of_arrays(all: ArraySet) -> Self {
         Self { all, near: 0 }
     }
 
-    const fn or(self, other: Self) -> Self {
+    const fn union(self, other: Self) -> Self {
         Self {
             all: self.all | other.all,
             near: self.near | other.near,
@@ -56,7 +56,7 @@ impl Taint {
     }
 
     /// The same, at a constant distance from there.
-    const fn at(self, distance: i64) -> Self {
+    const fn at_distance(self, distance: i64) -> Self {
         if distance > 0 {
             Self { near: 0, ..self }
         } else if distance < 0 {
@@ -124,8 +124,8 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     pub fn conflict(&self, function: FunctionId) -> Option<[(InstructionId, SymbolId); 2]> {
         let body = self.module.module.function(function).body.as_ref()?;
         let analyses = self.module.function(function);
-        let taint = self.taint(function, body);
-        let mut uses = self.uses(function, body, &taint);
+        let taint = self.taint_by_register(function, body);
+        let mut uses = self.uses_in_function(function, body, &taint);
         let near = uses.iter().fold(0, |set, used| set | used.near);
         for used in &mut uses {
             used.reads &= near;
@@ -159,10 +159,10 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         let all = |used: Use| used.reads | used.writes;
         let close = pair(first.writes, all(second)).or_else(|| pair(all(first), second.writes));
         let lost = pair(first.writes, second.reads);
-        if close.is_none() && lost.is_none() || !paths.are_together(first.at, second.at) {
+        if close.is_none() && lost.is_none() || !paths.is_one_always_with_other(first.at, second.at) {
             return None;
         }
-        if close.is_some() && paths.reaches(first.at, second.at, true) {
+        if close.is_some() && paths.has_path(first.at, second.at, true) {
             return close;
         }
         let (_, read) = lost?;
@@ -172,13 +172,13 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         }
         let is_written_between = uses.iter().any(|used| {
             used.writes >> array & 1 == 1
-                && paths.reaches(first.at, used.at, false)
-                && paths.reaches(used.at, second.at, false)
+                && paths.has_path(first.at, used.at, false)
+                && paths.has_path(used.at, second.at, false)
         });
-        (!is_written_between && paths.reaches(first.at, second.at, false)).then_some(lost?)
+        (!is_written_between && paths.has_path(first.at, second.at, false)).then_some(lost?)
     }
 
-    fn uses(&self, function: FunctionId, body: &Body<'_>, taint: &[Taint]) -> Vec<Use> {
+    fn uses_in_function(&self, function: FunctionId, body: &Body<'_>, taint: &[Taint]) -> Vec<Use> {
         let analyses = self.module.function(function);
         let mut uses = Vec::new();
         for (at, instruction) in body.iter() {
@@ -187,7 +187,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             match instruction.op {
                 Op::Access(access) => {
                     let address = match *body.uses(instruction) {
-                        [base, Value::Integer(offset), ..] => self.taint_of(taint, base).at(offset),
+                        [base, Value::Integer(offset), ..] => self.taint_of(taint, base).at_distance(offset),
                         [base, ..] => self.taint_of(taint, base),
                         [] => Taint::default(),
                     };
@@ -199,10 +199,10 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                     }
                 }
                 Op::Call(call) => {
-                    let own = self.effects(body.call(call).callee);
+                    let own = self.effects_of_callee(body.call(call).callee);
                     let passed = body.arguments(body.call(call)).iter();
                     let passed = passed.fold(Taint::default(), |set, argument| {
-                        set.or(self.taint_of(taint, argument.value))
+                        set.union(self.taint_of(taint, argument.value))
                     });
                     (reads, writes) = (own.reads | passed.arrays(), own.writes | passed.arrays());
                     near = own.near | passed.near;
@@ -226,7 +226,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     }
 
     /// The uses of a function that is called, and of those that it calls.
-    fn effects(&self, callee: Callee) -> Effects {
+    fn effects_of_callee(&self, callee: Callee) -> Effects {
         let unknown = Effects {
             has_barrier: true,
             ..Effects::default()
@@ -249,20 +249,20 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             return unknown;
         }
         self.depth.set(self.depth.get() + 1);
-        let taint = self.taint(called, body);
+        let taint = self.taint_by_register(called, body);
         let mut effects = Effects::default();
-        for used in self.uses(called, body, &taint) {
+        for used in self.uses_in_function(called, body, &taint) {
             effects.reads |= used.reads;
             effects.writes |= used.writes;
             effects.near |= used.near;
         }
         for (_, instruction) in body.iter() {
             effects.has_barrier |= match instruction.op {
-                Op::Call(call) => self.effects(body.call(call).callee).has_barrier,
+                Op::Call(call) => self.effects_of_callee(body.call(call).callee).has_barrier,
                 op => is_barrier(op),
             };
             if let Some((_, value)) = body.returned(instruction) {
-                effects.returned = effects.returned.or(self.taint_of(&taint, value));
+                effects.returned = effects.returned.union(self.taint_of(&taint, value));
             }
         }
         self.depth.set(self.depth.get() - 1);
@@ -271,16 +271,16 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     }
 
     /// For each register: the arrays that its content may be an address in.
-    fn taint(&self, function: FunctionId, body: &Body<'_>) -> Vec<Taint> {
+    fn taint_by_register(&self, function: FunctionId, body: &Body<'_>) -> Vec<Taint> {
         let mut taint = vec![Taint::default(); body.registers.len()];
         for _ in 0..MAX_SHARED_ROUNDS {
             let mut has_changed = false;
             for (at, instruction) in body.iter() {
-                let set = self.result(function, body, at, &taint);
+                let set = self.taint_of_result(function, body, at, &taint);
                 for register in body.defined(instruction) {
                     let known = &mut taint[register.index()];
-                    has_changed |= known.or(set) != *known;
-                    *known = known.or(set);
+                    has_changed |= known.union(set) != *known;
+                    *known = known.union(set);
                 }
             }
             if !has_changed {
@@ -291,49 +291,57 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
     }
 
     /// The arrays that the results of an instruction may be addresses in.
-    fn result(&self, function: FunctionId, body: &Body<'_>, at: InstructionId, taint: &[Taint]) -> Taint {
+    fn taint_of_result(
+        &self,
+        function: FunctionId,
+        body: &Body<'_>,
+        at: InstructionId,
+        taint: &[Taint],
+    ) -> Taint {
         let instruction = body.instruction(at);
         let uses = body.uses(instruction);
         let used = || {
             uses.iter().fold(Taint::default(), |set, &value| {
-                set.or(self.taint_of(taint, value))
+                set.union(self.taint_of(taint, value))
             })
         };
         let form = Form::of(instruction.op, uses);
         match (instruction.op, form) {
             (_, Form::Sum(base, Value::Integer(distance)) | Form::Sum(Value::Integer(distance), base)) => {
-                self.taint_of(taint, base).at(distance)
+                self.taint_of(taint, base).at_distance(distance)
             }
             // The index may have a constant part.
             (_, Form::Sum(one, other))
-                if self.is_behind(function, body, one) || self.is_behind(function, body, other) =>
+                if self.is_past_base(function, body, one) || self.is_past_base(function, body, other) =>
             {
-                used().at(1)
+                used().at_distance(1)
             }
-            (_, Form::ProductSum(index, Value::Integer(1..), _)) if self.is_behind(function, body, index) => {
-                used().at(1)
+            (_, Form::ProductSum(index, Value::Integer(1..), _))
+                if self.is_past_base(function, body, index) =>
+            {
+                used().at_distance(1)
             }
             (_, Form::Moved(..) | Form::Choice(..) | Form::ProductSum(..) | Form::Sum(..))
             | (Op::MapShared(_), _) => used(),
             // The base address may be reached again.
-            (_, Form::Difference(..) | Form::Bits(..)) => used().at(-1),
-            (Op::Access(_), _) => match self.module.function(function).stored_for(at) {
+            (_, Form::Difference(..) | Form::Bits(..)) => used().at_distance(-1),
+            (Op::Access(_), _) => match self.module.function(function).only_stored_value_for(at) {
                 Some(value) => self.taint_of(taint, value),
-                None => Taint::of(used().all & THREAD),
+                None => Taint::of_arrays(used().all & THREAD),
             },
-            (Op::Call(call), _) => self.effects(body.call(call).callee).returned,
+            (Op::Call(call), _) => self.effects_of_callee(body.call(call).callee).returned,
             (Op::CallResult(call), _) => match body.callee(body.instruction(call)) {
-                Some(callee) => self.effects(callee).returned,
+                Some(callee) => self.effects_of_callee(callee).returned,
                 None => Taint::default(),
             },
-            (Op::Collective(..) | Op::ActiveMask, _) => Taint::of(THREAD),
-            _ => Taint::of(used().all & THREAD),
+            (Op::Collective(..) | Op::ActiveMask, _) => Taint::of_arrays(THREAD),
+            _ => Taint::of_arrays(used().all & THREAD),
         }
     }
 
     /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices relative to the base
     /// of an array are: a parameter may be the start of the array. Other parts are assumed to be positive or 0.
-    fn is_behind(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
+    fn is_past_base(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
         let analyses = self.module.function(function);
         let is_kernel = self.module.module.function(function).is_kernel();
         // With each value: it is a summand, not a factor.
@@ -342,7 +350,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             let Some((value, is_summand)) = open.pop() else {
                 break;
             };
-            let Some(only) = analyses.writer(value) else {
+            let Some(only) = analyses.only_writer(value) else {
                 continue;
             };
             let instruction = body.instruction(only);
@@ -350,7 +358,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                 return true;
             }
             let is_or = matches!(instruction.op, Op::Binary(BinaryOp::Or, _));
-            match analyses.form(only) {
+            match analyses.form_of_result(only) {
                 // Compilers use `or` to add to a multiple of a power of two.
                 Form::Bits(..) if !is_or => {}
                 Form::Sum(_, Value::Integer(by))
@@ -386,13 +394,13 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
                     all: array,
                     near: array,
                 }
-                .at(i64::from(offset))
+                .at_distance(i64::from(offset))
             }
             Value::Register(Register { .. }) | Value::Not(_) => value
                 .register()
                 .map_or_else(Taint::default, |register| taint[register.index()]),
             Value::Special(Special::Tid(_) | Special::LaneId | Special::WarpId | Special::Other) => {
-                Taint::of(THREAD)
+                Taint::of_arrays(THREAD)
             }
             _ => Taint::default(),
         }
@@ -427,7 +435,7 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
         taint: &[Taint],
     ) -> Self {
         let waits = body.iter().map(|(_, instruction)| match instruction.op {
-            Op::Call(call) => uses.effects(body.call(call).callee).has_barrier,
+            Op::Call(call) => uses.effects_of_callee(body.call(call).callee).has_barrier,
             op => is_barrier(op),
         });
         let diverges = (0..body.blocks.len()).map(|number| {
@@ -443,7 +451,7 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
     }
 
     /// True if a path leads from one instruction to another; `without_barrier`: without passing a barrier.
-    fn reaches(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
+    fn has_path(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
         let paths = Paths::new(self.body);
         if without_barrier {
             paths.without_marked(&self.waits).lead(from, to)
@@ -454,8 +462,8 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
 
     /// True if one of two instructions is on every path through the other, ignoring loops and branches that threads take
     /// differently.
-    fn are_together(&self, first: InstructionId, second: InstructionId) -> bool {
-        let (first, second) = (self.anchor(first), self.anchor(second));
+    fn is_one_always_with_other(&self, first: InstructionId, second: InstructionId) -> bool {
+        let (first, second) = (self.deciding_block(first), self.deciding_block(second));
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         first == second
             || dominators.dominates(first, second)
@@ -465,10 +473,13 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
     }
 
     /// The block that decides whether an instruction is executed, ignoring loops and divergent branches.
-    fn anchor(&self, at: InstructionId) -> BlockId {
+    fn deciding_block(&self, at: InstructionId) -> BlockId {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         let mut block = self.body.block_of(at);
-        while let Some(above) = dominators.immediate(block).filter(|&above| above != block) {
+        while let Some(above) = dominators
+            .immediate_dominator(block)
+            .filter(|&above| above != block)
+        {
             let is_loop = || Paths::new(self.body).lead_between(block, above);
             if !post.dominates(block, above) && !self.diverges[above.index()] && !is_loop() {
                 break;

@@ -17,7 +17,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::addresses::{Addresses, Base, Bytes, Callees, MAX_SLOT_BYTES, PassedAddress, step};
+use super::addresses::{Addresses, Base, Bytes, Callees, MAX_SLOT_BYTES, PassedAddress, address_source};
 use super::definitions::Definitions;
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{AccessKind, Body, Instruction, InstructionId, Module, Op, Space, SymbolId, Value};
@@ -43,7 +43,7 @@ pub(crate) enum Effect {
     None,
     /// Its one result is the value of the slot.
     Load(SlotId),
-    /// The slot holds its one stored value; see [`Slots::overlapping`] for those it spoils.
+    /// The slot holds its one stored value; see [`Slots::slots_overlapping`] for those it spoils.
     Store(SlotId),
     /// It writes an unknown value to the slot (a vector, a part under a guard).
     Spoil(SlotId),
@@ -123,7 +123,7 @@ impl Slots {
         );
         let mut written = Vec::new();
         for (passed, number) in all_passed.iter().zip(0..) {
-            for touched in callees.touched(passed.callee, passed.param).unwrap_or(&[]) {
+            for touched in callees.accessed_bytes(passed.callee, passed.param).unwrap_or(&[]) {
                 let Some(offset) = passed.offset.checked_add(touched.offset) else {
                     continue;
                 };
@@ -144,7 +144,7 @@ impl Slots {
         let mut writers = Vec::new();
         for (slot, number) in written {
             if let Some(slot) = slots.slot_at(slot.symbol, slot.offset, slot.bytes) {
-                let all = std::iter::once(slot).chain(slots.overlapping(slot));
+                let all = std::iter::once(slot).chain(slots.slots_overlapping(slot));
                 writers.extend(all.map(|slot| (slot as usize, number)));
             }
         }
@@ -196,13 +196,13 @@ impl Slots {
 
     /// The instructions that store to a slot, in the order of the input.
     #[must_use]
-    pub(crate) fn stores(&self, slot: SlotId) -> &[InstructionId] {
+    pub(crate) fn stores_to(&self, slot: SlotId) -> &[InstructionId] {
         self.writers.of(slot as usize)
     }
 
     /// The effect of `instruction` on slots.
     #[must_use]
-    pub(crate) fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
+    pub(crate) fn effect_on_slots(&self, id: InstructionId, instruction: &Instruction) -> Effect {
         if self.slots.is_empty() {
             return Effect::None;
         }
@@ -236,7 +236,7 @@ impl Slots {
 
     /// True if code that does not name a slot's symbol may write it, other than functions that are passed its address.
     #[must_use]
-    pub(crate) fn leaks(&self, slot: SlotId) -> bool {
+    pub(crate) fn may_be_written_elsewhere(&self, slot: SlotId) -> bool {
         self.leaking[slot as usize]
     }
 
@@ -253,7 +253,7 @@ impl Slots {
     }
 
     /// The slots of a symbol.
-    pub(crate) fn of_symbol(&self, symbol: SymbolId) -> impl Iterator<Item = SlotId> + '_ {
+    pub(crate) fn slots_of_symbol(&self, symbol: SymbolId) -> impl Iterator<Item = SlotId> + '_ {
         let first = self.slots.partition_point(|slot| slot.symbol < symbol);
         let of = self.slots[first..]
             .iter()
@@ -264,15 +264,15 @@ impl Slots {
     /// True if a slot may be written otherwise than by its own stores.
     #[must_use]
     pub(crate) fn is_spoiled(&self, slot: SlotId) -> bool {
-        self.escapes(slot) || self.overlapping(slot).next().is_some()
+        self.escapes(slot) || self.slots_overlapping(slot).next().is_some()
     }
 
     /// The only write to a slot of `body`, if it is a store whose guard cannot skip it.
     #[must_use]
     pub(crate) fn only_store(&self, body: &Body<'_>, slot: SlotId) -> Option<InstructionId> {
-        let &[one] = self.stores(slot) else { return None };
+        let &[one] = self.stores_to(slot) else { return None };
         let store = body.instruction(one);
-        let is_plain = store.guard.is_none() && self.effect(one, store) == Effect::Store(slot);
+        let is_plain = store.guard.is_none() && self.effect_on_slots(one, store) == Effect::Store(slot);
         (is_plain && !self.is_spoiled(slot)).then_some(one)
     }
 
@@ -291,7 +291,7 @@ impl Slots {
     }
 
     /// The other slots that share bytes with this one.
-    pub(crate) fn overlapping(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
+    pub(crate) fn slots_overlapping(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
         let own = self.slots[slot as usize];
         let end = own.offset.saturating_add(i64::from(own.bytes));
         // Slots are at most 32 bytes long, so those that begin further before cannot reach this one.
@@ -358,7 +358,7 @@ pub(crate) fn may_access(body: &Body<'_>, definitions: &Definitions, instruction
         let Value::Register(register) = base else {
             return matches!(base, Value::Symbol(..));
         };
-        match step(body, definitions, register) {
+        match address_source(body, definitions, register) {
             Some((from, _)) => base = from,
             None => return false,
         }

@@ -20,7 +20,7 @@ pub(crate) struct Threads<'a, 'm> {
 impl<'a, 'm> Threads<'a, 'm> {
     /// The threads of a warp, with values followed through variables in local memory.
     pub(crate) fn of_warp(body: &'a Body<'m>, analyses: &'a Analyses<'m>, warp: u32) -> Self {
-        Self::new(Source::within(body, analyses), warp, None)
+        Self::new(Source::within_body(body, analyses), warp, None)
     }
 
     /// The same, and through collectives of the warp, with a given outcome of `elect.sync`.
@@ -30,7 +30,7 @@ impl<'a, 'm> Threads<'a, 'm> {
         warp: u32,
         elected: Elected,
     ) -> Self {
-        Self::new(Source::within(body, analyses), warp, Some(elected))
+        Self::new(Source::within_body(body, analyses), warp, Some(elected))
     }
 
     /// The threads of a warp, with values in registers alone.
@@ -52,32 +52,32 @@ impl<'a, 'm> Threads<'a, 'm> {
         }
     }
 
-    fn sum(&self, value: Value) -> Option<Sum> {
-        self.values.borrow_mut().of(value)
+    fn sum_of_value(&self, value: Value) -> Option<Sum> {
+        self.values.borrow_mut().description_of(value)
     }
 
-    fn numbers(&self, value: Value) -> Option<Numbers> {
-        let sum = self.sum(value)?;
+    fn numbers_of_value(&self, value: Value) -> Option<Numbers> {
+        let sum = self.sum_of_value(value)?;
         sum.numbers().cloned()
     }
 
     /// A value that is the same in all lanes of the warp.
     pub(crate) fn uniform(&self, value: Value) -> Option<u64> {
-        self.numbers(value)?.uniform()
+        self.numbers_of_value(value)?.uniform()
     }
 
     /// A value in all lanes of the warp; `None` also if it is not known in one of them.
     pub(crate) fn each_lane(&self, value: Value) -> Option<[u64; WARP]> {
-        self.numbers(value)?.each_lane()
+        self.numbers_of_value(value)?.each_lane()
     }
 
     /// A value in a lane.
     pub(crate) fn in_lane(&self, value: Value, lane: u32) -> Option<u64> {
-        self.numbers(value)?.in_lane(lane as usize)
+        self.numbers_of_value(value)?.in_lane(lane as usize)
     }
 
     /// A value in a lane, or one that all lanes of the warp have in common.
-    pub(crate) fn given_to(&self, value: Value, lane: Option<u32>) -> Option<u64> {
+    pub(crate) fn in_lane_or_uniform(&self, value: Value, lane: Option<u32>) -> Option<u64> {
         match lane {
             Some(lane) => self.in_lane(value, lane),
             None => self.uniform(value),
@@ -85,9 +85,9 @@ impl<'a, 'm> Threads<'a, 'm> {
     }
 
     /// The atom that an address counts from, and its distance from there in bytes by lane, if known.
-    pub(crate) fn addresses(&self, value: Value) -> Option<(Atom, Numbers)> {
-        let Sum { parts, by } = self.sum(value)?;
-        Some((self.values.borrow().domain().single(parts)?, by))
+    pub(crate) fn base_and_distances(&self, value: Value) -> Option<(Atom, Numbers)> {
+        let Sum { parts, by } = self.sum_of_value(value)?;
+        Some((self.values.borrow().domain().single_atom(parts)?, by))
     }
 }
 
@@ -118,13 +118,13 @@ mod tests {
             ask(&|instruction| {
                 let value = body.results(&body.instructions[instruction])[0];
                 assert!(matches!(value, Value::Register(Register { .. })));
-                (threads.numbers(value), threads.addresses(value))
+                (threads.numbers_of_value(value), threads.base_and_distances(value))
             });
         });
     }
 
     fn by_lane(number: impl Fn(i64) -> i64) -> Numbers {
-        Numbers::by_lane(|lane| Some(number(lane as i64) as u64)).unwrap()
+        Numbers::from_lanes(|lane| Some(number(lane as i64) as u64)).unwrap()
     }
 
     #[test]

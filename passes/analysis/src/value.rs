@@ -16,7 +16,7 @@ mod numbers;
 mod parts;
 
 pub(crate) use evaluator::{Domain, Evaluator, Result, Source};
-pub(crate) use known_bits::{Bits, KnownBits, keeps_bits, result as known_bits};
+pub(crate) use known_bits::{Bits, KnownBits, bits_of_result as known_bits, may_give_known_bits};
 pub(crate) use linear::{Elected, Linear, Sum, Unknowns};
 pub(crate) use numbers::Numbers;
-pub(crate) use parts::{Atom, Parts, Terms, plus};
+pub(crate) use parts::{Atom, Parts, Terms, sum_with_multiple};

@@ -21,14 +21,14 @@ impl Variable {
 
     /// The instructions that write it, in the order of the input; for a slot, those that store one value to it. `slots` is
     /// called only for a slot.
-    pub(crate) fn writers<'a>(
+    pub(crate) fn writers_of<'a>(
         self,
         definitions: &'a Definitions,
         slots: impl FnOnce() -> &'a Slots,
     ) -> &'a [InstructionId] {
         match self {
             Self::Register(register) => definitions.writers_of(register),
-            Self::Slot(slot) => slots().stores(slot),
+            Self::Slot(slot) => slots().stores_to(slot),
         }
     }
 }
@@ -46,12 +46,12 @@ pub(crate) enum FrameVariable {
 
 impl FrameVariable {
     /// A register of the body.
-    pub(crate) const fn register(register: Register) -> Self {
+    pub(crate) const fn of_register(register: Register) -> Self {
         Self::Own(Variable::Register(register))
     }
 
     /// A slot of the body.
-    pub(crate) const fn slot(slot: SlotId) -> Self {
+    pub(crate) const fn of_slot(slot: SlotId) -> Self {
         Self::Own(Variable::Slot(slot))
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn shown<'m>(
     launch: &Launch,
 ) -> Option<&'m ShownKernel> {
     let name = module.module.function_name(kernel);
-    let shown = module.options.launches.shown(name);
+    let shown = module.options.launches.shown_kernel(name);
     shown.filter(|_| launch.shape.is_none() && launch.source == ShapeSource::Assumed)
 }
 

@@ -351,7 +351,7 @@ impl<'m> InputSearch<'m> {
                         self.param(function, callers, (number, offset), bytes);
                     }
                 } else if access.space == Space::Local || module.function(function).loads_slot(id) {
-                    if let Some(value) = module.function(function).stored_for(id) {
+                    if let Some(value) = module.function(function).only_stored_value_for(id) {
                         self.ask(function, callers, value);
                     }
                 } else if access.space != Space::Param && access.count == 1 {

@@ -30,7 +30,10 @@ pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
     };
     Some(Symbols {
         defined: defined.map(|symbol| symbol.name.to_owned()).collect(),
-        open: all_open(module, references::undefined(module).iter().filter(is_open)),
+        open: all_open(
+            module,
+            references::undefined_symbols(module).iter().filter(is_open),
+        ),
         shapes: shapes::of(module),
     })
 }

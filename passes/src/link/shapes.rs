@@ -23,7 +23,7 @@ pub(super) fn of(module: &Module<'_>) -> Vec<Shape> {
             )
     };
     let defined = module.symbols.iter().filter(|symbol| is_shown(symbol));
-    let used = references::undefined(module);
+    let used = references::undefined_symbols(module);
     let open = used.iter().map(|uses| module.symbol(uses.symbol));
     let shape = |symbol: &Symbol<'_>, is_defined| {
         Some(Shape {

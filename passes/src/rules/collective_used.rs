@@ -58,7 +58,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let operation = wording::collective(module, id, instruction, kind);
             report
                 .definite(
-                    Place::instruction(id, instruction),
+                    Place::of_instruction(id, instruction),
                     format!("`{operation}` is a warp collective, and a kernel can reach it"),
                 )
                 .data("operation", kind.cuda_name());

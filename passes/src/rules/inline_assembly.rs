@@ -49,7 +49,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         if last.replace(instruction.debug) != Some(instruction.debug) {
-            report.definite(Place::instruction(function.id, id), "this is inline assembly");
+            report.definite(Place::of_instruction(function.id, id), "this is inline assembly");
         }
     }
 }

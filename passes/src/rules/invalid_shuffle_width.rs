@@ -61,7 +61,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let Some(control) = site
             .operands
             .get(SHUFFLE_CONTROL)
-            .and_then(|operand| operand.known())
+            .and_then(|operand| operand.known_value())
         else {
             continue;
         };
@@ -90,11 +90,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .help("use a width of 1, 2, 4, 8, 16 or 32")
             .data("operation", operation)
             .data("control", u64::from(control));
-        if let Some(mask) = site.mask() {
+        if let Some(mask) = site.known_mask() {
             finding.data("mask", mask);
         }
         if let Some(call) = site.callers.last() {
-            finding.related(Place::call(*call), "the width is passed here");
+            finding.related(Place::of_call(*call), "the width is passed here");
         }
     }
 }
@@ -123,7 +123,7 @@ fn is_computed(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
         return false;
     };
     let (mut is_shifted, mut is_computed) = (false, false);
-    analyses.trace(control, |form| match form {
+    analyses.trace_value(control, |form| match form {
         Form::Bits(from, Value::Integer(31)) | Form::Sum(from, Value::Integer(31)) => Some(from),
         Form::Product(from, Value::Integer(256)) => {
             is_shifted = true;

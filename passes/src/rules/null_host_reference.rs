@@ -62,10 +62,10 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::Null, Wrong::Baseless]) {
-        let access = Place::instruction(violation.function, violation.instruction);
+        let access = Place::of_instruction(violation.function, violation.instruction);
         let (place, message) = match violation.callers.last() {
             // The argument of the call is wrong, however deep the access lies.
-            Some(call) => (Place::call(*call), passed(module, violation)),
+            Some(call) => (Place::of_call(*call), passed(module, violation)),
             None => (access.clone(), message(module, violation)),
         };
         let draft = if violation.is_definite {
@@ -83,7 +83,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         if let Some((_, between)) = violation.callers.split_last() {
             for call in between.iter().rev() {
-                draft.related(Place::call(*call), "it is passed on here");
+                draft.related(Place::of_call(*call), "it is passed on here");
             }
             draft.related(access, "and used here");
         }

@@ -73,7 +73,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = |symbol: SymbolId| in_message(module.module.symbol(symbol).name);
         report
             .definite(
-                Place::instruction(function, second_use),
+                Place::of_instruction(function, second_use),
                 format!(
                     "`{}` and `{}` are both dynamic shared arrays of one kernel: they begin at the same address",
                     name(first),
@@ -81,7 +81,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 ),
             )
             .related(
-                Place::instruction(function, first_use),
+                Place::of_instruction(function, first_use),
                 format!("`{}` is used here", name(first)),
             )
             .help("declare one array, and compute pointers to its parts")

@@ -25,7 +25,7 @@
 //! are followed, and choices of several objects; copies that another function makes are not. PTX only: LLVM IR reads by-value
 //! parameters in another way. Where the compiler knows the class, it calls the function itself.
 
-use crate::analysis::param_sources::{held_params, loads_of};
+use crate::analysis::param_sources::{loads_of, params_loaded_into};
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{Callee, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};
@@ -71,7 +71,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         let name = names.join(" or ");
         report
             .potential(
-                Place::instruction(function.id, call.instruction),
+                Place::of_instruction(function.id, call.instruction),
                 format!("this calls a function of a table whose address is in {name}: the host's, if it is a virtual one"),
             )
             .help("use a template, or objects that device code has constructed")
@@ -109,7 +109,7 @@ fn parameters(function: &FunctionContext<'_>, callee: Value) -> Vec<u16> {
             Op::Access(access) if matches!(access.space, Space::Generic | Space::Global | Space::Const)
         );
         if is_in_memory && let Some(&table) = body.uses(instruction).first() {
-            params.extend(held_params(body, analyses, table));
+            params.extend(params_loaded_into(body, analyses, table));
         }
     }
     params.sort_unstable();

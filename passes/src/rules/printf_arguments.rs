@@ -67,7 +67,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         if count > MAX_ARGUMENTS {
             report
                 .definite(
-                    Place::instruction(function.id, call.instruction),
+                    Place::of_instruction(function.id, call.instruction),
                     format!(
                         "`printf` has {count} arguments, of which the device prints the first {MAX_ARGUMENTS}"
                     ),
@@ -85,7 +85,7 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
         .arguments(call)
         .iter()
         .find(|argument| argument.passes((1, 0)))
-        .and_then(|argument| function.analyses().variable(argument.value));
+        .and_then(|argument| function.analyses().variable_and_distance(argument.value));
     let Some((buffer, start)) = buffer else { return 0 };
     let mut stored: BTreeSet<i64> = BTreeSet::new();
     let code = way_to(function, body.block_of(call.instruction));
@@ -99,7 +99,7 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
                 };
                 let Some((_, at)) = function
                     .analyses()
-                    .variable(base)
+                    .variable_and_distance(base)
                     .filter(|(object, _)| *object == buffer)
                 else {
                     continue;

@@ -65,14 +65,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             };
             let name = module.module.function_name(kernel);
             let finding = report.definite(
-                Place::call(*first),
+                Place::of_call(*first),
                 format!("the kernel `{}` is called recursively", names::in_message(name)),
             );
             finding
                 .data("symbol", name)
                 .help("move the recursive part into a device function, or make it a loop");
             for site in others.iter().take(NAMED) {
-                finding.related(Place::call(*site), "and here");
+                finding.related(Place::of_call(*site), "and here");
             }
         }
     }

@@ -119,7 +119,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for misaligned in &whatever {
         by_low_bits(module, misaligned, report);
     }
-    for outside in module.outside() {
+    for outside in module.out_of_bounds() {
         let place = (outside.function, outside.instruction);
         // All threads are said to, not only those of one warp.
         let is_said = |one: &&Misaligned| one.is_definite && (one.function, one.instruction) == place;
@@ -142,7 +142,7 @@ fn by_low_bits(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut
         wording::bytes(past.into()),
         wording::bytes(unit.into())
     );
-    let place = Place::instruction(misaligned.function, misaligned.instruction);
+    let place = Place::of_instruction(misaligned.function, misaligned.instruction);
     let draft = if misaligned.is_definite {
         report.definite(place, message)
     } else {
@@ -193,7 +193,7 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
         ),
         (_, None) => format!("{access} {name} at {offsets}, outside of it"),
     };
-    let place = Place::instruction(outside.function, outside.instruction);
+    let place = Place::of_instruction(outside.function, outside.instruction);
     let message = threshold::message(outside.above, message);
     let draft = match outside.above {
         // Arrays of as many elements as the block has threads are common.

@@ -43,7 +43,7 @@ use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
 use crate::rule::{Check, Family, Level, Rule};
 
-use crate::analysis::mask_source::{OperandOrigin, lane_mask, loaded_per_lane};
+use crate::analysis::mask_source::{OperandOrigin, loaded_per_lane, origin_as_lane_mask};
 use crate::support::wording;
 
 /// The rule.
@@ -67,7 +67,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             Collective::Shuffle(_) | Collective::Match(_, 32) | Collective::Reduce
         );
         // A mask that is a constant is not data. Callers are checked below.
-        if !is_exchange || !site.is_sync() || site.mask().is_some() || !site.callers.is_empty() {
+        if !is_exchange || !site.is_sync() || site.known_mask().is_some() || !site.callers.is_empty() {
             continue;
         }
         let function = module.module.function(site.function);
@@ -131,7 +131,7 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
             continue;
         }
         let value = match frame.value {
-            Operand::At(value) => lane_mask(module, frame.function, value),
+            Operand::At(value) => origin_as_lane_mask(module, frame.function, value),
             Operand::Found(by) => OperandOrigin::Found(by),
         };
         if let (OperandOrigin::Found(mask), OperandOrigin::Found(value)) = (&mask, &value) {
@@ -200,10 +200,10 @@ fn write(
         report.potential(place, message)
     };
     if let Operand::Found(Some((id, at))) = found.mask {
-        finding.related(Place::instruction(id, at), "the member mask is loaded here");
+        finding.related(Place::of_instruction(id, at), "the member mask is loaded here");
     }
     if let Operand::Found(Some((id, at))) = found.value {
-        finding.related(Place::instruction(id, at), "the value comes from here");
+        finding.related(Place::of_instruction(id, at), "the value comes from here");
     }
     finding
         .help("pass the mask first in CUDA, and last in PTX")

@@ -98,14 +98,14 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
             cycle.len()
         )
     };
-    let finding = report.definite(Place::call(**first), message);
+    let finding = report.definite(Place::of_call(**first), message);
     finding
         .note(OPEN)
         .data("symbol", name)
         .help("use a loop with a stack of known size, or set `cudaLimitStackSize` to a proven bound");
     let back = way_back(**first, &calls);
     for site in back.iter().take(NAMED) {
-        finding.related(Place::call(*site), "part of the cycle");
+        finding.related(Place::of_call(*site), "part of the cycle");
     }
     if back.len() > NAMED {
         finding.note(format!("{} further calls close the cycle", back.len() - NAMED));
@@ -154,17 +154,17 @@ fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         .filter_map(|&id| body.uses(body.instruction(id)).first().copied());
     let (analyses, none) = (function.analyses(), Arguments::default());
     let constants = Constants::new(body, analyses, sizes, &none);
-    let known = constants.before(allocations.iter().copied(), |id, value_of| {
+    let known = constants.visit_before(allocations.iter().copied(), |id, value_of| {
         let size = body
             .uses(body.instruction(id))
             .first()
-            .and_then(|&size| value_of(size).known());
+            .and_then(|&size| value_of(size).known_value());
         (id, size)
     });
     for (id, _) in known.into_iter().filter(|(_, size)| size.is_none()) {
         report
             .definite(
-                Place::instruction(function.id, id),
+                Place::of_instruction(function.id, id),
                 "the size of this stack allocation is not known before it runs",
             )
             .kind("allocation")

@@ -109,7 +109,7 @@ fn undeclared(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         for unknown in unknown.filter(|unknown| !externs::is_of_loader(unknown.name)) {
             report
                 .definite(
-                    Place::instruction(function, unknown.instruction),
+                    Place::of_instruction(function, unknown.instruction),
                     format!(
                         "`{}` is declared neither in this module nor in this function",
                         names::shown(unknown.name)

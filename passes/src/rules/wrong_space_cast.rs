@@ -90,7 +90,7 @@ fn parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, repor
             continue;
         };
         // Copies and additions lead from an address to its parameter.
-        let value = analyses.trace(from, |form| match form {
+        let value = analyses.trace_value(from, |form| match form {
             Form::Moved(next, Change::Nothing) | Form::Sum(next, _) => Some(next),
             _ => None,
         });
@@ -105,7 +105,7 @@ fn parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, repor
             );
             report
                 .definite(
-                    Place::instruction(id, at),
+                    Place::of_instruction(id, at),
                     format!("{shown} of a function that is no kernel has no generic address"),
                 )
                 .help("copy the parameter to local memory, and convert that address")

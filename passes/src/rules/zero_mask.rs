@@ -56,7 +56,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let zero = |site: &&CollectiveSite| site.is_sync() && site.mask() == Some(0);
+    let zero = |site: &&CollectiveSite| site.is_sync() && site.known_mask() == Some(0);
     let zeros = module.collectives().iter().filter(zero);
     let at: FxHashSet<_> = zeros
         .clone()
@@ -81,7 +81,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .data("operation", site.kind.cuda_name())
             .data("mask", 0);
         if let Some(call) = site.callers.last() {
-            finding.related(Place::call(*call), "the mask is passed here");
+            finding.related(Place::of_call(*call), "the mask is passed here");
         }
     }
     // Masks that are 0 in some lanes only, or as the analysis of lanes alone shows.

@@ -11,7 +11,7 @@ use crate::conditional::SearchScope;
 use crate::deadline::Deadline;
 use crate::image;
 use crate::inventory::HostLaunch;
-use crate::launches::{Launches, MAX_LAUNCHED_SHAPES, ShownKernel, shape};
+use crate::launches::{Launches, MAX_LAUNCHED_SHAPES, ShownKernel, shape_with_sides};
 use crate::names;
 use crate::settings::Settings;
 
@@ -80,7 +80,7 @@ fn shown(name: &str, kernel: String, launches: &[&HostLaunch], wants_some: bool)
     let mut shapes = BTreeMap::new();
     for launch in launches {
         // A launch with any other block fails.
-        if let Some(block) = shape(&launch.block) {
+        if let Some(block) = shape_with_sides(&launch.block) {
             shapes.entry(block).or_insert_with(|| place(name, launch));
         }
     }

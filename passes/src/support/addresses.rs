@@ -169,7 +169,7 @@ pub(crate) fn report<'r>(
         draft.related(place, message);
     }
     for call in &violation.callers {
-        draft.related(Place::call(*call), "the address is passed here");
+        draft.related(Place::of_call(*call), "the address is passed here");
     }
     if let Some(other) = &violation.alternative {
         draft.note(alternative(module, violation, other));
@@ -228,5 +228,5 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
         (_, _, Some(name)) => format!("address of {name} taken here"),
         _ => format!("address in {} taken here", memory(element.space)),
     };
-    Some((Place::instruction(violation.of, at), message))
+    Some((Place::of_instruction(violation.of, at), message))
 }

@@ -20,7 +20,7 @@ pub(crate) fn report(
             }
             report
                 .definite(
-                    Place::instruction(id, reference.instruction),
+                    Place::of_instruction(id, reference.instruction),
                     message(symbol.name),
                 )
                 .data("symbol", symbol.name);

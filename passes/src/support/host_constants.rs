@@ -24,7 +24,7 @@ pub(crate) fn report(
                 .iter()
                 .filter(move |reference| reference.symbol.index() == id)
                 .filter(move |reference| module.function(function).is_reached(reference.instruction))
-                .map(move |reference| Place::instruction(function, reference.instruction))
+                .map(move |reference| Place::of_instruction(function, reference.instruction))
         });
         let Some(first) = places.next() else { continue };
         let draft: &mut Draft = if constant.is_copy {

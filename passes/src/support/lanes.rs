@@ -307,5 +307,5 @@ fn passed_mask(module: &ModuleContext<'_>, issue: &Issue) -> Option<Place> {
             .iter()
             .any(|value| matches!(value, Value::Param(..)))
     });
-    is_param.then(|| Place::call(*call))
+    is_param.then(|| Place::of_call(*call))
 }

@@ -100,7 +100,7 @@ pub(crate) fn tell(
         draft.data("memory", memory);
     }
     let shown = module.shown_launches(kernel);
-    if let Some(place) = shown.and_then(|shown| shown.place(witness.block)) {
+    if let Some(place) = shown.and_then(|shown| shown.host_function_for(witness.block)) {
         draft.note(format!("launched so by {place}"));
     }
     if let Some(assumption) = ruling_out(module, kernel, witness, &names) {

@@ -99,9 +99,9 @@ fn jumps_through_one_large_table_share_its_edges() {
 fn post_dominators_pass_over_endless_loops() {
     with_body("@%p1 bra END;\nLOOP:\nbra LOOP;\nEND:\nret;", |body| {
         let cfg = Cfg::new(body);
-        let post = Dominators::post(body, &cfg);
-        assert_eq!(post.immediate(BlockId::new(0)), Some(BlockId::new(2)));
-        assert_eq!(post.immediate(BlockId::new(1)), None);
+        let post = Dominators::post_dominators(body, &cfg);
+        assert_eq!(post.immediate_dominator(BlockId::new(0)), Some(BlockId::new(2)));
+        assert_eq!(post.immediate_dominator(BlockId::new(1)), None);
         assert!(!post.dominates(BlockId::new(2), BlockId::new(1)));
     });
 }
@@ -168,9 +168,12 @@ fn ladders_are_not_quadratic() {
     text.push_str("END:\nret;");
     with_body(&text, |body| {
         let cfg = Cfg::new(body);
-        let (dominators, post) = (Dominators::new(body, &cfg), Dominators::post(body, &cfg));
+        let (dominators, post) = (
+            Dominators::new(body, &cfg),
+            Dominators::post_dominators(body, &cfg),
+        );
         let end = BlockId::new(body.blocks.len() - 1);
-        assert_eq!(dominators.immediate(end), Some(BlockId::new(0)));
+        assert_eq!(dominators.immediate_dominator(end), Some(BlockId::new(0)));
         assert!(post.dominates(end, BlockId::new(0)));
     });
 }
@@ -224,7 +227,8 @@ fn the_solver_reaches_the_fixpoint_and_the_cursor_replays() {
             let cfg = Cfg::new(body);
             let solution = solve(body, &cfg, &Passed).expect("settles");
             let mut cursor = Cursor::new(body, &Passed, &solution);
-            let before = |cursor: &mut Cursor<'_, Passed>, id| cursor.before(InstructionId::new(id)).copied();
+            let before =
+                |cursor: &mut Cursor<'_, Passed>, id| cursor.state_before(InstructionId::new(id)).copied();
             assert_eq!(before(&mut cursor, 0), Some(0));
             assert_eq!(before(&mut cursor, 1), Some(0b111));
             assert_eq!(before(&mut cursor, 4), Some(0b1111));
@@ -256,7 +260,7 @@ fn constant_and_params(statements: &str) -> (Constant, Vec<ParamPiece>) {
             [mask].into_iter(),
             &none,
         );
-        let known = constants.before([collective].into_iter(), |_, value_of| value_of(mask))[0];
+        let known = constants.visit_before([collective].into_iter(), |_, value_of| value_of(mask))[0];
         (known, constants.params)
     })
 }

@@ -768,9 +768,11 @@ impl From<Color> for anstream::ColorChoice {
 /// `256` or `32,4,1`: at most 1,024 threads in all.
 fn parse_block(text: &str) -> Result<Shape, String> {
     let sides: Option<Vec<u32>> = text.split(',').map(|side| side.trim().parse().ok()).collect();
-    sides.and_then(|sides| launches::shape(&sides)).ok_or_else(|| {
-        "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned()
-    })
+    sides
+        .and_then(|sides| launches::shape_with_sides(&sides))
+        .ok_or_else(|| {
+            "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned()
+        })
 }
 
 /// The beginning of a fingerprint.

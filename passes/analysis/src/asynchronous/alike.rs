@@ -138,13 +138,15 @@ impl AlikeSearch<'_, '_> {
                 self.open
                     .extend(instruction.guard.map(|guard| Value::Register(guard.register)));
                 match instruction.op {
-                    Op::Access(access) => match (access.space, self.analyses.stored_for(definition)) {
-                        (_, Some(stored)) => self.open.push(stored),
-                        (Space::Param | Space::Const, None) => {
-                            self.open.extend(self.body.uses(instruction));
+                    Op::Access(access) => {
+                        match (access.space, self.analyses.only_stored_value_for(definition)) {
+                            (_, Some(stored)) => self.open.push(stored),
+                            (Space::Param | Space::Const, None) => {
+                                self.open.extend(self.body.uses(instruction));
+                            }
+                            _ => return None,
                         }
-                        _ => return None,
-                    },
+                    }
                     Op::Collective(..) if self.group == Group::Warp => {}
                     Op::Collective(..) | Op::Opaque | Op::CallResult(_) | Op::Call(_) | Op::ActiveMask => {
                         return None;
@@ -174,7 +176,7 @@ impl AlikeSearch<'_, '_> {
 
     /// True for the thread number in its block, moved and converted.
     fn is_thread_number(&self, value: Value) -> bool {
-        let end = self.analyses.trace(value, Form::moved_number);
+        let end = self.analyses.trace_value(value, Form::moved_number);
         end == Value::Special(Special::Tid(0))
     }
 }

@@ -50,14 +50,14 @@ impl<'a, 'm> FrameView<'a, 'm> {
         let has_constants = !passed.is_empty();
         let mut entered = Entered::new(module, function, passed.clone());
         if let Some(entered) = entered.as_mut().filter(|_| has_constants) {
-            entered.settle();
+            entered.settle_definitions();
         }
         let blocks = entered.as_ref().filter(|_| has_constants);
         Self {
             module,
             function,
             body,
-            blocks: blocks.map(Entered::blocks),
+            blocks: blocks.map(Entered::blocks_reached_from_entry),
             entered,
             is_kernel: module.module.function(function).is_kernel(),
             tests_memory,
@@ -69,7 +69,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         let mut passed = self
             .entered
             .as_ref()
-            .map_or_else(KnownArguments::new, |entered| entered.passes(call));
+            .map_or_else(KnownArguments::new, |entered| entered.arguments_passed_by(call));
         passed.sort_unstable();
         passed
     }
@@ -91,7 +91,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         let entered = self.entered.as_ref().filter(|_| self.blocks.is_some());
         match (self.body.instruction(at).guard, entered) {
             (None, _) => Some(true),
-            (Some(guard), Some(entered)) => entered.holds(guard),
+            (Some(guard), Some(entered)) => entered.outcome_of_guard(guard),
             (Some(_), None) => None,
         }
     }
@@ -123,7 +123,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
             return false;
         }
         let next: Vec<(&[BlockId], bool)> = (0..count)
-            .map(|block| entered.successors(BlockId::new(block)))
+            .map(|block| entered.possible_successors(BlockId::new(block)))
             .collect();
         let is_free: Vec<bool> = (0..count)
             .map(|block| {
@@ -194,7 +194,8 @@ impl<'a, 'm> FrameView<'a, 'm> {
     fn branches_before(&self, at: InstructionId) -> impl Iterator<Item = (Value, InstructionId)> + '_ {
         let dominators = self.module.function(self.function).dominators();
         let block = self.body.block_of(at);
-        let above = std::iter::successors(Some(block), |&block| dominators.immediate(block)).skip(1);
+        let above =
+            std::iter::successors(Some(block), |&block| dominators.immediate_dominator(block)).skip(1);
         above.filter_map(|block| {
             let (branch, last) = self.body.block(block).next_back()?;
             let guard = last.guard.filter(|_| last.op.is_terminator())?;
@@ -252,7 +253,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                             return false;
                         }
                     }
-                    Op::Access(_) => match analyses.store_for(definition) {
+                    Op::Access(_) => match analyses.only_store_for(definition) {
                         Some(store) => {
                             let stored = self.body.uses(self.body.instruction(store)).get(2);
                             open.extend(stored.map(|&stored| (stored, store)));

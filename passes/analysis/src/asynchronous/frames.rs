@@ -191,11 +191,11 @@ pub(super) fn is_requested_through(
         let Some(mut entered) = Entered::new(module, call.caller, passed) else {
             return Some(false);
         };
-        entered.settle();
-        if entered.comes_to(call.instruction) == Executed::Never {
+        entered.settle_definitions();
+        if entered.execution_of(call.instruction) == Executed::Never {
             return None;
         }
-        passed = entered.passes(call.instruction);
+        passed = entered.arguments_passed_by(call.instruction);
     }
     let body = module.module.function(function).body.as_ref()?;
     let view = FrameView::new(module, function, &passed, body, &[]);

@@ -5,7 +5,7 @@ use ptxcheck_ir::{AsyncOp, Asynchronous, CopyKind, InstructionId, MbarrierOp, Op
 use super::operand::AsyncOperands;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::tensor_map::AddressedObject;
-use crate::misaligned::{Misaligned, of_asynchronous};
+use crate::misaligned::{Misaligned, misaligned_asynchronous};
 use crate::place::Place;
 
 /// The most arrivals of an mbarrier (PTX ISA, Contents of the mbarrier object).
@@ -42,7 +42,7 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn misaligned_addresses(self) -> Vec<AsyncProblem<(Misaligned, AddressedObject)>> {
         let module = self.module.module;
-        let all = of_asynchronous(self.module, required_alignment).into_iter();
+        let all = misaligned_asynchronous(self.module, required_alignment).into_iter();
         all.filter_map(|(operation, one)| {
             let (id, at) = (one.function, one.instruction);
             let accessed = match module.function(id).body.as_ref()?.instruction(at).op {

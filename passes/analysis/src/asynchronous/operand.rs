@@ -5,7 +5,7 @@ use ptxcheck_ir::{AsyncValues, Asynchronous, Body, FunctionId, Value};
 use super::frames::is_requested_through;
 use crate::call_graph::CallSite;
 use crate::constants::{Arguments, Constants};
-use crate::contexts::{Budget, contexts, solve};
+use crate::contexts::{Budget, constant_contexts, solve_constants};
 use crate::limits::{MAX_CALL_CHAINS, MAX_CONTEXT_INSTRUCTIONS};
 use crate::shared::Shared;
 
@@ -87,7 +87,7 @@ fn add_operands_of_function(
             .flatten()
     };
     let alone = Arguments::default();
-    let constants = solve(module, function, body, seeds(), &alone);
+    let constants = solve_constants(module, function, body, seeds(), &alone);
     let own = operands_in_context(function, body, &constants, &[]);
     let is_decided = |one: &AsyncOperands| {
         let mut own = own.iter().filter(|own| own.has_known_operand());
@@ -95,11 +95,11 @@ fn add_operands_of_function(
     };
     let mut others = Vec::new();
     if !constants.params.is_empty() {
-        for context in contexts(module, function, &constants.params, 0, budget) {
-            if !budget.pay(body) {
+        for context in constant_contexts(module, function, &constants.params, 0, budget) {
+            if !budget.spend_cost(body) {
                 break;
             }
-            let constants = solve(module, function, body, seeds(), &context.arguments);
+            let constants = solve_constants(module, function, body, seeds(), &context.arguments);
             let all = operands_in_context(function, body, &constants, &context.callers);
             others.extend(
                 all.into_iter()
@@ -132,13 +132,13 @@ fn operands_in_context(
     let ids = body.asynchronous.iter().map(|one| one.instruction);
     let mut operations = body.asynchronous.iter();
     constants
-        .before(ids, |_, value_of| {
+        .visit_before(ids, |_, value_of| {
             let operation = operations.next();
             operation.map(|operation| {
                 let [bytes, source_bytes, count, mask, byte_mask] =
                     operand_indices(operation).map(|number| {
                         let value: Value = body.async_value(operation, number)?;
-                        value_of(value).known()
+                        value_of(value).known_value()
                     });
                 AsyncOperands {
                     function,

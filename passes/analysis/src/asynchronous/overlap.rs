@@ -151,7 +151,7 @@ impl AsyncAnalysis<'_, '_> {
                 operation: one.copy.op,
                 root: one.function,
                 is_definite: one.under_way.ways.is_certain(),
-                other: Some(Place::instruction(one.function, one.copy.instruction)),
+                other: Some(Place::of_instruction(one.function, one.copy.instruction)),
                 detail: one.under_way,
             })
         };

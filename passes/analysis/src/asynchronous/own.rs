@@ -96,7 +96,7 @@ fn origin_of(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin
         };
         let body = module.module.function(spot.function).body.as_ref()?;
         let analyses = module.function(spot.function);
-        let definition = analyses.definitions().only(body, register)?;
+        let definition = analyses.definitions().only_writer(body, register)?;
         let instruction = body.instruction(definition);
         value = match (instruction.op, body.loaded_param(instruction), spot.caller()) {
             (_, Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
@@ -120,7 +120,7 @@ fn origin_of(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin
                 };
                 value
             }
-            _ => analyses.form(definition).moved_number()?,
+            _ => analyses.form_of_result(definition).moved_number()?,
         };
     }
     None
@@ -137,7 +137,7 @@ fn is_only_in_cta(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<b
     {
         return Some(is_equal != guard.negated);
     }
-    let mut above = std::iter::successors(Some(of), |&block| dominators.immediate(block));
+    let mut above = std::iter::successors(Some(of), |&block| dominators.immediate_dominator(block));
     above.find_map(|block| {
         let guard = body.terminator(block)?.guard?;
         let &[taken, other] = body.successors(block) else {
@@ -158,7 +158,7 @@ fn is_only_in_cta(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<b
 fn rank_implied_by(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let analyses = module.function(spot.function);
-    let (test, is_opposite) = analyses.tested(Value::Register(predicate))?;
+    let (test, is_opposite) = analyses.source_of_predicate(Value::Register(predicate))?;
     let instruction = body.instruction(test);
     let (Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), _, Logic::None), &[a, b]) =
         (instruction.op, body.uses(instruction))

@@ -21,7 +21,7 @@ use ptxcheck_ir::{
 
 use super::view::View;
 use crate::limits::{MAX_PENDING_COPIES, MAX_PENDING_STEPS};
-use crate::pointer_passthrough::handed_on;
+use crate::pointer_passthrough::argument_passed_through;
 
 /// Most commits that are counted.
 const MAX_COMMITS: u32 = 8;
@@ -245,7 +245,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
         };
         let by_mbarrier = |copy: &Asynchronous| completion_of(copy) == Completion::Mbarrier;
         match instruction.op {
-            Op::Call(_) if handed_on(self.view.module, self.body, at).is_some() => return,
+            Op::Call(_) if argument_passed_through(self.view.module, self.body, at).is_some() => return,
             Op::Call(_) => return self.mark_lost(states, |_| true),
             Op::Barrier(_) | Op::Collective(..) => return self.mark_lost(states, by_mbarrier),
             Op::Access(access) if may_signal(access) => self.mark_lost(states, by_mbarrier),

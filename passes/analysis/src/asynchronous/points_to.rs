@@ -8,7 +8,7 @@ use ptxcheck_ir::{
 use rustc_hash::FxHashSet;
 
 use crate::limits::MAX_POINTED_STEPS;
-use crate::pointer_passthrough::handed_on;
+use crate::pointer_passthrough::argument_passed_through;
 use crate::shared::Shared;
 
 /// An object that an address points into.
@@ -149,9 +149,11 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
             (_, Form::ProductSum(_, _, pointer)) => self.visit_value(function, pointer, Some(id)),
             (Op::StackAlloc, _) => self.note_memory(Space::Local, None, Some((function, id))),
             (Op::Access(_), _) => self.visit_load(function, body, id),
-            (Op::CallResult(call), _) => {
-                self.visit_value(function, handed_on(self.module, body, call)?, Some(id))
-            }
+            (Op::CallResult(call), _) => self.visit_value(
+                function,
+                argument_passed_through(self.module, body, call)?,
+                Some(id),
+            ),
             _ => None,
         }
     }
@@ -172,7 +174,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
         if let Some(piece) = body.loaded_piece(body.instruction(id)) {
             return self.visit_arguments(function, piece);
         }
-        let store = analyses.store_for(id)?;
+        let store = analyses.only_store_for(id)?;
         let stored = body.stored(body.instruction(store))?;
         self.visit_value(function, stored, Some(store))
     }

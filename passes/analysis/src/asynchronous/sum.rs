@@ -13,7 +13,7 @@ use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, SymbolId, Value
 
 use super::view::View;
 use crate::shared::Shared;
-use crate::value::{Atom, Terms, plus};
+use crate::value::{Atom, Terms, sum_with_multiple};
 
 /// An address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ fn distance_bounds(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Op
     }
     let difference = AddressSum {
         offset: to.offset.checked_sub(from.offset)?,
-        atoms: plus(&to.atoms, &from.atoms, -1)?,
+        atoms: sum_with_multiple(&to.atoms, &from.atoms, -1)?,
     };
     bounds_of_sum(view, &difference)
 }

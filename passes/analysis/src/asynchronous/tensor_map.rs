@@ -64,7 +64,7 @@ impl AsyncAnalysis<'_, '_> {
             is_definite: certain.is_some(),
             other: found
                 .origin
-                .map(|(function, origin)| Place::instruction(function, origin)),
+                .map(|(function, origin)| Place::of_instruction(function, origin)),
             detail: AddressedObject {
                 space: found.space,
                 symbol: found.symbol,

@@ -5,7 +5,7 @@ use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 use super::kernel::find_kernels;
 use super::sum::{ALL_BYTES, Extent, Stretch, constant_variable_and_offset, surely_overlap};
 use super::view::View;
-use crate::pointer_passthrough::{handed_on, hands_on};
+use crate::pointer_passthrough::{argument_passed_through, passes_pointer_through};
 use crate::shared::Shared;
 use crate::testing::with_ptx;
 
@@ -158,11 +158,13 @@ fn functions_that_only_convert_a_pointer_are_known() {
         function("stores", "st.global.u32 [%rd1], 1;\nst.param.b64 [out], %rd1;"),
     );
     with_ptx(&text, |module| {
-        let all: Vec<bool> = (0..4).map(|id| hands_on(module, FunctionId::new(id))).collect();
+        let all: Vec<bool> = (0..4)
+            .map(|id| passes_pointer_through(module, FunctionId::new(id)))
+            .collect();
         assert_eq!(all, [true, false, false, false]);
         let kernel = FunctionId::new(3);
         let body = module.module.function(kernel).body.as_ref().unwrap();
-        assert!(handed_on(module, body, body.calls[0].instruction).is_some());
+        assert!(argument_passed_through(module, body, body.calls[0].instruction).is_some());
         let is_store = |op| matches!(op, Op::Access(access) if access.kind == AccessKind::Store && access.space == Space::Shared);
         let (store, _) = body
             .iter()

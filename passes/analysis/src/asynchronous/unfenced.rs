@@ -117,6 +117,7 @@ impl Sent<'_, '_> {
     }
 
     fn problem_of_read(&self, store: Site, reader: &AsyncSite, gap: FenceGap) -> AsyncProblem<FenceGap> {
-        AsyncProblem::of_site(self.kernel, reader, gap).with_place(Place::instruction(store.0, store.1), true)
+        AsyncProblem::of_site(self.kernel, reader, gap)
+            .with_place(Place::of_instruction(store.0, store.1), true)
     }
 }

@@ -17,7 +17,7 @@ use super::sites::Site;
 use super::unfenced_stores::may_order_threads;
 use super::view::View;
 use crate::function::Analyses;
-use crate::pointer_passthrough::hands_on;
+use crate::pointer_passthrough::passes_pointer_through;
 
 /// The users of an mbarrier that do not certainly wait for its initialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,10 +118,10 @@ impl AsyncAnalysis<'_, '_> {
         let body = self.module.module.function(id).body.as_ref()?;
         let &address = body.uses(body.instruction(at)).first()?;
         let analyses = self.module.function(id);
-        let end = analyses.trace(address, |form| {
+        let end = analyses.trace_value(address, |form| {
             form.beside().map(|(from, _)| from).or_else(|| form.moved())
         });
-        let map = body.instruction(analyses.writer(end)?);
+        let map = body.instruction(analyses.only_writer(end)?);
         match (map.op, body.uses(map)) {
             (Op::MapShared(_), &[_, rank]) => Some(cta_mapped_to(self.module, rank, (id, at), &site.callers)),
             _ => None,
@@ -135,7 +135,7 @@ impl AsyncAnalysis<'_, '_> {
         let body = function.body.as_ref()?;
         let is_one_thread = |shape: Option<[u32; 3]>| shape == Some([1; 3]);
         let mut others = kernel.functions.iter().filter(|&&other| other != id);
-        if !others.all(|&other| hands_on(module, other))
+        if !others.all(|&other| passes_pointer_through(module, other))
             || is_one_thread(function.launch.max_threads)
             || is_one_thread(function.launch.required_threads)
         {
@@ -210,7 +210,7 @@ fn expects_several_arrivals(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asy
     let Some(count) = body.async_value(init, init.values.count) else {
         return false;
     };
-    let known = analyses.trace(count, Form::moved_number);
+    let known = analyses.trace_value(count, Form::moved_number);
     matches!(known, Value::Integer(2..) | Value::Special(Special::Ntid(_)))
 }
 

@@ -152,21 +152,21 @@ impl<'a, 'm> View<'a, 'm> {
     /// A value, if the thread number decides it.
     pub(super) fn known_value(&self, value: Value) -> Option<u64> {
         let alone = self.thread.as_ref()?;
-        alone.threads.given_to(value, alone.lane)
+        alone.threads.in_lane_or_uniform(value, alone.lane)
     }
 
     /// A value that an instruction reads, as a sum: its atoms and the number that is added to them. `None` for a register with several
     /// definitions.
     pub(super) fn value_as_sum(&self, value: Value, reader: InstructionId) -> Option<(Terms, i64)> {
         let sums = self.sums.get_or_init(|| RefCell::new(self.evaluator_of_sums()));
-        let Sum { parts, by } = sums.borrow_mut().of_read(value, reader)?;
-        Some((sums.borrow().domain().terms(parts), by.uniform()? as i64))
+        let Sum { parts, by } = sums.borrow_mut().description_at_read(value, reader)?;
+        Some((sums.borrow().domain().terms_of(parts), by.uniform()? as i64))
     }
 
     fn evaluator_of_sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {
         let source = Source {
             module: Some(self.module),
-            ..Source::within(self.body, self.analyses)
+            ..Source::within_body(self.body, self.analyses)
         };
         let thread = self
             .thread
@@ -174,7 +174,7 @@ impl<'a, 'm> View<'a, 'm> {
             .map(|alone| (Rc::clone(&alone.threads), alone.lane));
         let known = move |value| {
             let (threads, lane) = thread.as_ref()?;
-            threads.given_to(value, *lane)
+            threads.in_lane_or_uniform(value, *lane)
         };
         Evaluator::new(source, Linear::new(None, None, Unknowns::All(Rc::new(known))))
     }
@@ -202,7 +202,7 @@ impl<'a, 'm> View<'a, 'm> {
     pub(super) fn register_range(&self, register: Register) -> Option<(u64, u64)> {
         let bits = self.body.registers[register.index()].bits;
         let definitions = self.analyses.definitions();
-        ranges::range(self.body, definitions, Value::Register(register), bits.max(1))
+        ranges::range_of_operand(self.body, definitions, Value::Register(register), bits.max(1))
     }
 
     /// True if an instruction is reached, and each path to it passes another one before, which is executed.
@@ -322,14 +322,14 @@ fn threads_compared_by_predicate(
     analyses: &Analyses<'_>,
     predicate: Register,
 ) -> Option<(u32, u32)> {
-    let (test, _) = analyses.tested(Value::Register(predicate))?;
+    let (test, _) = analyses.source_of_predicate(Value::Register(predicate))?;
     compared_threads(body, analyses, test)
 }
 
 /// Threads to one number of a register: 1 of `%tid.x`, 32 of `%tid.x >> 5`.
 fn threads_per_number(analyses: &Analyses<'_>, value: Value) -> Option<u32> {
     let mut shift = 0_u32;
-    let end = analyses.trace(value, |form| match form {
+    let end = analyses.trace_value(value, |form| match form {
         Form::ShiftedRight(from, Value::Integer(by @ 0..10)) => {
             shift += by as u32;
             Some(from)

@@ -52,7 +52,7 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// The threshold for so many threads; `None` if blocks of a kernel with these tests ([`crate::block_size::tests`]) are
+    /// The threshold for so many threads; `None` if blocks of a kernel with these tests ([`crate::block_size::tested_thread_counts`]) are
     /// larger in any case: no block has zero threads, nor a single thread if the code reads thread numbers.
     pub(crate) fn of_threads(threads: u32, tests: &[u32]) -> Option<Self> {
         let is_exceeded = tests.iter().any(|test| *test >= threads);

@@ -232,7 +232,8 @@ impl<'a, 'm> Exits<'a, 'm> {
         // Lanes that diverge by their thread numbers see different definitions of such a variable.
         let is_split = |write: &InstructionId| {
             let block = self.body.block_of(*write);
-            let mut above = std::iter::successors(Some(block), |&at| self.dominators().immediate(at)).skip(1);
+            let mut above =
+                std::iter::successors(Some(block), |&at| self.dominators().immediate_dominator(at)).skip(1);
             let guard = above.find_map(|at| self.body.terminator(at)?.guard);
             guard
                 .and_then(|guard| self.inputs_of_register(guard.register).ok())
@@ -259,7 +260,7 @@ impl<'a, 'm> Exits<'a, 'm> {
         let mut work = vec![Variable::Register(register)];
         let mut seen = FxHashSet::from_iter(work.iter().copied());
         while let Some(variable) = work.pop() {
-            let writers = variable.writers(analyses.definitions(), || analyses.slots());
+            let writers = variable.writers_of(analyses.definitions(), || analyses.slots());
             if writers.is_empty() {
                 // A callee may store a known value. No other value of a variable without a definition is known.
                 match variable {
@@ -299,7 +300,7 @@ impl<'a, 'm> Exits<'a, 'm> {
                     .module
                     .function(self.function)
                     .slots()
-                    .effect(write, instruction)
+                    .effect_on_slots(write, instruction)
                 {
                     Effect::Load(slot) => written.reads.push(Variable::Slot(slot)),
                     _ if self.loads_caller_param(instruction) => written.by_lane = true,

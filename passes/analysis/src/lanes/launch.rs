@@ -369,9 +369,9 @@ pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other
     let name = module.module.function_name(function);
     let bounds = &module.module.function(function).launch;
     let of = |shapes, source| Launch::stated_launches(bounds, shapes, source, reads_other);
-    let mut shapes = launches.stated(name);
+    let mut shapes = launches.stated_blocks(name);
     if shapes.is_empty() {
-        let launched = of(module.launched(function), ShapeSource::Launched);
+        let launched = of(module.launched_shapes(function), ShapeSource::Launched);
         if !launched.is_empty() {
             return launched;
         }

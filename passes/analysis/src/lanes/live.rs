@@ -233,15 +233,15 @@ impl<'g> Scan<'_, 'g> {
                 self.note_read(owner, owner.slice.cell_of_slot(slot));
             } else {
                 let slots = self.module.function(owner.function).slots();
-                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
                     self.note_write(owner, owner.slice.cell_of_slot(slot), is_guarded);
                 }
             }
         }
-        match slots.effect(id, instruction) {
+        match slots.effect_on_slots(id, instruction) {
             Effect::Load(slot) => self.note_read(context, slice.cell_of_slot(slot)),
             Effect::Store(slot) | Effect::Spoil(slot) => {
-                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
                     self.note_write(context, slice.cell_of_slot(slot), is_guarded);
                 }
             }
@@ -256,7 +256,7 @@ impl<'g> Scan<'_, 'g> {
         for &(owner, symbol) in graph.objects.passed_objects(context.home, id) {
             let owner = &graph.contexts[owner as usize];
             let slots = self.module.function(owner.function).slots();
-            for slot in slots.of_symbol(symbol) {
+            for slot in slots.slots_of_symbol(symbol) {
                 self.note_possible_write(owner, owner.slice.cell_of_slot(slot));
             }
         }

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::addresses::{Base, passed_by};
+use crate::addresses::{Base, addresses_passed_by};
 use crate::shared::Shared;
 use crate::slots::SlotId;
 use ptxcheck_ir::{FunctionId, InstructionId, ParamPiece, SymbolId};
@@ -50,9 +50,11 @@ impl Objects {
                 continue;
             };
             let outer = contexts[caller as usize].function;
-            let own = passed_by(&module.function(outer).slots().passed, call);
-            let handed_on = module.param_use(outer).map_or(&[][..], |used| used.passed());
-            for passed in own.iter().chain(passed_by(handed_on, call)) {
+            let own = addresses_passed_by(&module.function(outer).slots().passed, call);
+            let handed_on = module
+                .param_use(outer)
+                .map_or(&[][..], |used| used.passed_addresses());
+            for passed in own.iter().chain(addresses_passed_by(handed_on, call)) {
                 let object = match passed.base {
                     Base::Symbol(symbol) => Some(FrameObject {
                         context: caller,
@@ -84,7 +86,7 @@ impl Objects {
         let Some(used) = module.param_use(contexts[number as usize].function) else {
             return;
         };
-        for (id, param, offset, count) in used.accesses() {
+        for (id, param, offset, count) in used.accesses_through_params() {
             let Some(object) = params.get(&(number, param)) else {
                 continue;
             };
@@ -96,7 +98,7 @@ impl Objects {
                 self.accessed.insert((number, id), (object.context, slot));
             }
         }
-        for passed in used.passed() {
+        for passed in used.passed_addresses() {
             if let Base::Param(param) = passed.base
                 && let Some(object) = params.get(&(number, param))
             {

@@ -54,7 +54,7 @@ impl Order {
     /// The immediate dominator of a node that is reached; the entry's is itself.
     #[must_use]
     pub(super) fn immediate_dominator(&self, node: u32) -> u32 {
-        self.dominators.immediate(node).unwrap_or(node)
+        self.dominators.immediate_dominator(node).unwrap_or(node)
     }
 
     /// True if `a` dominates `b`; both are reached.

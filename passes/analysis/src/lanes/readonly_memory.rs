@@ -58,10 +58,10 @@ impl<'k> Lasting<'k> {
 
     /// The parameter and the constant offset whose sum is the address.
     fn param_and_offset(&self, address: Value) -> Option<(u16, i64)> {
-        let source = Source::of(self.module, self.kernel)?;
+        let source = Source::of_function(self.module, self.kernel)?;
         let mut sums = Evaluator::new(source, Linear::of_unknowns());
-        let Sum { parts, by } = sums.of(address)?;
-        match sums.domain().single(parts)? {
+        let Sum { parts, by } = sums.description_of(address)?;
+        match sums.domain().single_atom(parts)? {
             Atom::Param(param, 0, ..) if u32::from(param) < Params::BITS => {
                 Some((param, by.uniform()? as i64))
             }
@@ -132,13 +132,13 @@ impl<'k> Lasting<'k> {
                 match instruction.op {
                     Op::Access(_) => {
                         let slots = analyses.slots();
-                        let Effect::Load(slot) = slots.effect(definition, instruction) else {
+                        let Effect::Load(slot) = slots.effect_on_slots(definition, instruction) else {
                             return None;
                         };
                         if slots.is_spoiled(slot) {
                             return None;
                         }
-                        let stores = slots.stores(slot).iter();
+                        let stores = slots.stores_to(slot).iter();
                         let stored: Option<Vec<Value>> =
                             stores.map(|&store| analyses.stored_by(store)).collect();
                         open.extend(stored?);

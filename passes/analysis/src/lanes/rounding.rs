@@ -14,7 +14,7 @@ pub(super) fn rounded_number_and_divisor(
     let (Op::Binary(BinaryOp::Sub, bits), &[number, rest]) = (difference.op, body.uses(difference)) else {
         return None;
     };
-    let divided_at = definitions.only(body, rest.register()?)?;
+    let divided_at = definitions.only_writer(body, rest.register()?)?;
     let division = body.instruction(divided_at);
     let (Op::Binary(BinaryOp::RemUnsigned, width), &[divided, divisor]) = (division.op, body.uses(division))
     else {

@@ -60,7 +60,10 @@ pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls)
 /// warps, and a definite finding in that warp has a threshold.
 fn parts_beyond_a_warp(module: &Shared<'_>, root: FunctionId) -> bool {
     let is_beyond = |test: &u32| *test > WARP as u32;
-    module.module.function(root).is_kernel() && block_size::tests(module, root).iter().any(is_beyond)
+    module.module.function(root).is_kernel()
+        && block_size::tested_thread_counts(module, root)
+            .iter()
+            .any(is_beyond)
 }
 
 /// True if a root may have a definite finding. After the deadline, no root is analysed any more.

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::addresses::{Base, PassedAddress, passed_by};
+use crate::addresses::{Base, PassedAddress, addresses_passed_by};
 use crate::limits::MAX_SLICE_REGISTERS;
 use crate::shared::Shared;
 use crate::slots::{Effect, SlotId, Slots};
@@ -52,7 +52,7 @@ impl Slice {
     /// The cell of a slot.
     #[must_use]
     pub(super) fn cell_of_slot(&self, slot: SlotId) -> Option<Cell> {
-        self.places.get(&FrameVariable::slot(slot)).copied()
+        self.places.get(&FrameVariable::of_slot(slot)).copied()
     }
 
     /// The cell of a piece of a parameter.
@@ -224,7 +224,7 @@ impl SliceSearch<'_, '_> {
 
     fn add_value(&mut self, function: FunctionId, value: Value) {
         if let Value::Register(register) | Value::Not(register) = value {
-            self.add_cell(function, FrameVariable::register(register));
+            self.add_cell(function, FrameVariable::of_register(register));
         }
     }
 
@@ -257,7 +257,7 @@ impl SliceSearch<'_, '_> {
                 _ => false,
             };
             if let (true, Some(guard)) = (decides, instruction.guard) {
-                self.add_cell(function, FrameVariable::register(guard.register));
+                self.add_cell(function, FrameVariable::of_register(guard.register));
             }
         }
     }
@@ -276,7 +276,7 @@ impl SliceSearch<'_, '_> {
                 self.add_value(function, value);
             }
             if let Some(guard) = instruction.guard {
-                self.add_cell(function, FrameVariable::register(guard.register));
+                self.add_cell(function, FrameVariable::of_register(guard.register));
             }
         }
     }
@@ -295,11 +295,11 @@ impl SliceSearch<'_, '_> {
             }
             FrameVariable::Own(Variable::Slot(slot)) => {
                 let slots = analyses.slots();
-                for wide in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    for &store in slots.stores(wide) {
+                for wide in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
+                    for &store in slots.stores_to(wide) {
                         let instruction = body.instruction(store);
                         if let Some(guard) = instruction.guard {
-                            self.add_cell(function, FrameVariable::register(guard.register));
+                            self.add_cell(function, FrameVariable::of_register(guard.register));
                         }
                         if let Some(&value) = body.uses(instruction).get(2) {
                             self.add_value(function, value);
@@ -335,7 +335,7 @@ impl SliceSearch<'_, '_> {
                         && at == offset
                     {
                         if let Some(guard) = instruction.guard {
-                            self.add_cell(function, FrameVariable::register(guard.register));
+                            self.add_cell(function, FrameVariable::of_register(guard.register));
                         }
                         self.add_value(function, value);
                     }
@@ -380,9 +380,9 @@ impl SliceSearch<'_, '_> {
             let slots = module.function(site.caller).slots();
             let handed_on = module
                 .param_use(site.caller)
-                .map_or(&[][..], |used| used.passed());
-            let own = passed_by(&slots.passed, site.instruction);
-            for passed in own.iter().chain(passed_by(handed_on, site.instruction)) {
+                .map_or(&[][..], |used| used.passed_addresses());
+            let own = addresses_passed_by(&slots.passed, site.instruction);
+            for passed in own.iter().chain(addresses_passed_by(handed_on, site.instruction)) {
                 if passed.param != behind.param {
                     continue;
                 }
@@ -392,7 +392,7 @@ impl SliceSearch<'_, '_> {
                 match passed.base {
                     Base::Symbol(symbol) => {
                         if let Some(slot) = slots.slot_at(symbol, offset, behind.count) {
-                            self.add_cell(site.caller, FrameVariable::slot(slot));
+                            self.add_cell(site.caller, FrameVariable::of_slot(slot));
                         }
                     }
                     Base::Param(param) => self.add_object_behind_pointer(Behind {
@@ -415,7 +415,7 @@ impl SliceSearch<'_, '_> {
             return;
         };
         let end = behind.offset.saturating_add(i64::from(behind.count));
-        for (id, param, offset, count) in used.accesses() {
+        for (id, param, offset, count) in used.accesses_through_params() {
             let instruction = body.instruction(id);
             let overlaps = offset < end && offset.saturating_add(i64::from(count)) > behind.offset;
             let is_store = matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store);
@@ -423,13 +423,13 @@ impl SliceSearch<'_, '_> {
                 continue;
             }
             if let Some(guard) = instruction.guard {
-                self.add_cell(behind.function, FrameVariable::register(guard.register));
+                self.add_cell(behind.function, FrameVariable::of_register(guard.register));
             }
             if let Some(&value) = body.uses(instruction).get(2) {
                 self.add_value(behind.function, value);
             }
         }
-        for passed in used.passed() {
+        for passed in used.passed_addresses() {
             if passed.base == Base::Param(behind.param) {
                 self.request_written_values(passed, behind.offset, behind.count);
             }
@@ -445,7 +445,7 @@ impl SliceSearch<'_, '_> {
     ) {
         let instruction = body.instruction(definition);
         if let Some(guard) = instruction.guard {
-            self.add_cell(function, FrameVariable::register(guard.register));
+            self.add_cell(function, FrameVariable::of_register(guard.register));
         }
         let uses = body.uses(instruction);
         match instruction.op {
@@ -453,10 +453,10 @@ impl SliceSearch<'_, '_> {
                 uses.iter().for_each(|&value| self.add_value(function, value));
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
-                if let Effect::Load(slot) = slots.effect(definition, instruction) {
-                    self.add_cell(function, FrameVariable::slot(slot));
+                if let Effect::Load(slot) = slots.effect_on_slots(definition, instruction) {
+                    self.add_cell(function, FrameVariable::of_slot(slot));
                 } else if let Some(used) = self.module.param_use(function)
-                    && let Some((param, offset, count)) = used.access(definition)
+                    && let Some((param, offset, count)) = used.access_through_param(definition)
                 {
                     self.add_object_behind_pointer(Behind {
                         function,
@@ -518,16 +518,16 @@ fn place_cells(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice
     let used = module.param_use(function);
     let writes_object = |id: InstructionId, op: Op| match op {
         Op::Access(access) if access.kind == AccessKind::Store => {
-            used.is_some_and(|used| used.access(id).is_some())
+            used.is_some_and(|used| used.access_through_param(id).is_some())
         }
-        Op::Call(_) => used.is_some_and(|used| !passed_by(used.passed(), id).is_empty()),
+        Op::Call(_) => used.is_some_and(|used| !addresses_passed_by(used.passed_addresses(), id).is_empty()),
         _ => false,
     };
     for (number, instruction) in body.instructions.iter().enumerate() {
         let id = InstructionId::new(number);
         let mut writes = body
             .defined(instruction)
-            .any(|register| slice.places.contains_key(&FrameVariable::register(register)));
+            .any(|register| slice.places.contains_key(&FrameVariable::of_register(register)));
         if let Some((offset, _)) = body.returned(instruction)
             && slice.places.contains_key(&FrameVariable::Result(offset))
         {
@@ -536,7 +536,7 @@ fn place_cells(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice
             entry.1 |= instruction.guard.is_some();
             writes = true;
         }
-        match slots.effect(id, instruction) {
+        match slots.effect_on_slots(id, instruction) {
             Effect::Store(slot) | Effect::Spoil(slot) => writes |= touches_sliced_slot(slice, slots, slot),
             Effect::SpoilEscaped => writes |= !slice.escaping.is_empty(),
             Effect::Load(_) | Effect::None => {}
@@ -547,7 +547,9 @@ fn place_cells(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice
     }
     for &key in &slice.keys {
         let is_single = match key {
-            FrameVariable::Own(Variable::Register(register)) => definitions.only(body, register).is_some(),
+            FrameVariable::Own(Variable::Register(register)) => {
+                definitions.only_writer(body, register).is_some()
+            }
             FrameVariable::Own(Variable::Slot(slot)) => slots.only_store(body, slot).is_some(),
             FrameVariable::Param(..) => true,
             FrameVariable::Result(offset) => returns.get(&offset) == Some(&(1, false)),
@@ -568,6 +570,6 @@ fn place_cells(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice
 
 fn touches_sliced_slot(slice: &Slice, slots: &Slots, slot: SlotId) -> bool {
     std::iter::once(slot)
-        .chain(slots.overlapping(slot))
-        .any(|slot| slice.places.contains_key(&FrameVariable::slot(slot)))
+        .chain(slots.slots_overlapping(slot))
+        .any(|slot| slice.places.contains_key(&FrameVariable::of_slot(slot)))
 }

@@ -28,7 +28,7 @@ fn each_of_many_wrong_collectives_has_a_finding() {
         assert_eq!(root.findings.len(), COUNT);
         let is_definite = |found: &super::LaneFinding| found.issue.certainty == Certainty::Definite;
         assert!(root.findings.iter().all(is_definite) && !root.is_limited);
-        assert_eq!(module.limit(), None);
+        assert_eq!(module.limit_notice(), None);
     });
 }
 

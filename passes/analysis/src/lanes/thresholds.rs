@@ -33,7 +33,7 @@ impl LaneKernel<'_> {
         if !is_assumed(&launch) || launch.is_multidimensional || !self.layout.is_kernel || root.is_unknown {
             return;
         }
-        let tests = block_size::tests(self.layout.module, self.layout.function);
+        let tests = block_size::tested_thread_counts(self.layout.module, self.layout.function);
         self.add_thresholds_below_a_warp(launch, &tests, root);
         self.add_thresholds_beyond_a_warp(launch, &tests, root);
     }

@@ -23,7 +23,7 @@ mod naming;
 
 pub(super) use self::application::{Application, MAX_USES};
 use super::value::{LaneBits, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
-use crate::value::{Bits, keeps_bits, known_bits};
+use crate::value::{Bits, known_bits, may_give_known_bits};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
 
@@ -111,7 +111,7 @@ fn result_vector(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -
             result.bits[lane] &= ones(result.low);
         }
     }
-    if keeps_bits(op) {
+    if may_give_known_bits(op) {
         add_known_bits(pool, op, uses, site.here & !result.exact, &mut result);
     }
     if site.here & !result.exact == 0 {
@@ -193,8 +193,8 @@ fn add_known_bits(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &m
         for (bits, vector) in of_uses.iter_mut().zip(vectors.clone()) {
             *bits = vector.bits_of(lane);
         }
-        let known = known_bits(op, 0, &of_uses[..uses.len()]).with(result.bits_of(lane));
-        match known.value() {
+        let known = known_bits(op, 0, &of_uses[..uses.len()]).combined_with(result.bits_of(lane));
+        match known.known_number() {
             Some(value) => {
                 exact |= 1 << lane;
                 result.bits[lane] = value;

@@ -85,7 +85,7 @@ fn mask_names_active_lanes(layout: &LaneLayout<'_>, node: u32, id: InstructionId
     }
     let mask = body.uses(instruction).first().and_then(|mask| mask.register());
     let definitions = layout.module.function(context.function).definitions();
-    let made = mask.and_then(|mask| definitions.only(body, mask));
+    let made = mask.and_then(|mask| definitions.only_writer(body, mask));
     made.is_some_and(|made| {
         matches!(body.instruction(made).op, Op::ActiveMask) && body.block_of(made) == body.block_of(id)
     })

@@ -294,7 +294,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         }
         let is_opaque_call = matches!(instruction.op, Op::Call(_))
             && !matches!(graph.nodes[node as usize].kind, NodeKind::Enter(_));
-        match slots.effect(step, instruction) {
+        match slots.effect_on_slots(step, instruction) {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
                 let stored = body.stored(instruction).unwrap_or(Value::Unknown);
                 let reasons = match effect {
@@ -305,7 +305,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             }
             Effect::SpoilEscaped => {
                 for &slot in &slice.escaping {
-                    if slots.leaks(slot) || is_opaque_call {
+                    if slots.may_be_written_elsewhere(slot) || is_opaque_call {
                         has_changed |= self.write(node, context, slice.cell_of_slot(slot), OTHER);
                     }
                 }
@@ -316,7 +316,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             for &(owner, symbol) in graph.objects.passed_objects(context.home, step) {
                 let owner = &graph.contexts[owner as usize];
                 let slots = self.flow.module.function(owner.function).slots();
-                for slot in slots.of_symbol(symbol) {
+                for slot in slots.slots_of_symbol(symbol) {
                     has_changed |= self.write(node, owner, owner.slice.cell_of_slot(slot), OTHER);
                 }
             }
@@ -328,7 +328,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     fn store(&mut self, node: u32, owner: &Context<'_>, slot: SlotId, reasons: Reasons) -> bool {
         let slots = self.flow.module.function(owner.function).slots();
         let mut has_changed = false;
-        for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+        for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
             has_changed |= self.write(node, owner, owner.slice.cell_of_slot(slot), reasons);
         }
         has_changed
@@ -350,7 +350,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                 .fold(0, |all, &value| all | self.value(context, value)),
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.flow.module.function(context.function).slots();
-                if let Effect::Load(slot) = slots.effect(step, instruction) {
+                if let Effect::Load(slot) = slots.effect_on_slots(step, instruction) {
                     return self.place(context, context.slice.cell_of_slot(slot));
                 }
                 if let Some((owner, slot)) = self.flow.graph.accessed_slot(node, step) {

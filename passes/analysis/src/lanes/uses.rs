@@ -201,7 +201,7 @@ impl UseWalk<'_, '_, '_, '_> {
         let context = self.flow.graph.context_of_node(node);
         for result in context.body.results(context.body.instruction(at)) {
             if let Value::Register(register) = *result {
-                let cell = (context.home, FrameVariable::register(register));
+                let cell = (context.home, FrameVariable::of_register(register));
                 held.cells.insert(cell, readers);
             }
         }

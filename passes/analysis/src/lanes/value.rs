@@ -176,7 +176,7 @@ impl Vector {
             limit: u64::from(all),
             ..self
         };
-        set.set_known_bits(!set.exact, |_| Bits::among(u64::from(all)));
+        set.set_known_bits(!set.exact, |_| Bits::within_mask(u64::from(all)));
         set
     }
 
@@ -184,14 +184,14 @@ impl Vector {
     #[must_use]
     pub(super) fn bits_of(&self, lane: usize) -> Bits {
         if self.exact >> lane & 1 == 1 {
-            return Bits::exact(self.bits[lane]);
+            return Bits::of_number(self.bits[lane]);
         }
         let (low, bits) = (ones(self.low), self.bits[lane]);
         let told = Bits {
             zeros: low & !bits | !ones(bit_width(self.limit)),
             ones: low & bits,
         };
-        told.with(self.known.bits_in_lane(lane))
+        told.combined_with(self.known.bits_in_lane(lane))
     }
 
     /// Stores the known bits of these lanes, which are not exact, after the low bits and the limit are final.
@@ -607,7 +607,7 @@ impl Pool {
         joined.set_known_bits(inexact, |lane| {
             let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
             match (in_a, in_b) {
-                (true, true) if !way.is_round => of_a[lane].shared(of_b[lane]),
+                (true, true) if !way.is_round => of_a[lane].common_to_both(of_b[lane]),
                 // If bits are lost one by one, round after round, the value takes as many rounds to settle.
                 (true, true) if of_b[lane].includes(of_a[lane]) => of_a[lane],
                 (true, true) => Bits::UNKNOWN,

@@ -68,7 +68,7 @@ pub(super) fn effect_of_instruction(
             (_, Space::Local | Space::Param) => (false, false),
             (AccessKind::Load, _) => (false, access.is_volatile()),
             (AccessKind::Store, Space::Generic) => {
-                match module.function(function).slots().effect(id, instruction) {
+                match module.function(function).slots().effect_on_slots(id, instruction) {
                     Effect::Store(_) | Effect::Spoil(_) => (false, false),
                     _ => (surely_writes_foreign_memory(module, function, body, id), true),
                 }
@@ -98,7 +98,10 @@ pub(super) fn surely_writes_foreign_memory(
 ) -> bool {
     let store = body.instruction(id);
     let slots = module.function(function).slots();
-    let is_slot = matches!(slots.effect(id, store), Effect::Store(_) | Effect::Spoil(_));
+    let is_slot = matches!(
+        slots.effect_on_slots(id, store),
+        Effect::Store(_) | Effect::Spoil(_)
+    );
     let address = body.uses(store).first().copied().unwrap_or(Value::Unknown);
-    !is_slot && !module.may_be_own(function, id, address)
+    !is_slot && !module.may_be_in_own_frame(function, id, address)
 }

@@ -45,7 +45,7 @@ impl Judge<'_> {
             let executed = || *executed.get_or_init(|| self.execution_of_demand(demand, arguments, at));
             if let Some((wrong, element, is_definite, alternative)) =
                 first_wrong_element(demand.used, &operand)
-                && executed().may_be_wrong()
+                && executed().is_wrong_use_reportable()
             {
                 let is_definite = is_definite
                     && demand.is_sole

@@ -2,7 +2,7 @@
 
 use super::function::Judge;
 use super::summary::{Decided, Demand};
-use crate::entered::{Entered, Executed, KnownArguments, follows, guarded_ends};
+use crate::entered::{Entered, Executed, KnownArguments, guarded_ends, is_executed_whenever};
 use crate::limits::MAX_CONDITION_BLOCKS;
 use crate::shared::Shared;
 use ptxcheck_ir::{Argument, BlockId, InstructionId};
@@ -20,7 +20,7 @@ impl Judge<'_> {
         }
         let known = |argument: &Argument| {
             let (value, _) = self.solver.value_at(argument.value, call);
-            let own = || Entered::new(self.module, self.id, Vec::new())?.known(argument.value);
+            let own = || Entered::new(self.module, self.id, Vec::new())?.known_number(argument.value);
             let number = value.constant().map(|number| number as u64).or_else(own)?;
             Some(((argument.param as u16, argument.offset), number))
         };
@@ -44,7 +44,7 @@ impl Judge<'_> {
         let own = self.body.block_of(at);
         let above = std::iter::successors(Some(own), |&block| {
             dominators
-                .immediate(block)
+                .immediate_dominator(block)
                 .filter(|&above| post.dominates(block, above))
         });
         Decided {
@@ -55,7 +55,7 @@ impl Judge<'_> {
 
     /// True if an instruction is executed whenever an earlier one is.
     pub(super) fn is_executed_whenever(&self, first: InstructionId, second: InstructionId) -> bool {
-        follows(self.body, self.module.function(self.id), first, second)
+        is_executed_whenever(self.body, self.module.function(self.id), first, second)
     }
 }
 
@@ -69,13 +69,13 @@ impl Demand {
             let Some(entered) = Entered::new(module, function, passed) else {
                 return Executed::Perhaps;
             };
-            found = match (entered.comes_to(at), found) {
+            found = match (entered.execution_of(at), found) {
                 (Executed::Never, _) => return Executed::Never,
                 (Executed::Always, before) => before,
                 (Executed::Perhaps, Executed::AsPassed) => Executed::AsPassed,
                 (now, _) => now,
             };
-            passed = entered.passes(at);
+            passed = entered.arguments_passed_by(at);
         }
         found
     }

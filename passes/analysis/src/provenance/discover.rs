@@ -51,7 +51,7 @@ impl Solver<'_> {
                 };
                 self.reaching
                     .insert(variable, Reaching::reaching_everywhere(definitions));
-                for &store in analyses.slots().stores(slot) {
+                for &store in analyses.slots().stores_to(slot) {
                     self.discover_node(store, open);
                 }
             }
@@ -165,7 +165,7 @@ impl Solver<'_> {
                 space: Space::Generic | Space::Local,
                 bits: 32 | 64,
                 ..
-            }) => self.analyses.slots().effect(id, instruction),
+            }) => self.analyses.slots().effect_on_slots(id, instruction),
             _ => Effect::None,
         }
     }
@@ -181,7 +181,7 @@ impl Solver<'_> {
             let mut unseen = Vec::new();
             for (number, instruction) in body.instructions.iter().enumerate() {
                 let id = InstructionId::new(number);
-                match slots.effect(id, instruction) {
+                match slots.effect_on_slots(id, instruction) {
                     Effect::Spoil(slot) => named.entry(slot).or_default().push(id),
                     Effect::SpoilEscaped => unseen.push(id),
                     _ => {}
@@ -189,13 +189,13 @@ impl Solver<'_> {
             }
             (named, unseen)
         });
-        let own = slots.stores(slot).iter().map(|&at| Definition {
+        let own = slots.stores_to(slot).iter().map(|&at| Definition {
             at,
             is_partial: body.instruction(at).guard.is_some(),
         });
-        let others = slots.overlapping(slot).flat_map(|other| {
+        let others = slots.slots_overlapping(slot).flat_map(|other| {
             let spoiled = named.get(&other).map_or(&[][..], Vec::as_slice);
-            slots.stores(other).iter().chain(spoiled)
+            slots.stores_to(other).iter().chain(spoiled)
         });
         let spoiled = named.get(&slot).map_or(&[][..], Vec::as_slice);
         let unseen = if slots.escapes(slot) {

@@ -277,7 +277,7 @@ impl<'a> SpaceTests<'a> {
     fn facts_implied_by(&self, guard: Guard, at: InstructionId, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();
         let predicates = self.predicates();
-        predicates.each_current_test(
+        predicates.for_each_current_test(
             self.analyses,
             (guard.register, at),
             taken != guard.negated,

@@ -242,7 +242,7 @@ impl Judge<'_> {
     pub(super) fn stores_for_load(&self, load: InstructionId) -> Option<&[InstructionId]> {
         let analyses = self.module.function(self.id);
         let slot = analyses.loaded_slot(load, self.body.instruction(load))?;
-        Some(analyses.slots().stores(slot))
+        Some(analyses.slots().stores_to(slot))
     }
 
     /// True if an address is an index alone, scaled to the size of an element.
@@ -330,7 +330,7 @@ impl Judge<'_> {
             return;
         };
         let executed = self.execution_of_demand(demand, arguments, call);
-        if !executed.may_be_wrong() {
+        if !executed.is_wrong_use_reportable() {
             return;
         }
         let offset = element.offset.and_then(|offset| offset.checked_add(by));

@@ -27,14 +27,17 @@ impl Judge<'_> {
         let (Op::MapShared(_), &[_, rank]) = (instruction.op, self.body.uses(instruction)) else {
             return true;
         };
-        let known = Entered::new(self.module, self.id, Vec::new()).and_then(|entered| entered.known(rank));
+        let known =
+            Entered::new(self.module, self.id, Vec::new()).and_then(|entered| entered.known_number(rank));
         known == Some(0) || may_depend_on_cta_rank(self.module, self.id, rank) || self.is_decided_by_rank(at)
     }
 
     /// True if a branch that leads to an instruction, or its own guard, depends on the rank of the CTA.
     fn is_decided_by_rank(&self, at: InstructionId) -> bool {
         let dominators = self.module.function(self.id).dominators();
-        let above = std::iter::successors(Some(self.body.block_of(at)), |&block| dominators.immediate(block));
+        let above = std::iter::successors(Some(self.body.block_of(at)), |&block| {
+            dominators.immediate_dominator(block)
+        });
         let of_block = |block: BlockId| self.body.terminator(block).and_then(|last| last.guard);
         let own = self.body.instruction(at).guard;
         own.into_iter()
@@ -66,7 +69,7 @@ fn may_depend_on_cta_rank(module: &Shared<'_>, function: FunctionId, value: Valu
             let instruction = body.instruction(definition);
             let uses = body.uses(instruction).iter().copied();
             open.extend(uses.map(|value| (function, value)));
-            let stored = analyses.stored_for(definition);
+            let stored = analyses.only_stored_value_for(definition);
             open.extend(stored.map(|value| (function, value)));
             if let Op::CallResult(call) = instruction.op {
                 open.extend(values_returned_by(module, body, call));

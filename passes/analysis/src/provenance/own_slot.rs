@@ -25,13 +25,13 @@ impl Addresses<'_> {
         let &[base, Value::Integer(past), ..] = uses else {
             return None;
         };
-        let Sum { parts, by } = self.sums.of(base)?;
+        let Sum { parts, by } = self.sums.description_of(base)?;
         Some((parts, (by.uniform()? as i64).checked_add(past)?))
     }
 
     /// The variable that contains an address, and the distance in bytes between the elements of two neighbouring threads.
     fn variable_and_thread_distance(&self, parts: Parts) -> Option<(SymbolId, i64)> {
-        match self.sums.domain().terms(parts)[..] {
+        match self.sums.domain().terms_of(parts)[..] {
             [(Atom::Symbol(symbol), 1), (Atom::Special(Special::Tid(0)), scale)] => Some((symbol, scale)),
             _ => None,
         }
@@ -77,7 +77,7 @@ impl Addresses<'_> {
 
 /// True if an access is to bytes in shared memory that certainly no other thread accesses.
 pub(super) fn is_own_slot(module: &Shared<'_>, id: FunctionId, access: Access, uses: &[Value]) -> bool {
-    let Some(source) = Source::of(module, id) else {
+    let Some(source) = Source::of_function(module, id) else {
         return false;
     };
     let mut addresses = Addresses {

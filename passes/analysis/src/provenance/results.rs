@@ -15,7 +15,7 @@ use super::judge::Use;
 use super::solver::callee_summary;
 use super::summary::Summaries;
 use crate::call_graph::CallSite;
-use crate::entered::{Entered, Executed, follows};
+use crate::entered::{Entered, Executed, is_executed_whenever};
 use crate::function::Analyses;
 use crate::shared::Shared;
 use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Op, Value};
@@ -93,7 +93,7 @@ fn fate_of_result<'a>(
                 passed.is_some_and(|(summary, arguments)| {
                     let given = || {
                         let entered = Entered::new(module, function, Vec::new());
-                        entered.map_or_else(Vec::new, |entered| entered.passes(reader))
+                        entered.map_or_else(Vec::new, |entered| entered.arguments_passed_by(reader))
                     };
                     summary.demands.iter().any(|demand| {
                         matches!(demand.used, Use::Access(..))
@@ -168,7 +168,7 @@ impl CastResult<'_> {
     /// True if an instruction passes on a value for which `is_read` says that it is the result.
     fn passes_on_result(&self, id: InstructionId, is_read: fn(&Self, Value, InstructionId) -> bool) -> bool {
         let instruction = self.body.instruction(id);
-        if let Some(store) = self.analyses.store_for(id) {
+        if let Some(store) = self.analyses.only_store_for(id) {
             let stored = self.body.stored(self.body.instruction(store));
             return stored.is_some_and(|stored| is_read(self, stored, store));
         }
@@ -193,7 +193,7 @@ impl CastResult<'_> {
             return false;
         };
         let definitions = self.analyses.definitions();
-        let last = definitions.last(self.body, register, reader);
+        let last = definitions.last_writer_before(self.body, register, reader);
         match definitions.writers_of(register) {
             [] => false,
             _ if last.is_some_and(|last| self.writers.contains(&last)) => true,
@@ -203,7 +203,7 @@ impl CastResult<'_> {
 
     /// True if a reader is executed whenever the result is computed.
     fn is_reader_always_executed(&self, reader: InstructionId) -> bool {
-        follows(self.body, self.analyses, self.at, reader)
+        is_executed_whenever(self.body, self.analyses, self.at, reader)
     }
 }
 

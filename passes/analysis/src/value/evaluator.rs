@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::definitions::Definitions;
 use crate::function::{Analyses, Kept};
-use crate::pointer_passthrough::handed_on;
+use crate::pointer_passthrough::argument_passed_through;
 use crate::shared::Shared;
 use ptxcheck_ir::{Access, Body, FunctionId, InstructionId, Op, Register, Value};
 
@@ -26,49 +26,49 @@ pub(crate) trait Domain {
     }
 
     /// True for a domain that joins: registers and slots with several definitions have descriptions then.
-    fn joins(&self) -> bool {
+    fn joins_descriptions(&self) -> bool {
         false
     }
 
     /// The description without information, if an operation on an unknown operand may have a known result. Its join with any
     /// other has no information either.
-    fn nothing(&self) -> Option<Self::Value> {
+    fn no_information(&self) -> Option<Self::Value> {
         None
     }
 
     /// True if one unknown operand makes the result of an operation unknown.
-    fn needs_all(&self, _op: Op) -> bool {
+    fn needs_all_operands(&self, _op: Op) -> bool {
         true
     }
 
     /// The description of an operand that is no register.
-    fn operand(&self, value: Value) -> Option<Self::Value>;
+    fn describe_operand(&self, value: Value) -> Option<Self::Value>;
 
     /// The description of the complement of a predicate.
-    fn complement(&self, _value: Self::Value) -> Option<Self::Value> {
+    fn describe_complement(&self, _value: Self::Value) -> Option<Self::Value> {
         None
     }
 
     /// The description of a piece of a parameter: the parameter's number and the offset in bytes, with the access that loads it.
-    fn param(&self, _piece: (u16, i32), _access: Access) -> Option<Self::Value> {
+    fn describe_param(&self, _piece: (u16, i32), _access: Access) -> Option<Self::Value> {
         None
     }
 
     /// The description of a register that needs no evaluation.
-    fn known(&self, _register: Register) -> Option<Self::Value> {
+    fn known_description(&self, _register: Register) -> Option<Self::Value> {
         None
     }
 
     /// The description of a register whose evaluation gives none.
-    fn opaque(&self, _register: Register) -> Option<Self::Value> {
+    fn opaque_description(&self, _register: Register) -> Option<Self::Value> {
         None
     }
 
     /// The operands among `uses` that results of an operation depend on; `None` if the results are unknown.
-    fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]>;
+    fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]>;
 
     /// The description of a result of an operation.
-    fn apply(&self, op: Op, result: Result, operands: &[Self::Value]) -> Option<Self::Value>;
+    fn describe_result(&self, op: Op, result: Result, operands: &[Self::Value]) -> Option<Self::Value>;
 }
 
 /// A result of an instruction.
@@ -96,7 +96,7 @@ pub(crate) struct Source<'a, 'm> {
 
 impl<'a, 'm> Source<'a, 'm> {
     /// A body with its analyses: values are followed through slots, and not into functions.
-    pub(crate) fn within(body: &'a Body<'m>, analyses: &'a Analyses<'m>) -> Self {
+    pub(crate) fn within_body(body: &'a Body<'m>, analyses: &'a Analyses<'m>) -> Self {
         Self {
             body,
             definitions: analyses.definitions(),
@@ -107,11 +107,11 @@ impl<'a, 'm> Source<'a, 'm> {
 
     /// A function of a module, with values followed through slots and functions that pass on an argument; `None` if it has
     /// no body.
-    pub(crate) fn of(module: &'a Shared<'m>, function: FunctionId) -> Option<Self> {
+    pub(crate) fn of_function(module: &'a Shared<'m>, function: FunctionId) -> Option<Self> {
         let body = module.module.function(function).body.as_ref()?;
         Some(Self {
             module: Some(module),
-            ..Self::within(body, module.function(function))
+            ..Self::within_body(body, module.function(function))
         })
     }
 }
@@ -227,29 +227,29 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
 
     /// The description of a value; `None` if it is unknown. The total time is bounded by the operands of the body and the
     /// rounds in its loops, for any number of requested values.
-    pub(crate) fn of(&mut self, value: Value) -> Option<D::Value> {
-        self.read(value, None)
+    pub(crate) fn description_of(&mut self, value: Value) -> Option<D::Value> {
+        self.description_read_by(value, None)
     }
 
     /// The same for an operand that an instruction reads.
-    pub(crate) fn of_read(&mut self, value: Value, reader: InstructionId) -> Option<D::Value> {
-        self.read(value, Some(reader))
+    pub(crate) fn description_at_read(&mut self, value: Value, reader: InstructionId) -> Option<D::Value> {
+        self.description_read_by(value, Some(reader))
     }
 
-    fn read(&mut self, value: Value, reader: Option<InstructionId>) -> Option<D::Value> {
+    fn description_read_by(&mut self, value: Value, reader: Option<InstructionId>) -> Option<D::Value> {
         loop {
-            match self.operand(value, reader, 0) {
+            match self.operand_step(value, reader, 0) {
                 Step::Found(State::Known(known)) => return Some(known),
                 Step::Found(State::Open | State::Unknown) => return None,
-                Step::Needs(register) => self.look_at(register),
+                Step::Needs(register) => self.evaluate_until_stable(register),
             }
         }
     }
 
-    fn look_at(&mut self, register: Register) {
+    fn evaluate_until_stable(&mut self, register: Register) {
         self.visited.clear();
         self.has_read_open = false;
-        self.descend(register);
+        self.evaluate_with_inputs(register);
         let mut has_changed = self.has_read_open;
         if !has_changed {
             return;
@@ -259,7 +259,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             let mut next = 0;
             while let Some(&register) = self.visited.get(next) {
                 next += 1;
-                let state = self.found_at(register);
+                let state = self.evaluated_state(register);
                 has_changed |= self.states.set(register, state);
             }
             if !has_changed || round == MAX_ROUNDS {
@@ -269,7 +269,10 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         // The remaining registers depend only on themselves, or have changed too often.
         for &register in &self.visited {
             if has_changed || matches!(self.states.get(register), Some(State::Open)) {
-                let state = self.domain.opaque(register).map_or(State::Unknown, State::Known);
+                let state = self
+                    .domain
+                    .opaque_description(register)
+                    .map_or(State::Unknown, State::Known);
                 self.states.set(register, state);
             }
         }
@@ -277,14 +280,14 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
 
     /// Evaluates a register and all registers that it depends on, once each, in the order of computation. Chains of
     /// definitions may have any length: beyond a limit, evaluation is not recursive.
-    fn descend(&mut self, register: Register) {
+    fn evaluate_with_inputs(&mut self, register: Register) {
         let bottom = self.open.len();
         self.states.set(register, State::Open);
         self.open.push(register);
         while self.open.len() > bottom
             && let Some(&register) = self.open.last()
         {
-            match self.register(register, MAX_DEPTH) {
+            match self.register_step(register, MAX_DEPTH) {
                 Step::Found(state) => {
                     self.open.pop();
                     self.visited.push(register);
@@ -299,34 +302,34 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     }
 
     /// The state of a register, after all registers that it depends on have been evaluated.
-    fn found_at(&mut self, register: Register) -> State<D::Value> {
+    fn evaluated_state(&mut self, register: Register) -> State<D::Value> {
         loop {
-            match self.register(register, MAX_DEPTH) {
+            match self.register_step(register, MAX_DEPTH) {
                 Step::Found(state) => return state,
-                Step::Needs(needed) => self.descend(needed),
+                Step::Needs(needed) => self.evaluate_with_inputs(needed),
             }
         }
     }
 
-    fn operand(&mut self, value: Value, reader: Option<InstructionId>, depth: u8) -> Step<D::Value> {
+    fn operand_step(&mut self, value: Value, reader: Option<InstructionId>, depth: u8) -> Step<D::Value> {
         let (register, is_complement) = match value {
             Value::Register(register) => (register, false),
             Value::Not(register) => (register, true),
-            value => return Self::found(self.domain.operand(value)),
+            value => return Self::step_of(self.domain.describe_operand(value)),
         };
         if self.domain.is_ordered()
             && let Some(reader) = reader
             && let Some(analyses) = self.source.analyses
-            && let Some(definition) = self.source.definitions.only(self.source.body, register)
+            && let Some(definition) = self.source.definitions.only_writer(self.source.body, register)
             && !analyses.is_before(definition, reader)
         {
-            let known = self.domain.known(register);
-            let known = known.or_else(|| self.domain.opaque(register));
-            return Self::found(known.filter(|_| !is_complement));
+            let known = self.domain.known_description(register);
+            let known = known.or_else(|| self.domain.opaque_description(register));
+            return Self::step_of(known.filter(|_| !is_complement));
         }
         if depth > 0 && self.states.get(register).is_none() {
             self.states.set(register, State::Open);
-            match self.register(register, depth - 1) {
+            match self.register_step(register, depth - 1) {
                 Step::Found(state) => {
                     self.visited.push(register);
                     self.states.set(register, state);
@@ -343,8 +346,10 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                 self.has_read_open = true;
                 Step::Found(State::Open)
             }
-            Some(State::Unknown) => Self::found(self.domain.nothing()),
-            Some(State::Known(known)) if is_complement => Self::found(self.domain.complement(known.clone())),
+            Some(State::Unknown) => Self::step_of(self.domain.no_information()),
+            Some(State::Known(known)) if is_complement => {
+                Self::step_of(self.domain.describe_complement(known.clone()))
+            }
             Some(State::Known(known)) => Step::Found(State::Known(known.clone())),
         }
     }
@@ -355,32 +360,34 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         matches!(state, Some(Some(State::Unknown)))
     }
 
-    fn found(known: Option<D::Value>) -> Step<D::Value> {
+    fn step_of(known: Option<D::Value>) -> Step<D::Value> {
         Step::Found(known.map_or(State::Unknown, State::Known))
     }
 
-    fn register(&mut self, register: Register, depth: u8) -> Step<D::Value> {
+    fn register_step(&mut self, register: Register, depth: u8) -> Step<D::Value> {
         let Source {
             body, definitions, ..
         } = self.source;
-        if let Some(known) = self.domain.known(register) {
+        if let Some(known) = self.domain.known_description(register) {
             return Step::Found(State::Known(known));
         }
         let all = definitions.writers_of(register);
-        let is_one = definitions.only(body, register).is_some();
-        let is_visited = is_one || self.domain.joins() && all.len() <= MAX_DEFINITIONS;
+        let is_one = definitions.only_writer(body, register).is_some();
+        let is_visited = is_one || self.domain.joins_descriptions() && all.len() <= MAX_DEFINITIONS;
         let all = if is_visited { all } else { &[] };
-        let step = self.joined(all, |evaluator, definition| {
-            evaluator.result(definition, register, depth)
+        let step = self.joined_step(all, |evaluator, definition| {
+            evaluator.result_step(definition, register, depth)
         });
         match step {
-            Step::Found(State::Unknown) if !all.is_empty() => Self::found(self.domain.opaque(register)),
+            Step::Found(State::Unknown) if !all.is_empty() => {
+                Self::step_of(self.domain.opaque_description(register))
+            }
             step => step,
         }
     }
 
     /// The join over instructions, without those that have no description so far.
-    fn joined(
+    fn joined_step(
         &mut self,
         all: &[InstructionId],
         mut find: impl FnMut(&mut Self, InstructionId) -> Step<D::Value>,
@@ -400,7 +407,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                 Some(known) => self.domain.join(&known, &one),
             };
             match both {
-                Some(both) if self.domain.nothing().as_ref() != Some(&both) => joined = Some(both),
+                Some(both) if self.domain.no_information().as_ref() != Some(&both) => joined = Some(both),
                 _ => return Step::Found(State::Unknown),
             }
         }
@@ -412,7 +419,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     }
 
     /// The description of the value that an instruction writes to a register.
-    fn result(&mut self, definition: InstructionId, register: Register, depth: u8) -> Step<D::Value> {
+    fn result_step(&mut self, definition: InstructionId, register: Register, depth: u8) -> Step<D::Value> {
         let body = self.source.body;
         let instruction = body.instruction(definition);
         let Some(number) = body.result_number(instruction, register) else {
@@ -425,26 +432,32 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             bits,
         };
         match instruction.op {
-            Op::Access(access) => self.loaded(definition, access, result, depth),
+            Op::Access(access) => self.load_step(definition, access, result, depth),
             Op::CallResult(call) => {
                 let passed = self
                     .source
                     .module
-                    .and_then(|module| handed_on(module, body, call));
+                    .and_then(|module| argument_passed_through(module, body, call));
                 match passed {
-                    Some(value) => self.applied(Op::Copy, result, (&[value], call), depth),
+                    Some(value) => self.operation_step(Op::Copy, result, (&[value], call), depth),
                     None => Step::Found(State::Unknown),
                 }
             }
-            op => match self.domain.inputs(op, body.uses(instruction)) {
-                Some(inputs) => self.applied(op, result, (inputs, definition), depth),
+            op => match self.domain.relevant_operands(op, body.uses(instruction)) {
+                Some(inputs) => self.operation_step(op, result, (inputs, definition), depth),
                 None => Step::Found(State::Unknown),
             },
         }
     }
 
     /// The description of the value that a load writes to a register: a piece of a parameter, or a value stored in a slot.
-    fn loaded(&mut self, load: InstructionId, access: Access, result: Result, depth: u8) -> Step<D::Value> {
+    fn load_step(
+        &mut self,
+        load: InstructionId,
+        access: Access,
+        result: Result,
+        depth: u8,
+    ) -> Step<D::Value> {
         let body = self.source.body;
         let instruction = body.instruction(load);
         if let Some((param, at, bytes)) = body.loaded_param_pieces(instruction) {
@@ -452,18 +465,18 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                 .ok()
                 .and_then(|number| number.checked_mul(bytes.into()));
             let at = by.and_then(|by| at.checked_add(by));
-            return Self::found(at.and_then(|at| self.domain.param((param, at), access)));
+            return Self::step_of(at.and_then(|at| self.domain.describe_param((param, at), access)));
         }
         let Some(analyses) = self.source.analyses else {
             return Step::Found(State::Unknown);
         };
-        if !self.domain.joins() {
-            return match analyses.kept(load, result.register) {
+        if !self.domain.joins_descriptions() {
+            return match analyses.value_kept_in_slot(load, result.register) {
                 Some(Kept {
                     value,
                     store,
                     extension,
-                }) => self.applied(extension, result, (&[value], store), depth),
+                }) => self.operation_step(extension, result, (&[value], store), depth),
                 None => Step::Found(State::Unknown),
             };
         }
@@ -472,14 +485,14 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             return Step::Found(State::Unknown);
         }
         let extension = access.extension(result.bits);
-        self.joined(stores, |evaluator, store| match analyses.stored_by(store) {
-            Some(value) => evaluator.applied(extension, result, (&[value], store), depth),
+        self.joined_step(stores, |evaluator, store| match analyses.stored_by(store) {
+            Some(value) => evaluator.operation_step(extension, result, (&[value], store), depth),
             None => Step::Found(State::Unknown),
         })
     }
 
     /// The description of an operation's result.
-    fn applied(
+    fn operation_step(
         &mut self,
         op: Op,
         result: Result,
@@ -488,14 +501,14 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     ) -> Step<D::Value> {
         let mut operands: SmallVec<[D::Value; 4]> = SmallVec::new();
         let mut is_open = false;
-        let needs_all = self.domain.needs_all(op);
+        let needs_all = self.domain.needs_all_operands(op);
         if needs_all && inputs.iter().any(|&input| self.is_unknown(input)) {
             return Step::Found(State::Unknown);
         }
         for &input in inputs {
-            match self.operand(input, Some(reader), depth) {
+            match self.operand_step(input, Some(reader), depth) {
                 Step::Found(State::Known(operand)) => {
-                    if needs_all && self.domain.nothing().as_ref() == Some(&operand) {
+                    if needs_all && self.domain.no_information().as_ref() == Some(&operand) {
                         return Step::Found(State::Unknown);
                     }
                     operands.push(operand);
@@ -507,7 +520,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         if is_open {
             return Step::Found(State::Open);
         }
-        let known = self.domain.apply(op, result, &operands);
-        Self::found(known.filter(|known| self.domain.nothing().as_ref() != Some(known)))
+        let known = self.domain.describe_result(op, result, &operands);
+        Self::step_of(known.filter(|known| self.domain.no_information().as_ref() != Some(known)))
     }
 }

@@ -46,7 +46,7 @@ impl Bits {
     pub(crate) const UNKNOWN: Self = Self { zeros: 0, ones: 0 };
 
     /// All bits of a number.
-    pub(crate) const fn exact(value: u64) -> Self {
+    pub(crate) const fn of_number(value: u64) -> Self {
         Self {
             zeros: !value,
             ones: value,
@@ -54,12 +54,12 @@ impl Bits {
     }
 
     /// No bits outside of these.
-    pub(crate) const fn among(all: u64) -> Self {
+    pub(crate) const fn within_mask(all: u64) -> Self {
         Self { zeros: !all, ones: 0 }
     }
 
     /// The number, if all of its bits are known.
-    pub(crate) const fn value(self) -> Option<u64> {
+    pub(crate) const fn known_number(self) -> Option<u64> {
         if self.zeros | self.ones == u64::MAX {
             Some(self.ones)
         } else {
@@ -68,7 +68,7 @@ impl Bits {
     }
 
     /// The known bits of a number that is one or the other.
-    pub(crate) const fn shared(self, other: Self) -> Self {
+    pub(crate) const fn common_to_both(self, other: Self) -> Self {
         Self {
             zeros: self.zeros & other.zeros,
             ones: self.ones & other.ones,
@@ -76,7 +76,7 @@ impl Bits {
     }
 
     /// The known bits of a number, from two descriptions of it.
-    pub(crate) const fn with(self, other: Self) -> Self {
+    pub(crate) const fn combined_with(self, other: Self) -> Self {
         Self {
             zeros: self.zeros | other.zeros,
             ones: self.ones | other.ones,
@@ -89,7 +89,7 @@ impl Bits {
     }
 
     /// The low bits of the number, with zeros above.
-    const fn cut(self, bits: u8) -> Self {
+    const fn truncated_to(self, bits: u8) -> Self {
         Self {
             zeros: self.zeros | !ones(bits),
             ones: self.ones & ones(bits),
@@ -98,7 +98,7 @@ impl Bits {
 
     const fn shifted_left(self, by: u64) -> Self {
         if by >= 64 {
-            return Self::exact(0);
+            return Self::of_number(0);
         }
         Self {
             zeros: self.zeros << by | ones(by as u8),
@@ -108,7 +108,7 @@ impl Bits {
 
     const fn shifted_right(self, by: u64) -> Self {
         if by >= 64 {
-            return Self::exact(0);
+            return Self::of_number(0);
         }
         Self {
             zeros: !(!self.zeros >> by),
@@ -117,7 +117,7 @@ impl Bits {
     }
 
     /// A number whose `known` low bits are those of `bits`.
-    const fn low(known: u8, bits: u64) -> Self {
+    const fn of_low_bits(known: u8, bits: u64) -> Self {
         Self {
             zeros: !bits & ones(known),
             ones: bits & ones(known),
@@ -125,12 +125,12 @@ impl Bits {
     }
 
     /// The number of low bits that are known; 64 if all are.
-    pub(crate) const fn run(self) -> u8 {
+    pub(crate) const fn known_low_bit_count(self) -> u8 {
         (self.zeros | self.ones).trailing_ones() as u8
     }
 
     /// The lowest bit, if it is known: the value of a predicate.
-    pub(crate) const fn truth(self) -> Option<bool> {
+    pub(crate) const fn known_truth(self) -> Option<bool> {
         if (self.zeros | self.ones) & 1 == 0 {
             None
         } else {
@@ -172,22 +172,32 @@ impl Bits {
     }
 
     fn sum(self, other: Self) -> Self {
-        Self::low(self.run().min(other.run()), self.ones.wrapping_add(other.ones))
+        Self::of_low_bits(
+            self.known_low_bit_count().min(other.known_low_bit_count()),
+            self.ones.wrapping_add(other.ones),
+        )
     }
 
     fn difference(self, other: Self) -> Self {
-        Self::low(self.run().min(other.run()), self.ones.wrapping_sub(other.ones))
+        Self::of_low_bits(
+            self.known_low_bit_count().min(other.known_low_bit_count()),
+            self.ones.wrapping_sub(other.ones),
+        )
     }
 
     fn product(self, other: Self) -> Self {
-        let known = (self.run() + other.zeros_at_end()).min(other.run() + self.zeros_at_end());
-        let (one, other) = (self.ones & ones(self.run()), other.ones & ones(other.run()));
-        Self::low(known.min(64), one.wrapping_mul(other))
+        let known = (self.known_low_bit_count() + other.zeros_at_end())
+            .min(other.known_low_bit_count() + self.zeros_at_end());
+        let (one, other) = (
+            self.ones & ones(self.known_low_bit_count()),
+            other.ones & ones(other.known_low_bit_count()),
+        );
+        Self::of_low_bits(known.min(64), one.wrapping_mul(other))
     }
 }
 
 /// True for an operation whose result may have known bits that its low bits and its bounds do not imply.
-pub(crate) const fn keeps_bits(op: Op) -> bool {
+pub(crate) const fn may_give_known_bits(op: Op) -> bool {
     use BinaryOp as B;
     matches!(
         op,
@@ -206,10 +216,10 @@ pub(crate) const fn keeps_bits(op: Op) -> bool {
 }
 
 /// Known bits of result number `number` of an operation.
-pub(crate) fn result(op: Op, number: usize, uses: &[Bits]) -> Bits {
+pub(crate) fn bits_of_result(op: Op, number: usize, uses: &[Bits]) -> Bits {
     match (op, uses) {
         (Op::Compare(condition, bits, logic), &[a, b, ref third @ ..]) => {
-            let outcome = compared(condition, bits, a, b);
+            let outcome = bits_of_comparison(condition, bits, a, b);
             let outcome = if number == 1 {
                 outcome.complement()
             } else {
@@ -222,43 +232,48 @@ pub(crate) fn result(op: Op, number: usize, uses: &[Bits]) -> Bits {
                 Logic::Or => outcome.or(third),
                 Logic::Xor => outcome.xor(third),
             }
-            .cut(1)
+            .truncated_to(1)
         }
-        (Op::Unpack(bits), &[a]) => a.shifted_right(number as u64 * u64::from(bits)).cut(bits),
+        (Op::Unpack(bits), &[a]) => a
+            .shifted_right(number as u64 * u64::from(bits))
+            .truncated_to(bits),
         _ if number != 0 => Bits::UNKNOWN,
         (Op::Copy, &[a]) => a,
-        (Op::Binary(op, bits), &[a, b]) => binary(op.class(), bits, a, b).cut(bits),
-        (Op::MulAdd(op, bits), &[a, b, c]) => binary(op.class(), bits, a, b).cut(bits).sum(c).cut(bits),
-        (Op::Unary(op, bits), &[a]) => unary(op, bits, a).cut(bits),
+        (Op::Binary(op, bits), &[a, b]) => bits_of_binary(op.class(), bits, a, b).truncated_to(bits),
+        (Op::MulAdd(op, bits), &[a, b, c]) => bits_of_binary(op.class(), bits, a, b)
+            .truncated_to(bits)
+            .sum(c)
+            .truncated_to(bits),
+        (Op::Unary(op, bits), &[a]) => bits_of_unary(op, bits, a).truncated_to(bits),
         (Op::Select, &[a, b, predicate]) => match (predicate.ones & 1, predicate.zeros & 1) {
             (1, _) => a,
             (_, 1) => b,
-            _ => a.shared(b),
+            _ => a.common_to_both(b),
         },
         (Op::Convert { from, signed, to }, &[a]) => {
-            let low = a.cut(from);
+            let low = a.truncated_to(from);
             if signed {
-                extended(low, from).cut(to)
+                sign_extended(low, from).truncated_to(to)
             } else {
-                low.cut(to)
+                low.truncated_to(to)
             }
         }
         (Op::ExtractBits(bits, signed), &[a, start, length]) => {
-            let (Some(start), Some(length)) = (start.value(), length.value()) else {
+            let (Some(start), Some(length)) = (start.known_number(), length.known_number()) else {
                 return Bits::UNKNOWN;
             };
             let (start, length) = (start & 0xff, length & 0xff);
-            let field = a.cut(bits).shifted_right(start);
+            let field = a.truncated_to(bits).shifted_right(start);
             if !signed {
-                return field.cut(length.min(64) as u8);
+                return field.truncated_to(length.min(64) as u8);
             }
             if length == 0 || start + length > u64::from(bits) {
                 return Bits::UNKNOWN;
             }
-            extended(field.cut(length as u8), length as u8).cut(bits)
+            sign_extended(field.truncated_to(length as u8), length as u8).truncated_to(bits)
         }
         (Op::InsertBits(bits), &[a, b, start, length]) => {
-            let (Some(start), Some(length)) = (start.value(), length.value()) else {
+            let (Some(start), Some(length)) = (start.known_number(), length.known_number()) else {
                 return Bits::UNKNOWN;
             };
             let (start, length) = (start & 0xff, length & 0xff);
@@ -272,16 +287,16 @@ pub(crate) fn result(op: Op, number: usize, uses: &[Bits]) -> Bits {
                 zeros: a.zeros & field | b.zeros & !field,
                 ones: a.ones & field | b.ones & !field,
             }
-            .cut(bits)
+            .truncated_to(bits)
         }
-        (Op::Lop3(table), &[a, b, c]) => looked_up(table, [a, b, c]).cut(32),
+        (Op::Lop3(table), &[a, b, c]) => looked_up_in_truth_table(table, [a, b, c]).truncated_to(32),
         (Op::FunnelShift { left, wrap }, &[low, high, amount]) => {
-            let Some(amount) = amount.value() else {
+            let Some(amount) = amount.known_number() else {
                 return Bits::UNKNOWN;
             };
             let amount = amount & ones(32);
             let by = if wrap { amount & 31 } else { amount.min(32) };
-            let (low, high) = (low.cut(32), high.cut(32).shifted_left(32));
+            let (low, high) = (low.truncated_to(32), high.truncated_to(32).shifted_left(32));
             let pair = Bits {
                 zeros: low.zeros & high.zeros,
                 ones: low.ones | high.ones,
@@ -291,12 +306,14 @@ pub(crate) fn result(op: Op, number: usize, uses: &[Bits]) -> Bits {
             } else {
                 pair.shifted_right(by)
             };
-            moved.cut(32)
+            moved.truncated_to(32)
         }
         (Op::Pack(bits), uses) => {
-            let mut packed = Bits::exact(0);
+            let mut packed = Bits::of_number(0);
             for (number, part) in uses.iter().enumerate() {
-                let part = part.cut(bits).shifted_left(number as u64 * u64::from(bits));
+                let part = part
+                    .truncated_to(bits)
+                    .shifted_left(number as u64 * u64::from(bits));
                 packed = Bits {
                     zeros: packed.zeros & part.zeros,
                     ones: packed.ones | part.ones,
@@ -309,21 +326,21 @@ pub(crate) fn result(op: Op, number: usize, uses: &[Bits]) -> Bits {
 }
 
 /// The outcome of a comparison that known bits decide.
-fn compared(condition: Condition, bits: u8, a: Bits, b: Bits) -> Bits {
+fn bits_of_comparison(condition: Condition, bits: u8, a: Bits, b: Bits) -> Bits {
     let differ = (a.zeros & b.ones | a.ones & b.zeros) & ones(bits) != 0;
     match condition {
-        Condition::Equal if differ => Bits::low(1, 0),
-        Condition::NotEqual if differ => Bits::low(1, 1),
+        Condition::Equal if differ => Bits::of_low_bits(1, 0),
+        Condition::NotEqual if differ => Bits::of_low_bits(1, 1),
         _ => Bits::UNKNOWN,
     }
 }
 
-fn unary(op: UnaryOp, bits: u8, a: Bits) -> Bits {
-    let negative = || Bits::exact(0).difference(a);
+fn bits_of_unary(op: UnaryOp, bits: u8, a: Bits) -> Bits {
+    let negative = || Bits::of_number(0).difference(a);
     match op {
         UnaryOp::Not => a.complement(),
         UnaryOp::Neg => negative(),
-        UnaryOp::Abs => a.shared(negative()),
+        UnaryOp::Abs => a.common_to_both(negative()),
         UnaryOp::ReverseBits => Bits {
             zeros: a.zeros.reverse_bits(),
             ones: a.ones.reverse_bits(),
@@ -337,8 +354,8 @@ fn unary(op: UnaryOp, bits: u8, a: Bits) -> Bits {
     }
 }
 
-fn binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
-    let by = b.value().map(|by| match by & ones(32) {
+fn bits_of_binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
+    let by = b.known_number().map(|by| match by & ones(32) {
         by if by < u64::from(bits) => by,
         _ => 64,
     });
@@ -348,24 +365,29 @@ fn binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
         Class::Product => a.product(b),
         Class::WideProduct { signed } => {
             let half = bits / 2;
-            let whole = |number: Bits| match number.cut(half) {
-                number if signed && half > 0 => extended(number, half),
+            let whole = |number: Bits| match number.truncated_to(half) {
+                number if signed && half > 0 => sign_extended(number, half),
                 number => number,
             };
             whole(a).product(whole(b))
         }
-        Class::Remainder { .. } => match b.value() {
-            Some(divisor) if divisor != 0 => Bits::low(a.run().min(divisor.trailing_zeros() as u8), a.ones),
+        Class::Remainder { .. } => match b.known_number() {
+            Some(divisor) if divisor != 0 => Bits::of_low_bits(
+                a.known_low_bit_count().min(divisor.trailing_zeros() as u8),
+                a.ones,
+            ),
             _ => Bits::UNKNOWN,
         },
-        Class::Least { .. } | Class::Greatest { .. } => a.shared(b),
+        Class::Least { .. } | Class::Greatest { .. } => a.common_to_both(b),
         Class::And => a.and(b),
         Class::Or => a.or(b),
         Class::Xor => a.xor(b),
         Class::ShiftedLeft => by.map_or(Bits::UNKNOWN, |by| a.shifted_left(by)),
-        Class::ShiftedRight { signed: false } => by.map_or(Bits::UNKNOWN, |by| a.cut(bits).shifted_right(by)),
+        Class::ShiftedRight { signed: false } => {
+            by.map_or(Bits::UNKNOWN, |by| a.truncated_to(bits).shifted_right(by))
+        }
         Class::ShiftedRight { signed: true } => by.map_or(Bits::UNKNOWN, |by| {
-            let wide = extended(a.cut(bits), bits);
+            let wide = sign_extended(a.truncated_to(bits), bits);
             let by = by.min(63);
             Bits {
                 zeros: (wide.zeros as i64 >> by) as u64,
@@ -377,7 +399,7 @@ fn binary(class: Class, bits: u8, a: Bits, b: Bits) -> Bits {
 }
 
 /// The low `bits` bits (at least one) of a number, sign-extended.
-const fn extended(a: Bits, bits: u8) -> Bits {
+const fn sign_extended(a: Bits, bits: u8) -> Bits {
     let sign = 1 << (bits - 1);
     let above = !ones(bits);
     let low = Bits {
@@ -400,7 +422,7 @@ const fn extended(a: Bits, bits: u8) -> Bits {
 }
 
 /// Bit by bit, the common result of all rows of a truth table that the operands may be in.
-fn looked_up(table: u8, uses: [Bits; 3]) -> Bits {
+fn looked_up_in_truth_table(table: u8, uses: [Bits; 3]) -> Bits {
     let (mut may_be_zero, mut may_be_one) = (0, 0);
     for row in 0..8_u64 {
         let is = |place: usize, bit: u32| match row >> bit & 1 {
@@ -437,12 +459,12 @@ impl<'a, 'm> KnownBits<'a, 'm> {
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
     ) -> Self {
-        Self::new(Source::within(body, analyses), OfBody { module, function })
+        Self::new(Source::within_body(body, analyses), OfBody { module, function })
     }
 
     /// The bits of a value that are known at every use.
-    pub(crate) fn bits(&mut self, value: Value) -> Bits {
-        self.of(value).unwrap_or(Bits::UNKNOWN)
+    pub(crate) fn bits_of_value(&mut self, value: Value) -> Bits {
+        self.description_of(value).unwrap_or(Bits::UNKNOWN)
     }
 }
 
@@ -450,45 +472,47 @@ impl Domain for OfBody<'_, '_> {
     type Value = Bits;
 
     fn join(&self, one: &Bits, other: &Bits) -> Option<Bits> {
-        Some(one.shared(*other))
+        Some(one.common_to_both(*other))
     }
 
-    fn joins(&self) -> bool {
+    fn joins_descriptions(&self) -> bool {
         true
     }
 
-    fn nothing(&self) -> Option<Bits> {
+    fn no_information(&self) -> Option<Bits> {
         Some(Bits::UNKNOWN)
     }
 
-    fn needs_all(&self, op: Op) -> bool {
+    fn needs_all_operands(&self, op: Op) -> bool {
         op.is_move()
             || matches!(op, Op::Binary(op, _) if matches!(op.class(), Class::Sum | Class::Difference | Class::Xor))
     }
 
-    fn operand(&self, value: Value) -> Option<Bits> {
+    fn describe_operand(&self, value: Value) -> Option<Bits> {
         Some(match value {
-            Value::Integer(number) => Bits::exact(number as u64),
+            Value::Integer(number) => Bits::of_number(number as u64),
             Value::Symbol(symbol, by) => {
                 let symbol = self.module.symbol(symbol);
                 if matches!(symbol.kind, SymbolKind::Function(_)) {
                     return Some(Bits::UNKNOWN);
                 }
-                aligned(symbol.align, by.into())
+                bits_of_aligned_address(symbol.align, by.into())
             }
             Value::Param(number, by) => {
                 let param = self.function.params.get(usize::from(number));
-                param.map_or(Bits::UNKNOWN, |param| aligned(param.align, by.into()))
+                param.map_or(Bits::UNKNOWN, |param| {
+                    bits_of_aligned_address(param.align, by.into())
+                })
             }
             _ => Bits::UNKNOWN,
         })
     }
 
-    fn complement(&self, bits: Bits) -> Option<Bits> {
-        Some(bits.complement().cut(1))
+    fn describe_complement(&self, bits: Bits) -> Option<Bits> {
+        Some(bits.complement().truncated_to(1))
     }
 
-    fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
+    fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
         let is_known = is_interpreted(op) && uses.len() <= MAX_USES;
         match op {
             Op::ToGeneric(..) | Op::FromGeneric(..) => uses.get(..1),
@@ -496,37 +520,41 @@ impl Domain for OfBody<'_, '_> {
         }
     }
 
-    fn apply(&self, op: Op, of: Result, operands: &[Bits]) -> Option<Bits> {
+    fn describe_result(&self, op: Op, of: Result, operands: &[Bits]) -> Option<Bits> {
         let bits = match (op, operands) {
             (Op::ToGeneric(..) | Op::FromGeneric(..), [from]) => {
-                Bits::low(from.run().min(ALIGNMENT_BITS), from.ones)
+                Bits::of_low_bits(from.known_low_bit_count().min(ALIGNMENT_BITS), from.ones)
             }
-            _ => computed(op, of.number, operands),
+            _ => bits_of_computed_result(op, of.number, operands),
         };
-        Some(if of.bits == 0 { bits } else { bits.cut(of.bits) })
+        Some(if of.bits == 0 {
+            bits
+        } else {
+            bits.truncated_to(of.bits)
+        })
     }
 }
 
 /// An address that many bytes past one of an alignment.
-fn aligned(align: u32, by: i64) -> Bits {
+fn bits_of_aligned_address(align: u32, by: i64) -> Bits {
     if !align.is_power_of_two() {
         return Bits::UNKNOWN;
     }
-    Bits::low((align.trailing_zeros() as u8).min(ALIGNMENT_BITS), by as u64)
+    Bits::of_low_bits((align.trailing_zeros() as u8).min(ALIGNMENT_BITS), by as u64)
 }
 
-/// The same as [`result`], with operations on known numbers computed.
-fn computed(op: Op, number: usize, operands: &[Bits]) -> Bits {
+/// The same as [`bits_of_result`], with operations on known numbers computed.
+fn bits_of_computed_result(op: Op, number: usize, operands: &[Bits]) -> Bits {
     let mut numbers = [0; MAX_USES];
     let are_known = operands.iter().zip(&mut numbers).all(|(operand, number)| {
         *number = operand.ones;
-        operand.value().is_some()
+        operand.known_number().is_some()
     });
     if are_known {
         let value = evaluate_result(op, number, &numbers[..operands.len()]);
-        return value.map_or(Bits::UNKNOWN, Bits::exact);
+        return value.map_or(Bits::UNKNOWN, Bits::of_number);
     }
-    result(op, number, operands)
+    bits_of_result(op, number, operands)
 }
 
 #[cfg(test)]
@@ -557,7 +585,7 @@ mod tests {
     }
 
     fn holds(op: Op, uses: &[Bits]) {
-        let known = result(op, 0, uses);
+        let known = bits_of_result(op, 0, uses);
         let mut chosen = vec![0; uses.len()];
         let choices: Vec<Vec<u64>> = uses.iter().map(|&of| numbers(of).collect()).collect();
         for pick in 0..4_usize.pow(uses.len() as u32) {
@@ -570,14 +598,14 @@ mod tests {
                 "{op:?} {uses:x?} {chosen:x?} {value:x} {known:x?}"
             );
         }
-        if uses.iter().all(|bits| bits.value().is_some()) {
-            assert_eq!(known.value(), evaluate(op, &chosen), "{op:?} {uses:x?}");
+        if uses.iter().all(|bits| bits.known_number().is_some()) {
+            assert_eq!(known.known_number(), evaluate(op, &chosen), "{op:?} {uses:x?}");
         }
     }
 
     #[test]
     fn they_are_those_of_all_results() {
-        let amounts = [0, 1, 5, 16, 31, 32, 40, 0xffff_ffff].map(Bits::exact);
+        let amounts = [0, 1, 5, 16, 31, 32, 40, 0xffff_ffff].map(Bits::of_number);
         for a in some() {
             for bits in [8, 16, 32, 64] {
                 holds(Op::Unary(UnaryOp::Not, bits), &[a]);
@@ -612,7 +640,10 @@ mod tests {
         }
         let few: Vec<Bits> = some().into_iter().step_by(5).collect();
         for (&a, &b) in few.iter().flat_map(|a| few.iter().map(move |b| (a, b))) {
-            holds(Op::InsertBits(32), &[a, b, Bits::exact(4), Bits::exact(9)]);
+            holds(
+                Op::InsertBits(32),
+                &[a, b, Bits::of_number(4), Bits::of_number(9)],
+            );
             for &c in &few {
                 for table in [0x96, 0xe8, 0xca, 0x01, 0xfe] {
                     holds(Op::Lop3(table), &[a, b, c]);
@@ -678,11 +709,11 @@ mod tests {
                     Op::Compare(..) | Op::Unpack(_) => (random() % 2) as usize,
                     _ => 0,
                 };
-                let bits = computed(op, number, &told);
+                let bits = bits_of_computed_result(op, number, &told);
                 let Some(result) = evaluate_result(op, number, &values) else {
                     continue;
                 };
-                known += usize::from(bits.run() > 0);
+                known += usize::from(bits.known_low_bit_count() > 0);
                 assert!(
                     result & bits.zeros == 0 && !result & bits.ones == 0,
                     "{op:?} {told:x?} {values:x?} gives {bits:x?}"

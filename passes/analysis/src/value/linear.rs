@@ -30,7 +30,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    const fn number(by: Numbers) -> Self {
+    const fn of_numbers(by: Numbers) -> Self {
         Self {
             parts: Parts::NONE,
             by,
@@ -56,7 +56,7 @@ impl Sum {
     }
 
     /// The signed number that is added to the parts, in an operation at this width.
-    fn offset(&self, number: u64, bits: u8) -> i64 {
+    fn signed_offset(&self, number: u64, bits: u8) -> i64 {
         if self.is_number() {
             signed(number, bits)
         } else {
@@ -119,40 +119,40 @@ impl<'a> Linear<'a> {
     }
 
     /// The atoms of a sum.
-    pub(crate) fn terms(&self, parts: Parts) -> Terms {
-        self.table.borrow().terms(parts).to_vec()
+    pub(crate) fn terms_of(&self, parts: Parts) -> Terms {
+        self.table.borrow().terms_of(parts).to_vec()
     }
 
     /// The atom that parts consist of.
-    pub(crate) fn single(&self, parts: Parts) -> Option<Atom> {
-        match *self.table.borrow().terms(parts) {
+    pub(crate) fn single_atom(&self, parts: Parts) -> Option<Atom> {
+        match *self.table.borrow().terms_of(parts) {
             [(atom, 1)] => Some(atom),
             _ => None,
         }
     }
 
-    fn atom(&self, atom: Atom, by: i64) -> Sum {
+    fn sum_of_atom(&self, atom: Atom, by: i64) -> Sum {
         Sum {
-            parts: self.table.borrow_mut().atom(atom),
+            parts: self.table.borrow_mut().parts_of_atom(atom),
             by: Numbers::Same(by as u64),
         }
     }
 
     fn known_number(&self, value: Value) -> Option<Sum> {
         match &self.unknowns {
-            Unknowns::All(known) => known(value).map(|number| Sum::number(Numbers::Same(number))),
+            Unknowns::All(known) => known(value).map(|number| Sum::of_numbers(Numbers::Same(number))),
             _ => None,
         }
     }
 
-    fn special(&self, special: Special) -> Option<Sum> {
+    fn sum_of_special(&self, special: Special) -> Option<Sum> {
         let first = self.warp.map(|warp| u64::from(warp) * WARP as u64);
         match (special, first) {
             (Special::LaneId, Some(_)) => {
-                return Numbers::by_lane(|lane| Some(lane as u64)).map(Sum::number);
+                return Numbers::from_lanes(|lane| Some(lane as u64)).map(Sum::of_numbers);
             }
             (Special::Tid(0), Some(first)) => {
-                return Numbers::by_lane(|lane| Some(first + lane as u64)).map(Sum::number);
+                return Numbers::from_lanes(|lane| Some(first + lane as u64)).map(Sum::of_numbers);
             }
             _ => {}
         }
@@ -163,21 +163,24 @@ impl<'a> Linear<'a> {
             }
             Unknowns::All(_) => true,
         };
-        is_atom.then(|| self.atom(Atom::Special(special), 0))
+        is_atom.then(|| self.sum_of_atom(Atom::Special(special), 0))
     }
 
     /// `one + factor · other` at this width.
-    fn plus(&self, one: &Sum, other: &Sum, factor: i64, bits: u8) -> Option<Sum> {
-        let parts = self.table.borrow_mut().plus(one.parts, other.parts, factor)?;
-        let by = Numbers::combined(&[&one.by, &other.by], |numbers| {
-            let by = other.offset(numbers[1], bits).checked_mul(factor)?;
-            Some(one.offset(numbers[0], bits).checked_add(by)? as u64)
+    fn sum_with_multiple(&self, one: &Sum, other: &Sum, factor: i64, bits: u8) -> Option<Sum> {
+        let parts = self
+            .table
+            .borrow_mut()
+            .sum_with_multiple(one.parts, other.parts, factor)?;
+        let by = Numbers::combined_by_lane(&[&one.by, &other.by], |numbers| {
+            let by = other.signed_offset(numbers[1], bits).checked_mul(factor)?;
+            Some(one.signed_offset(numbers[0], bits).checked_add(by)? as u64)
         })?;
         Some(Sum { parts, by })
     }
 
-    fn product(&self, op: BinaryOp, bits: u8, a: &Sum, b: &Sum) -> Option<Sum> {
-        let zero = Sum::number(Numbers::Same(0));
+    fn product_of_sums(&self, op: BinaryOp, bits: u8, a: &Sum, b: &Sum) -> Option<Sum> {
+        let zero = Sum::of_numbers(Numbers::Same(0));
         match op.class() {
             class @ (Class::Product | Class::WideProduct { .. }) => {
                 // A wide product takes half as many bits.
@@ -192,14 +195,14 @@ impl<'a> Linear<'a> {
                     })
                 };
                 match (factor(a), factor(b)) {
-                    (_, Some(factor)) => self.plus(&zero, a, factor, width),
-                    (Some(factor), _) => self.plus(&zero, b, factor, width),
+                    (_, Some(factor)) => self.sum_with_multiple(&zero, a, factor, width),
+                    (Some(factor), _) => self.sum_with_multiple(&zero, b, factor, width),
                     _ => self.shared_product(a, b),
                 }
             }
             Class::ShiftedLeft => {
                 let by = b.constant().filter(|by| *by < u64::from(bits.min(63)))?;
-                self.plus(&zero, a, 1 << by, bits)
+                self.sum_with_multiple(&zero, a, 1 << by, bits)
             }
             // The sum of a multiple of a power of two and a number below it.
             Class::Or | Class::Xor if matches!(self.unknowns, Unknowns::Shared { .. }) => {
@@ -208,7 +211,7 @@ impl<'a> Linear<'a> {
                     (true, _) => b.parts,
                     _ => return None,
                 };
-                let by = Numbers::combined(&[&a.by, &b.by], |numbers| {
+                let by = Numbers::combined_by_lane(&[&a.by, &b.by], |numbers| {
                     evaluate(Op::Binary(op, 64), &[numbers[0], numbers[1]])
                 })?;
                 Some(Sum { parts, by })
@@ -234,39 +237,39 @@ impl<'a> Linear<'a> {
         }
         let mut both = [(a.parts, a.by.uniform()?), (b.parts, b.by.uniform()?)];
         both.sort_unstable();
-        Some(self.atom(Atom::Product(both), 0))
+        Some(self.sum_of_atom(Atom::Product(both), 0))
     }
 
     /// The result of an operation on operands some of which have parts, if it is a sum of the parts.
-    fn linear(&self, op: Op, operands: &[Sum]) -> Option<Sum> {
+    fn linear_result(&self, op: Op, operands: &[Sum]) -> Option<Sum> {
         match (op, operands) {
             (op, [one]) if op.change().is_some_and(Change::keeps_address) => Some(one.clone()),
-            (Op::Binary(BinaryOp::Add, bits @ 32..), [a, b]) => self.plus(a, b, 1, bits),
-            (Op::Binary(BinaryOp::Sub, bits @ 32..), [a, b]) => self.plus(a, b, -1, bits),
-            (Op::Binary(op, bits @ 32..), [a, b]) => self.product(op, bits, a, b),
+            (Op::Binary(BinaryOp::Add, bits @ 32..), [a, b]) => self.sum_with_multiple(a, b, 1, bits),
+            (Op::Binary(BinaryOp::Sub, bits @ 32..), [a, b]) => self.sum_with_multiple(a, b, -1, bits),
+            (Op::Binary(op, bits @ 32..), [a, b]) => self.product_of_sums(op, bits, a, b),
             (Op::MulAdd(op, bits @ 32..), [a, b, c]) => {
                 let product = match (a.numbers(), b.numbers()) {
                     (Some(a), Some(b)) => {
                         let product = |numbers: &[u64]| evaluate(Op::Binary(op, bits), numbers);
-                        Sum::number(Numbers::combined(&[a, b], product)?)
+                        Sum::of_numbers(Numbers::combined_by_lane(&[a, b], product)?)
                     }
-                    _ => self.product(op, bits, a, b)?,
+                    _ => self.product_of_sums(op, bits, a, b)?,
                 };
-                self.plus(&product, c, 1, bits)
+                self.sum_with_multiple(&product, c, 1, bits)
             }
             _ => None,
         }
     }
 
     /// The result of a collective in the lanes: a shuffle of a value that all lanes share, or the choice of one lane.
-    fn given(&self, collective: Collective, number: usize, operands: &[Sum]) -> Option<Sum> {
+    fn collective_result(&self, collective: Collective, number: usize, operands: &[Sum]) -> Option<Sum> {
         match (collective, number, self.elected?) {
             (Collective::Shuffle(Shuffle::Index), 0, _) => {
                 let same = operands.first()?.constant()?;
-                Some(Sum::number(Numbers::Same(same)))
+                Some(Sum::of_numbers(Numbers::Same(same)))
             }
-            (Collective::Elect, 1, Elected::Picked) => Some(Sum::number(Numbers::Same(1))),
-            (Collective::Elect, 1, Elected::Passed) => Some(Sum::number(Numbers::Same(0))),
+            (Collective::Elect, 1, Elected::Picked) => Some(Sum::of_numbers(Numbers::Same(1))),
+            (Collective::Elect, 1, Elected::Passed) => Some(Sum::of_numbers(Numbers::Same(0))),
             _ => None,
         }
     }
@@ -280,41 +283,41 @@ impl Domain for Linear<'_> {
         matches!(self.unknowns, Unknowns::All(_))
     }
 
-    fn operand(&self, value: Value) -> Option<Sum> {
+    fn describe_operand(&self, value: Value) -> Option<Sum> {
         match value {
-            Value::Integer(number) => Some(Sum::number(Numbers::Same(number as u64))),
-            Value::Special(special) => self.known_number(value).or_else(|| self.special(special)),
-            Value::Symbol(symbol, by) => Some(self.atom(Atom::Symbol(symbol), by.into())),
+            Value::Integer(number) => Some(Sum::of_numbers(Numbers::Same(number as u64))),
+            Value::Special(special) => self.known_number(value).or_else(|| self.sum_of_special(special)),
+            Value::Symbol(symbol, by) => Some(self.sum_of_atom(Atom::Symbol(symbol), by.into())),
             Value::Param(number, by) if matches!(self.unknowns, Unknowns::Objects) => {
-                Some(self.atom(Atom::ParamAddress(number), by.into()))
+                Some(self.sum_of_atom(Atom::ParamAddress(number), by.into()))
             }
             _ => None,
         }
     }
 
-    fn complement(&self, value: Sum) -> Option<Sum> {
+    fn describe_complement(&self, value: Sum) -> Option<Sum> {
         let complement = |bits: &[u64]| Some((bits[0] & 1) ^ 1);
-        Numbers::combined(&[value.numbers()?], complement).map(Sum::number)
+        Numbers::combined_by_lane(&[value.numbers()?], complement).map(Sum::of_numbers)
     }
 
-    fn param(&self, (number, at): (u16, i32), access: Access) -> Option<Sum> {
+    fn describe_param(&self, (number, at): (u16, i32), access: Access) -> Option<Sum> {
         let is_atom = match self.unknowns {
             Unknowns::Objects => false,
             Unknowns::Shared { is_kernel } => is_kernel,
             Unknowns::All(_) => true,
         };
-        is_atom.then(|| self.atom(Atom::Param(number, at, access.bits, access.signed), 0))
+        is_atom.then(|| self.sum_of_atom(Atom::Param(number, at, access.bits, access.signed), 0))
     }
 
-    fn known(&self, register: Register) -> Option<Sum> {
+    fn known_description(&self, register: Register) -> Option<Sum> {
         self.known_number(Value::Register(register))
     }
 
-    fn opaque(&self, register: Register) -> Option<Sum> {
-        matches!(self.unknowns, Unknowns::All(_)).then(|| self.atom(Atom::Register(register), 0))
+    fn opaque_description(&self, register: Register) -> Option<Sum> {
+        matches!(self.unknowns, Unknowns::All(_)).then(|| self.sum_of_atom(Atom::Register(register), 0))
     }
 
-    fn inputs<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
+    fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
         match op {
             Op::ToGeneric(..) | Op::FromGeneric(..) => Some(uses),
             Op::Collective(Collective::Shuffle(Shuffle::Index), _) if self.elected.is_some() => {
@@ -325,9 +328,9 @@ impl Domain for Linear<'_> {
         }
     }
 
-    fn apply(&self, op: Op, result: Result, operands: &[Sum]) -> Option<Sum> {
+    fn describe_result(&self, op: Op, result: Result, operands: &[Sum]) -> Option<Sum> {
         if let Op::Collective(collective, _) = op {
-            return self.given(collective, result.number, operands);
+            return self.collective_result(collective, result.number, operands);
         }
         let mask = if result.bits == 0 {
             u64::MAX
@@ -337,21 +340,21 @@ impl Domain for Linear<'_> {
         let are_numbers = operands.iter().all(Sum::is_number);
         if are_numbers && is_interpreted(op) {
             let all: SmallVec<[&Numbers; 4]> = operands.iter().map(|operand| &operand.by).collect();
-            let by = Numbers::combined(&all, |numbers| {
+            let by = Numbers::combined_by_lane(&all, |numbers| {
                 Some(evaluate_result(op, result.number, numbers)? & mask)
             })?;
-            return Some(Sum::number(by));
+            return Some(Sum::of_numbers(by));
         }
         // In another space, a number becomes an unknown address.
         if are_numbers && matches!(self.unknowns, Unknowns::Objects) {
             return None;
         }
         if result.number == 0
-            && let Some(Sum { parts, by }) = self.linear(op, operands)
+            && let Some(Sum { parts, by }) = self.linear_result(op, operands)
         {
             // The distance of two addresses is a number.
             let by = if parts == Parts::NONE {
-                Numbers::combined(&[&by], |by| Some(by[0] & mask))?
+                Numbers::combined_by_lane(&[&by], |by| Some(by[0] & mask))?
             } else {
                 by
             };
@@ -360,7 +363,7 @@ impl Domain for Linear<'_> {
         // Any other value that threads share.
         let is_shared =
             matches!(self.unknowns, Unknowns::Shared { .. }) && operands.iter().all(Sum::is_shared);
-        is_shared.then(|| self.atom(Atom::Register(result.register), 0))
+        is_shared.then(|| self.sum_of_atom(Atom::Register(result.register), 0))
     }
 }
 
@@ -435,7 +438,7 @@ mod tests {
     /// The value of a sum in a lane, with these numbers for its atoms.
     fn value(linear: &Linear<'_>, sum: &Sum, lane: usize, registers: &[Option<u64>]) -> Option<u64> {
         let mut value = sum.by.in_lane(lane)?;
-        for (atom, factor) in linear.terms(sum.parts) {
+        for (atom, factor) in linear.terms_of(sum.parts) {
             let number = match atom {
                 Atom::Symbol(_) => BEGIN,
                 Atom::Param(..) => PARAM,
@@ -463,11 +466,11 @@ mod tests {
                     Linear::new(Some(0), None, Unknowns::Shared { is_kernel: true }),
                 ];
                 for linear in linear {
-                    let mut sums = Evaluator::new(Source::of(module, function).unwrap(), linear);
+                    let mut sums = Evaluator::new(Source::of_function(module, function).unwrap(), linear);
                     for lane in [0, 1, 31] {
                         let registers = computed(body, lane);
                         for register in (0..body.registers.len()).map(Register::new) {
-                            let Some(sum) = sums.of(Value::Register(register)) else {
+                            let Some(sum) = sums.description_of(Value::Register(register)) else {
                                 continue;
                             };
                             let value = value(sums.domain(), &sum, lane as usize, &registers);
@@ -499,12 +502,12 @@ mod tests {
             let function = ptxcheck_ir::FunctionId::new(0);
             let body = module.module.functions[0].body.as_ref().unwrap();
             let linear = Linear::new(Some(0), None, Unknowns::Objects);
-            let mut sums = Evaluator::new(Source::of(module, function).unwrap(), linear);
+            let mut sums = Evaluator::new(Source::of_function(module, function).unwrap(), linear);
             let result = |at: usize| body.results(body.instruction(InstructionId::new(at)))[0];
-            let last = sums.of(result(49_999)).unwrap();
+            let last = sums.description_of(result(49_999)).unwrap();
             assert_eq!(last.by.in_lane(3), Some(50_002));
-            assert_eq!(sums.of(result(50_000)), None);
-            assert_eq!(sums.of(result(50_001)), None);
+            assert_eq!(sums.description_of(result(50_000)), None);
+            assert_eq!(sums.description_of(result(50_001)), None);
         });
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Each {
 
 impl Numbers {
     /// The numbers that a function gives; `None` if it gives none in any lane.
-    pub(crate) fn by_lane(mut number: impl FnMut(usize) -> Option<u64>) -> Option<Self> {
+    pub(crate) fn from_lanes(mut number: impl FnMut(usize) -> Option<u64>) -> Option<Self> {
         let (mut known, mut by) = (0, [0; WARP]);
         for (lane, by) in by.iter_mut().enumerate() {
             if let Some(number) = number(lane) {
@@ -41,7 +41,7 @@ impl Numbers {
 
     /// The results of a function of several numbers, lane by lane, where all are known; `None` if there is no result in any
     /// lane. At most [`MAX_OPERANDS`].
-    pub(crate) fn combined(all: &[&Self], combine: impl Fn(&[u64]) -> Option<u64>) -> Option<Self> {
+    pub(crate) fn combined_by_lane(all: &[&Self], combine: impl Fn(&[u64]) -> Option<u64>) -> Option<Self> {
         let mut values = [0; MAX_OPERANDS];
         let values = values.get_mut(..all.len())?;
         let mut are_same = true;
@@ -54,7 +54,7 @@ impl Numbers {
         if are_same {
             return combine(values).map(Self::Same);
         }
-        Self::by_lane(|lane| {
+        Self::from_lanes(|lane| {
             for (value, numbers) in values.iter_mut().zip(all) {
                 if let Self::Each(each) = numbers {
                     *value = each.in_lane(lane)?;

@@ -26,7 +26,7 @@ pub(crate) enum Atom {
 pub(crate) type Terms = Vec<(Atom, i64)>;
 
 /// The sum of one list and a multiple of another; `None` if it has too many atoms, or a factor does not fit in 64 bits.
-pub(crate) fn plus(one: &[(Atom, i64)], other: &[(Atom, i64)], factor: i64) -> Option<Terms> {
+pub(crate) fn sum_with_multiple(one: &[(Atom, i64)], other: &[(Atom, i64)], factor: i64) -> Option<Terms> {
     let mut sum = one.to_vec();
     for &(atom, by) in other {
         let by = by.checked_mul(factor)?;
@@ -66,28 +66,28 @@ impl Default for Table {
 
 impl Table {
     /// The atoms of a sum.
-    pub(crate) fn terms(&self, parts: Parts) -> &[(Atom, i64)] {
+    pub(crate) fn terms_of(&self, parts: Parts) -> &[(Atom, i64)] {
         &self.all[parts.0 as usize]
     }
 
     /// The one that consists of an atom.
-    pub(crate) fn atom(&mut self, atom: Atom) -> Parts {
-        self.number(vec![(atom, 1)])
+    pub(crate) fn parts_of_atom(&mut self, atom: Atom) -> Parts {
+        self.intern_terms(vec![(atom, 1)])
     }
 
     /// The sum of one and a multiple of another.
-    pub(crate) fn plus(&mut self, one: Parts, other: Parts, factor: i64) -> Option<Parts> {
+    pub(crate) fn sum_with_multiple(&mut self, one: Parts, other: Parts, factor: i64) -> Option<Parts> {
         if other == Parts::NONE || factor == 0 {
             return Some(one);
         }
         if one == Parts::NONE && factor == 1 {
             return Some(other);
         }
-        let sum = plus(self.terms(one), self.terms(other), factor)?;
-        Some(self.number(sum))
+        let sum = sum_with_multiple(self.terms_of(one), self.terms_of(other), factor)?;
+        Some(self.intern_terms(sum))
     }
 
-    fn number(&mut self, terms: Terms) -> Parts {
+    fn intern_terms(&mut self, terms: Terms) -> Parts {
         if let Some(&known) = self.numbers.get(&terms) {
             return known;
         }

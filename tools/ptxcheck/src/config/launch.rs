@@ -140,7 +140,9 @@ fn block(value: &Spanned<DeValue<'_>>) -> Result<Shape, OffsetError> {
         .iter()
         .map(side)
         .collect();
-    sides.and_then(|sides| launches::shape(&sides)).ok_or_else(wrong)
+    sides
+        .and_then(|sides| launches::shape_with_sides(&sides))
+        .ok_or_else(wrong)
 }
 
 fn side(value: &Spanned<DeValue<'_>>) -> Option<u32> {

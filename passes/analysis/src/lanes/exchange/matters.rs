@@ -170,7 +170,7 @@ pub(super) fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -
                     .accesses_in_node(node)
                     .any(|number| touches.all[number].at == at)
             };
-            let is_own = matches!(slots.effect(at, instruction), Effect::Load(_));
+            let is_own = matches!(slots.effect_on_slots(at, instruction), Effect::Load(_));
             if reads && is_shared && !is_own && !is_known() {
                 let address = body.uses(instruction).first().copied().unwrap_or(Value::Unknown);
                 let object =

@@ -268,7 +268,7 @@ impl<'a, 'm> ExchangeScreen<'a, 'm> {
         let has_slots = names_local || body.has(Rare::STACK_ALLOC);
         let source = Source {
             analyses: has_slots.then_some(analyses),
-            ..Source::within(body, analyses)
+            ..Source::within_body(body, analyses)
         };
         Self {
             body,
@@ -408,13 +408,13 @@ impl ExchangeScreen<'_, '_> {
 
     /// A value that is known in all lanes.
     fn value_in_each_lane(&mut self, value: Value) -> Option<[u64; WARP]> {
-        self.sums.of(value)?.numbers()?.each_lane()
+        self.sums.description_of(value)?.numbers()?.each_lane()
     }
 
     /// The address of an access, if it is known in all lanes.
     fn lane_addresses(&mut self, access: usize) -> Option<LanePlaces> {
         let access = &self.pieces.all[access];
-        let Sum { parts, by } = self.sums.of(access.address)?;
+        let Sum { parts, by } = self.sums.description_of(access.address)?;
         let by = by.each_lane()?;
         Some((parts, by.map(|by| (by as i64).saturating_add(access.past))))
     }
@@ -458,7 +458,9 @@ impl ExchangeScreen<'_, '_> {
         made.all(|number| {
             let access = &self.pieces.all[number];
             let (is_store, bytes) = (access.is_store, access.bytes);
-            let value = access.stored.and_then(|value| self.sums.of(value)?.constant());
+            let value = access
+                .stored
+                .and_then(|value| self.sums.description_of(value)?.constant());
             let value = value.map(|value| (value, bytes));
             !is_store || value.is_some() && *one.get_or_insert(value) == value
         })
@@ -538,7 +540,7 @@ impl ExchangeScreen<'_, '_> {
     /// True if an instruction accesses an object whose address a caller passes.
     fn is_in_object_of_caller(&self, id: InstructionId) -> bool {
         let used = self.module.param_use(self.id);
-        used.is_some_and(|used| used.access(id).is_some())
+        used.is_some_and(|used| used.access_through_param(id).is_some())
     }
 
     /// True if a value is computed only from values that the lane analysis may know; `depth`: operations followed so far.
@@ -572,7 +574,7 @@ impl ExchangeScreen<'_, '_> {
                         _ if !self.has_slots => false,
                         _ => {
                             return matches!(
-                                self.analyses.slots().effect(definition, instruction),
+                                self.analyses.slots().effect_on_slots(definition, instruction),
                                 Effect::Load(_)
                             );
                         }

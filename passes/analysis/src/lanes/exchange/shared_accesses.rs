@@ -305,7 +305,7 @@ pub(super) fn variable_of_address(
             Value::Register(register) => register,
             _ => continue,
         };
-        let Some(only) = definitions.only(body, register) else {
+        let Some(only) = definitions.only_writer(body, register) else {
             continue;
         };
         let instruction = body.instruction(only);

@@ -210,7 +210,7 @@ impl Gathering {
                 zeros: u64::from(known & !holds),
                 ones: u64::from(holds & self.named[lane].unwrap_or(0)),
             };
-            all[lane] = result.bits_of(lane).with(told);
+            all[lane] = result.bits_of(lane).combined_with(told);
         }
         result.set_known_bits(open, |lane| all[lane]);
     }

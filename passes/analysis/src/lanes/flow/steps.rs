@@ -200,7 +200,7 @@ impl Flow<'_> {
         let is_opaque_call = matches!(instruction.op, Op::Call(_))
             && !matches!(graph.nodes[node as usize].kind, NodeKind::Enter(_));
         let slots = self.module.function(context.function).slots();
-        match slots.effect(step, instruction) {
+        match slots.effect_on_slots(step, instruction) {
             Effect::Store(slot) => {
                 let stored = context.body.stored(instruction).unwrap_or(Value::Unknown);
                 let value = self.operand_value(node, state, stored);
@@ -211,7 +211,7 @@ impl Flow<'_> {
                 // Accesses of a callee through addresses that it is passed are seen in the callee, if its code is followed.
                 for &slot in &context.slice.escaping {
                     if let Some(place) = context.slice.cell_of_slot(slot)
-                        && (slots.leaks(slot) || is_opaque_call)
+                        && (slots.may_be_written_elsewhere(slot) || is_opaque_call)
                     {
                         self.write_cell_in_context(
                             (context.singles, context.flowing),
@@ -231,7 +231,7 @@ impl Flow<'_> {
                 let owner = &graph.contexts[owner as usize];
                 let slots = self.module.function(owner.function).slots();
                 for place in slots
-                    .of_symbol(symbol)
+                    .slots_of_symbol(symbol)
                     .filter_map(|slot| owner.slice.cell_of_slot(slot))
                 {
                     self.write_cell_in_context(
@@ -267,7 +267,7 @@ impl Flow<'_> {
             };
             self.write_cell_in_context((owner.singles, owner.flowing), node, state, place, value, guard);
         }
-        for other in slots.overlapping(slot) {
+        for other in slots.slots_overlapping(slot) {
             let Some(place) = owner.slice.cell_of_slot(other) else {
                 continue;
             };
@@ -284,7 +284,7 @@ impl Flow<'_> {
     /// An unknown write to a slot of a context, which may be the context of a caller.
     fn spoil_slot(&mut self, node: u32, state: &mut State, (owner, slot): (&Context<'_>, SlotId)) {
         let slots = self.module.function(owner.function).slots();
-        for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+        for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
             if let Some(place) = owner.slice.cell_of_slot(slot) {
                 self.write_cell_in_context(
                     (owner.singles, owner.flowing),
@@ -345,7 +345,7 @@ impl Flow<'_> {
             op if is_interpreted(op) => self.operation_result(node, state, op, uses, part, site),
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.module.function(context.function).slots();
-                if let Effect::Load(slot) = slots.effect(step, instruction) {
+                if let Effect::Load(slot) = slots.effect_on_slots(step, instruction) {
                     return match context.slice.cell_of_slot(slot) {
                         Some(place) => {
                             self.loaded_slot_value(node, state, place, context.body, instruction, site)

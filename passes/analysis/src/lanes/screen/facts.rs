@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::calls::Calls;
-use crate::ends::ends;
+use crate::ends::functions_that_may_end_threads;
 use crate::shared::Shared;
 use ptxcheck_common::externs;
 use ptxcheck_ir::{Body, Callee, FunctionId, Instruction, InstructionId, Special, Value};
@@ -30,7 +30,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     pub(super) fn new(module: &'a Shared<'m>, has_shape: bool) -> Self {
         Self {
             module,
-            ends: ends(module).into(),
+            ends: functions_that_may_end_threads(module).into(),
             has_shape,
             names_values: OnceCell::new(),
             cancels: RefCell::default(),

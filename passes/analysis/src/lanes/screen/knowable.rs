@@ -25,7 +25,7 @@ use self::compare::bound_of_comparison;
 use super::super::transfer::MAX_USES;
 use super::super::value::WARP;
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
-use crate::value::keeps_bits;
+use crate::value::may_give_known_bits;
 
 /// Pattern that a value certainly follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -404,7 +404,7 @@ pub(super) fn bound_of_result(op: Op, kinds: &[Knowable], uses: &[Value]) -> Kno
     let result = bound_of_operation(op, kinds, uses);
     Knowable {
         is_set: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.is_set),
-        parts: result.parts || keeps_bits(op) && may_know_further_bits(op, kinds),
+        parts: result.parts || may_give_known_bits(op) && may_know_further_bits(op, kinds),
         floor: floor_of_result(op, kinds),
         ..result
     }

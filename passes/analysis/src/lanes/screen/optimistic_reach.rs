@@ -184,7 +184,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     fn follow_post_dominators(&mut self) -> bool {
         let post = self.analyses.post_dominators();
         let mut block = BlockId::new(0);
-        while let Some(next) = post.immediate(block)
+        while let Some(next) = post.immediate_dominator(block)
             && !self.may_end_in(block)
             && self.all_lanes_reach_post_dominator(block, next)
         {
@@ -338,7 +338,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                             && !*splits[before.index()].get_or_insert_with(|| self.may_split_lanes(before))
                 });
                 if !stays
-                    && let Some(above) = dominators.immediate(block)
+                    && let Some(above) = dominators.immediate_dominator(block)
                     && is_whole[above.index()]
                 {
                     stays = *comes_through[index]
@@ -379,7 +379,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
             returns_truth: |_| false,
         };
         let (mut asked, mut others) = (None, Vec::new());
-        predicates.each_test(predicate, holds, |test| {
+        predicates.for_each_test(predicate, holds, |test| {
             match self.activemask_compared_with_full(test) {
                 Some(found) if asked.is_none() => asked = Some(found),
                 _ => others.push((test.reader.unwrap_or(at), test.register)),
@@ -394,7 +394,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     /// The `activemask` that a test compares with the full mask.
     fn activemask_compared_with_full(&self, test: Test) -> Option<InstructionId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
-        let defined = |value: Value| definitions.only(body, value.register()?);
+        let defined = |value: Value| definitions.only_writer(body, value.register()?);
         let comparison = body.instruction(test.definition?);
         let mask = match (comparison.op, body.uses(comparison)) {
             (
@@ -524,7 +524,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         }
         let closed: Vec<BlockId> = self.settled.iter().chain(&self.closed).copied().collect();
         for block in closed {
-            if let Some(next) = post.immediate(block)
+            if let Some(next) = post.immediate_dominator(block)
                 && !self.is_reached[next.index()]
                 && self.all_lanes_reach_post_dominator(block, next)
             {

@@ -252,17 +252,17 @@ impl Same<'_, '_> {
                             found.push(from(Value::Param(param, offset)));
                             continue;
                         }
-                        let is_passed = |used: &ParamUse| used.access(definition).is_some();
+                        let is_passed = |used: &ParamUse| used.access_through_param(definition).is_some();
                         if self.objects.is_some_and(is_passed) {
                             return None;
                         }
                         let slots = self.analyses.slots();
-                        if let Effect::Load(slot) = slots.effect(definition, instruction) {
+                        if let Effect::Load(slot) = slots.effect_on_slots(definition, instruction) {
                             if slots.is_written_by_callees(slot) {
                                 return None;
                             }
-                            let all = std::iter::once(slot).chain(slots.overlapping(slot));
-                            let stores = all.flat_map(|slot| slots.stores(slot));
+                            let all = std::iter::once(slot).chain(slots.slots_overlapping(slot));
+                            let stores = all.flat_map(|slot| slots.stores_to(slot));
                             let stored = |&store| self.body.stored(self.body.instruction(store));
                             open.extend(stores.filter_map(stored).map(from));
                         }

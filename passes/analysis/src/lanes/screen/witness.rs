@@ -170,7 +170,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             if self.may_all_reach(reach, block, id, guard) {
                 continue;
             }
-            let above = std::iter::successors(Some(block), |&from| dominators.immediate(from));
+            let above = std::iter::successors(Some(block), |&from| dominators.immediate_dominator(from));
             let mut barrier = None;
             let has_witness = above
                 .take_while(|&from| reach.spend_steps(1) || from == block)
@@ -485,7 +485,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                         has_witness = self.finds_witness(inner, body, meeting);
                         left = inner.reach.steps_left;
                     }
-                    above = dominators.immediate(from);
+                    above = dominators.immediate_dominator(from);
                 }
                 if !has_witness {
                     rest.missed = rest.missed.union(meeting);

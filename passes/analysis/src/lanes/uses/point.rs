@@ -64,7 +64,7 @@ impl Point<'_, '_> {
     fn holders_of(&self, value: Value) -> Lanes {
         match value {
             Value::Register(register) | Value::Not(register) => {
-                self.holders_at(FrameVariable::register(register))
+                self.holders_at(FrameVariable::of_register(register))
             }
             _ => 0,
         }
@@ -219,7 +219,7 @@ impl Point<'_, '_> {
                 continue;
             };
             let lanes = self.lanes_with_dependent_result(id, body, instruction, number);
-            self.write_place(FrameVariable::register(register), lanes, truth);
+            self.write_place(FrameVariable::of_register(register), lanes, truth);
         }
         if self.need != Need::Undefined
             && matches!(instruction.op, Op::Opaque)
@@ -253,7 +253,7 @@ impl Point<'_, '_> {
                     .module
                     .function(self.flow.graph.context_of_node(self.node).function)
                     .slots();
-                !matches!(slots.effect(id, instruction), Effect::Store(_))
+                !matches!(slots.effect_on_slots(id, instruction), Effect::Store(_))
             }
             (AccessKind::Store, Space::Local | Space::Param) if self.need == Need::Possible => {
                 let slots = self
@@ -261,7 +261,7 @@ impl Point<'_, '_> {
                     .module
                     .function(self.flow.graph.context_of_node(self.node).function)
                     .slots();
-                !matches!(slots.effect(id, instruction), Effect::Store(_))
+                !matches!(slots.effect_on_slots(id, instruction), Effect::Store(_))
             }
             (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic) => {
                 let context = self.flow.graph.context_of_node(self.node);
@@ -336,10 +336,12 @@ impl Point<'_, '_> {
         let function = self.flow.graph.context_of_node(self.node).function;
         let analyses = module.function(function);
         let [format, buffer] = arguments else { return };
-        let Some((symbol, start)) = analyses.variable(buffer.value) else {
+        let Some((symbol, start)) = analyses.variable_and_distance(buffer.value) else {
             return;
         };
-        let format = analyses.variable(format.value).filter(|(_, offset)| *offset == 0);
+        let format = analyses
+            .variable_and_distance(format.value)
+            .filter(|(_, offset)| *offset == 0);
         let format = format.and_then(|(symbol, _)| {
             let variable = module.module.symbol(symbol);
             module.module.origin.string(variable.name, variable.span)
@@ -351,7 +353,7 @@ impl Point<'_, '_> {
             let is_there = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
             let count = slots[from..].iter().take_while(is_there).count();
             for slot in from..from + count {
-                self.use_in_lanes(self.holders_at(FrameVariable::slot(slot as SlotId)));
+                self.use_in_lanes(self.holders_at(FrameVariable::of_slot(slot as SlotId)));
             }
         }
     }
@@ -365,17 +367,17 @@ impl Point<'_, '_> {
     ) {
         let function = self.flow.graph.context_of_node(self.node).function;
         let slots = self.flow.module.function(function).slots();
-        match slots.effect(id, instruction) {
+        match slots.effect_on_slots(id, instruction) {
             Effect::Store(slot) => {
                 let stored = body.stored(instruction).unwrap_or(Value::Unknown);
-                self.write_place(FrameVariable::slot(slot), self.holders_of(stored), truth);
-                for other in slots.overlapping(slot) {
-                    self.forget(FrameVariable::slot(other));
+                self.write_place(FrameVariable::of_slot(slot), self.holders_of(stored), truth);
+                for other in slots.slots_overlapping(slot) {
+                    self.forget(FrameVariable::of_slot(other));
                 }
             }
             Effect::Spoil(slot) => {
-                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.forget(FrameVariable::slot(slot));
+                for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
+                    self.forget(FrameVariable::of_slot(slot));
                 }
             }
             // The values that they hold remain possible.
@@ -429,8 +431,8 @@ impl Point<'_, '_> {
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let function = graph.context_of_node(self.node).function;
                 let slots = self.flow.module.function(function).slots();
-                if let Effect::Load(slot) = slots.effect(id, instruction) {
-                    return self.holders_at(FrameVariable::slot(slot));
+                if let Effect::Load(slot) = slots.effect_on_slots(id, instruction) {
+                    return self.holders_at(FrameVariable::of_slot(slot));
                 }
                 body.loaded_param(instruction).map_or(0, |(number, offset)| {
                     self.holders_at(FrameVariable::Param(u32::from(number), offset))

@@ -146,7 +146,7 @@ impl<'a> OptimisticReach<'a, '_> {
 
     /// Instructions that write a variable, in the order of the input.
     fn definitions(&self, variable: Variable) -> &'a [InstructionId] {
-        variable.writers(self.analyses.definitions(), || self.analyses.slots())
+        variable.writers_of(self.analyses.definitions(), || self.analyses.slots())
     }
 
     /// Value that one of its definitions gives a variable.
@@ -170,7 +170,7 @@ impl<'a> OptimisticReach<'a, '_> {
     /// Value that an instruction stores to a slot.
     fn bound_of_store(&mut self, key: Query, slot: SlotId, id: InstructionId) -> Knowable {
         let instruction = self.body.instruction(id);
-        let stored = match self.analyses.slots().effect(id, instruction) {
+        let stored = match self.analyses.slots().effect_on_slots(id, instruction) {
             Effect::Store(own) if own == slot => self.body.uses(instruction).get(2).copied(),
             _ => None,
         };
@@ -352,7 +352,7 @@ impl<'a> OptimisticReach<'a, '_> {
         if count < 2 {
             return true;
         }
-        let Some(above) = dominators.immediate(block) else {
+        let Some(above) = dominators.immediate_dominator(block) else {
             return false;
         };
         let Some(between) = self.blocks_between(above, block) else {
@@ -426,16 +426,16 @@ impl OptimisticReach<'_, '_> {
     /// Bound of the loaded value, before it is extended.
     pub(super) fn bound_of_load(&mut self, id: InstructionId, instruction: &Instruction) -> Knowable {
         let slots = self.analyses.slots();
-        if let Effect::Load(slot) = slots.effect(id, instruction) {
+        if let Effect::Load(slot) = slots.effect_on_slots(id, instruction) {
             // A piece of the value stored there, or a value that a callee stores.
             if slots.is_written_by_callees(slot)
                 || slots
-                    .overlapping(slot)
-                    .any(|other| !slots.stores(other).is_empty())
+                    .slots_overlapping(slot)
+                    .any(|other| !slots.stores_to(other).is_empty())
             {
                 return Knowable::LANE;
             }
-            match slots.stores(slot) {
+            match slots.stores_to(slot) {
                 [] => Knowable::UNKNOWN,
                 &[one] if self.body.instruction(one).guard.is_none() => {
                     self.bound_of_definition(Variable::Slot(slot), one)
@@ -449,7 +449,7 @@ impl OptimisticReach<'_, '_> {
                 .bound_of_argument(self.function, number, offset, self.cache.depth)
         } else if !self.is_root
             && let Some(used) = self.facts.module.param_use(self.function)
-            && used.access(id).is_some()
+            && used.access_through_param(id).is_some()
         {
             // A caller, or a function that it calls, stores it.
             Knowable::LANE
