@@ -48,7 +48,7 @@ struct Ways {
 }
 
 impl Ways {
-    fn count(&self) -> usize {
+    fn target_count(&self) -> usize {
         self.inside.len() + self.leaving.len() + usize::from(self.goes_round)
     }
 }
@@ -66,7 +66,7 @@ impl Uniform {
     /// The uniform branches of a solution; `None` if the budget is spent.
     #[must_use]
     pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
-        Self::found_by(UniformSearch::new(flow, endings(flow), None))
+        Self::found_by(UniformSearch::new(flow, ending_nodes(flow), None))
     }
 
     /// The branches that all threads of the given warps of a block take alike, each time: `flows` are the solutions of these warps,
@@ -80,7 +80,7 @@ impl Uniform {
 
     fn found_by(mut search: UniformSearch<'_, '_>) -> Option<Self> {
         let flow = search.flow;
-        while search.pass()? {}
+        while search.visit_all_nodes()? {}
         let is_divided = search.is_divided;
         let is_uniform = (0..flow.graph.nodes.len())
             .map(|node| {
@@ -139,18 +139,18 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     }
 
     /// Visits all nodes once; true if more varies than before. `None` if the budget is spent.
-    fn pass(&mut self) -> Option<bool> {
+    fn visit_all_nodes(&mut self) -> Option<bool> {
         let graph = self.flow.graph;
         let mut has_changed = false;
         for &node in &self.flow.order.nodes {
             let current = &graph.nodes[node as usize];
             let context = graph.context_of_node(node);
-            self.pay(1 + current.steps.len())?;
+            self.spend_steps(1 + current.steps.len())?;
             if let NodeKind::Enter(callee) = current.kind {
-                has_changed |= self.arguments(node, &graph.contexts[callee as usize]);
+                has_changed |= self.pass_arguments(node, &graph.contexts[callee as usize]);
             }
             for &step in context.steps_of_node(current) {
-                has_changed |= self.step(node, context, step);
+                has_changed |= self.visit_step(node, context, step);
             }
             if !self.is_split[node as usize] && self.is_test_varying(node, current.test) {
                 // The rounds of such a loop cannot be distinguished.
@@ -158,14 +158,14 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                     return None;
                 }
                 self.is_split[node as usize] = true;
-                self.divide(node)?;
+                self.mark_divided_nodes(node)?;
                 has_changed = true;
             }
         }
         Some(has_changed)
     }
 
-    fn pay(&mut self, steps: usize) -> Option<()> {
+    fn spend_steps(&mut self, steps: usize) -> Option<()> {
         self.steps_left = self.steps_left.checked_sub(steps)?;
         (!self.flow.module.deadline.is_over_after(steps)).then_some(())
     }
@@ -174,42 +174,44 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         let context = self.flow.graph.context_of_node(node);
         let reasons = match test {
             Test::None => return false,
-            Test::Guard(guard) => self.value(context, Value::Register(guard.register)),
+            Test::Guard(guard) => self.reasons_of_value(context, Value::Register(guard.register)),
             Test::Table(index, guard) => {
-                let guard = guard.map_or(0, |guard| self.value(context, Value::Register(guard.register)));
-                self.value(context, index) | guard
+                let guard = guard.map_or(0, |guard| {
+                    self.reasons_of_value(context, Value::Register(guard.register))
+                });
+                self.reasons_of_value(context, index) | guard
             }
         };
         reasons != 0 && !self.is_decided.is_some_and(|is_decided| is_decided(node))
     }
 
     /// Marks the nodes between a branch and the node at which all paths from it have met again.
-    fn divide(&mut self, branch: u32) -> Option<()> {
+    fn mark_divided_nodes(&mut self, branch: u32) -> Option<()> {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let mut scope = order.loop_of[branch as usize];
         let mut edges: Vec<(u32, u32)> = graph.successors(branch).map(|next| (branch, next)).collect();
         loop {
             let mut ways = Ways::default();
             for (source, target) in edges {
-                self.arrive(&mut ways, scope, source, target);
+                self.add_edge_to_ways(&mut ways, scope, source, target);
             }
-            while ways.count() > 1
+            while ways.target_count() > 1
                 && let Some(rank) = ways.inside.pop_first()
             {
                 let node = order.nodes[rank as usize];
-                self.pay(1 + graph.nodes[node as usize].edges.len())?;
+                self.spend_steps(1 + graph.nodes[node as usize].edges.len())?;
                 self.is_divided[node as usize] = true;
                 for target in graph.successors(node) {
-                    self.arrive(&mut ways, scope, node, target);
+                    self.add_edge_to_ways(&mut ways, scope, node, target);
                 }
             }
-            if ways.count() <= 1 || !ways.inside.is_empty() || scope == NONE {
+            if ways.target_count() <= 1 || !ways.inside.is_empty() || scope == NONE {
                 return Some(());
             }
             edges = ways.leaving;
             if ways.goes_round {
                 // Lanes leave the loop in different rounds, at any of its exits.
-                self.pay(order.nodes.len())?;
+                self.spend_steps(order.nodes.len())?;
                 edges = Vec::new();
                 for &node in order.nodes.iter().filter(|&&node| order.is_in_loop(node, scope)) {
                     self.is_divided[node as usize] = true;
@@ -224,7 +226,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     }
 
     /// Adds an edge to the paths from a branch. `scope`: the loop in which they are followed, [`NONE`] for none.
-    fn arrive(&self, ways: &mut Ways, scope: u32, source: u32, target: u32) {
+    fn add_edge_to_ways(&self, ways: &mut Ways, scope: u32, source: u32, target: u32) {
         let order = self.flow.order;
         if self.is_ending[target as usize] {
             return;
@@ -241,7 +243,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     }
 
     /// The values that a call passes to its callee.
-    fn arguments(&mut self, node: u32, callee: &Context<'_>) -> bool {
+    fn pass_arguments(&mut self, node: u32, callee: &Context<'_>) -> bool {
         let graph = self.flow.graph;
         let context = graph.context_of_node(node);
         let instruction = context.body.instruction(graph.instruction_of_node(node));
@@ -253,30 +255,32 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             let mut arguments = context.body.arguments(context.body.call(call)).iter();
             let passed = arguments
                 .find(|argument| argument.param == number && i32::try_from(argument.offset) == Ok(offset));
-            let reasons = passed.map_or(OTHER, |passed| self.value(context, passed.value));
-            has_changed |= self.write(node, callee, Some(place), reasons);
+            let reasons = passed.map_or(OTHER, |passed| self.reasons_of_value(context, passed.value));
+            has_changed |= self.write_reasons(node, callee, Some(place), reasons);
         }
         has_changed
     }
 
-    fn step(&mut self, node: u32, context: &Context<'_>, step: InstructionId) -> bool {
+    fn visit_step(&mut self, node: u32, context: &Context<'_>, step: InstructionId) -> bool {
         let (body, slice) = (context.body, context.slice);
         let instruction = body.instruction(step);
         let slots = self.flow.module.function(context.function).slots();
         // Lanes that do not write keep their value.
         let is_kept = instruction
             .guard
-            .is_some_and(|guard| self.value(context, Value::Register(guard.register)) != 0);
+            .is_some_and(|guard| self.reasons_of_value(context, Value::Register(guard.register)) != 0);
         let kept = if is_kept { OTHER } else { 0 };
         let mut has_changed = false;
         let mut result = None;
         for register in body.defined(instruction) {
-            let reasons = *result.get_or_insert_with(|| self.outcome(node, context, step, instruction));
-            has_changed |= self.write(node, context, slice.cell_of_register(register), reasons | kept);
+            let reasons =
+                *result.get_or_insert_with(|| self.reasons_of_result(node, context, step, instruction));
+            has_changed |=
+                self.write_reasons(node, context, slice.cell_of_register(register), reasons | kept);
         }
         if let Some((offset, value)) = body.returned(instruction) {
-            let reasons = self.value(context, value) | kept;
-            has_changed |= self.write(node, context, slice.cell_of_result(offset), reasons);
+            let reasons = self.reasons_of_value(context, value) | kept;
+            has_changed |= self.write_reasons(node, context, slice.cell_of_result(offset), reasons);
         }
         let graph = self.flow.graph;
         if let Op::Access(access) = instruction.op
@@ -286,11 +290,11 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             let stored = body.stored(instruction).unwrap_or(Value::Unknown);
             let is_one = access.kind == AccessKind::Store && access.count == 1;
             let reasons = if is_one {
-                self.value(context, stored) | kept
+                self.reasons_of_value(context, stored) | kept
             } else {
                 OTHER
             };
-            return has_changed | self.store(node, owner, slot, reasons);
+            return has_changed | self.store_to_slot(node, owner, slot, reasons);
         }
         let is_opaque_call = matches!(instruction.op, Op::Call(_))
             && !matches!(graph.nodes[node as usize].kind, NodeKind::Enter(_));
@@ -298,15 +302,15 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
                 let stored = body.stored(instruction).unwrap_or(Value::Unknown);
                 let reasons = match effect {
-                    Effect::Store(_) => self.value(context, stored) | kept,
+                    Effect::Store(_) => self.reasons_of_value(context, stored) | kept,
                     _ => OTHER,
                 };
-                has_changed |= self.store(node, context, slot, reasons);
+                has_changed |= self.store_to_slot(node, context, slot, reasons);
             }
             Effect::SpoilEscaped => {
                 for &slot in &slice.escaping {
                     if slots.may_be_written_elsewhere(slot) || is_opaque_call {
-                        has_changed |= self.write(node, context, slice.cell_of_slot(slot), OTHER);
+                        has_changed |= self.write_reasons(node, context, slice.cell_of_slot(slot), OTHER);
                     }
                 }
             }
@@ -317,7 +321,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                 let owner = &graph.contexts[owner as usize];
                 let slots = self.flow.module.function(owner.function).slots();
                 for slot in slots.slots_of_symbol(symbol) {
-                    has_changed |= self.write(node, owner, owner.slice.cell_of_slot(slot), OTHER);
+                    has_changed |= self.write_reasons(node, owner, owner.slice.cell_of_slot(slot), OTHER);
                 }
             }
         }
@@ -325,17 +329,17 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     }
 
     /// A store to a slot of a context, which may be that of a caller.
-    fn store(&mut self, node: u32, owner: &Context<'_>, slot: SlotId, reasons: Reasons) -> bool {
+    fn store_to_slot(&mut self, node: u32, owner: &Context<'_>, slot: SlotId, reasons: Reasons) -> bool {
         let slots = self.flow.module.function(owner.function).slots();
         let mut has_changed = false;
         for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
-            has_changed |= self.write(node, owner, owner.slice.cell_of_slot(slot), reasons);
+            has_changed |= self.write_reasons(node, owner, owner.slice.cell_of_slot(slot), reasons);
         }
         has_changed
     }
 
     /// Reasons for which the results of an instruction vary.
-    fn outcome(
+    fn reasons_of_result(
         &self,
         node: u32,
         context: &Context<'_>,
@@ -347,20 +351,20 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         match instruction.op {
             op if is_interpreted(op) || matches!(op, Op::ToGeneric(..) | Op::FromGeneric(..)) => uses
                 .iter()
-                .fold(0, |all, &value| all | self.value(context, value)),
+                .fold(0, |all, &value| all | self.reasons_of_value(context, value)),
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.flow.module.function(context.function).slots();
                 if let Effect::Load(slot) = slots.effect_on_slots(step, instruction) {
-                    return self.place(context, context.slice.cell_of_slot(slot));
+                    return self.reasons_of_cell(context, context.slice.cell_of_slot(slot));
                 }
                 if let Some((owner, slot)) = self.flow.graph.accessed_slot(node, step) {
-                    return self.place(owner, owner.slice.cell_of_slot(slot));
+                    return self.reasons_of_cell(owner, owner.slice.cell_of_slot(slot));
                 }
                 let is_kernel = self.flow.module.module.function(context.function).is_kernel();
                 match (access.space, uses) {
                     (Space::Param, &[Value::Param(number, offset), Value::Integer(0), ..]) => {
                         if context.caller.is_some() {
-                            self.place(context, context.slice.cell_of_param(number, offset))
+                            self.reasons_of_cell(context, context.slice.cell_of_param(number, offset))
                         } else if is_kernel {
                             0
                         } else {
@@ -368,7 +372,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                         }
                     }
                     (Space::Const, &[address, Value::Integer(_), ..]) if !access.is_volatile() => {
-                        self.value(context, address)
+                        self.reasons_of_value(context, address)
                     }
                     _ => OTHER,
                 }
@@ -381,7 +385,9 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                     _ => None,
                 };
                 match (callee, offset) {
-                    (Some(callee), Some(offset)) => self.place(callee, callee.slice.cell_of_result(offset)),
+                    (Some(callee), Some(offset)) => {
+                        self.reasons_of_cell(callee, callee.slice.cell_of_result(offset))
+                    }
                     _ => OTHER,
                 }
             }
@@ -389,11 +395,11 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         }
     }
 
-    fn value(&self, context: &Context<'_>, value: Value) -> Reasons {
+    fn reasons_of_value(&self, context: &Context<'_>, value: Value) -> Reasons {
         match value {
             Value::Integer(_) | Value::Param(..) | Value::Symbol(..) => 0,
             Value::Register(register) | Value::Not(register) => {
-                self.place(context, context.slice.cell_of_register(register))
+                self.reasons_of_cell(context, context.slice.cell_of_register(register))
             }
             Value::Special(special) => match special {
                 Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_) | Special::Uniform => 0,
@@ -404,20 +410,26 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         }
     }
 
-    fn place(&self, context: &Context<'_>, place: Option<Cell>) -> Reasons {
-        place.map_or(OTHER, |place| self.varying[self.number(context, place)])
+    fn reasons_of_cell(&self, context: &Context<'_>, place: Option<Cell>) -> Reasons {
+        place.map_or(OTHER, |place| self.varying[self.index_of_cell(context, place)])
     }
 
-    fn number(&self, context: &Context<'_>, place: Cell) -> usize {
+    fn index_of_cell(&self, context: &Context<'_>, place: Cell) -> usize {
         match place {
             Cell::Single(cell) => (context.singles + cell) as usize,
             Cell::Flowing(cell) => (self.flow.graph.singles + context.flowing + cell) as usize,
         }
     }
 
-    fn write(&mut self, node: u32, context: &Context<'_>, place: Option<Cell>, reasons: Reasons) -> bool {
+    fn write_reasons(
+        &mut self,
+        node: u32,
+        context: &Context<'_>,
+        place: Option<Cell>,
+        reasons: Reasons,
+    ) -> bool {
         let Some(place) = place else { return false };
-        let number = self.number(context, place);
+        let number = self.index_of_cell(context, place);
         let mut reasons = reasons;
         if reasons == THREAD
             && self.is_decided.is_none()
@@ -447,7 +459,7 @@ fn takes_one_edge(flows: &[&Flow<'_>], node: u32) -> bool {
 }
 
 /// By node: no barrier, no collective and no unknown code comes after it, nor is it one.
-fn endings(flow: &Flow<'_>) -> Vec<bool> {
+fn ending_nodes(flow: &Flow<'_>) -> Vec<bool> {
     let graph = flow.graph;
     let mut is_ending = vec![true; graph.nodes.len()];
     let mut work: Vec<u32> = flow.order.nodes.clone();
