@@ -80,7 +80,7 @@ pub struct Element {
     pub offset: Option<i64>,
     /// The confidence in it.
     pub trust: Trust,
-    /// Spaces that a test has ruled out for the caller's argument: bits by [`bit`].
+    /// Spaces that a test has ruled out for the caller's argument: bits by [`bit_of_space`].
     pub(crate) excluded: u8,
     /// The instruction that made it an element of this kind: took the address, converted it, read the parameter.
     pub origin: Option<InstructionId>,

@@ -50,8 +50,8 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     }
 
     /// True if some kernel may be analysed with names of its values.
-    pub(super) fn names_values(&self) -> bool {
-        *self.names_values.get_or_init(|| names_values(self.module))
+    pub(super) fn may_name_values(&self) -> bool {
+        *self.names_values.get_or_init(|| may_name_values(self.module))
     }
 
     /// The cached answer to a question about an operation.
@@ -101,7 +101,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
 }
 
 /// True if some mask is computed, or some code reads `%tid.y` or `%tid.z`.
-fn names_values(module: &Shared<'_>) -> bool {
+fn may_name_values(module: &Shared<'_>) -> bool {
     let computes_mask = |body: &Body<'_>| {
         let mask = |id: &InstructionId| body.uses(body.instruction(*id)).first();
         let mut masks = body.collectives.iter().filter_map(mask);

@@ -112,7 +112,9 @@ impl Same<'_, '_> {
         let (of_a, of_b) = (self.origins(a)?, self.origins(b)?);
         for a in &of_a {
             for b in &of_b {
-                if a.plus == b.plus && (a.value == b.value || self.are_made_alike(a.value, b.value, depth)?) {
+                if a.plus == b.plus
+                    && (a.value == b.value || self.may_be_same_operation(a.value, b.value, depth)?)
+                {
                     return Some(true);
                 }
             }
@@ -158,7 +160,7 @@ impl Same<'_, '_> {
     }
 
     /// True if two values may be results of one operation on the same operands.
-    fn are_made_alike(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
+    fn may_be_same_operation(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
         let (Value::Register(a), Value::Register(b)) = (a, b) else {
             return Some(false);
         };
@@ -166,7 +168,7 @@ impl Same<'_, '_> {
         for &of_a in definitions.writers_of(a) {
             for &of_b in definitions.writers_of(b) {
                 self.steps_left = self.steps_left.checked_sub(1)?;
-                if self.are_alike(of_a, of_b, depth)? {
+                if self.may_give_same_value(of_a, of_b, depth)? {
                     return Some(true);
                 }
             }
@@ -175,7 +177,7 @@ impl Same<'_, '_> {
     }
 
     /// True if two instructions may give the same value.
-    fn are_alike(&mut self, a: InstructionId, b: InstructionId, depth: usize) -> Option<bool> {
+    fn may_give_same_value(&mut self, a: InstructionId, b: InstructionId, depth: usize) -> Option<bool> {
         let (a, b) = (self.body.instruction(a), self.body.instruction(b));
         let is_alike = match (a.op, b.op) {
             // Conditions can be swapped with their operands.

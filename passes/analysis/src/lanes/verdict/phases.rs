@@ -161,7 +161,7 @@ impl Phases {
             let may_meet = || here.collectives.iter().any(|&node| may_match(node));
             is_called.then(|| acts && !may_meet())
         };
-        self.is_alone(flow, placement, (call, callers, own), &is_met)
+        self.is_surely_alone(flow, placement, (call, callers, own), &is_met)
     }
 
     /// True if `lane` surely reaches no further barrier when `callers` wait at the barrier `barrier`, and has a visible
@@ -178,13 +178,13 @@ impl Phases {
             let is_called = there.next.contains(&barrier);
             is_called.then_some(acts && here.next.is_empty())
         };
-        self.is_alone(flow, placement, (barrier, callers, own), &is_met)
+        self.is_surely_alone(flow, placement, (barrier, callers, own), &is_met)
     }
 
     /// True if `is_alone` is true for some pairs of segments (the first one belongs to the callers) and false for none, and
     /// no lane may have ended before. Its argument says whether the other lane certainly has a visible effect from the
     /// second segment on.
-    fn is_alone(
+    fn is_surely_alone(
         &mut self,
         flow: &Flow<'_>,
         placement: &Placement<'_, '_>,

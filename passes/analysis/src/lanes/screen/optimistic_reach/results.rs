@@ -38,7 +38,7 @@ impl OptimisticReach<'_, '_> {
     fn may_cancel(&self, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let operands = (instruction.op, self.body.uses(instruction));
-        if !has_two_values(operands) || !self.facts.names_values() {
+        if !has_two_values(operands) || !self.facts.may_name_values() {
             return false;
         }
         let module = self.facts.module;
