@@ -216,7 +216,7 @@ impl<'a> Graph<'a> {
     pub(super) fn aborting(&self) -> Vec<bool> {
         let is_abort = |node: u32| {
             let current = &self.nodes[node as usize];
-            let body = self.context(node).body;
+            let body = self.context_of_node(node).body;
             let last = current.instructions.clone().next_back();
             let last = last.map(|number| body.instruction(InstructionId::new(number as usize)));
             let traps = last.is_some_and(|last| last.op == Op::Trap && last.guard.is_none());

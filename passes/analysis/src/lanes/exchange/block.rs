@@ -55,7 +55,7 @@ fn of_kernel(
 ) -> Option<Vec<MissingBarrier>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?.of_blocks();
-    if launches.each.iter().any(|launch| launch.warps() < 2) {
+    if launches.each.iter().any(|launch| launch.warp_count() < 2) {
         return None;
     }
     let kernel = BlockKernel {
@@ -166,10 +166,10 @@ impl BlockKernel<'_> {
         let mut block = Block {
             launch,
             warps: Vec::new(),
-            pool: self.layout.pool(),
+            pool: self.layout.reusable_pool(),
         };
         let mut nodes = FxHashSet::default();
-        let existing = warps.iter().filter(|warp| **warp < launch.warps());
+        let existing = warps.iter().filter(|warp| **warp < launch.warp_count());
         for &index in existing.take(MAX_BLOCK_WARPS) {
             let launch = Launch {
                 warp: Some(index),
@@ -188,7 +188,7 @@ impl BlockKernel<'_> {
         } else {
             Vec::new()
         };
-        self.layout.keep(block.pool);
+        self.layout.keep_pool(block.pool);
         Some(InLaunch {
             found: found.into_iter().collect(),
             reached: nodes,
@@ -288,7 +288,7 @@ impl BlockKernel<'_> {
         let is_head = |&node: &u32| {
             let is_start = node == 0 || is_full_barrier(flows[0], node) && uniform.is_undivided(node);
             is_start
-                && !order.is_tangled(node)
+                && !order.is_in_or_before_irreducible_loop(node)
                 && flows.iter().filter(|flow| flow.may[node as usize] != 0).count() > 1
         };
         let constant = constant_objects(block);
@@ -434,7 +434,7 @@ impl BlockKernel<'_> {
         let (graph, order) = (&self.layout.graph, &self.layout.order);
         let is_passed = |edge: u32, place: u32| {
             let target = graph.targets[edge as usize];
-            graph.incoming(target).len() == 1 && order.dominates(target, place)
+            graph.incoming_edges(target).len() == 1 && order.dominates(target, place)
         };
         let (now, then): (Vec<Decision>, Vec<Decision>) = code
             .decisions
@@ -448,7 +448,7 @@ impl BlockKernel<'_> {
         let home = &order.loops[order.loop_of[head as usize] as usize];
         let mut latches = graph
             .predecessors(home.header)
-            .filter(|&source| order.is_back(source, home.header));
+            .filter(|&source| order.is_back_edge(source, home.header));
         latches.all(|latch| {
             let is_of_round = |edge: u32| {
                 graph.sources[edge as usize] == latch && graph.targets[edge as usize] == home.header

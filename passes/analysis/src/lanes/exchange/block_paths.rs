@@ -167,7 +167,9 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
             let of_inner = walk.open.keys().map(node_of).find_map(|node| {
                 let mut around = order.loops_of(node).filter(|&of| {
                     let header = order.loops[of as usize].header;
-                    !order.is_in(walk.head, of) && !order.is_in(next, of) && walk.visited.contains(&header)
+                    !order.is_in_loop(walk.head, of)
+                        && !order.is_in_loop(next, of)
+                        && walk.visited.contains(&header)
                 });
                 around.next()
             });
@@ -176,7 +178,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
                 .open
                 .keys()
                 .map(node_of)
-                .find(|&node| order.is_in(node, of))?;
+                .find(|&node| order.is_in_loop(node, of))?;
         }
     }
 
@@ -245,12 +247,12 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
         let is_lost = share.is_empty()
             || target == flow.graph.exit
             || target == walk.head
-            || order.is_tangled(target)
+            || order.is_in_or_before_irreducible_loop(target)
             || is_block_ordering(flow, target);
         if is_lost {
             return;
         }
-        if order.is_back(source, target) {
+        if order.is_back_edge(source, target) {
             let of = order.loop_of[target as usize];
             let is_round = of != NONE
                 && order.loops[of as usize].is_natural
@@ -262,7 +264,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
                 if !walk.is_in_next_round && walk.next_round.len() < MAX_BLOCK_PATHS {
                     walk.next_round.push(share);
                 }
-            } else if !order.is_in(walk.head, of)
+            } else if !order.is_in_loop(walk.head, of)
                 && let Some(exit) = self.exit_of(of)
             {
                 self.arrive(walk, target, exit, share);
@@ -270,7 +272,8 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
             return;
         }
         let is_after_round = || {
-            order.rank[target as usize] >= order.rank[walk.head as usize] || !order.is_in(target, walk.home)
+            order.rank[target as usize] >= order.rank[walk.head as usize]
+                || !order.is_in_loop(target, walk.home)
         };
         if walk.is_in_next_round && is_after_round() {
             return;
@@ -294,7 +297,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
     fn find_exit(&self, of: u32) -> Option<u32> {
         let (flow, graph, order) = (self.flow, self.flow.graph, self.flow.order);
         let mut exit = None;
-        for &node in order.nodes.iter().filter(|&&node| order.is_in(node, of)) {
+        for &node in order.nodes.iter().filter(|&&node| order.is_in_loop(node, of)) {
             if flow.may[node as usize] == 0 {
                 continue;
             }
@@ -303,7 +306,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
             }
             for edge in graph.nodes[node as usize].edges.clone() {
                 let target = graph.targets[edge as usize];
-                let leaves = !order.is_in(target, of)
+                let leaves = !order.is_in_loop(target, of)
                     && flow.edges[edge as usize] != 0
                     && !self.aborts[target as usize];
                 if leaves && *exit.get_or_insert(target) != target {
@@ -387,8 +390,8 @@ fn is_block_ordering(flow: &Flow<'_>, node: u32) -> bool {
         NodeKind::Barrier | NodeKind::Unknown => true,
         NodeKind::Quiet => {
             let module = flow.module.module;
-            let body = graph.context(node).body;
-            let callee = body.callee(body.instruction(graph.instruction(node)));
+            let body = graph.context_of_node(node).body;
+            let callee = body.callee(body.instruction(graph.instruction_of_node(node)));
             let called = match callee {
                 Some(Callee::Direct(symbol)) => module.called(symbol),
                 _ => None,
@@ -406,5 +409,10 @@ pub(super) fn is_full_barrier(flow: &Flow<'_>, node: u32) -> bool {
     if graph.nodes[node as usize].kind != NodeKind::Barrier {
         return false;
     }
-    graph::is_full_barrier(graph.context(node).body.instruction(graph.instruction(node)))
+    graph::is_full_barrier(
+        graph
+            .context_of_node(node)
+            .body
+            .instruction(graph.instruction_of_node(node)),
+    )
 }

@@ -8,9 +8,9 @@ use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, Instruction
 /// True if a loop has a load through which other threads may end the loop.
 pub(super) fn may_end_by_others(flow: &Flow<'_>, of: u32) -> bool {
     let (graph, order) = (flow.graph, flow.order);
-    let inside = order.nodes.iter().filter(|&&node| order.is_in(node, of));
+    let inside = order.nodes.iter().filter(|&&node| order.is_in_loop(node, of));
     inside.copied().any(|node| {
-        let body = graph.context(node).body;
+        let body = graph.context_of_node(node).body;
         let range = graph.nodes[node as usize].instructions.clone();
         let mut instructions = range.map(|number| body.instruction(InstructionId::new(number as usize)));
         instructions.any(|instruction| may_wait_for_others(body, instruction))
@@ -21,7 +21,7 @@ pub(super) fn may_end_by_others(flow: &Flow<'_>, of: u32) -> bool {
 pub(super) fn may_wait_in_call(flow: &Flow<'_>, node: u32) -> bool {
     let graph = flow.graph;
     let module = flow.module.module;
-    let body = graph.context(node).body;
+    let body = graph.context_of_node(node).body;
     let called = |body: &Body<'_>, instruction: &Instruction| match body.callee(instruction) {
         Some(Callee::Direct(symbol)) => module.called(symbol),
         _ => None,
@@ -29,7 +29,7 @@ pub(super) fn may_wait_in_call(flow: &Flow<'_>, node: u32) -> bool {
     if graph.successors(node).all(|next| next == graph.exit) {
         return false;
     }
-    let mut open: Vec<FunctionId> = called(body, body.instruction(graph.instruction(node)))
+    let mut open: Vec<FunctionId> = called(body, body.instruction(graph.instruction_of_node(node)))
         .into_iter()
         .collect();
     let mut known: FxHashSet<FunctionId> = open.iter().copied().collect();

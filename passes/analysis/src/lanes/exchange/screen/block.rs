@@ -82,7 +82,7 @@ fn meeting_warps(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> Option
     let (most, may_be_stated) = match module.module.function(id).is_kernel() {
         true => {
             let launches = launches_of(module, id, module.reads_other_dimensions(id));
-            let most = launches.iter().map(Launch::warps).max()?;
+            let most = launches.iter().map(Launch::warp_count).max()?;
             (most, launches.iter().any(|launch| launch.shape.is_some()))
         }
         false => (MAX_WARPS, true),
@@ -334,7 +334,7 @@ impl ExchangeScreen<'_, '_> {
                 }
                 continue;
             };
-            let base = self.sums.domain().terms(parts);
+            let base = self.sums.domain().terms_of(parts);
             if !self.is_in_shared_memory(access, &base) {
                 continue;
             }
