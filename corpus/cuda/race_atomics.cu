@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(128) plain_columns(int *out, const int *in) {
   int lane = threadIdx.x & 31;
   if (threadIdx.x < 32) sum[lane] = 0;
   __syncthreads();
-  sum[lane] += in[threadIdx.x];  // not found: block size is not stated
+  sum[lane] += in[threadIdx.x];  //~ PTX416
   __syncthreads();
   out[threadIdx.x] = sum[lane];
 }

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(128) writers_change(int *out, const int *in, i
   __shared__ int row[32];
   int t = threadIdx.x, sum = 0;
   for (int k = 0; k < rounds; k++) {
-    if (t / 32 == k % 4) row[t & 31] = in[k * 32 + (t & 31)];  // not found: block size is not stated
+    if (t / 32 == k % 4) row[t & 31] = in[k * 32 + (t & 31)];  //~[nvcc-O3] PTX416
     __syncthreads();
     sum += row[31 - (t & 31)];
   }

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(Threads) unrolled(float *out, const float *in,
   }
   if (t < 64) sum[t] += sum[t + 64];
   if (t < 32) {
-    v = sum[t] + sum[t + 32];  //~[G] PTX416
+    v = sum[t] + sum[t + 32];  //~[!ir-O3] PTX416
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);
     if (t == 0) out[blockIdx.x] = v;
   }
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(256) sums_of_warps(float *out, const float *in
   float v = warp_sum(in[blockIdx.x * 256 + threadIdx.x]);
   if (lane == 0) part[warp] = v;
   if (warp == 0) {
-    v = lane < 8 ? part[lane] : 0;  // not found: block size is not stated
+    v = lane < 8 ? part[lane] : 0;  //~[O3] PTX416
     v = warp_sum(v);
     if (lane == 0) out[blockIdx.x] = v;
   }

@@ -98,9 +98,9 @@ __global__ void __launch_bounds__(160) loader_warp(float *out, const float *in, 
   float sum = 0;
   for (int tile = 0; tile < tiles; tile++) {
     if (warp == 0) {
-      for (int k = 0; k < 4; k++) buffer[k * 32 + lane] = in[tile * 128 + k * 32 + lane];
+      for (int k = 0; k < 4; k++) buffer[k * 32 + lane] = in[tile * 128 + k * 32 + lane];  //~[clang-O3] PTX416
     } else {
-      for (int k = 0; k < 128; k += 32) sum += buffer[k + (lane ^ warp)];  // not found: block size is not stated
+      for (int k = 0; k < 128; k += 32) sum += buffer[k + (lane ^ warp)];  //~[nvcc-O3] PTX416
     }
     __syncthreads();
   }

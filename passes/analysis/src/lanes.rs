@@ -73,6 +73,7 @@ pub use exchange::{
 };
 pub(crate) use exchange::{
     find as exchanges, find_missing_barriers as missing_barriers, find_possible as possible_exchanges,
+    find_possible_barriers as possible_barriers,
 };
 pub use finding::{LaneFinding, Root, Threshold};
 pub(crate) use launch::launches_of;

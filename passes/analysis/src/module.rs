@@ -33,6 +33,7 @@ pub struct ModuleAnalyses<'a> {
     exchanges: OnceLock<Vec<Exchange>>,
     possible_exchanges: OnceLock<Vec<PossibleExchange>>,
     missing_barriers: OnceLock<Vec<MissingBarrier>>,
+    possible_barriers: OnceLock<Vec<MissingBarrier>>,
     async_parts: AsyncParts,
     constant_objects: OnceLock<Vec<ConstantObject>>,
 }
@@ -66,6 +67,7 @@ impl<'a> ModuleAnalyses<'a> {
             exchanges: OnceLock::new(),
             possible_exchanges: OnceLock::new(),
             missing_barriers: OnceLock::new(),
+            possible_barriers: OnceLock::new(),
             async_parts: AsyncParts::default(),
             constant_objects: OnceLock::new(),
         }
@@ -171,6 +173,15 @@ impl<'a> ModuleAnalyses<'a> {
     pub fn missing_barriers(&self) -> &[MissingBarrier] {
         self.missing_barriers
             .get_or_init(|| lanes::missing_barriers(self))
+    }
+
+    /// The accesses of threads of different warps to one variable in shared memory that no block barrier orders, and that may be to
+    /// the same bytes; none if the options exclude potential findings about lanes.
+    pub fn possible_barriers(&self) -> &[MissingBarrier] {
+        self.possible_barriers.get_or_init(|| match self.options.lanes {
+            Certainty::Potential => lanes::possible_barriers(self, self.missing_barriers()),
+            Certainty::Definite | Certainty::Conditional => Vec::new(),
+        })
     }
 
     /// The questions about asynchronous copies, barriers in memory, products of tensor cores and tensor memory.

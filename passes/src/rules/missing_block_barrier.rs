@@ -56,12 +56,15 @@
 //! another thread: all of these may order the two. So are pairs of strong accesses, atomics, and, unless the block size is stated, pairs
 //! that a `__syncwarp` or another collective of the warp separates. Threads of one warp are PTX415's.
 //!
+//! Potential are accesses to one variable of which one is at a place that nothing relates to the other, or that threads make on ways that
+//! are not decided: the rounds of a loop that reads the whole tile, for example. Branches that all threads take alike keep accesses apart.
+//!
 //! Warps 0 and 1 are analysed, and some others where no thread keeps to a place of its own; functions of more than 2,048 instructions are
 //! not analysed. Addresses are known as for PTX415.
 
-use crate::analysis::lanes::{BlockPair, MissingBarrier, Object, PairKind};
+use crate::analysis::lanes::{BlockPair, MissingBarrier, Object, PairKind, Site};
 use crate::context::{ModuleContext, Report};
-use crate::finding::Value;
+use crate::finding::{Certainty, Value};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::{addresses, lanes as text};
 
@@ -75,7 +78,7 @@ pub static RULE: Rule = Rule {
     summary: "threads of different warps access the same shared memory, and no barrier orders them",
     definite: Level::Warning,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -84,23 +87,38 @@ const MAX_SHOWN: usize = 6;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for missing in module.missing_barriers() {
-        // Pairs that lanes of one warp make, too, are PTX415's.
-        let is_of_lanes = |pair: &&BlockPair| {
-            let mut exchanges = module
-                .exchanges()
-                .iter()
-                .filter(|found| found.function == missing.function);
-            exchanges.any(|exchange| {
-                let mut pairs = exchange.pairs.iter();
-                pairs.any(|of_lanes| (&of_lanes.write, &of_lanes.other) == (&pair.write, &pair.other))
-            })
-        };
-        let pairs: Vec<&BlockPair> = missing.pairs.iter().filter(|pair| !is_of_lanes(pair)).collect();
-        one(module, missing, &pairs, report);
+        let of_lanes = module
+            .exchanges()
+            .iter()
+            .filter(|found| found.function == missing.function);
+        let of_lanes: Vec<_> = of_lanes
+            .flat_map(|found| found.pairs.iter().map(|pair| (&pair.write, &pair.other)))
+            .collect();
+        one(module, missing, (&of_lanes, Certainty::Definite), report);
+    }
+    for missing in module.possible_barriers() {
+        let possible = module.possible_exchanges().iter();
+        let possible = possible.filter(|found| found.function == missing.function);
+        let possible = possible.flat_map(|found| found.pairs.iter().map(|pair| (&pair.write, &pair.other)));
+        let known = module
+            .exchanges()
+            .iter()
+            .filter(|found| found.function == missing.function);
+        let known = known.flat_map(|found| found.pairs.iter().map(|pair| (&pair.write, &pair.other)));
+        let of_lanes: Vec<_> = possible.chain(known).collect();
+        one(module, missing, (&of_lanes, Certainty::Potential), report);
     }
 }
 
-fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, pairs: &[&BlockPair], report: &mut Report<'_>) {
+/// Reports the pairs about one variable. `of_lanes`: pairs that lanes of one warp make, too, which are PTX415's.
+fn one(
+    module: &ModuleContext<'_>,
+    missing: &MissingBarrier,
+    (of_lanes, certainty): (&[(&Site, &Site)], Certainty),
+    report: &mut Report<'_>,
+) {
+    let is_new = |pair: &&BlockPair| !of_lanes.contains(&(&pair.write, &pair.other));
+    let pairs: Vec<&BlockPair> = missing.pairs.iter().filter(is_new).collect();
     let Some((&first, further)) = pairs.split_first() else {
         return;
     };
@@ -108,7 +126,13 @@ fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, pairs: &[&BlockPair
         return;
     };
     let name = addresses::named(module, module.module.symbol(symbol).space, symbol);
-    let draft = report.definite(text::place_of(later(first)), message(missing, first, &name));
+    let place = text::place_of(later(first));
+    let draft = match certainty {
+        Certainty::Potential => report.potential(place, possible_message(first, &name)),
+        Certainty::Definite | Certainty::Conditional => {
+            report.definite(place, message(missing, first, &name))
+        }
+    };
     draft.finished();
     draft.about_two_places();
     if first.write != first.other {
@@ -119,7 +143,15 @@ fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, pairs: &[&BlockPair
         };
         draft.related(text::place_of(place), words);
     }
-    draft.note(example(first));
+    match certainty {
+        Certainty::Potential => {
+            draft.note("it is not known that the accesses are to the same bytes, or that threads make both");
+            text::assumption(draft, module, missing.function, &missing.launch);
+        }
+        Certainty::Definite | Certainty::Conditional => {
+            draft.note(example(first));
+        }
+    }
     if let Some(above) = missing.above {
         draft.data("above", u64::from(above.threads)).note(format!(
             "it holds in each block of more than {} threads; `--launch-block X,Y,Z` or `.reqntid` says how many the blocks have",
@@ -149,7 +181,7 @@ fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, pairs: &[&BlockPair
 }
 
 /// The later access of a pair, where it is reported.
-fn later(pair: &BlockPair) -> &crate::analysis::lanes::Site {
+fn later(pair: &BlockPair) -> &Site {
     if pair.is_at_write {
         &pair.write
     } else {
@@ -184,6 +216,26 @@ fn message(missing: &MissingBarrier, pair: &BlockPair, name: &str) -> String {
         }
     };
     format!("{blocks}{what}")
+}
+
+fn possible_message(pair: &BlockPair, name: &str) -> String {
+    match pair.kind {
+        PairKind::ReadAfterWrite => {
+            format!(
+                "threads may read what threads of another warp write to {name}, and no barrier makes them wait for it"
+            )
+        }
+        PairKind::WriteAfterRead => {
+            format!(
+                "threads may write to {name} where threads of another warp still read, and no barrier makes them wait"
+            )
+        }
+        PairKind::TwoWrites => {
+            format!(
+                "threads of different warps may write different values to the same bytes of {name}, and no barrier orders them"
+            )
+        }
+    }
 }
 
 fn example(pair: &BlockPair) -> String {

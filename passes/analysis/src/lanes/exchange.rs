@@ -16,6 +16,7 @@
 
 mod block;
 mod block_paths;
+mod block_possible;
 mod conflicts;
 mod found;
 mod kernels;
@@ -28,6 +29,7 @@ mod shared_accesses;
 mod waits;
 
 pub(crate) use self::block::find as find_missing_barriers;
+pub(crate) use self::block_possible::find as find_possible_barriers;
 use self::conflicts::Clash;
 pub use self::found::{
     BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,

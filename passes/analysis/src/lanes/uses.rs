@@ -71,7 +71,8 @@ pub(super) struct LoadUsers {
     pub ending: Lanes,
 }
 
-/// Of the lanes `readers`, those whose loaded value is certainly used. `None` if the budget is spent.
+/// Of the lanes `readers`, those whose loaded value is certainly used, as far as the budget allows. `None` if it is spent
+/// before any is known.
 pub(super) fn certain_users_of_load(
     flow: &Flow<'_>,
     placement: &mut Placement<'_, '_>,
@@ -96,13 +97,16 @@ pub(super) fn certain_users_of_load(
     let mut all = users(readers, &[])?;
     all.lanes &= readers;
     let left = readers & !all.lanes;
-    if left == 0 || calls.is_empty() || users(left, calls)?.lanes == 0 {
+    if left == 0 || calls.is_empty() || users(left, calls).is_none_or(|users| users.lanes == 0) {
         return Some(all);
     }
     for lane in lanes(left) {
-        // Then it is used by another lane.
-        if users(1 << lane, calls)?.lanes != 0 {
-            all.lanes |= 1 << lane;
+        match users(1 << lane, calls) {
+            // Then it is used by another lane.
+            Some(users) if users.lanes != 0 => all.lanes |= 1 << lane,
+            Some(_) => {}
+            // What is known so far holds.
+            None => break,
         }
     }
     Some(all)
@@ -285,7 +289,10 @@ impl UseWalk<'_, '_, '_, '_> {
         let order = self.flow.order;
         let rank = |node: u32| order.rank[node as usize];
         let origin = self.origin.node();
-        if node == origin || !order.dominates(origin, node) {
+        // It comes after the origin in the same round.
+        let is_behind =
+            order.loop_of[origin as usize] == order.loop_of[node as usize] && rank(origin) < rank(node);
+        if node == origin || !is_behind && !order.dominates(origin, node) {
             return None;
         }
         let shuffles = self.shuffles.as_mut()?;

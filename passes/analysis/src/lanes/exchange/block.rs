@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Where the block size is not stated, something has to show that blocks have more threads than the threshold: a barrier of
-//! the block, if the pair is in the first two warps and not in memory that the lane alone decides, or bytes that the lower warp reads and only the higher one writes. A
+//! the block, if the pair is in the first two warps, and not in memory of which the lane alone decides the place; or bytes that the lower warp reads and only the higher one writes. A
 //! warp that would access a variable outside of its bounds is taken for one that no block has.
 
 use std::rc::Rc;
@@ -58,12 +58,8 @@ fn of_kernel(
     if launches.each.iter().any(|launch| launch.warp_count() < 2) {
         return None;
     }
-    let kernel = BlockKernel {
-        layout: &layout,
-        aborts: layout.graph.aborting(),
-    };
-    let found = InEach::find_in_launches(&launches, |launch| kernel.launched(launch, warps))?;
-    let pairs = found.map(|found| (found.object, found));
+    let found = in_layout(&layout, &launches, warps)?;
+    let pairs = found.into_iter().map(|found| (found.object, found));
     let groups = group_by_object(pairs, |found: &FoundPair| {
         (found.pair.write.clone(), found.pair.other.clone())
     });
@@ -74,6 +70,16 @@ fn of_kernel(
         pairs: found.into_iter().map(|found| found.pair).collect(),
         launch: launches.shown,
     });
+    Some(found.collect())
+}
+
+/// The pairs that are definite in each launch, in the order of the code; `None` if the budget is spent.
+fn in_layout(layout: &LaneLayout<'_>, launches: &Launches, warps: &[u32]) -> Option<Vec<FoundPair>> {
+    let kernel = BlockKernel {
+        layout,
+        aborts: layout.graph.aborting(),
+    };
+    let found = InEach::find_in_launches(launches, |launch| kernel.launched(launch, warps))?;
     Some(found.collect())
 }
 
@@ -95,10 +101,13 @@ impl Meet for FoundPair {
 }
 
 /// One analysed warp.
-struct BlockWarp<'a> {
-    index: u32,
-    flow: Flow<'a>,
-    touches: Touches,
+pub(super) struct BlockWarp<'a> {
+    /// Its number in the block.
+    pub index: u32,
+    /// Its solution. The pool is in [`Block::pool`].
+    pub flow: Flow<'a>,
+    /// Its accesses.
+    pub touches: Touches,
 }
 
 /// An access that lanes of a warp certainly make after a head.
@@ -133,10 +142,13 @@ impl Candidate {
 }
 
 /// The analysed warps of a block, and the pool of all of their solutions.
-struct Block<'a> {
-    launch: Launch,
-    warps: Vec<BlockWarp<'a>>,
-    pool: Pool,
+pub(super) struct Block<'a> {
+    /// The launch.
+    pub launch: Launch,
+    /// The warps, lowest first.
+    pub warps: Vec<BlockWarp<'a>>,
+    /// The vectors.
+    pub pool: Pool,
 }
 
 impl<'a> Block<'a> {
@@ -145,13 +157,39 @@ impl<'a> Block<'a> {
     }
 
     /// Calls `ask` with the solution of a warp, with the pool in its place.
-    fn with_flow<T>(&mut self, warp: usize, ask: impl FnOnce(&mut Flow<'a>, &Touches) -> T) -> T {
+    pub(super) fn with_flow<T>(&mut self, warp: usize, ask: impl FnOnce(&mut Flow<'a>, &Touches) -> T) -> T {
         let BlockWarp { flow, touches, .. } = &mut self.warps[warp];
         std::mem::swap(&mut flow.pool, &mut self.pool);
         let answer = ask(flow, touches);
         std::mem::swap(&mut flow.pool, &mut self.pool);
         answer
     }
+}
+
+/// The solutions of those of these warps that a launch has, with their accesses; `None` if the budget is spent. `fixed`: nothing is.
+pub(super) fn solve_warps<'a>(
+    layout: &'a LaneLayout<'a>,
+    fixed: &'a Fixed<'a>,
+    (launch, warps): (Launch, &[u32]),
+    accesses: impl Fn(&mut Flow<'_>) -> Touches,
+) -> Option<Block<'a>> {
+    let mut block = Block {
+        launch,
+        warps: Vec::new(),
+        pool: layout.reusable_pool(),
+    };
+    let existing = warps.iter().filter(|warp| **warp < launch.warp_count());
+    for &index in existing.take(MAX_BLOCK_WARPS) {
+        let launch = Launch {
+            warp: Some(index),
+            ..launch
+        };
+        let mut flow = Flow::new(layout, launch, fixed, std::mem::take(&mut block.pool))?;
+        let touches = accesses(&mut flow);
+        block.pool = std::mem::take(&mut flow.pool);
+        block.warps.push(BlockWarp { index, flow, touches });
+    }
+    Some(block)
 }
 
 struct BlockKernel<'k> {
@@ -163,25 +201,14 @@ impl BlockKernel<'_> {
     /// The pairs that are definite with one launch; `None` if the budget is spent.
     fn launched(&self, launch: Launch, warps: &[u32]) -> Option<InLaunch<PairKey, FoundPair>> {
         let fixed = Fixed::default();
-        let mut block = Block {
-            launch,
-            warps: Vec::new(),
-            pool: self.layout.reusable_pool(),
-        };
-        let mut nodes = FxHashSet::default();
-        let existing = warps.iter().filter(|warp| **warp < launch.warp_count());
-        for &index in existing.take(MAX_BLOCK_WARPS) {
-            let launch = Launch {
-                warp: Some(index),
-                ..launch
-            };
-            let mut flow = Flow::new(self.layout, launch, &fixed, std::mem::take(&mut block.pool))?;
-            let touches = Touches::of_block(&mut flow);
-            block.pool = std::mem::take(&mut flow.pool);
-            nodes.extend(reached_nodes(&flow));
-            if launch.shape.is_some() || !self.leaves_a_variable(&touches) {
-                block.warps.push(BlockWarp { index, flow, touches });
-            }
+        let mut block = solve_warps(self.layout, &fixed, (launch, warps), Touches::of_block)?;
+        let nodes = block
+            .warps
+            .iter()
+            .flat_map(|warp| reached_nodes(&warp.flow))
+            .collect();
+        if launch.shape.is_none() {
+            block.warps.retain(|warp| !self.leaves_a_variable(&warp.touches));
         }
         let found = if block.warps.len() > 1 {
             self.pairs(&mut block)
@@ -195,10 +222,14 @@ impl BlockKernel<'_> {
         })
     }
 
-    /// True if a warp accesses a shared variable outside of its bounds.
+    /// True if a warp writes to a shared variable outside of its bounds. Reads say nothing: compilers read ahead, and drop the value.
     fn leaves_a_variable(&self, touches: &Touches) -> bool {
         let module = self.layout.module.module;
-        touches.all.iter().filter(|touch| touch.is_shared).any(|touch| {
+        let mut stores = touches
+            .all
+            .iter()
+            .filter(|touch| touch.is_shared && touch.is_store);
+        stores.any(|touch| {
             let Object::Variable(symbol) = touch.object else {
                 return false;
             };
@@ -286,7 +317,7 @@ impl BlockKernel<'_> {
             .collect();
         let order = &self.layout.order;
         let is_head = |&node: &u32| {
-            let is_start = node == 0 || is_full_barrier(flows[0], node) && uniform.is_undivided(node);
+            let is_start = node == 0 || is_full_barrier(flows[0].graph, node) && uniform.is_undivided(node);
             is_start
                 && !order.is_in_or_before_irreducible_loop(node)
                 && flows.iter().filter(|flow| flow.may[node as usize] != 0).count() > 1
@@ -471,10 +502,11 @@ impl BlockKernel<'_> {
         let has_barrier = || {
             let flow = &block.warps[0].flow;
             let mut nodes = self.layout.order.nodes.iter();
-            nodes.any(|&node| flow.may[node as usize] != 0 && is_full_barrier(flow, node))
+            nodes.any(|&node| flow.may[node as usize] != 0 && is_full_barrier(flow.graph, node))
         };
-        let is_shown =
-            higher == 1 && has_barrier() && !is_of_one_warp(block, pair) || is_read_below(block, pair);
+        let has_warps =
+            || block.launch.most.is_some_and(|most| most > WARP as u32) || !is_of_one_warp(block, pair);
+        let is_shown = higher == 1 && has_barrier() && has_warps() || is_read_below(block, pair);
         (is_shown, is_shown.then_some(threshold))
     }
 }

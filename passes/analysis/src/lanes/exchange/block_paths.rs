@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::shared_accesses::Touches;
 use super::waits;
 use crate::lanes::flow::Flow;
-use crate::lanes::graph::{self, NONE, NodeKind};
+use crate::lanes::graph::{self, Graph, NONE, NodeKind};
 use crate::lanes::uniform::Uniform;
 use crate::lanes::value::{Lanes, WARP, set_of};
 use crate::limits::{MAX_BLOCK_DECISIONS, MAX_BLOCK_PATHS};
@@ -101,7 +101,7 @@ struct PathWalk {
 }
 
 impl<'s, 'a> BlockPaths<'s, 'a> {
-    /// The paths in a solution. `aborts`: [`graph::Graph::aborting`].
+    /// The paths in a solution. `aborts`: [`Graph::aborting`].
     pub(super) fn new(
         flow: &'s Flow<'a>,
         touches: &'s Touches,
@@ -383,7 +383,7 @@ fn place_of_difference(one: &[Decision], other: &[Decision]) -> Option<usize> {
 
 /// True if a node may order the accesses of threads of a block: barriers, and calls that are not followed, but for functions that the
 /// driver provides.
-fn is_block_ordering(flow: &Flow<'_>, node: u32) -> bool {
+pub(super) fn is_block_ordering(flow: &Flow<'_>, node: u32) -> bool {
     let graph = flow.graph;
     match graph.nodes[node as usize].kind {
         NodeKind::Plain | NodeKind::Enter(_) | NodeKind::Collective => false,
@@ -404,8 +404,7 @@ fn is_block_ordering(flow: &Flow<'_>, node: u32) -> bool {
 }
 
 /// True if a node is a barrier of all threads of the block.
-pub(super) fn is_full_barrier(flow: &Flow<'_>, node: u32) -> bool {
-    let graph = flow.graph;
+pub(super) fn is_full_barrier(graph: &Graph<'_>, node: u32) -> bool {
     if graph.nodes[node as usize].kind != NodeKind::Barrier {
         return false;
     }

@@ -49,7 +49,7 @@ pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleEx
 }
 
 /// The kernels that read and write variables in shared memory, themselves or in functions that they call.
-fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
+pub(super) fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
     let mut marked = vec![false; module.module.functions.len()];
     for (id, function, body) in module.module.bodies() {
         let is_small = body.instructions.len() <= MAX_EXCHANGE_INSTRUCTIONS;
@@ -141,15 +141,15 @@ fn possible_pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<I
 }
 
 /// An access with a known or an unknown address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Access {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Access {
     Known(usize),
     Loose(usize),
 }
 
 impl Access {
     /// Its node and instruction.
-    fn node_and_instruction(self, touches: &Touches) -> AccessPlace {
+    pub(super) fn node_and_instruction(self, touches: &Touches) -> AccessPlace {
         match self {
             Self::Known(number) => (touches.all[number].node, touches.all[number].at),
             Self::Loose(number) => (touches.loose[number].node, touches.loose[number].at),
@@ -298,6 +298,6 @@ fn is_lane_relation_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
 }
 
 /// True if each thread has a private part of the array that the two accesses are to.
-fn have_private_part(one: &Loose, other: &Loose) -> bool {
+pub(super) fn have_private_part(one: &Loose, other: &Loose) -> bool {
     one.own.iter().any(|part| other.own.contains(part))
 }

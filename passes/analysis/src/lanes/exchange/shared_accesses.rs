@@ -118,6 +118,16 @@ impl Touches {
         touches.collect_accesses(flow)
     }
 
+    /// The same, with the accesses whose address is unknown.
+    pub(super) fn of_block_with_loose(flow: &mut Flow<'_>) -> Self {
+        let touches = Self {
+            among: Among::Warps,
+            looks_for_loose: true,
+            ..Self::default()
+        };
+        touches.collect_accesses(flow)
+    }
+
     /// The accesses of a warp, with those whose address is unknown.
     pub(super) fn with_loose(flow: &mut Flow<'_>) -> Self {
         let touches = Self {

@@ -446,10 +446,8 @@ impl ExchangeScreen<'_, '_> {
             })
     }
 
-    /// True if the lane analysis may know an address that has no known sum, because it has coordinates of threads or sides of
-    /// blocks that are stated.
+    /// True if the lane analysis may know an address that has no known sum, because the shape of blocks is stated or assumed.
     fn is_unknown_but_knowable(&mut self, access: usize) -> bool {
-        let is_shared = self.pieces.all[access].is_shared;
-        is_shared && self.has_shape() && self.is_knowable_address(access)
+        self.pieces.all[access].is_shared && self.has_shape() && self.is_knowable_address(access)
     }
 }

@@ -1,0 +1,383 @@
+//! Accesses of threads of different warps to one variable in shared memory that no barrier orders, where it is not known that the bytes
+//! are the same, or that the accesses are made.
+//!
+//! ```text
+//! reach(h, w)   the accesses that lanes of warp w may make after a head h before the next ordering of the block, in any round
+//! possible      a write of reach(h, 0) and another access of reach(h, 1), or the other way round, of the same variable
+//!                 to the same bytes, or
+//!                 a write and a read of which one has a known address and the other none, or two of which neither has one that is related
+//!                 from lane to lane; unless the two count from an address that each thread has for itself
+//! ```
+//!
+//! Left out are accesses in two arms of a branch that all threads take alike, reads that nothing uses, and, where the size of blocks is
+//! not stated, what collectives of a warp separate.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::block::{Block, solve_warps};
+use super::block_paths::{is_block_ordering, is_full_barrier};
+use super::conflicts::stored_values_differ;
+use super::found::{BlockPair, MissingBarrier, Object, PairKind};
+use super::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
+use super::possible::{Access, have_private_part, suspect_kernels};
+use super::shared_accesses::{Loose, Touch, Touches};
+use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
+use crate::lanes::flow::Flow;
+use crate::lanes::graph::NodeKind;
+use crate::lanes::launch::Launch;
+use crate::lanes::layout::LaneLayout;
+use crate::lanes::scenario::Fixed;
+use crate::lanes::slice::Slices;
+use crate::lanes::uniform::Uniform;
+use crate::lanes::uses::possible_users_of_load;
+use crate::lanes::value::{Lanes, Rest, WARP, lanes};
+use crate::limits::{MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES, MAX_USE_STEPS};
+use crate::shared::Shared;
+use ptxcheck_ir::{FunctionId, Space};
+
+/// All possible missing barriers of a module, in the order of the input, of variables without a definite one.
+pub(crate) fn find(module: &Shared<'_>, definite: &[MissingBarrier]) -> Vec<MissingBarrier> {
+    search_kernels(module, &suspect_kernels(module), |slices, function| {
+        let mut found = possible_barriers_of_kernel(module, slices, function)?;
+        found.retain(|possible| {
+            let mut known = definite.iter();
+            !known.any(|known| (known.function, known.object) == (possible.function, possible.object))
+        });
+        Some(found)
+    })
+}
+
+/// The pairs of a kernel that are possible in each launch; `None` if the budget is spent, or a launch has one warp.
+fn possible_barriers_of_kernel(
+    module: &Shared<'_>,
+    slices: &Slices,
+    function: FunctionId,
+) -> Option<Vec<MissingBarrier>> {
+    let layout = LaneLayout::new(module, slices, function)?;
+    let launches = Launches::new(&layout)?.of_blocks();
+    let has_barrier = || {
+        let mut nodes = layout.order.nodes.iter();
+        nodes.any(|&node| is_full_barrier(&layout.graph, node))
+    };
+    let may_have_warps =
+        |launch: &Launch| launch.warp_count() > 1 && (launch.shape.is_some() || has_barrier());
+    if !launches.each.iter().all(may_have_warps) {
+        return None;
+    }
+    let found = InEach::find_in_launches(&launches, |launch| pairs_in_launch(&layout, launch))?;
+    let pairs = found.map(|found| (found.object, found.pair));
+    let groups = group_by_object(pairs, |pair: &BlockPair| (pair.write.clone(), pair.other.clone()));
+    let found = groups.into_iter().map(|(object, pairs)| MissingBarrier {
+        function,
+        object,
+        pairs,
+        launch: launches.shown,
+        above: None,
+    });
+    Some(found.collect())
+}
+
+/// A possible pair and its variable.
+struct FoundPair {
+    object: Object,
+    pair: BlockPair,
+}
+
+impl Meet for FoundPair {
+    fn meet(&mut self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// A write, and another access.
+struct Possible {
+    object: Object,
+    /// The place of the warp that writes, among the analysed ones.
+    warp: usize,
+    write: Access,
+    other: Access,
+    is_store: bool,
+    /// A lane that writes, and the lanes that may make the other access.
+    lanes: (usize, Lanes),
+}
+
+/// The pairs with one launch.
+fn pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, FoundPair>> {
+    let fixed = Fixed::default();
+    let mut block = solve_warps(layout, &fixed, (launch, &[0, 1]), Touches::of_block_with_loose)?;
+    let reached = block
+        .warps
+        .iter()
+        .flat_map(|warp| reached_nodes(&warp.flow))
+        .collect();
+    let found = possible_pairs(layout, &block).unwrap_or_default();
+    let (mut pairs, mut steps) = (BTreeMap::new(), MAX_USE_STEPS);
+    for possible in found {
+        let other_warp = 1 - possible.warp;
+        let write = possible
+            .write
+            .node_and_instruction(&block.warps[possible.warp].touches);
+        let other = possible
+            .other
+            .node_and_instruction(&block.warps[other_warp].touches);
+        let (writer, others) = possible.lanes;
+        if !possible.is_store {
+            let load = (other.0, other.1, others);
+            let used = block.with_flow(other_warp, |flow, _| {
+                possible_users_of_load(flow, load, &mut steps)
+            });
+            if used & others == 0 {
+                continue;
+            }
+        }
+        let place = position_of_pair(layout, write, other, possible.is_store);
+        let thread = |warp: usize, lane: usize| block.warps[warp].index * WARP as u32 + lane as u32;
+        let pair = BlockPair {
+            write: place.write,
+            other: place.other,
+            kind: place.kind,
+            threads: (
+                thread(possible.warp, writer),
+                thread(other_warp, others.trailing_zeros() as usize),
+            ),
+            is_in_next_round: false,
+            is_at_write: place.kind == PairKind::WriteAfterRead,
+        };
+        let object = possible.object;
+        pairs.insert(place.key, FoundPair { object, pair });
+    }
+    layout.keep_pool(block.pool);
+    Some(InLaunch {
+        found: pairs,
+        reached,
+    })
+}
+
+/// By warp, the accesses that lanes may make after a head, with these lanes.
+type Reached = [Vec<(Access, Lanes)>; 2];
+
+/// The pairs of a solution, each once; `None` if the budget is spent.
+fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Possible>> {
+    let [_, _] = &block.warps[..] else {
+        return None;
+    };
+    let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
+    let uniform = Uniform::of_block(&flows)?;
+    let is_stated = block.launch.shape.is_some();
+    let mut search = PossibleSearch {
+        layout,
+        block,
+        uniform,
+        is_stated,
+        known: FxHashSet::default(),
+        reached: FxHashMap::default(),
+        found: Vec::new(),
+    };
+    for &head in &layout.order.nodes {
+        if layout.module.deadline.is_over_at_step() || search.found.len() >= MAX_EXCHANGE_PAIRS {
+            break;
+        }
+        let kind = layout.graph.nodes[head as usize].kind;
+        let is_head = head == 0 || kind == NodeKind::Barrier || !is_stated && kind == NodeKind::Collective;
+        if is_head {
+            let reached = [0, 1].map(|warp| search.accesses_after(warp, head));
+            if reached[0].len() + reached[1].len() <= MAX_LOOSE_ACCESSES {
+                search.add_pairs(&reached);
+            }
+        }
+    }
+    Some(search.found)
+}
+
+struct PossibleSearch<'s, 'a> {
+    layout: &'s LaneLayout<'s>,
+    block: &'s Block<'a>,
+    uniform: Uniform,
+    is_stated: bool,
+    /// The pairs that have been looked at: warp that writes, write, other access.
+    known: FxHashSet<(usize, Access, Access)>,
+    /// By node: the nodes that come after it without an ordering.
+    reached: FxHashMap<u32, FxHashSet<u32>>,
+    found: Vec<Possible>,
+}
+
+impl PossibleSearch<'_, '_> {
+    /// True if paths end at a node.
+    fn is_end(&self, node: u32) -> bool {
+        let flow = &self.block.warps[0].flow;
+        let is_collective = flow.graph.nodes[node as usize].kind == NodeKind::Collective;
+        is_block_ordering(flow, node) || !self.is_stated && is_collective
+    }
+
+    /// The nodes that a warp may reach after a head without an ordering, the head included if it is the entry.
+    fn nodes_after(&self, warp: usize, head: u32) -> FxHashSet<u32> {
+        let flow = &self.block.warps[warp].flow;
+        let touches = &self.block.warps[warp].touches;
+        let mut nodes = FxHashSet::default();
+        let mut open = vec![head];
+        if head == 0 {
+            nodes.insert(0);
+        }
+        while let Some(node) = open.pop() {
+            if node != head && touches.ordering_count(node) > 0 || node == 0 && touches.ordering_count(0) > 0
+            {
+                continue;
+            }
+            for edge in self.layout.graph.nodes[node as usize].edges.clone() {
+                let target = flow.graph.targets[edge as usize];
+                if flow.edges[edge as usize] != 0 && !self.is_end(target) && nodes.insert(target) {
+                    open.push(target);
+                }
+            }
+        }
+        nodes
+    }
+
+    fn accesses_after(&self, warp: usize, head: u32) -> Vec<(Access, Lanes)> {
+        let touches = &self.block.warps[warp].touches;
+        let mut all = Vec::new();
+        for node in self.nodes_after(warp, head) {
+            let known = touches.accesses_in_node(node).map(|number| {
+                let touch = &touches.all[number];
+                (Access::Known(number), touch.may, touch.part, touch.object)
+            });
+            let loose = touches.loose_accesses_in_node(node).map(|number| {
+                let access = &touches.loose[number];
+                (Access::Loose(number), access.may, access.part, access.object)
+            });
+            let shared = |object: Object| {
+                matches!(object, Object::Variable(symbol)
+                    if self.layout.module.module.symbol(symbol).space == Space::Shared)
+            };
+            let all_of_node = known.chain(loose);
+            let first = all_of_node.filter(|&(_, may, part, object)| may != 0 && part == 0 && shared(object));
+            all.extend(first.map(|(access, may, ..)| (access, may)));
+        }
+        all.sort_unstable();
+        all
+    }
+
+    fn add_pairs(&mut self, reached: &Reached) {
+        for warp in [0, 1] {
+            for &(write, by) in &reached[warp] {
+                for &(other, of) in &reached[1 - warp] {
+                    if self.found.len() < MAX_EXCHANGE_PAIRS && self.known.insert((warp, write, other)) {
+                        let found = self.possible_pair(warp, (write, by), (other, of));
+                        self.found.extend(found);
+                    }
+                }
+            }
+        }
+    }
+
+    fn possible_pair(
+        &mut self,
+        warp: usize,
+        (write, by): (Access, Lanes),
+        (other, of): (Access, Lanes),
+    ) -> Option<Possible> {
+        let (one, two) = (
+            &self.block.warps[warp].touches,
+            &self.block.warps[1 - warp].touches,
+        );
+        let possible = |object, is_store, lanes| Possible {
+            object,
+            warp,
+            write,
+            other,
+            is_store,
+            lanes,
+        };
+        let first = by.trailing_zeros() as usize;
+        let found = match (write, other) {
+            (Access::Known(write), Access::Known(other)) => {
+                let (write, other) = (&one.all[write], &two.all[other]);
+                let lanes = self.common_lanes(write, other)?;
+                possible(write.object, other.is_store, lanes)
+            }
+            (Access::Known(write), Access::Loose(other)) => {
+                let (write, other) = (&one.all[write], &two.loose[other]);
+                let is_pair = write.is_store && !other.is_store && write.object == other.object;
+                (is_pair && !self.is_whole(write)).then(|| possible(write.object, false, (first, of)))?
+            }
+            (Access::Loose(write), Access::Known(other)) => {
+                let (write, other) = (&one.loose[write], &two.all[other]);
+                let is_pair = write.is_store && !other.is_store && write.object == other.object;
+                is_pair.then(|| possible(write.object, false, (first, of)))?
+            }
+            (Access::Loose(write), Access::Loose(other)) => {
+                let (write, other) = (&one.loose[write], &two.loose[other]);
+                let is_unrelated = self.is_unrelated(write) || self.is_unrelated(other);
+                let is_pair = write.is_store && !other.is_store && write.object == other.object;
+                (is_pair && is_unrelated && !have_private_part(write, other))
+                    .then(|| possible(write.object, false, (first, of)))?
+            }
+        };
+        let nodes = (
+            write.node_and_instruction(one).0,
+            other.node_and_instruction(two).0,
+        );
+        (!self.are_arms(nodes.0, nodes.1)).then_some(found)
+    }
+
+    /// A lane that writes and the lanes of the other warp that access the same bytes, if the order matters.
+    fn common_lanes(&self, write: &Touch, other: &Touch) -> Option<(usize, Lanes)> {
+        let is_pair = write.is_store && write.object == other.object && !(write.is_strong && other.is_strong);
+        if !is_pair {
+            return None;
+        }
+        let pool = &self.block.pool;
+        lanes(write.may).find_map(|writer| {
+            let meets = |&lane: &usize| {
+                write.overlaps(writer, other, lane)
+                    && (!other.is_store || stored_values_differ(pool, write, writer, other, lane))
+            };
+            let others = lanes(other.may)
+                .filter(meets)
+                .fold(0, |all, lane| all | 1 << lane);
+            (others != 0).then_some((writer, others))
+        })
+    }
+
+    /// True if all lanes write one constant: a flag that is set.
+    fn is_whole(&self, write: &Touch) -> bool {
+        let stored = write.stored.map(|stored| self.block.pool.get(stored));
+        stored.is_some_and(|stored| stored.exact & write.may == write.may && stored.is_splat(write.may))
+    }
+
+    /// True if no relation between the addresses of an access in different lanes is known.
+    fn is_unrelated(&self, access: &Loose) -> bool {
+        !matches!(self.block.pool.get(access.address).rest, Rest::Uniform(_))
+    }
+
+    /// True if two nodes lie in two arms of a branch that all threads take alike, and neither comes after the other.
+    fn are_arms(&mut self, one: u32, other: u32) -> bool {
+        let (graph, order) = (&self.layout.graph, &self.layout.order);
+        let is_arm =
+            |target: u32, node: u32| graph.incoming_edges(target).len() == 1 && order.dominates(target, node);
+        let mut branches = order
+            .nodes
+            .iter()
+            .copied()
+            .filter(|&node| self.uniform.is_branch(node));
+        let are_parted = branches.any(|branch| {
+            let targets: Vec<u32> = graph.successors(branch).collect();
+            let [first, second] = targets[..] else {
+                return false;
+            };
+            is_arm(first, one) && is_arm(second, other) || is_arm(second, one) && is_arm(first, other)
+        });
+        are_parted && !self.comes_after(one, other) && !self.comes_after(other, one)
+    }
+
+    fn comes_after(&mut self, from: u32, to: u32) -> bool {
+        if !self.reached.contains_key(&from) {
+            let mut after = self.nodes_after(0, from);
+            after.extend(self.nodes_after(1, from));
+            self.reached.insert(from, after);
+        }
+        self.reached[&from].contains(&to)
+    }
+}
