@@ -21,7 +21,8 @@ use super::block_paths::{is_block_ordering, is_full_barrier};
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
 use super::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
-use super::possible::{Access, have_private_part, suspect_kernels};
+use super::possible::{Access, have_private_part};
+use super::screen::block::possible_suspects;
 use super::shared_accesses::{Loose, Touch, Touches};
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
 use crate::lanes::flow::Flow;
@@ -39,7 +40,7 @@ use ptxcheck_ir::{FunctionId, Space};
 
 /// All possible missing barriers of a module, in the order of the input, of variables without a definite one.
 pub(crate) fn find(module: &Shared<'_>, definite: &[MissingBarrier]) -> Vec<MissingBarrier> {
-    search_kernels(module, &suspect_kernels(module), |slices, function| {
+    search_kernels(module, &possible_suspects(module), |slices, function| {
         let mut found = possible_barriers_of_kernel(module, slices, function)?;
         found.retain(|possible| {
             let mut known = definite.iter();
@@ -324,7 +325,12 @@ impl PossibleSearch<'_, '_> {
 
     /// A lane that writes and the lanes of the other warp that access the same bytes, if the order matters.
     fn common_lanes(&self, write: &Touch, other: &Touch) -> Option<(usize, Lanes)> {
-        let is_pair = write.is_store && write.object == other.object && !(write.is_strong && other.is_strong);
+        // A write by a single instruction is usually executed by the one thread that its branch lets through.
+        let is_election = other.is_store && (write.node, write.at) == (other.node, other.at);
+        let is_pair = write.is_store
+            && write.object == other.object
+            && !is_election
+            && !(write.is_strong && other.is_strong);
         if !is_pair {
             return None;
         }

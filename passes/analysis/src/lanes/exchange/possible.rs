@@ -49,7 +49,7 @@ pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleEx
 }
 
 /// The kernels that read and write variables in shared memory, themselves or in functions that they call.
-pub(super) fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
+fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
     let mut marked = vec![false; module.module.functions.len()];
     for (id, function, body) in module.module.bodies() {
         let is_small = body.instructions.len() <= MAX_EXCHANGE_INSTRUCTIONS;

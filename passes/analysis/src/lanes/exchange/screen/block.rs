@@ -77,39 +77,29 @@ const WARPS: [u32; 9] = [0, 1, 2, 3, 4, 7, 8, 15, 16];
 /// So many of them are compared in each case, and the others if not each thread keeps to a place of its own.
 const FIRST_WARPS: usize = 2;
 
+/// The kernels with code in which the barriers of the block do not separate a write to shared memory from a read, in the order of the
+/// input.
+pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<FunctionId> {
+    let mut marked = vec![false; module.module.functions.len()];
+    for (id, function, body) in module.module.bodies() {
+        if !function.is_damaged && may_have_pair(module, body) {
+            let search = BlockScreen::new(module, id, body);
+            marked[id.index()] = search.is_some_and(|mut search| {
+                let mut heads = search.heads().into_iter();
+                heads.any(|head| search.leads_to_pair(head))
+            });
+        }
+    }
+    kernels_that_call(module, marked)
+}
+
 /// The warps whose accesses in a function may meet, the lowest first; `None` if there are none.
 fn meeting_warps(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> Option<Vec<u32>> {
-    let (most, may_be_stated) = match module.module.function(id).is_kernel() {
-        true => {
-            let launches = launches_of(module, id, module.reads_other_dimensions(id));
-            let most = launches.iter().map(Launch::warp_count).max()?;
-            (most, launches.iter().any(|launch| launch.shape.is_some()))
-        }
-        false => (MAX_WARPS, true),
-    };
-    if most < 2 {
-        return None;
-    }
-    let cuts = Cuts {
-        among: Among::Warps,
-        at_collectives: !may_be_stated,
-    };
-    let mut search = BlockScreen {
-        module,
-        id,
-        body,
-        cuts,
-        pieces: Rc::new(Pieces::new(body, cuts)),
-        has_barrier: body.has(Rare::BARRIER),
-        screens: Vec::new(),
-    };
+    let mut search = BlockScreen::new(module, id, body)?;
     let heads = search.heads();
-    if heads.is_empty() {
-        return None;
-    }
     let mut found: Vec<u32> = Vec::new();
     for head in heads {
-        if let Some((lower, higher)) = search.meeting_pair(head, most) {
+        if let Some((lower, higher)) = search.meeting_pair(head) {
             found.extend([lower, higher]);
         }
     }
@@ -127,6 +117,11 @@ struct BlockScreen<'a, 'm> {
     cuts: Cuts,
     pieces: Rc<Pieces>,
     has_barrier: bool,
+    /// Most warps of a block.
+    most: u32,
+    /// By block: the number of the last search that has reached it.
+    seen: Vec<u32>,
+    searches: u32,
     /// The screens of single warps, each with the number of its warp.
     screens: Vec<(u32, ExchangeScreen<'a, 'm>)>,
 }
@@ -135,6 +130,34 @@ struct BlockScreen<'a, 'm> {
 type Head = (BlockId, usize);
 
 impl<'a, 'm> BlockScreen<'a, 'm> {
+    /// The search in a function; `None` if its blocks have one warp.
+    fn new(module: &'a Shared<'m>, id: FunctionId, body: &'a Body<'m>) -> Option<Self> {
+        let (most, may_be_stated) = match module.module.function(id).is_kernel() {
+            true => {
+                let launches = launches_of(module, id, module.reads_other_dimensions(id));
+                let most = launches.iter().map(Launch::warp_count).max()?;
+                (most, launches.iter().any(|launch| launch.shape.is_some()))
+            }
+            false => (MAX_WARPS, true),
+        };
+        let cuts = Cuts {
+            among: Among::Warps,
+            at_collectives: !may_be_stated,
+        };
+        (most > 1).then(|| Self {
+            module,
+            id,
+            body,
+            cuts,
+            pieces: Rc::new(Pieces::new(body, cuts)),
+            has_barrier: body.has(Rare::BARRIER),
+            most,
+            seen: vec![0; body.blocks.len()],
+            searches: 0,
+            screens: Vec::new(),
+        })
+    }
+
     /// The entry, and the pieces that follow barriers, or collectives that are cuts.
     fn heads(&mut self) -> Vec<Head> {
         let (body, cuts) = (self.body, self.cuts);
@@ -169,38 +192,105 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         &mut self.screens[place].1
     }
 
+    /// True if code after a head, before an ordering of the block, has a write and a read, or two writes of values that are known,
+    /// whatever threads execute it.
+    fn leads_to_pair(&mut self, (block, piece): Head) -> bool {
+        self.searches += 1;
+        let mut open = vec![(block, piece)];
+        let (mut stores, mut has_load) = (Vec::new(), false);
+        while let Some((block, piece)) = open.pop() {
+            for access in &self.pieces.all[self.pieces.accesses[piece].clone()] {
+                match access.is_store {
+                    _ if access.is_global => {}
+                    true => stores.push(access.stored),
+                    false => has_load = true,
+                }
+            }
+            if has_load && !stores.is_empty() {
+                return true;
+            }
+            if piece + 1 == self.pieces.pieces_of(block.index()).end {
+                for &next in self.body.successors(block) {
+                    if std::mem::replace(&mut self.seen[next.index()], self.searches) != self.searches {
+                        open.push((next, self.pieces.first[next.index()] as usize));
+                    }
+                }
+            }
+        }
+        let screen = self.of_warp(0);
+        let mut stored = stores.into_iter().flatten();
+        stored.any(|value| screen.value_in_each_lane(value).is_some())
+    }
+
     /// Two warps whose accesses after a head may meet.
-    fn meeting_pair(&mut self, head: Head, most: u32) -> Option<(u32, u32)> {
-        if !self.of_warp(0).leads_to_pair(head) {
+    fn meeting_pair(&mut self, head: Head) -> Option<(u32, u32)> {
+        if !self.leads_to_pair(head) {
             return None;
         }
-        let (may_be_stated, has_barrier) = (!self.cuts.at_collectives, self.has_barrier);
-        let is_shown = |warp: u32| may_be_stated || has_barrier && warp == 1;
-        let mut groups: Vec<Group> = Vec::new();
-        for (tried, &warp) in WARPS.iter().take_while(|&&warp| warp < most).enumerate() {
-            if tried == FIRST_WARPS && groups.iter().all(Group::is_own) {
-                break;
+        let first: Vec<usize> = (0..FIRST_WARPS).collect();
+        let groups = match self.groups_of(head, &first) {
+            Some(groups) => groups,
+            None => return Some((0, 1)),
+        };
+        if groups.iter().any(|group| self.is_met(group, 1)) {
+            return Some((0, 1));
+        }
+        let (even, uneven): (Vec<Group>, Vec<Group>) = groups
+            .into_iter()
+            .filter(|group| !group.is_own())
+            .partition(|group| group.steps().is_some());
+        let further = || (FIRST_WARPS..WARPS.len()).filter(|&place| WARPS[place] < self.most);
+        let mut predicted: Vec<(usize, usize)> = Vec::new();
+        for mut group in even {
+            for place in further() {
+                group.add_step(place);
+                let met = group.warp_that_meets(place, self.is_shown(place));
+                predicted.extend(met.map(|other| (other, place)));
             }
-            let screen = self.of_warp(warp);
-            let made = screen.accesses_after(head);
-            if screen.add_to_groups(&made, tried, &mut groups) == Known::NotAll {
-                return Some((0, 1));
-            }
-            if tried > 0 {
-                groups.retain(Group::may_have_pair);
-            }
-            if groups.is_empty() {
-                return None;
-            }
-            if tried > 0
-                && let Some(other) = groups
-                    .iter()
-                    .find_map(|group| group.warp_that_meets(tried, is_shown(warp)))
+        }
+        if !uneven.is_empty() {
+            predicted.extend(further().map(|place| (0, place)));
+        }
+        predicted.sort_unstable_by_key(|&(other, place)| (place, other));
+        let mut looked_at: Vec<usize> = first;
+        for (other, place) in predicted {
+            looked_at.extend([other, place]);
+            looked_at.sort_unstable();
+            looked_at.dedup();
+            let groups = self.groups_of(head, &looked_at)?;
+            if let Some(met) = groups
+                .iter()
+                .find_map(|group| group.warp_that_meets(place, self.is_shown(place)))
             {
-                return Some((WARPS[other].min(warp), WARPS[other].max(warp)));
+                return Some((WARPS[met], WARPS[place]));
             }
         }
         None
+    }
+
+    /// The accesses after a head of the warps at these places of [`WARPS`], where they may be pairs; `None` if the lane analysis may know
+    /// an address that is not known here.
+    fn groups_of(&mut self, head: Head, places: &[usize]) -> Option<Vec<Group>> {
+        let mut groups: Vec<Group> = Vec::new();
+        for &place in places.iter().filter(|&&place| WARPS[place] < MAX_WARPS) {
+            let screen = self.of_warp(WARPS[place]);
+            let made = screen.accesses_after(head);
+            if screen.add_to_groups(&made, place, &mut groups) == Known::NotAll {
+                return None;
+            }
+        }
+        groups.retain(Group::may_have_pair);
+        Some(groups)
+    }
+
+    /// True if the accesses of a group by the warp at a place of [`WARPS`] meet those of a lower warp.
+    fn is_met(&self, group: &Group, place: usize) -> bool {
+        group.warp_that_meets(place, self.is_shown(place)).is_some()
+    }
+
+    /// True if something shows that blocks have the warp at a place of [`WARPS`].
+    fn is_shown(&self, place: usize) -> bool {
+        !self.cuts.at_collectives || self.has_barrier && place == 1
     }
 }
 
@@ -212,7 +302,10 @@ enum Known {
 }
 
 /// An access of the lanes of one warp.
+#[derive(Clone)]
 struct GroupAccess {
+    /// The access.
+    access: usize,
     /// The place of the warp in [`WARPS`].
     warp: usize,
     is_store: bool,
@@ -255,6 +348,37 @@ impl Group {
             first_of(access.warp)
                 .is_some_and(|first| first.offsets == access.offsets && first.bytes == access.bytes)
         })
+    }
+
+    /// By access of warp 1: how far its offsets are behind those of warp 0, if that is one number for all lanes. Then they are likely
+    /// to be as far apart in the further warps.
+    fn steps(&self) -> Option<Vec<i64>> {
+        let of_warp = |warp: usize| self.all.iter().filter(move |access| access.warp == warp);
+        let step = |second: &GroupAccess| {
+            let first = of_warp(0).find(|first| first.access == second.access)?;
+            let step = second.offsets[0].wrapping_sub(first.offsets[0]);
+            let mut lanes = 0..WARP;
+            lanes
+                .all(|lane| second.offsets[lane].wrapping_sub(first.offsets[lane]) == step)
+                .then_some(step)
+        };
+        of_warp(1).map(step).collect()
+    }
+
+    /// Adds the accesses that the warp at a place of [`WARPS`] is likely to make.
+    fn add_step(&mut self, place: usize) {
+        let Some(steps) = self.steps() else { return };
+        let second = self.all.iter().filter(|access| access.warp == 1);
+        let likely = second.zip(steps).map(|(access, step)| GroupAccess {
+            warp: place,
+            values: None,
+            offsets: access
+                .offsets
+                .map(|offset| offset.saturating_add(step.saturating_mul(i64::from(WARPS[place]) - 1))),
+            ..access.clone()
+        });
+        let likely: Vec<GroupAccess> = likely.collect();
+        self.all.extend(likely);
     }
 
     /// The place in [`WARPS`] of a lower warp whose accesses meet those of a warp. `is_shown`: other code shows that blocks have
@@ -344,6 +468,7 @@ impl ExchangeScreen<'_, '_> {
             };
             let values = stored.filter(|_| is_store);
             let new = GroupAccess {
+                access,
                 warp,
                 is_store,
                 values: values.and_then(|value| self.value_in_each_lane(value)),
@@ -359,37 +484,6 @@ impl ExchangeScreen<'_, '_> {
             }
         }
         Known::All
-    }
-
-    /// True if code after a head, before an ordering of the block, has a write and a read, or two writes of values that are known,
-    /// whatever threads execute it.
-    fn leads_to_pair(&mut self, (block, piece): Head) -> bool {
-        let mut known = vec![false; self.body.blocks.len()];
-        let mut open = vec![(block, piece)];
-        let (mut stores, mut loads) = (Vec::new(), 0);
-        while let Some((block, piece)) = open.pop() {
-            self.steps = self.steps.saturating_sub(1);
-            for access in self.pieces.accesses[piece].clone() {
-                let access = &self.pieces.all[access];
-                match access.is_store {
-                    _ if access.is_global => {}
-                    true => stores.push(access.stored),
-                    false => loads += 1,
-                }
-            }
-            if piece + 1 == self.pieces.pieces_of(block.index()).end {
-                for &next in self.body.successors(block) {
-                    if !std::mem::replace(&mut known[next.index()], true) {
-                        open.push((next, self.pieces.first[next.index()] as usize));
-                    }
-                }
-            }
-        }
-        if loads > 0 {
-            return !stores.is_empty();
-        }
-        let mut stored = stores.into_iter().flatten();
-        stored.any(|value| self.value_in_each_lane(value).is_some())
     }
 
     /// The accesses that lanes may make after a head before an ordering of the block, with these lanes.
