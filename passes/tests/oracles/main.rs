@@ -1,6 +1,7 @@
 //! The analyses against machines that run generated kernels, and findings against changes of the text that mean the same.
 
 mod async_oracle;
+mod block_oracle;
 #[path = "../common/mod.rs"]
 mod common;
 mod lane_oracle;
