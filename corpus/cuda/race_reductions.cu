@@ -105,7 +105,7 @@ __global__ void sums_of_some_warps(float *out, const float *in) {
 __device__ float block_sum(float v, float *part) {
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   v = warp_sum(v);
-  if (lane == 0) part[warp] = v;  // not found: block size is not stated
+  if (lane == 0) part[warp] = v;  //~[clang-O3,ir-O3] PTX416
   __syncthreads();
   float all = 0;
   for (int w = 0; w < 8; w++) all += part[w];

@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(128) last_thread_tells(int *out, const int *in
   if (lane == 31) upto[t / 32] = sum;
   __syncthreads();
   for (int w = 0; w < t / 32; w++) sum += upto[w];
-  if (t == 127) all = sum;
-  out[t] = all - sum;  // not found: not between warps 0 and 1
+  if (t == 127) all = sum;  //~[O3] PTX416
+  out[t] = all - sum;  //~[G] PTX416
 }
 
 // wrong: no barrier before the serial part of thread 0.

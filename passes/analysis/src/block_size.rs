@@ -10,7 +10,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use ptxcheck_ir::{BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value, WARP};
+use ptxcheck_ir::{
+    BinaryOp, BlockId, Body, Condition, FunctionId, InstructionId, Logic, Op, Special, Value, WARP,
+};
 
 use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
@@ -35,6 +37,43 @@ pub(crate) fn tested_thread_counts(module: &Shared<'_>, kernel: FunctionId) -> A
     let tests: Arc<[u32]> = tests.into();
     known().insert(kernel, Arc::clone(&tests));
     tests
+}
+
+/// True if a kernel divides the thread number by 32: it tells warps apart, and so has several.
+pub(crate) fn computes_warp_number(body: &Body<'_>, analyses: &Analyses<'_>) -> bool {
+    // Thread 35 is the fourth one of warp 1.
+    let (lane, warps) = (3, [0, 1]);
+    let threads = warps.map(|warp| Threads::of_warp(body, analyses, warp));
+    body.instructions.iter().any(|instruction| {
+        let Op::Binary(BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, _) = instruction.op else {
+            return false;
+        };
+        let &[number, Value::Integer(5), ..] = body.uses(instruction) else {
+            return false;
+        };
+        let is_number = |(warp, threads): (u32, &Threads<'_, '_>)| {
+            threads.in_lane(number, lane) == Some(u64::from(warp * WARP + lane))
+        };
+        warps.into_iter().zip(&threads).all(is_number)
+    })
+}
+
+/// The threads that a kernel compares its thread number with for equality, as far as the constants show: in order.
+pub(crate) fn single_threads(body: &Body<'_>) -> Vec<u32> {
+    let compared = body.instructions.iter().filter_map(|instruction| {
+        let Op::Compare(Condition::Equal | Condition::NotEqual, ..) = instruction.op else {
+            return None;
+        };
+        let constant = body.uses(instruction).iter().find_map(|value| match value {
+            Value::Integer(value) => u32::try_from(*value).ok(),
+            _ => None,
+        });
+        constant.filter(|constant| (WARP..MAX_BLOCK_THREADS).contains(constant))
+    });
+    let mut threads: Vec<u32> = compared.collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads
 }
 
 fn find_tested_thread_counts(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {

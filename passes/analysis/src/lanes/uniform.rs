@@ -69,12 +69,13 @@ impl Uniform {
         Self::found_by(UniformSearch::new(flow, ending_nodes(flow), None))
     }
 
-    /// The branches that all threads of the given warps of a block take alike, each time: `flows` are the solutions of these warps,
-    /// of one graph. Here paths to the end of a thread divide, but for those that abort the kernel. `None` if the budget is spent.
+    /// The branches that all threads of a block take alike, each time. `flows`: the solutions of some of its warps, of one graph;
+    /// `are_all`: the block has no others. Here paths to the end of a thread divide, but for those that abort the kernel. `None` if the
+    /// budget is spent.
     #[must_use]
-    pub(super) fn of_block(flows: &[&Flow<'_>]) -> Option<Self> {
+    pub(super) fn of_block(flows: &[&Flow<'_>], are_all: bool) -> Option<Self> {
         let flow = *flows.first()?;
-        let is_decided = |node: u32| takes_one_edge(flows, node);
+        let is_decided = |node: u32| takes_one_edge(flows, are_all, node);
         Self::found_by(UniformSearch::new(flow, flow.graph.aborting(), Some(&is_decided)))
     }
 
@@ -448,14 +449,20 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     }
 }
 
-/// True if all lanes of these solutions that reach a branch certainly take the same edge.
-fn takes_one_edge(flows: &[&Flow<'_>], node: u32) -> bool {
-    let mut taken = flows.iter().flat_map(|flow| {
-        let edges = flow.graph.nodes[node as usize].edges.clone();
-        edges.filter(|&edge| flow.edges[edge as usize] != 0)
-    });
-    let first = taken.next();
-    taken.all(|edge| Some(edge) == first)
+/// True if all lanes of these solutions that reach a branch certainly take the same edge, and lanes of other warps, unless these are
+/// all, take it, too, or end.
+fn takes_one_edge(flows: &[&Flow<'_>], are_all: bool, node: u32) -> bool {
+    let Some(graph) = flows.first().map(|flow| flow.graph) else {
+        return false;
+    };
+    let edges = graph.nodes[node as usize].edges.clone();
+    let is_taken = |edge: &u32| flows.iter().any(|flow| flow.edges[*edge as usize] != 0);
+    let (taken, others): (Vec<u32>, Vec<u32>) = edges.partition(is_taken);
+    let ends = |edge: &u32| {
+        let target = graph.targets[*edge as usize];
+        target == graph.exit || graph.is_end(target)
+    };
+    taken.len() <= 1 && (are_all || others.iter().all(ends))
 }
 
 /// By node: no barrier, no collective and no unknown code comes after it, nor is it one.

@@ -203,54 +203,6 @@ impl Program {
         is_called
     }
 
-    /// True if there is a loop with a barrier that is not around both of these statements.
-    pub fn has_waiting_loop_apart(&self, both: [Option<usize>; 2]) -> bool {
-        let mut is_apart = false;
-        visit(&self.body, &mut |statement| {
-            if let Kind::Repeat { body, .. } = &statement.kind {
-                let (mut inside, mut waits) = (0, false);
-                visit(body, &mut |inner| {
-                    inside += both.iter().filter(|one| **one == Some(inner.id)).count();
-                    waits |= self.waits(inner);
-                });
-                is_apart |= waits && inside < 2;
-            }
-        });
-        is_apart
-    }
-
-    /// True if threads may end in a branch inside of another one.
-    pub fn ends_some_inside(&self) -> bool {
-        let mut ends = false;
-        visit(&self.body, &mut |outer| {
-            let Kind::If { then, otherwise, .. } = &outer.kind else {
-                return;
-            };
-            for inner in then.iter().chain(otherwise) {
-                let mut is_nested = false;
-                if matches!(inner.kind, Kind::If { .. } | Kind::Repeat { .. }) {
-                    visit(std::slice::from_ref(inner), &mut |inner| {
-                        is_nested |= matches!(inner.kind, Kind::End);
-                    });
-                }
-                ends |= is_nested;
-            }
-        });
-        ends
-    }
-
-    /// True if a statement, or the function that it calls, is a barrier.
-    fn waits(&self, statement: &Statement) -> bool {
-        match &statement.kind {
-            Kind::Barrier(_) | Kind::Named { .. } => true,
-            Kind::Call(_, function, _) => {
-                let mut body = self.functions[*function].body.iter();
-                body.any(|inner| self.waits(inner))
-            }
-            _ => false,
-        }
-    }
-
     /// The program without its statement of this number, or with what is inside of it in its place; `None` if there is no such statement.
     pub fn without(&self, number: usize, keeps_inside: bool) -> Option<Self> {
         let mut left = number;

@@ -22,6 +22,7 @@ use super::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, 
 use super::matters::{self, OpenRead};
 use super::screen::block::{BlockSuspect, suspects};
 use super::shared_accesses::{ByLane, Touch, Touches};
+use crate::block_size;
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
 use crate::lanes::finding::Threshold;
 use crate::lanes::flow::Flow;
@@ -78,9 +79,23 @@ fn in_layout(layout: &LaneLayout<'_>, launches: &Launches, warps: &[u32]) -> Opt
     let kernel = BlockKernel {
         layout,
         aborts: layout.graph.aborting(),
+        counts_warps: counts_warps(layout),
     };
     let found = InEach::find_in_launches(launches, |launch| kernel.launched(launch, warps))?;
     Some(found.collect())
+}
+
+/// True if a kernel has a barrier of the block, and divides the thread number by 32: its blocks have several warps.
+pub(super) fn counts_warps(layout: &LaneLayout<'_>) -> bool {
+    let has_barrier = layout
+        .order
+        .nodes
+        .iter()
+        .any(|&node| is_full_barrier(&layout.graph, node));
+    has_barrier
+        && layout.graph.contexts.iter().any(|context| {
+            block_size::computes_warp_number(context.body, layout.module.function(context.function))
+        })
 }
 
 /// A definite pair of one launch, or of several.
@@ -156,6 +171,11 @@ impl<'a> Block<'a> {
         &self.warps[made.warp].touches.all[made.touch]
     }
 
+    /// True if these are all warps of the block.
+    pub(super) fn is_whole(&self) -> bool {
+        self.launch.shape.is_some() && self.launch.warp_count() as usize == self.warps.len()
+    }
+
     /// Calls `ask` with the solution of a warp, with the pool in its place.
     pub(super) fn with_flow<T>(&mut self, warp: usize, ask: impl FnOnce(&mut Flow<'a>, &Touches) -> T) -> T {
         let BlockWarp { flow, touches, .. } = &mut self.warps[warp];
@@ -195,6 +215,8 @@ pub(super) fn solve_warps<'a>(
 struct BlockKernel<'k> {
     layout: &'k LaneLayout<'k>,
     aborts: Vec<bool>,
+    /// The kernel has a barrier of the block, and divides the thread number by 32.
+    counts_warps: bool,
 }
 
 impl BlockKernel<'_> {
@@ -309,7 +331,7 @@ impl BlockKernel<'_> {
     /// The pairs that nothing orders, whether they matter or not; `None` if the budget is spent.
     fn candidates(&self, block: &Block<'_>) -> Option<Vec<Candidate>> {
         let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
-        let uniform = Uniform::of_block(&flows)?;
+        let uniform = Uniform::of_block(&flows, block.is_whole())?;
         let mut paths: Vec<BlockPaths<'_, '_>> = block
             .warps
             .iter()
@@ -442,12 +464,17 @@ impl BlockKernel<'_> {
                 && self.implies(head, then)
         };
         // Lanes of one warp that are ordered show that the code was written for one warp.
-        let is_of_warps = write.code.collectives == other.code.collectives || block.launch.shape.is_some();
+        let is_of_warps = write.code.collectives == other.code.collectives || self.has_warps(block.launch);
         match is_of_warps {
             true if is_later(other, write) => Some(false),
             true if is_later(write, other) => Some(true),
             _ => None,
         }
+    }
+
+    /// True if blocks certainly have several warps, as the launch or the code says.
+    fn has_warps(&self, launch: Launch) -> bool {
+        launch.shape.is_some() || self.counts_warps
     }
 
     /// True if one access may come after another one in the order of the code, or the other needs fewer decisions.
@@ -472,6 +499,22 @@ impl BlockKernel<'_> {
             .iter()
             .copied()
             .partition(|decision| !decision.is_in_next_round);
+        // A decision in a loop that is not around the head is made anew in each round. If the branch leaves the loop on its other edges, code
+        // of the loop shows that it did not do so in the first round.
+        let is_made_once = |decision: &Decision| {
+            let mut apart = order
+                .loops_of(decision.node)
+                .filter(|&of| !order.is_in_loop(head, of));
+            let Some(inner) = apart.next() else { return true };
+            let edges = graph.nodes[decision.node as usize].edges.clone();
+            let mut others = edges.filter(|edge| *edge != decision.edge);
+            apart.next().is_none()
+                && order.is_in_loop(code.node, inner)
+                && others.all(|edge| !order.is_in_loop(graph.targets[edge as usize], inner))
+        };
+        if !code.decisions.iter().all(is_made_once) {
+            return false;
+        }
         if !code.is_in_next_round {
             return order.dominates(head, code.node)
                 && now.iter().all(|decision| is_passed(decision.edge, code.node));

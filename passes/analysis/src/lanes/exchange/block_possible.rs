@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::block::{Block, solve_warps};
+use super::block::{Block, counts_warps, solve_warps};
 use super::block_paths::{is_block_ordering, is_full_barrier};
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
@@ -165,13 +165,13 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
         return None;
     };
     let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
-    let uniform = Uniform::of_block(&flows)?;
-    let is_stated = block.launch.shape.is_some();
+    let uniform = Uniform::of_block(&flows, block.is_whole())?;
+    let has_warps = block.launch.shape.is_some() || counts_warps(layout);
     let mut search = PossibleSearch {
         layout,
         block,
         uniform,
-        is_stated,
+        has_warps,
         known: FxHashSet::default(),
         reached: FxHashMap::default(),
         found: Vec::new(),
@@ -181,7 +181,7 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
             break;
         }
         let kind = layout.graph.nodes[head as usize].kind;
-        let is_head = head == 0 || kind == NodeKind::Barrier || !is_stated && kind == NodeKind::Collective;
+        let is_head = head == 0 || kind == NodeKind::Barrier || !has_warps && kind == NodeKind::Collective;
         if is_head {
             let reached = [0, 1].map(|warp| search.accesses_after(warp, head));
             if reached[0].len() + reached[1].len() <= MAX_LOOSE_ACCESSES {
@@ -196,7 +196,8 @@ struct PossibleSearch<'s, 'a> {
     layout: &'s LaneLayout<'s>,
     block: &'s Block<'a>,
     uniform: Uniform,
-    is_stated: bool,
+    /// Blocks certainly have several warps.
+    has_warps: bool,
     /// The pairs that have been looked at: warp that writes, write, other access.
     known: FxHashSet<(usize, Access, Access)>,
     /// By node: the nodes that come after it without an ordering.
@@ -209,7 +210,7 @@ impl PossibleSearch<'_, '_> {
     fn is_end(&self, node: u32) -> bool {
         let flow = &self.block.warps[0].flow;
         let is_collective = flow.graph.nodes[node as usize].kind == NodeKind::Collective;
-        is_block_ordering(flow, node) || !self.is_stated && is_collective
+        is_block_ordering(flow, node) || !self.has_warps && is_collective
     }
 
     /// The nodes that a warp may reach after a head without an ordering, the head included if it is the entry.

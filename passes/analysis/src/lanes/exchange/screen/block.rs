@@ -8,6 +8,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Cuts, ExchangeScreen, Pieces, word_indices};
+use crate::block_size;
 use crate::lanes::exchange::kernels::kernels_that_call;
 use crate::lanes::exchange::shared_accesses::Among;
 use crate::lanes::launch::{Launch, MAX_WARPS, launches_of};
@@ -119,6 +120,10 @@ struct BlockScreen<'a, 'm> {
     has_barrier: bool,
     /// Most warps of a block.
     most: u32,
+    /// The warps that are compared, lowest first.
+    warps: Vec<u32>,
+    /// Those of them of which a single thread is picked out by its number.
+    single: Vec<u32>,
     /// By block: the number of the last search that has reached it.
     seen: Vec<u32>,
     searches: u32,
@@ -142,8 +147,17 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         };
         let cuts = Cuts {
             among: Among::Warps,
-            at_collectives: !may_be_stated,
+            at_collectives: !may_be_stated
+                && !(body.has(Rare::BARRIER) && block_size::computes_warp_number(body, module.function(id))),
         };
+        let mut warps = WARPS.to_vec();
+        let single = block_size::single_threads(body)
+            .into_iter()
+            .map(|thread| thread / WARP as u32);
+        let single: Vec<u32> = single.take(MAX_BLOCK_WARPS).collect();
+        warps.extend(&single);
+        warps.sort_unstable();
+        warps.dedup();
         (most > 1).then(|| Self {
             module,
             id,
@@ -152,6 +166,8 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             pieces: Rc::new(Pieces::new(body, cuts)),
             has_barrier: body.has(Rare::BARRIER),
             most,
+            warps,
+            single,
             seen: vec![0; body.blocks.len()],
             searches: 0,
             screens: Vec::new(),
@@ -239,11 +255,11 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             .into_iter()
             .filter(|group| !group.is_own())
             .partition(|group| group.steps().is_some());
-        let further = || (FIRST_WARPS..WARPS.len()).filter(|&place| WARPS[place] < self.most);
+        let further = || (FIRST_WARPS..self.warps.len()).filter(|&place| self.warps[place] < self.most);
         let mut predicted: Vec<(usize, usize)> = Vec::new();
         for mut group in even {
             for place in further() {
-                group.add_step(place);
+                group.add_step(place, self.warps[place]);
                 let met = group.warp_that_meets(place, self.is_shown(place));
                 predicted.extend(met.map(|other| (other, place)));
             }
@@ -251,6 +267,8 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         if !uneven.is_empty() {
             predicted.extend(further().map(|place| (0, place)));
         }
+        let is_single = |place: &usize| self.single.contains(&self.warps[*place]);
+        predicted.extend(further().filter(is_single).map(|place| (0, place)));
         predicted.sort_unstable_by_key(|&(other, place)| (place, other));
         let mut looked_at: Vec<usize> = first;
         for (other, place) in predicted {
@@ -262,18 +280,18 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
                 .iter()
                 .find_map(|group| group.warp_that_meets(place, self.is_shown(place)))
             {
-                return Some((WARPS[met], WARPS[place]));
+                return Some((self.warps[met], self.warps[place]));
             }
         }
         None
     }
 
-    /// The accesses after a head of the warps at these places of [`WARPS`], where they may be pairs; `None` if the lane analysis may know
+    /// The accesses after a head of the warps at these places of [`Self::warps`], where they may be pairs; `None` if the lane analysis may know
     /// an address that is not known here.
     fn groups_of(&mut self, head: Head, places: &[usize]) -> Option<Vec<Group>> {
         let mut groups: Vec<Group> = Vec::new();
-        for &place in places.iter().filter(|&&place| WARPS[place] < MAX_WARPS) {
-            let screen = self.of_warp(WARPS[place]);
+        for &place in places {
+            let screen = self.of_warp(self.warps[place]);
             let made = screen.accesses_after(head);
             if screen.add_to_groups(&made, place, &mut groups) == Known::NotAll {
                 return None;
@@ -283,12 +301,12 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         Some(groups)
     }
 
-    /// True if the accesses of a group by the warp at a place of [`WARPS`] meet those of a lower warp.
+    /// True if the accesses of a group by the warp at a place of [`BlockScreen::warps`] meet those of a lower warp.
     fn is_met(&self, group: &Group, place: usize) -> bool {
         group.warp_that_meets(place, self.is_shown(place)).is_some()
     }
 
-    /// True if something shows that blocks have the warp at a place of [`WARPS`].
+    /// True if something shows that blocks have the warp at a place of [`BlockScreen::warps`].
     fn is_shown(&self, place: usize) -> bool {
         !self.cuts.at_collectives || self.has_barrier && place == 1
     }
@@ -306,7 +324,7 @@ enum Known {
 struct GroupAccess {
     /// The access.
     access: usize,
-    /// The place of the warp in [`WARPS`].
+    /// The place of the warp in [`BlockScreen::warps`].
     warp: usize,
     is_store: bool,
     /// The values that are written, where known in all lanes.
@@ -365,8 +383,8 @@ impl Group {
         of_warp(1).map(step).collect()
     }
 
-    /// Adds the accesses that the warp at a place of [`WARPS`] is likely to make.
-    fn add_step(&mut self, place: usize) {
+    /// Adds the accesses that the warp at a place of [`BlockScreen::warps`] is likely to make.
+    fn add_step(&mut self, place: usize, warp: u32) {
         let Some(steps) = self.steps() else { return };
         let second = self.all.iter().filter(|access| access.warp == 1);
         let likely = second.zip(steps).map(|(access, step)| GroupAccess {
@@ -374,14 +392,14 @@ impl Group {
             values: None,
             offsets: access
                 .offsets
-                .map(|offset| offset.saturating_add(step.saturating_mul(i64::from(WARPS[place]) - 1))),
+                .map(|offset| offset.saturating_add(step.saturating_mul(i64::from(warp) - 1))),
             ..access.clone()
         });
         let likely: Vec<GroupAccess> = likely.collect();
         self.all.extend(likely);
     }
 
-    /// The place in [`WARPS`] of a lower warp whose accesses meet those of a warp. `is_shown`: other code shows that blocks have
+    /// The place in [`BlockScreen::warps`] of a lower warp whose accesses meet those of a warp. `is_shown`: other code shows that blocks have
     /// the higher warp; else the lower one has to read what no lower warp writes.
     fn warp_that_meets(&self, warp: usize, is_shown: bool) -> Option<usize> {
         let granule = self.all.iter().map(|access| access.bytes).min()?;
@@ -449,7 +467,7 @@ fn are_pair(one: &GroupAccess, other: &GroupAccess) -> bool {
 }
 
 impl ExchangeScreen<'_, '_> {
-    /// Adds accesses of the warp of this screen to the groups of their bases. `warp`: its place in [`WARPS`].
+    /// Adds accesses of the warp of this screen to the groups of their bases. `warp`: its place in [`BlockScreen::warps`].
     fn add_to_groups(&mut self, made: &[(usize, Lanes)], warp: usize, groups: &mut Vec<Group>) -> Known {
         for &(access, set) in made {
             let Some((parts, offsets)) = self.lane_addresses(access) else {
