@@ -104,6 +104,10 @@ fn meeting_warps(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> Option
             found.extend([lower, higher]);
         }
     }
+    if !found.is_empty() {
+        // Where the branch that picks a thread out is not known here, the search stops at the first warps.
+        found.extend(search.single.iter().filter(|&&warp| warp < search.most));
+    }
     found.sort_unstable();
     found.dedup();
     found.truncate(MAX_BLOCK_WARPS);
