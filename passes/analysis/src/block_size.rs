@@ -8,6 +8,7 @@
 //!             the loop; and several that are a multiple of 16 threads apart, as rounds of a loop that is unrolled are
 //! ```
 
+use std::cell::LazyCell;
 use std::sync::{Arc, PoisonError};
 
 use ptxcheck_ir::{
@@ -43,7 +44,7 @@ pub(crate) fn tested_thread_counts(module: &Shared<'_>, kernel: FunctionId) -> A
 pub(crate) fn computes_warp_number(body: &Body<'_>, analyses: &Analyses<'_>) -> bool {
     // Thread 35 is the fourth one of warp 1.
     let (lane, warps) = (3, [0, 1]);
-    let threads = warps.map(|warp| Threads::of_warp(body, analyses, warp));
+    let threads = LazyCell::new(|| warps.map(|warp| Threads::of_warp(body, analyses, warp)));
     body.instructions.iter().any(|instruction| {
         let Op::Binary(BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, _) = instruction.op else {
             return false;
@@ -54,7 +55,7 @@ pub(crate) fn computes_warp_number(body: &Body<'_>, analyses: &Analyses<'_>) -> 
         let is_number = |(warp, threads): (u32, &Threads<'_, '_>)| {
             threads.in_lane(number, lane) == Some(u64::from(warp * WARP + lane))
         };
-        warps.into_iter().zip(&threads).all(is_number)
+        warps.into_iter().zip(threads.iter()).all(is_number)
     })
 }
 

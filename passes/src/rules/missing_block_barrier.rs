@@ -53,8 +53,9 @@
 //! if their values are known to differ and something may read the bytes afterwards.
 //!
 //! Silent are named barriers, mbarriers, asynchronous copies, fences, loads that acquire and stores that release, and loops that wait for
-//! another thread: all of these may order the two. So are pairs of strong accesses, atomics, and, unless the block size is stated, pairs
-//! that a `__syncwarp` or another collective of the warp separates. Threads of one warp are PTX415's.
+//! another thread: all of these may order the two. So are pairs of strong accesses, atomics, and pairs that a `__syncwarp` or another
+//! collective of the warp separates, unless the block size is stated, or the kernel has a barrier of the block and divides the thread number
+//! by 32. Threads of one warp are PTX415's.
 //!
 //! Potential are accesses to one variable of which one is at a place that nothing relates to the other, or that threads make on ways that
 //! are not decided: the rounds of a loop that reads the whole tile, for example. Branches that all threads take alike keep accesses apart.

@@ -7,6 +7,8 @@
 //!
 //! * `screen` leaves out kernels that certainly have no pair.
 //! * `shared_accesses` computes the addresses that lanes access, and `segments` the stretches of code without an ordering.
+//! * `block` compares the accesses of several warps of a block, on the paths of `block_paths`, and `block_possible` finds those that
+//!   may meet; `screen::block` chooses the kernels and the warps. `waits` finds code in which a thread waits for another one.
 //! * `conflicts` finds the lanes that access the same bytes in one stretch, `pairs` the conflicts that are certain, and
 //!   `possible` those that may occur.
 //!

@@ -149,10 +149,11 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             }
             false => (MAX_WARPS, true),
         };
+        let counts_warps =
+            || body.has(Rare::BARRIER) && block_size::computes_warp_number(body, module.function(id));
         let cuts = Cuts {
             among: Among::Warps,
-            at_collectives: !may_be_stated
-                && !(body.has(Rare::BARRIER) && block_size::computes_warp_number(body, module.function(id))),
+            at_collectives: !(may_be_stated || body.collectives.is_empty() || counts_warps()),
         };
         let mut warps = WARPS.to_vec();
         let single = block_size::single_threads(body)
