@@ -211,14 +211,15 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
             })
             .collect();
         let takes = |edge: u32, lane: usize| flow.edges[edge as usize] >> lane & 1 == 1;
-        let ways = |lane: usize| edges.iter().filter(|&&edge| takes(edge, lane)).count();
+        let ways: [usize; WARP] =
+            std::array::from_fn(|lane| edges.iter().filter(|&&edge| takes(edge, lane)).count());
         let is_alike =
             edges.len() == 2 && self.uniform.is_branch(node) && share.decisions.len() < MAX_BLOCK_DECISIONS;
         for &edge in &edges {
             let target = graph.targets[edge as usize];
-            let alone = share.of_lanes(|lane| takes(edge, lane) && ways(lane) == 1);
+            let alone = share.of_lanes(|lane| takes(edge, lane) && ways[lane] == 1);
             self.arrive(walk, node, target, alone);
-            let mut open = share.of_lanes(|lane| takes(edge, lane) && ways(lane) > 1);
+            let mut open = share.of_lanes(|lane| takes(edge, lane) && ways[lane] > 1);
             if is_alike {
                 let decision = Decision {
                     node,
@@ -230,7 +231,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
             } else {
                 for (lane, share) in open.of.iter_mut().enumerate() {
                     // What cannot be halved is lost: the lane is certain of nothing after it.
-                    *share = match ways(lane) {
+                    *share = match ways[lane] {
                         2 if share.is_multiple_of(2) => *share / 2,
                         _ => 0,
                     };
