@@ -88,37 +88,39 @@ const MAX_SHOWN: usize = 6;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for missing in module.missing_barriers() {
-        let of_lanes = module
-            .exchanges()
-            .iter()
-            .filter(|found| found.function == missing.function);
-        let of_lanes: Vec<_> = of_lanes
-            .flat_map(|found| found.pairs.iter().map(|pair| (&pair.write, &pair.other)))
-            .collect();
-        one(module, missing, (&of_lanes, Certainty::Definite), report);
+        one(module, missing, Certainty::Definite, report);
     }
     for missing in module.possible_barriers() {
-        let possible = module.possible_exchanges().iter();
-        let possible = possible.filter(|found| found.function == missing.function);
-        let possible = possible.flat_map(|found| found.pairs.iter().map(|pair| (&pair.write, &pair.other)));
-        let known = module
-            .exchanges()
-            .iter()
-            .filter(|found| found.function == missing.function);
-        let known = known.flat_map(|found| found.pairs.iter().map(|pair| (&pair.write, &pair.other)));
-        let of_lanes: Vec<_> = possible.chain(known).collect();
-        one(module, missing, (&of_lanes, Certainty::Potential), report);
+        one(module, missing, Certainty::Potential, report);
     }
 }
 
-/// Reports the pairs about one variable. `of_lanes`: pairs that lanes of one warp make, too, which are PTX415's.
-fn one(
+/// True if lanes of one warp make a pair, too, or may make it: it is PTX415's.
+fn is_of_lanes(
     module: &ModuleContext<'_>,
     missing: &MissingBarrier,
-    (of_lanes, certainty): (&[(&Site, &Site)], Certainty),
-    report: &mut Report<'_>,
-) {
-    let is_new = |pair: &&BlockPair| !of_lanes.contains(&(&pair.write, &pair.other));
+    pair: &BlockPair,
+    certainty: Certainty,
+) -> bool {
+    let both = (&pair.write, &pair.other);
+    let mut known = module
+        .exchanges()
+        .iter()
+        .filter(|found| found.function == missing.function);
+    let is_known = known.any(|found| found.pairs.iter().any(|pair| (&pair.write, &pair.other) == both));
+    let is_possible = || {
+        let mut possible = module
+            .possible_exchanges()
+            .iter()
+            .filter(|found| found.function == missing.function);
+        possible.any(|found| found.pairs.iter().any(|pair| (&pair.write, &pair.other) == both))
+    };
+    is_known || certainty == Certainty::Potential && is_possible()
+}
+
+/// Reports the pairs about one variable.
+fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, certainty: Certainty, report: &mut Report<'_>) {
+    let is_new = |pair: &&BlockPair| !is_of_lanes(module, missing, pair, certainty);
     let pairs: Vec<&BlockPair> = missing.pairs.iter().filter(is_new).collect();
     let Some((&first, further)) = pairs.split_first() else {
         return;
@@ -130,9 +132,7 @@ fn one(
     let place = text::place_of(later(first));
     let draft = match certainty {
         Certainty::Potential => report.potential(place, possible_message(first, &name)),
-        Certainty::Definite | Certainty::Conditional => {
-            report.definite(place, message(missing, first, &name))
-        }
+        Certainty::Definite | Certainty::Conditional => report.definite(place, message(first, &name)),
     };
     draft.finished();
     draft.about_two_places();
@@ -153,10 +153,9 @@ fn one(
             draft.note(example(first));
         }
     }
-    if let Some(above) = missing.above {
-        draft.data("above", u64::from(above.threads)).note(format!(
-            "it holds in each block of more than {} threads; `--launch-block X,Y,Z` or `.reqntid` says how many the blocks have",
-            above.threads
+    if let Some(above) = first.above {
+        draft.data("above", u64::from(above)).note(format!(
+            "it holds in each block of more than {above} threads; `--launch-block X,Y,Z` or `.reqntid` says how many the blocks have"
         ));
     }
     if !further.is_empty() {
@@ -190,9 +189,9 @@ fn later(pair: &BlockPair) -> &Site {
     }
 }
 
-fn message(missing: &MissingBarrier, pair: &BlockPair, name: &str) -> String {
-    let blocks = missing.above.map_or(String::new(), |above| {
-        format!("in blocks of more than {} threads, ", above.threads)
+fn message(pair: &BlockPair, name: &str) -> String {
+    let blocks = pair.above.map_or(String::new(), |above| {
+        format!("in blocks of more than {above} threads, ")
     });
     let what = match (pair.kind, pair.is_in_next_round) {
         (PairKind::ReadAfterWrite, false) => {

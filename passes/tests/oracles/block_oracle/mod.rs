@@ -275,23 +275,12 @@ fn claims(text: &str) -> Result<Vec<Claim>, String> {
         calls.chain([line(site.function, site.instruction)]).collect()
     };
     let missing = context.missing_barriers().iter();
-    let claims = missing.flat_map(|missing| {
-        missing.pairs.iter().enumerate().map(|(number, pair)| {
-            // It is said of the first pair. Of the others, the threads say it.
-            let warp = pair.threads.0.max(pair.threads.1) / machine::WARP as u32;
-            let above = missing.above.map_or(0, |above| match number {
-                0 => above.threads,
-                _ => warp * machine::WARP as u32,
-            });
-            (above, pair)
-        })
-    });
-    let claims = claims.map(|(above, pair)| Claim {
+    let claims = missing.flat_map(|missing| &missing.pairs).map(|pair| Claim {
         write: lines(&pair.write),
         other: lines(&pair.other),
         kind: pair.kind,
         threads: (pair.threads.0 as usize, pair.threads.1 as usize),
-        above,
+        above: pair.above.unwrap_or(0),
         is_in_next_round: pair.is_in_next_round,
         is_at_write: pair.is_at_write,
     });

@@ -24,7 +24,6 @@ use super::screen::block::{BlockSuspect, suspects};
 use super::shared_accesses::{ByLane, Touch, Touches};
 use crate::block_size;
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
-use crate::lanes::finding::Threshold;
 use crate::lanes::flow::Flow;
 use crate::lanes::launch::Launch;
 use crate::lanes::layout::LaneLayout;
@@ -60,18 +59,24 @@ fn of_kernel(
         return None;
     }
     let found = in_layout(&layout, &launches, warps)?;
-    let pairs = found.into_iter().map(|found| (found.object, found));
-    let groups = group_by_object(pairs, |found: &FoundPair| {
-        (found.pair.write.clone(), found.pair.other.clone())
-    });
-    let found = groups.into_iter().map(|(object, found)| MissingBarrier {
+    Some(by_variable(function, launches.shown, found.into_iter()))
+}
+
+/// The pairs of a kernel by their variables. `launch`: the launch that findings name.
+pub(super) fn by_variable(
+    function: FunctionId,
+    launch: Launch,
+    found: impl Iterator<Item = FoundPair>,
+) -> Vec<MissingBarrier> {
+    let pairs = found.map(|found| (found.object, found.pair));
+    let groups = group_by_object(pairs, |pair: &BlockPair| (pair.write.clone(), pair.other.clone()));
+    let missing = groups.into_iter().map(|(object, pairs)| MissingBarrier {
         function,
         object,
-        above: found[0].above,
-        pairs: found.into_iter().map(|found| found.pair).collect(),
-        launch: launches.shown,
+        pairs,
+        launch,
     });
-    Some(found.collect())
+    missing.collect()
 }
 
 /// The pairs that are definite in each launch, in the order of the code; `None` if the budget is spent.
@@ -85,32 +90,31 @@ fn in_layout(layout: &LaneLayout<'_>, launches: &Launches, warps: &[u32]) -> Opt
     Some(found.collect())
 }
 
+/// True if a kernel has a barrier of the block.
+pub(super) fn has_full_barrier(layout: &LaneLayout<'_>) -> bool {
+    let mut nodes = layout.order.nodes.iter();
+    nodes.any(|&node| is_full_barrier(&layout.graph, node))
+}
+
 /// True if a kernel has a barrier of the block, and divides the thread number by 32: its blocks have several warps.
 pub(super) fn counts_warps(layout: &LaneLayout<'_>) -> bool {
-    let has_barrier = layout
-        .order
-        .nodes
-        .iter()
-        .any(|&node| is_full_barrier(&layout.graph, node));
-    has_barrier
+    has_full_barrier(layout)
         && layout.graph.contexts.iter().any(|context| {
             block_size::computes_warp_number(context.body, layout.module.function(context.function))
         })
 }
 
-/// A definite pair of one launch, or of several.
-struct FoundPair {
-    object: Object,
-    pair: BlockPair,
-    above: Option<Threshold>,
+/// A pair of one launch, or of several, and its variable.
+pub(super) struct FoundPair {
+    /// The variable.
+    pub object: Object,
+    /// The pair.
+    pub pair: BlockPair,
 }
 
 impl Meet for FoundPair {
     fn meet(&mut self, other: &Self) -> bool {
-        let threads = |above: Option<Threshold>| above.map_or(0, |above| above.threads);
-        if threads(self.above) < threads(other.above) {
-            self.above = other.above;
-        }
+        self.pair.above = self.pair.above.max(other.pair.above);
         true
     }
 }
@@ -312,8 +316,8 @@ impl BlockKernel<'_> {
             };
             let found = FoundPair {
                 object: write.object,
-                above,
                 pair: BlockPair {
+                    above,
                     write: place.write,
                     other: place.other,
                     kind,
@@ -532,16 +536,13 @@ impl BlockKernel<'_> {
         }) && then.iter().all(|decision| is_passed(decision.edge, code.node))
     }
 
-    /// Whether blocks have both threads of a pair, for all that is known, and the threshold, if their size is not stated.
-    fn above(&self, block: &Block<'_>, pair: &Candidate) -> (bool, Option<Threshold>) {
+    /// Whether something shows that blocks have both threads of a pair, and the number of threads above which they do, if their size is
+    /// not stated.
+    fn above(&self, block: &Block<'_>, pair: &Candidate) -> (bool, Option<u32>) {
         if block.launch.shape.is_some() {
             return (true, None);
         }
         let higher = higher(block, pair);
-        let threshold = Threshold {
-            threads: higher * WARP as u32,
-            is_exceeded: true,
-        };
         let has_barrier = || {
             let flow = &block.warps[0].flow;
             let mut nodes = self.layout.order.nodes.iter();
@@ -550,7 +551,7 @@ impl BlockKernel<'_> {
         let has_warps =
             || block.launch.most.is_some_and(|most| most > WARP as u32) || !is_of_one_warp(block, pair);
         let is_shown = higher == 1 && has_barrier() && has_warps() || is_read_below(block, pair);
-        (is_shown, is_shown.then_some(threshold))
+        (is_shown, Some(higher * WARP as u32))
     }
 }
 

@@ -182,7 +182,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
         }
     }
 
-    /// Passes a node with a share, and continues behind it.
+    /// Follows a share through a node, and on to the nodes after it.
     fn pass(&mut self, walk: &mut PathWalk, node: u32, share: Share) {
         let flow = self.flow;
         let graph = flow.graph;
@@ -230,7 +230,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
                 open.decisions.insert(place, decision);
             } else {
                 for (lane, share) in open.of.iter_mut().enumerate() {
-                    // What cannot be halved is lost: the lane is certain of nothing after it.
+                    // A share that cannot be halved is lost: no code after it is certain for the lane.
                     *share = match ways[lane] {
                         2 if share.is_multiple_of(2) => *share / 2,
                         _ => 0,

@@ -16,15 +16,15 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::block::{Block, counts_warps, solve_warps};
-use super::block_paths::{is_block_ordering, is_full_barrier};
+use super::block::{Block, FoundPair, by_variable, counts_warps, has_full_barrier, solve_warps};
+use super::block_paths::is_block_ordering;
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
-use super::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
+use super::kernels::{PairKey, position_of_pair, reached_nodes, search_kernels};
 use super::possible::{Access, have_private_part};
 use super::screen::block::possible_suspects;
 use super::shared_accesses::{Loose, Touch, Touches};
-use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
+use crate::lanes::explore::{InEach, InLaunch, Launches};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::launch::Launch;
@@ -58,38 +58,13 @@ fn possible_barriers_of_kernel(
 ) -> Option<Vec<MissingBarrier>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?.of_blocks();
-    let has_barrier = || {
-        let mut nodes = layout.order.nodes.iter();
-        nodes.any(|&node| is_full_barrier(&layout.graph, node))
-    };
     let may_have_warps =
-        |launch: &Launch| launch.warp_count() > 1 && (launch.shape.is_some() || has_barrier());
+        |launch: &Launch| launch.warp_count() > 1 && (launch.shape.is_some() || has_full_barrier(&layout));
     if !launches.each.iter().all(may_have_warps) {
         return None;
     }
     let found = InEach::find_in_launches(&launches, |launch| pairs_in_launch(&layout, launch))?;
-    let pairs = found.map(|found| (found.object, found.pair));
-    let groups = group_by_object(pairs, |pair: &BlockPair| (pair.write.clone(), pair.other.clone()));
-    let found = groups.into_iter().map(|(object, pairs)| MissingBarrier {
-        function,
-        object,
-        pairs,
-        launch: launches.shown,
-        above: None,
-    });
-    Some(found.collect())
-}
-
-/// A possible pair and its variable.
-struct FoundPair {
-    object: Object,
-    pair: BlockPair,
-}
-
-impl Meet for FoundPair {
-    fn meet(&mut self, _: &Self) -> bool {
-        true
-    }
+    Some(by_variable(function, launches.shown, found))
 }
 
 /// A write, and another access.
@@ -143,6 +118,7 @@ fn pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<P
                 thread(possible.warp, writer),
                 thread(other_warp, others.trailing_zeros() as usize),
             ),
+            above: None,
             is_in_next_round: false,
             is_at_write: place.kind == PairKind::WriteAfterRead,
         };
@@ -198,7 +174,7 @@ struct PossibleSearch<'s, 'a> {
     uniform: Uniform,
     /// Blocks certainly have several warps.
     has_warps: bool,
-    /// The pairs that have been looked at: warp that writes, write, other access.
+    /// The pairs that have been compared: the warp that writes, the write, the other access.
     known: FxHashSet<(usize, Access, Access)>,
     /// By node: the nodes that come after it without an ordering.
     reached: FxHashMap<u32, FxHashSet<u32>>,

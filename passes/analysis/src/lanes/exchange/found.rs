@@ -1,6 +1,5 @@
 //! Exchanges that are found.
 
-use crate::lanes::finding::Threshold;
 use crate::lanes::launch::Launch;
 use crate::lanes::site::Site;
 use crate::lanes::value::Lanes;
@@ -104,8 +103,6 @@ pub struct MissingBarrier {
     pub pairs: Vec<BlockPair>,
     /// The known or assumed launches of the kernel.
     pub launch: Launch,
-    /// The first pair needs a block of more threads than this, if the size of blocks is not stated.
-    pub above: Option<Threshold>,
 }
 
 /// A write and another access, by threads of different warps.
@@ -119,6 +116,8 @@ pub struct BlockPair {
     pub kind: PairKind,
     /// Example: the number in the block of a thread that writes, and of one that makes the other access.
     pub threads: (u32, u32),
+    /// It needs a block of more threads than this, if the size of blocks is not stated.
+    pub above: Option<u32>,
     /// The later access is in the next round of the loop.
     pub is_in_next_round: bool,
     /// The write is the later access.

@@ -203,10 +203,8 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
     fn of_warp(&mut self, warp: u32) -> &mut ExchangeScreen<'a, 'm> {
         let place = self.screens.iter().position(|(known, _)| *known == warp);
         let place = place.unwrap_or_else(|| {
-            let screen = {
-                let pieces = Rc::clone(&self.pieces);
-                ExchangeScreen::of_warp(self.module, self.id, self.body, warp, pieces)
-            };
+            let pieces = Rc::clone(&self.pieces);
+            let screen = ExchangeScreen::of_warp(self.module, self.id, self.body, warp, pieces);
             self.screens.push((warp, screen));
             self.screens.len() - 1
         });
@@ -275,12 +273,12 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         let is_single = |place: &usize| self.single.contains(&self.warps[*place]);
         predicted.extend(further().filter(is_single).map(|place| (0, place)));
         predicted.sort_unstable_by_key(|&(other, place)| (place, other));
-        let mut looked_at: Vec<usize> = first;
+        let mut compared: Vec<usize> = first;
         for (other, place) in predicted {
-            looked_at.extend([other, place]);
-            looked_at.sort_unstable();
-            looked_at.dedup();
-            let groups = self.groups_of(head, &looked_at)?;
+            compared.extend([other, place]);
+            compared.sort_unstable();
+            compared.dedup();
+            let groups = self.groups_of(head, &compared)?;
             if let Some(met) = groups
                 .iter()
                 .find_map(|group| group.warp_that_meets(place, self.is_shown(place)))
@@ -373,7 +371,7 @@ impl Group {
         })
     }
 
-    /// By access of warp 1: how far its offsets are behind those of warp 0, if that is one number for all lanes. Then they are likely
+    /// By access of warp 1: how much larger its offsets are than those of warp 0, if that is one number for all lanes. Then they are likely
     /// to be as far apart in the further warps.
     fn steps(&self) -> Option<Vec<i64>> {
         let of_warp = |warp: usize| self.all.iter().filter(move |access| access.warp == warp);
