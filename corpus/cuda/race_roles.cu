@@ -97,11 +97,8 @@ __global__ void __launch_bounds__(160) loader_warp(float *out, const float *in, 
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   float sum = 0;
   for (int tile = 0; tile < tiles; tile++) {
-    if (warp == 0) {
-      for (int k = 0; k < 4; k++) buffer[k * 32 + lane] = in[tile * 128 + k * 32 + lane];  //~[clang-O3] PTX416
-    } else {
-      for (int k = 0; k < 128; k += 32) sum += buffer[k + (lane ^ warp)];  //~[nvcc-O3] PTX416
-    }
+    for (int k = 0; k < 128; k += 32)
+      if (warp == 0) buffer[k + lane] = in[tile * 128 + k + lane]; else sum += buffer[k + (lane ^ warp)];  //~[O3] PTX416
     __syncthreads();
   }
   if (warp > 0) out[threadIdx.x - 32] = sum;
