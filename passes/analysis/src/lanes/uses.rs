@@ -12,6 +12,9 @@
 //! on(s)     ∪= edge ∩ on(n) ∖ used(n)          held(s, x) ∩= held(n, x), for the lanes that arrive along the edge
 //! ```
 //!
+//! A lane that comes to the origin again has a second state at each node from there on: in a loop, a lane holds the value
+//! that it has just read, and later a sum that the value was added to, and no place holds it in both rounds.
+//!
 //! Lanes for which `on` reaches the end need not use it. A further shuffle passes the value on: lane l holds its result if
 //! the lane s that l reads holds the operand, s is at that shuffle whenever l is, and all paths there lead through the
 //! origin.
@@ -126,6 +129,15 @@ pub(super) fn possible_users_of_load(
     }
 }
 
+/// How often a lane has come to the origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Round {
+    /// Once.
+    First,
+    /// More often.
+    Later,
+}
+
 struct UseWalk<'w, 'a, 'f, 'p> {
     flow: &'w Flow<'a>,
     shuffles: Option<Shuffles<'w, 'f, 'p>>,
@@ -137,9 +149,9 @@ struct UseWalk<'w, 'a, 'f, 'p> {
     used: Lanes,
     /// The lanes that have reached a branch out of a loop around the origin that depends on it.
     ending: Lanes,
-    held: FxHashMap<u32, HeldValues>,
-    /// The nodes to visit, by rank.
-    pending: BTreeSet<u32>,
+    held: FxHashMap<(Round, u32), HeldValues>,
+    /// The nodes to visit, by round and rank.
+    pending: BTreeSet<(Round, u32)>,
     steps: &'w mut usize,
 }
 
@@ -176,23 +188,24 @@ impl UseWalk<'_, '_, '_, '_> {
         };
         match self.origin {
             Origin::Shuffle(node, _) => {
-                self.held.insert(node, start);
-                self.pending.insert(flow.order.rank[node as usize]);
+                self.held.insert((Round::First, node), start);
+                self.pending
+                    .insert((Round::First, flow.order.rank[node as usize]));
             }
             Origin::Load(node, at, readers) => self.continue_after_load((node, at, readers), start)?,
         }
         while here & !self.lost != 0
-            && let Some(rank) = self.pending.pop_first()
+            && let Some((round, rank)) = self.pending.pop_first()
         {
-            self.visit_node(flow.order.nodes[rank as usize])?;
+            self.visit_node(round, flow.order.nodes[rank as usize])?;
         }
         Some(())
     }
 
-    fn visit_node(&mut self, node: u32) -> Option<()> {
-        let held = self.held.get(&node)?.clone();
+    fn visit_node(&mut self, round: Round, node: u32) -> Option<()> {
+        let held = self.held.get(&(round, node))?.clone();
         let all = self.flow.graph.nodes[node as usize].instructions.clone();
-        self.visit_instructions(node, held, all)
+        self.visit_instructions((round, node), held, all)
     }
 
     /// Continues after the load that is the origin, with the loaded value.
@@ -210,11 +223,16 @@ impl UseWalk<'_, '_, '_, '_> {
             }
         }
         let end = self.flow.graph.nodes[node as usize].instructions.end;
-        self.visit_instructions(node, held, at.index() as u32 + 1..end)
+        self.visit_instructions((Round::First, node), held, at.index() as u32 + 1..end)
     }
 
     /// Passes instructions of a node, and propagates the values that lanes hold at its end to its successors.
-    fn visit_instructions(&mut self, node: u32, held: HeldValues, range: std::ops::Range<u32>) -> Option<()> {
+    fn visit_instructions(
+        &mut self,
+        (round, node): (Round, u32),
+        held: HeldValues,
+        range: std::ops::Range<u32>,
+    ) -> Option<()> {
         let flow = self.flow;
         let graph = flow.graph;
         let cost = 1 + range.len() + held.cells.len();
@@ -258,13 +276,17 @@ impl UseWalk<'_, '_, '_, '_> {
                 continue;
             }
             *self.steps = self.steps.checked_sub(1 + held.cells.len())?;
-            let into = self.held.entry(target).or_default();
+            let next = match target == self.origin.node() {
+                true => Round::Later,
+                false => round,
+            };
+            let into = self.held.entry((next, target)).or_default();
             let has_changed = match self.need {
                 Need::Possible => into.unite(lanes, &held),
                 Need::Undefined | Need::Certain => into.merge(lanes, &held),
             };
             if has_changed {
-                self.pending.insert(rank);
+                self.pending.insert((next, rank));
             }
         }
         Some(())

@@ -29,8 +29,8 @@ const SHOWN: usize = 12;
 /// output of one compiler are valid code in the output of another, and so is inline assembly.
 ///
 /// PTX415 is left out, too: all changes together hide one pair of a function of a debug build that is passed an address
-/// (`exchange.sm_75.G.ptx`, `reduce`), which is open. So is PTX416: where a block is split between a read in a loop and the sum that it
-/// is added to, the read is not known to be used (`race_votes`, `count_between`), and other threads may be shown. No change makes a finding.
+/// (`exchange.sm_75.G.ptx`, `reduce`), which is open. So is PTX416: all changes together hide one pair (`race_tiles.sm_90.O3.ptx`,
+/// `first_tile_peeled`) and make one, of a kernel that is wrong (`race_calls.sm_90.G.ptx`, `barrier_too_late`), and other threads may be shown.
 const BY_FORM: [&str; 6] = ["PTX106", "PTX107", "PTX108", "PTX405", "PTX415", "PTX416"];
 
 /// Cases that are left out, by a part of their path: changes hide findings in them, and make none. All of it is open.
