@@ -82,7 +82,7 @@ impl<'a> Analyses<'a> {
         self.deadline
     }
 
-    fn body(&self) -> &Body<'a> {
+    pub(crate) fn body(&self) -> &Body<'a> {
         self.function.body.as_ref().unwrap_or(&NO_BODY)
     }
 

@@ -59,6 +59,8 @@
 //!
 //! Potential are accesses to one variable of which one is at a place that nothing relates to the other, or that threads make on ways that
 //! are not decided: the rounds of a loop that reads the whole tile, for example. Branches that all threads take alike keep accesses apart.
+//! Loops in which each thread begins at a place of its own and goes on by one step keep threads apart, too. An atomic beside a plain read
+//! or write of the same bytes is potential.
 //!
 //! Warps 0 and 1 are analysed, and some others where no thread keeps to a place of its own; functions of more than 2,048 instructions are
 //! not analysed. Addresses are known as for PTX415.

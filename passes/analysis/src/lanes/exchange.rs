@@ -28,6 +28,7 @@ mod possible;
 mod screen;
 mod segments;
 mod shared_accesses;
+mod variables;
 mod waits;
 
 pub(crate) use self::block::find as find_missing_barriers;

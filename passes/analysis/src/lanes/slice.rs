@@ -267,12 +267,18 @@ impl SliceSearch<'_, '_> {
             let Op::Access(access) = instruction.op else {
                 continue;
             };
-            if !matches!(access.space, Space::Shared | Space::Global | Space::Generic)
-                || !matches!(access.kind, AccessKind::Load | AccessKind::Store)
-            {
-                continue;
-            }
-            for &value in body.uses(instruction) {
+            let is_plain = matches!(access.kind, AccessKind::Load | AccessKind::Store);
+            let is_atomic = matches!(
+                access.kind,
+                AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
+            );
+            let used = match access.space {
+                Space::Shared | Space::Global | Space::Generic if is_plain => body.uses(instruction),
+                // The operands of atomics are not compared.
+                Space::Shared | Space::Generic if is_atomic => body.uses(instruction).get(..1).unwrap_or(&[]),
+                _ => continue,
+            };
+            for &value in used {
                 self.add_value(function, value);
             }
             if let Some(guard) = instruction.guard {

@@ -84,7 +84,7 @@ fn in_layout(layout: &LaneLayout<'_>, launches: &Launches, warps: &[u32]) -> Opt
     let kernel = BlockKernel {
         layout,
         aborts: layout.graph.aborting(),
-        counts_warps: counts_warps(layout),
+        counts_warps: has_full_barrier(layout) && computes_warp_number(layout),
     };
     let found = InEach::find_in_launches(launches, |launch| kernel.launched(launch, warps))?;
     Some(found.collect())
@@ -96,12 +96,11 @@ pub(super) fn has_full_barrier(layout: &LaneLayout<'_>) -> bool {
     nodes.any(|&node| is_full_barrier(&layout.graph, node))
 }
 
-/// True if a kernel has a barrier of the block, and divides the thread number by 32: its blocks have several warps.
-pub(super) fn counts_warps(layout: &LaneLayout<'_>) -> bool {
-    has_full_barrier(layout)
-        && layout.graph.contexts.iter().any(|context| {
-            block_size::computes_warp_number(context.body, layout.module.function(context.function))
-        })
+/// True if a kernel divides the thread number by 32: its blocks have several warps.
+pub(super) fn computes_warp_number(layout: &LaneLayout<'_>) -> bool {
+    layout.graph.contexts.iter().any(|context| {
+        block_size::computes_warp_number(context.body, layout.module.function(context.function))
+    })
 }
 
 /// A pair of one launch, or of several, and its variable.
@@ -216,6 +215,29 @@ pub(super) fn solve_warps<'a>(
     Some(block)
 }
 
+/// True if a warp writes to a shared variable outside of its bounds. Reads say nothing: compilers read ahead, and drop the value.
+pub(super) fn leaves_a_variable(layout: &LaneLayout<'_>, touches: &Touches) -> bool {
+    let module = layout.module.module;
+    let mut stores = touches
+        .all
+        .iter()
+        .filter(|touch| touch.is_shared && touch.is_store);
+    stores.any(|touch| {
+        let Object::Variable(symbol) = touch.object else {
+            return false;
+        };
+        let size = module
+            .symbol(symbol)
+            .size
+            .and_then(|size| i64::try_from(size).ok());
+        let leaves = |lane: usize, size: i64| {
+            let place = touch.places[lane];
+            place < 0 || place.saturating_add(i64::from(touch.bytes)) > size
+        };
+        size.is_some_and(|size| lanes(touch.may).any(|lane| leaves(lane, size)))
+    })
+}
+
 struct BlockKernel<'k> {
     layout: &'k LaneLayout<'k>,
     aborts: Vec<bool>,
@@ -234,7 +256,9 @@ impl BlockKernel<'_> {
             .flat_map(|warp| reached_nodes(&warp.flow))
             .collect();
         if launch.shape.is_none() {
-            block.warps.retain(|warp| !self.leaves_a_variable(&warp.touches));
+            block
+                .warps
+                .retain(|warp| !leaves_a_variable(self.layout, &warp.touches));
         }
         let found = if block.warps.len() > 1 {
             self.pairs(&mut block)
@@ -245,29 +269,6 @@ impl BlockKernel<'_> {
         Some(InLaunch {
             found: found.into_iter().collect(),
             reached: nodes,
-        })
-    }
-
-    /// True if a warp writes to a shared variable outside of its bounds. Reads say nothing: compilers read ahead, and drop the value.
-    fn leaves_a_variable(&self, touches: &Touches) -> bool {
-        let module = self.layout.module.module;
-        let mut stores = touches
-            .all
-            .iter()
-            .filter(|touch| touch.is_shared && touch.is_store);
-        stores.any(|touch| {
-            let Object::Variable(symbol) = touch.object else {
-                return false;
-            };
-            let size = module
-                .symbol(symbol)
-                .size
-                .and_then(|size| i64::try_from(size).ok());
-            let leaves = |lane: usize, size: i64| {
-                let place = touch.places[lane];
-                place < 0 || place.saturating_add(i64::from(touch.bytes)) > size
-            };
-            size.is_some_and(|size| lanes(touch.may).any(|lane| leaves(lane, size)))
         })
     }
 

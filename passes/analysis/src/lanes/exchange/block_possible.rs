@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! reach(h, w)   the accesses that lanes of warp w may make after a head h before the next ordering of the block, in any round
-//! possible      a write of reach(h, 0) and another access of reach(h, 1), or the other way round, of the same variable
+//! possible      a write of reach(h, v) and another access of reach(h, w), of the same variable, for warps v ≠ w
 //!                 to the same bytes, or
 //!                 a write and a read of which one has a known address and the other none, or two of which neither has one that is related
 //!                 from lane to lane; unless the two count from an address that each thread has for itself
@@ -16,13 +16,16 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::block::{Block, FoundPair, by_variable, counts_warps, has_full_barrier, solve_warps};
+use super::block::{
+    Block, BlockWarp, FoundPair, by_variable, computes_warp_number, has_full_barrier, leaves_a_variable,
+    solve_warps,
+};
 use super::block_paths::is_block_ordering;
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
 use super::kernels::{PairKey, position_of_pair, reached_nodes, search_kernels};
 use super::possible::{Access, have_private_part};
-use super::screen::block::possible_suspects;
+use super::screen::block::{BlockSuspect, possible_suspects};
 use super::shared_accesses::{Loose, Touch, Touches};
 use crate::lanes::explore::{InEach, InLaunch, Launches};
 use crate::lanes::flow::Flow;
@@ -40,8 +43,13 @@ use ptxcheck_ir::{FunctionId, Space};
 
 /// All possible missing barriers of a module, in the order of the input, of variables without a definite one.
 pub(crate) fn find(module: &Shared<'_>, definite: &[MissingBarrier]) -> Vec<MissingBarrier> {
-    search_kernels(module, &possible_suspects(module), |slices, function| {
-        let mut found = possible_barriers_of_kernel(module, slices, function)?;
+    let suspects = possible_suspects(module);
+    let kernels: Vec<FunctionId> = suspects.iter().map(|suspect| suspect.kernel).collect();
+    let warps: FxHashMap<FunctionId, &BlockSuspect> =
+        suspects.iter().map(|suspect| (suspect.kernel, suspect)).collect();
+    search_kernels(module, &kernels, |slices, function| {
+        let warps = &warps[&function].warps;
+        let mut found = possible_barriers_of_kernel(module, slices, function, warps)?;
         found.retain(|possible| {
             let mut known = definite.iter();
             !known.any(|known| (known.function, known.object) == (possible.function, possible.object))
@@ -55,51 +63,70 @@ fn possible_barriers_of_kernel(
     module: &Shared<'_>,
     slices: &Slices,
     function: FunctionId,
+    warps: &[u32],
 ) -> Option<Vec<MissingBarrier>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?.of_blocks();
-    let may_have_warps =
-        |launch: &Launch| launch.warp_count() > 1 && (launch.shape.is_some() || has_full_barrier(&layout));
+    let has_warps = has_full_barrier(&layout) || computes_warp_number(&layout);
+    let may_have_warps = |launch: &Launch| launch.warp_count() > 1 && (launch.shape.is_some() || has_warps);
     if !launches.each.iter().all(may_have_warps) {
         return None;
     }
-    let found = InEach::find_in_launches(&launches, |launch| pairs_in_launch(&layout, launch))?;
+    let found = InEach::find_in_launches(&launches, |launch| pairs_in_launch(&layout, (launch, warps)))?;
     Some(by_variable(function, launches.shown, found))
+}
+
+/// The access beside a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OtherKind {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It reads and writes at once.
+    Atomic,
 }
 
 /// A write, and another access.
 struct Possible {
     object: Object,
-    /// The place of the warp that writes, among the analysed ones.
-    warp: usize,
+    /// The places of the warp that writes and of the other one, among the analysed ones.
+    warps: (usize, usize),
     write: Access,
     other: Access,
-    is_store: bool,
+    other_kind: OtherKind,
     /// A lane that writes, and the lanes that may make the other access.
     lanes: (usize, Lanes),
 }
 
 /// The pairs with one launch.
-fn pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, FoundPair>> {
+fn pairs_in_launch(
+    layout: &LaneLayout<'_>,
+    (launch, warps): (Launch, &[u32]),
+) -> Option<InLaunch<PairKey, FoundPair>> {
     let fixed = Fixed::default();
-    let mut block = solve_warps(layout, &fixed, (launch, &[0, 1]), Touches::of_block_with_loose)?;
+    let mut block = solve_warps(layout, &fixed, (launch, warps), Touches::of_block_with_loose)?;
     let reached = block
         .warps
         .iter()
         .flat_map(|warp| reached_nodes(&warp.flow))
         .collect();
+    if launch.shape.is_none() {
+        let is_first = |warp: &BlockWarp<'_>| warp.index < FIRST_WARPS;
+        block
+            .warps
+            .retain(|warp| is_first(warp) || !leaves_a_variable(layout, &warp.touches));
+    }
     let found = possible_pairs(layout, &block).unwrap_or_default();
     let (mut pairs, mut steps) = (BTreeMap::new(), MAX_USE_STEPS);
     for possible in found {
-        let other_warp = 1 - possible.warp;
-        let write = possible
-            .write
-            .node_and_instruction(&block.warps[possible.warp].touches);
+        let (writing, other_warp) = possible.warps;
+        let write = possible.write.node_and_instruction(&block.warps[writing].touches);
         let other = possible
             .other
             .node_and_instruction(&block.warps[other_warp].touches);
         let (writer, others) = possible.lanes;
-        if !possible.is_store {
+        if possible.other_kind == OtherKind::Read {
             let load = (other.0, other.1, others);
             let used = block.with_flow(other_warp, |flow, _| {
                 possible_users_of_load(flow, load, &mut steps)
@@ -108,22 +135,25 @@ fn pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<P
                 continue;
             }
         }
-        let place = position_of_pair(layout, write, other, possible.is_store);
+        let place = position_of_pair(layout, write, other, possible.other_kind == OtherKind::Write);
         let thread = |warp: usize, lane: usize| block.warps[warp].index * WARP as u32 + lane as u32;
+        let higher = block.warps[writing].index.max(block.warps[other_warp].index);
+        let is_open = launch.shape.is_none() && higher >= FIRST_WARPS;
         let pair = BlockPair {
             write: place.write,
             other: place.other,
             kind: place.kind,
             threads: (
-                thread(possible.warp, writer),
+                thread(writing, writer),
                 thread(other_warp, others.trailing_zeros() as usize),
             ),
-            above: None,
+            above: is_open.then_some(higher * WARP as u32),
             is_in_next_round: false,
             is_at_write: place.kind == PairKind::WriteAfterRead,
         };
         let object = possible.object;
-        pairs.insert(place.key, FoundPair { object, pair });
+        // The first pairs of warps come first.
+        pairs.entry(place.key).or_insert(FoundPair { object, pair });
     }
     layout.keep_pool(block.pool);
     Some(InLaunch {
@@ -132,17 +162,20 @@ fn pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<P
     })
 }
 
+/// Warps that are compared in blocks of any size.
+const FIRST_WARPS: u32 = 2;
+
 /// By warp, the accesses that lanes may make after a head, with these lanes.
-type Reached = [Vec<(Access, Lanes)>; 2];
+type Reached = Vec<Vec<(Access, Lanes)>>;
 
 /// The pairs of a solution, each once; `None` if the budget is spent.
 fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Possible>> {
-    let [_, _] = &block.warps[..] else {
+    if block.warps.len() < 2 {
         return None;
-    };
+    }
     let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
     let uniform = Uniform::of_block(&flows, block.is_whole())?;
-    let has_warps = block.launch.shape.is_some() || counts_warps(layout);
+    let has_warps = block.launch.shape.is_some() || computes_warp_number(layout);
     let mut search = PossibleSearch {
         layout,
         block,
@@ -159,13 +192,23 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
         let kind = layout.graph.nodes[head as usize].kind;
         let is_head = head == 0 || kind == NodeKind::Barrier || !has_warps && kind == NodeKind::Collective;
         if is_head {
-            let reached = [0, 1].map(|warp| search.accesses_after(warp, head));
-            if reached[0].len() + reached[1].len() <= MAX_LOOSE_ACCESSES {
-                search.add_pairs(&reached);
-            }
+            let warps = 0..block.warps.len();
+            let reached: Reached = warps.map(|warp| search.accesses_after(warp, head)).collect();
+            search.add_pairs(&reached);
         }
     }
     Some(search.found)
+}
+
+/// The kind of the access beside a write, which may be atomic; `None` if the first access is no write, or the order does not matter
+/// here: two atomics are ordered with each other, and an atomic beside a write counts for the write. `other`: it writes, and is atomic.
+const fn kind_beside(is_store: bool, is_atomic: bool, other: (bool, bool)) -> Option<OtherKind> {
+    match (is_store, is_atomic, other) {
+        (false, ..) | (_, true, (true, _)) => None,
+        (_, _, (false, _)) => Some(OtherKind::Read),
+        (_, false, (_, true)) => Some(OtherKind::Atomic),
+        (_, false, (_, false)) => Some(OtherKind::Write),
+    }
 }
 
 struct PossibleSearch<'s, 'a> {
@@ -174,8 +217,8 @@ struct PossibleSearch<'s, 'a> {
     uniform: Uniform,
     /// Blocks certainly have several warps.
     has_warps: bool,
-    /// The pairs that have been compared: the warp that writes, the write, the other access.
-    known: FxHashSet<(usize, Access, Access)>,
+    /// The pairs that have been compared: the warps, the write, the other access.
+    known: FxHashSet<((usize, usize), Access, Access)>,
     /// By node: the nodes that come after it without an ordering.
     reached: FxHashMap<u32, FxHashSet<u32>>,
     found: Vec<Possible>,
@@ -238,12 +281,19 @@ impl PossibleSearch<'_, '_> {
     }
 
     fn add_pairs(&mut self, reached: &Reached) {
-        for warp in [0, 1] {
-            for &(write, by) in &reached[warp] {
-                for &(other, of) in &reached[1 - warp] {
-                    if self.found.len() < MAX_EXCHANGE_PAIRS && self.known.insert((warp, write, other)) {
-                        let found = self.possible_pair(warp, (write, by), (other, of));
-                        self.found.extend(found);
+        let count = reached.len();
+        for (one, other) in (0..count).flat_map(|other| (0..other).map(move |one| (one, other))) {
+            if reached[one].len() + reached[other].len() > MAX_LOOSE_ACCESSES {
+                continue;
+            }
+            for warps in [(one, other), (other, one)] {
+                for &(write, by) in &reached[warps.0] {
+                    for &(access, of) in &reached[warps.1] {
+                        if self.found.len() < MAX_EXCHANGE_PAIRS && self.known.insert((warps, write, access))
+                        {
+                            let found = self.possible_pair(warps, (write, by), (access, of));
+                            self.found.extend(found);
+                        }
                     }
                 }
             }
@@ -252,45 +302,56 @@ impl PossibleSearch<'_, '_> {
 
     fn possible_pair(
         &mut self,
-        warp: usize,
+        warps: (usize, usize),
         (write, by): (Access, Lanes),
         (other, of): (Access, Lanes),
     ) -> Option<Possible> {
         let (one, two) = (
-            &self.block.warps[warp].touches,
-            &self.block.warps[1 - warp].touches,
+            &self.block.warps[warps.0].touches,
+            &self.block.warps[warps.1].touches,
         );
-        let possible = |object, is_store, lanes| Possible {
+        let possible = |object, other_kind, lanes| Possible {
             object,
-            warp,
+            warps,
             write,
             other,
-            is_store,
+            other_kind,
             lanes,
         };
         let first = by.trailing_zeros() as usize;
         let found = match (write, other) {
             (Access::Known(write), Access::Known(other)) => {
                 let (write, other) = (&one.all[write], &two.all[other]);
-                let lanes = self.common_lanes(write, other)?;
-                possible(write.object, other.is_store, lanes)
+                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
+                let lanes = self.common_lanes(write, other, kind)?;
+                possible(write.object, kind, lanes)
             }
             (Access::Known(write), Access::Loose(other)) => {
                 let (write, other) = (&one.all[write], &two.loose[other]);
-                let is_pair = write.is_store && !other.is_store && write.object == other.object;
-                (is_pair && !self.is_whole(write)).then(|| possible(write.object, false, (first, of)))?
+                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
+                let is_pair = match kind {
+                    OtherKind::Read => !self.is_whole(write),
+                    OtherKind::Write => false,
+                    OtherKind::Atomic => true,
+                };
+                (is_pair && write.object == other.object)
+                    .then(|| possible(write.object, kind, (first, of)))?
             }
             (Access::Loose(write), Access::Known(other)) => {
                 let (write, other) = (&one.loose[write], &two.all[other]);
-                let is_pair = write.is_store && !other.is_store && write.object == other.object;
-                is_pair.then(|| possible(write.object, false, (first, of)))?
+                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
+                (kind != OtherKind::Write && write.object == other.object)
+                    .then(|| possible(write.object, kind, (first, of)))?
             }
             (Access::Loose(write), Access::Loose(other)) => {
                 let (write, other) = (&one.loose[write], &two.loose[other]);
+                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
                 let is_unrelated = self.is_unrelated(write) || self.is_unrelated(other);
-                let is_pair = write.is_store && !other.is_store && write.object == other.object;
-                (is_pair && is_unrelated && !have_private_part(write, other))
-                    .then(|| possible(write.object, false, (first, of)))?
+                (kind != OtherKind::Write
+                    && write.object == other.object
+                    && is_unrelated
+                    && !have_private_part(write, other))
+                .then(|| possible(write.object, kind, (first, of)))?
             }
         };
         let nodes = (
@@ -301,13 +362,11 @@ impl PossibleSearch<'_, '_> {
     }
 
     /// A lane that writes and the lanes of the other warp that access the same bytes, if the order matters.
-    fn common_lanes(&self, write: &Touch, other: &Touch) -> Option<(usize, Lanes)> {
+    fn common_lanes(&self, write: &Touch, other: &Touch, kind: OtherKind) -> Option<(usize, Lanes)> {
+        let is_write = kind == OtherKind::Write;
         // A write by a single instruction is usually executed by the one thread that its branch lets through.
-        let is_election = other.is_store && (write.node, write.at) == (other.node, other.at);
-        let is_pair = write.is_store
-            && write.object == other.object
-            && !is_election
-            && !(write.is_strong && other.is_strong);
+        let is_election = is_write && (write.node, write.at) == (other.node, other.at);
+        let is_pair = write.object == other.object && !is_election && !(write.is_strong && other.is_strong);
         if !is_pair {
             return None;
         }
@@ -315,7 +374,7 @@ impl PossibleSearch<'_, '_> {
         lanes(write.may).find_map(|writer| {
             let meets = |&lane: &usize| {
                 write.overlaps(writer, other, lane)
-                    && (!other.is_store || stored_values_differ(pool, write, writer, other, lane))
+                    && (!is_write || stored_values_differ(pool, write, writer, other, lane))
             };
             let others = lanes(other.may)
                 .filter(meets)
@@ -357,8 +416,8 @@ impl PossibleSearch<'_, '_> {
 
     fn comes_after(&mut self, from: u32, to: u32) -> bool {
         if !self.reached.contains_key(&from) {
-            let mut after = self.nodes_after(0, from);
-            after.extend(self.nodes_after(1, from));
+            let warps = 0..self.block.warps.len();
+            let after = warps.flat_map(|warp| self.nodes_after(warp, from)).collect();
             self.reached.insert(from, after);
         }
         self.reached[&from].contains(&to)

@@ -11,7 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conflicts::Clash;
 use super::found::Object;
-use super::shared_accesses::{self, ByLane, Touch, Touches};
+use super::shared_accesses::{ByLane, Touch, Touches};
+use super::variables::variable_of_address;
 use crate::lanes::collective_call::{Call, call_at_node};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
@@ -173,8 +174,7 @@ pub(super) fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -
             let is_own = matches!(slots.effect_on_slots(at, instruction), Effect::Load(_));
             if reads && is_shared && !is_own && !is_known() {
                 let address = body.uses(instruction).first().copied().unwrap_or(Value::Unknown);
-                let object =
-                    shared_accesses::variable_of_address(flow, node, at, address).map(|(object, _)| object);
+                let object = variable_of_address(flow, node, at, address).map(|(object, _)| object);
                 open.push((node, object));
             }
         }

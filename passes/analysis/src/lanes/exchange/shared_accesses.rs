@@ -8,13 +8,12 @@
 use rustc_hash::FxHashMap;
 
 use super::found::Object;
+use super::variables::{Own, variable_of_address};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes};
-use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
-    Access, AccessKind, Body, Instruction, InstructionId, Op, Register, Scope, Semantics, Space, SymbolId,
-    Value,
+    Access, AccessKind, Body, Instruction, InstructionId, Op, Scope, Semantics, Space, SymbolId, Value,
 };
 
 /// Pairs of lanes: by lane, the other lanes.
@@ -30,6 +29,8 @@ pub(super) struct Touch {
     pub at: InstructionId,
     /// It writes.
     pub is_store: bool,
+    /// It reads and writes at once.
+    pub is_atomic: bool,
     /// Its guarantees to other threads.
     pub semantics: Semantics,
     /// It is strong, and the threads of the block are in its scope.
@@ -77,14 +78,16 @@ pub(super) struct Loose {
     pub at: InstructionId,
     /// It writes.
     pub is_store: bool,
+    /// It reads and writes at once.
+    pub is_atomic: bool,
     /// The variable.
     pub object: Object,
     /// The lanes that may execute it.
     pub may: Lanes,
     /// The address.
     pub address: ValueId,
-    /// The registers with per-lane addresses that the address is computed from: each lane has a different one.
-    pub own: Vec<Register>,
+    /// The values with a different number in each lane that the address is computed from.
+    pub own: Vec<Own>,
 }
 
 /// The accesses of one solution, in the order of its nodes.
@@ -98,6 +101,8 @@ pub(super) struct Touches {
     pub loose: Vec<Loose>,
     loose_by_node: FxHashMap<u32, (usize, usize)>,
     looks_for_loose: bool,
+    /// Atomics are accesses, too.
+    has_atomics: bool,
     among: Among,
     /// By node: the number of its orderings, if there are any.
     orderings: FxHashMap<u32, u32>,
@@ -118,11 +123,12 @@ impl Touches {
         touches.collect_accesses(flow)
     }
 
-    /// The same, with the accesses whose address is unknown.
+    /// The same, with atomics, and the accesses whose address is unknown.
     pub(super) fn of_block_with_loose(flow: &mut Flow<'_>) -> Self {
         let touches = Self {
             among: Among::Warps,
             looks_for_loose: true,
+            has_atomics: true,
             ..Self::default()
         };
         touches.collect_accesses(flow)
@@ -177,6 +183,11 @@ impl Touches {
         self.orderings.get(&node).copied().unwrap_or(0)
     }
 
+    fn access_of(&self, body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
+        let plain = unordered_access(body, instruction);
+        plain.or_else(|| relaxed_atomic(body, instruction).filter(|_| self.has_atomics))
+    }
+
     fn add_node(
         &mut self,
         flow: &mut Flow<'_>,
@@ -192,7 +203,7 @@ impl Touches {
         for at in all() {
             let instruction = body.instruction(at);
             orderings += u32::from(may_order_accesses(body, instruction, self.among));
-            if let Some((_, address, _)) = unordered_access(body, instruction) {
+            if let Some((_, address, _)) = self.access_of(body, instruction) {
                 let stored = stored_value(body, instruction).unwrap_or(Value::Unknown);
                 asked.extend([(at, address), (at, stored)]);
             }
@@ -209,9 +220,11 @@ impl Touches {
         for at in all() {
             let instruction = body.instruction(at);
             part += u32::from(may_order_accesses(body, instruction, self.among));
-            let Some((access, address, past)) = unordered_access(body, instruction) else {
+            let Some((access, address, past)) = self.access_of(body, instruction) else {
                 continue;
             };
+            let is_store = access.kind != AccessKind::Load;
+            let is_atomic = is_store && access.kind != AccessKind::Store;
             let (Some(place), Some(content)) = (values.next(), values.next()) else {
                 break;
             };
@@ -230,7 +243,8 @@ impl Touches {
                         node,
                         part,
                         at,
-                        is_store: access.kind == AccessKind::Store,
+                        is_store,
+                        is_atomic,
                         object,
                         may,
                         address: place,
@@ -269,7 +283,8 @@ impl Touches {
                 node,
                 part,
                 at,
-                is_store: access.kind == AccessKind::Store,
+                is_store,
+                is_atomic,
                 semantics: access.semantics,
                 is_strong: access.is_strong() && access.scope >= Scope::Cta,
                 object,
@@ -288,63 +303,6 @@ impl Touches {
         }
     }
 }
-
-/// The variable in shared memory that an address is computed from, and the per-lane addresses in between.
-pub(super) fn variable_of_address(
-    flow: &mut Flow<'_>,
-    node: u32,
-    at: InstructionId,
-    address: Value,
-) -> Option<(Object, Vec<Register>)> {
-    let context = flow.graph.context_of_node(node);
-    let (body, function) = (context.body, context.function);
-    let module = flow.module;
-    let definitions = module.function(function).definitions();
-    let mut open = vec![address];
-    let (mut found, mut passed) = (None, Vec::new());
-    for _ in 0..MAX_ROOT_STEPS {
-        let Some(value) = open.pop() else { break };
-        let register = match value {
-            Value::Symbol(symbol, _) if module.module.symbol(symbol).space == Space::Shared => {
-                if found.is_some_and(|known| known != symbol) {
-                    return None;
-                }
-                found = Some(symbol);
-                continue;
-            }
-            Value::Register(register) => register,
-            _ => continue,
-        };
-        let Some(only) = definitions.only_writer(body, register) else {
-            continue;
-        };
-        let instruction = body.instruction(only);
-        match Form::of(instruction.op, body.uses(instruction)) {
-            Form::Moved(from, _) | Form::ProductSum(_, _, from) => open.push(from),
-            Form::Sum(one, other) | Form::Difference(one, other) | Form::Bits(one, other) => {
-                open.extend([one, other]);
-            }
-            _ => continue,
-        }
-        passed.push(register);
-    }
-    let symbol = found?;
-    let asked: Vec<(InstructionId, Value)> = passed
-        .iter()
-        .map(|&register| (at, Value::Register(register)))
-        .collect();
-    let values = flow.values_before(node, &asked);
-    let here = flow.may[node as usize];
-    let own = passed.into_iter().zip(values);
-    let own = own.filter(|&(_, value)| !flow.pool.get(value).is_splat(here));
-    Some((
-        Object::Variable(symbol),
-        own.map(|(register, _)| register).collect(),
-    ))
-}
-
-/// Limit on the operations that are followed to find the variable of an address.
-const MAX_ROOT_STEPS: usize = 32;
 
 /// The variables and parameters that the code names, by the value number of their address.
 fn objects_by_address(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
@@ -388,6 +346,23 @@ pub(super) fn unordered_access(body: &Body<'_>, instruction: &Instruction) -> Op
     };
     let may_be = matches!(access.kind, AccessKind::Load | AccessKind::Store)
         && matches!(access.space, Space::Shared | Space::Global | Space::Generic)
+        && (1..=64).contains(&access.bytes())
+        && !access.is_ordering();
+    match body.uses(instruction) {
+        &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
+        _ => None,
+    }
+}
+
+/// The access of an atomic without ordering semantics that may be to shared memory, its address, and the constant offset.
+pub(super) fn relaxed_atomic(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
+    let Op::Access(access) = instruction.op else {
+        return None;
+    };
+    let may_be = matches!(
+        access.kind,
+        AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
+    ) && matches!(access.space, Space::Shared | Space::Generic)
         && (1..=64).contains(&access.bytes())
         && !access.is_ordering();
     match body.uses(instruction) {

@@ -10,13 +10,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Cuts, ExchangeScreen, Pieces, word_indices};
 use crate::block_size;
 use crate::lanes::exchange::kernels::kernels_that_call;
-use crate::lanes::exchange::shared_accesses::Among;
+use crate::lanes::exchange::shared_accesses::{Among, relaxed_atomic, unordered_access};
 use crate::lanes::launch::{Launch, MAX_WARPS, launches_of};
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_INSTRUCTIONS};
 use crate::shared::Shared;
 use crate::value::{Atom, Terms};
-use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, Op, Rare, Space, Value};
+use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, Instruction, Op, Rare, Space, Value};
 
 /// A kernel that may lack a barrier.
 pub(crate) struct BlockSuspect {
@@ -37,17 +37,13 @@ pub(crate) fn suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
         if function.is_damaged || !may_have_pair(module, body) {
             continue;
         }
-        if let Some(found) = meeting_warps(module, id, body) {
+        let search = BlockScreen::new(module, id, body);
+        if let Some(found) = search.and_then(|mut search| search.meeting_warps()) {
             marked[id.index()] = true;
             warps.insert(id, found);
         }
     }
-    let kernels = kernels_that_call(module, marked);
-    let suspects = kernels.into_iter().map(|kernel| BlockSuspect {
-        kernel,
-        warps: warps.get(&kernel).cloned().unwrap_or_else(|| vec![0, 1]),
-    });
-    suspects.collect()
+    into_suspects(module, marked, &warps)
 }
 
 /// True if a function writes to memory that may be shared, and accesses it at another place, too.
@@ -72,6 +68,18 @@ fn may_have_pair(module: &Shared<'_>, body: &Body<'_>) -> bool {
     stores > 0 && accesses > 1
 }
 
+/// True if a function changes shared memory with atomics, and accesses it in other ways, too.
+fn has_atomic_beside_plain(body: &Body<'_>) -> bool {
+    let has = |is_wanted: fn(&Body<'_>, &Instruction) -> bool| {
+        let mut all = body.instructions.iter();
+        all.any(|instruction| is_wanted(body, instruction))
+    };
+    has(|body, instruction| relaxed_atomic(body, instruction).is_some())
+        && has(|body, instruction| {
+            unordered_access(body, instruction).is_some_and(|(access, ..)| access.space != Space::Global)
+        })
+}
+
 /// The warps whose accesses are compared: most pairs are pairs of two of these.
 const WARPS: [u32; 9] = [0, 1, 2, 3, 4, 7, 8, 15, 16];
 
@@ -79,39 +87,44 @@ const WARPS: [u32; 9] = [0, 1, 2, 3, 4, 7, 8, 15, 16];
 const FIRST_WARPS: usize = 2;
 
 /// The kernels with code in which the barriers of the block do not separate a write to shared memory from a read, in the order of the
-/// input.
-pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<FunctionId> {
+/// input, with the first two warps and those whose accesses may meet.
+pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
     let mut marked = vec![false; module.module.functions.len()];
+    let mut warps: FxHashMap<FunctionId, Vec<u32>> = FxHashMap::default();
     for (id, function, body) in module.module.bodies() {
-        if !function.is_damaged && may_have_pair(module, body) {
-            let search = BlockScreen::new(module, id, body);
-            marked[id.index()] = search.is_some_and(|mut search| {
-                let mut heads = search.heads().into_iter();
-                heads.any(|head| search.leads_to_pair(head))
-            });
+        if function.is_damaged || body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
+            continue;
+        }
+        let is_mixed = has_atomic_beside_plain(body);
+        if (is_mixed || may_have_pair(module, body))
+            && let Some(mut search) = BlockScreen::new(module, id, body)
+        {
+            let heads = search.heads();
+            marked[id.index()] = is_mixed || heads.into_iter().any(|head| search.leads_to_pair(head));
+            if marked[id.index()] {
+                let mut found = search.meeting_warps().unwrap_or_default();
+                found.extend([0, 1]);
+                found.sort_unstable();
+                found.dedup();
+                warps.insert(id, found);
+            }
         }
     }
-    kernels_that_call(module, marked)
+    into_suspects(module, marked, &warps)
 }
 
-/// The warps whose accesses in a function may meet, the lowest first; `None` if there are none.
-fn meeting_warps(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> Option<Vec<u32>> {
-    let mut search = BlockScreen::new(module, id, body)?;
-    let heads = search.heads();
-    let mut found: Vec<u32> = Vec::new();
-    for head in heads {
-        if let Some((lower, higher)) = search.meeting_pair(head) {
-            found.extend([lower, higher]);
-        }
-    }
-    if !found.is_empty() {
-        // Where the branch that picks a thread out is not known here, the search stops at the first warps.
-        found.extend(search.single.iter().filter(|&&warp| warp < search.most));
-    }
-    found.sort_unstable();
-    found.dedup();
-    found.truncate(MAX_BLOCK_WARPS);
-    (found.len() > 1).then_some(found)
+/// The kernels that are marked or call a marked function, each with these warps, or the first two.
+fn into_suspects(
+    module: &Shared<'_>,
+    marked: Vec<bool>,
+    warps: &FxHashMap<FunctionId, Vec<u32>>,
+) -> Vec<BlockSuspect> {
+    let kernels = kernels_that_call(module, marked);
+    let suspects = kernels.into_iter().map(|kernel| BlockSuspect {
+        kernel,
+        warps: warps.get(&kernel).cloned().unwrap_or_else(|| vec![0, 1]),
+    });
+    suspects.collect()
 }
 
 /// The search in one function.
@@ -198,6 +211,24 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             }
         }
         heads
+    }
+
+    /// The warps whose accesses may meet, the lowest first; `None` if there are none.
+    fn meeting_warps(&mut self) -> Option<Vec<u32>> {
+        let mut found: Vec<u32> = Vec::new();
+        for head in self.heads() {
+            if let Some((lower, higher)) = self.meeting_pair(head) {
+                found.extend([lower, higher]);
+            }
+        }
+        if !found.is_empty() {
+            // Where the branch that picks a thread out is not known here, the search stops at the first warps.
+            found.extend(self.single.iter().filter(|&&warp| warp < self.most));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(MAX_BLOCK_WARPS);
+        (found.len() > 1).then_some(found)
     }
 
     fn of_warp(&mut self, warp: u32) -> &mut ExchangeScreen<'a, 'm> {
@@ -323,7 +354,7 @@ enum Known {
 }
 
 /// An access of the lanes of one warp.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct GroupAccess {
     /// The access.
     access: usize,
@@ -336,16 +367,16 @@ struct GroupAccess {
     lanes: Lanes,
     /// By lane.
     offsets: [i64; WARP],
+    /// The least offset of a lane, and the end of the greatest.
+    range: (i64, i64),
 }
 
-impl GroupAccess {
-    /// The least offset of a lane, and the end of the greatest.
-    fn range(&self) -> (i64, i64) {
-        let (least, most) = lanes(self.lanes).fold((i64::MAX, i64::MIN), |(least, most), lane| {
-            (least.min(self.offsets[lane]), most.max(self.offsets[lane]))
-        });
-        (least, most.saturating_add(self.bytes))
-    }
+/// The least offset of some lanes, and the end of the greatest, for accesses of this size.
+fn range_of(offsets: &[i64; WARP], set: Lanes, bytes: i64) -> (i64, i64) {
+    let (least, most) = lanes(set).fold((i64::MAX, i64::MIN), |(least, most), lane| {
+        (least.min(offsets[lane]), most.max(offsets[lane]))
+    });
+    (least, most.saturating_add(bytes))
 }
 
 /// The accesses of some warps that count from one base.
@@ -390,13 +421,16 @@ impl Group {
     fn add_step(&mut self, place: usize, warp: u32) {
         let Some(steps) = self.steps() else { return };
         let second = self.all.iter().filter(|access| access.warp == 1);
-        let likely = second.zip(steps).map(|(access, step)| GroupAccess {
-            warp: place,
-            values: None,
-            offsets: access
-                .offsets
-                .map(|offset| offset.saturating_add(step.saturating_mul(i64::from(warp) - 1))),
-            ..access.clone()
+        let likely = second.zip(steps).map(|(access, step)| {
+            let by = step.saturating_mul(i64::from(warp) - 1);
+            let (from, to) = access.range;
+            GroupAccess {
+                warp: place,
+                values: None,
+                offsets: access.offsets.map(|offset| offset.saturating_add(by)),
+                range: (from.saturating_add(by), to.saturating_add(by)),
+                ..*access
+            }
         });
         let likely: Vec<GroupAccess> = likely.collect();
         self.all.extend(likely);
@@ -406,23 +440,19 @@ impl Group {
     /// the higher warp; else the lower one has to read what no lower warp writes.
     fn warp_that_meets(&self, warp: usize, is_shown: bool) -> Option<usize> {
         let granule = self.all.iter().map(|access| access.bytes).min()?;
-        let is_new = |access: &&GroupAccess| access.warp == warp;
-        let (new, known) = (
-            self.all.iter().filter(is_new),
-            self.all.iter().filter(|access| access.warp != warp),
-        );
-        let ranges: Vec<(i64, i64)> = known.clone().map(GroupAccess::range).collect();
+        let new = self.all.iter().filter(|access| access.warp == warp);
         for one in new {
-            let (from, to) = one.range();
-            for (other, &(first, end)) in known.clone().zip(&ranges) {
-                if first < to
-                    && from < end
-                    && are_pair(one, other)
+            let (from, to) = one.range;
+            let met = self.all.iter().find(|other| {
+                other.range.0 < to
+                    && from < other.range.1
+                    && other.warp != warp
                     && (is_shown || one.is_store && !other.is_store)
+                    && are_pair(one, other)
                     && self.have_common_bytes(one, other, granule, is_shown)
-                {
-                    return Some(other.warp);
-                }
+            });
+            if let Some(other) = met {
+                return Some(other.warp);
             }
         }
         None
@@ -496,6 +526,7 @@ impl ExchangeScreen<'_, '_> {
                 bytes,
                 lanes: set,
                 offsets,
+                range: range_of(&offsets, set, bytes),
             };
             match groups.iter_mut().find(|group| group.base == base) {
                 Some(group) => group.all.push(new),
