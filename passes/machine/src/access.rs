@@ -250,7 +250,9 @@ impl Machine<'_> {
 
     fn tell_access(&mut self, thread: usize, access: Access, generic: u64, stored: &[Word]) {
         let space = address::space_of(generic);
+        self.accesses += 1;
         let accessed = Accessed {
+            number: self.accesses,
             kind: access.kind,
             space,
             address: generic.wrapping_sub(address::window(space)),

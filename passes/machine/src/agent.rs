@@ -190,6 +190,7 @@ impl Agent {
             | Event::Visible(_)
             | Event::Branch(_)
             | Event::MayOrder
+            | Event::MayWait
             | Event::Arrived(..)
             | Event::AtBarrier
             | Event::Ended => {}

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptxcheck_ir::cfg::Cfg;
-use ptxcheck_ir::{BlockId, Body, FunctionId, Module, Op};
+use ptxcheck_ir::{BlockId, Body, FunctionId, Module, Op, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::effects::{Callees, Effects};
@@ -19,6 +19,8 @@ use crate::limits::MAX_DETOUR_BLOCKS;
 #[derive(Debug)]
 pub(crate) struct Detour {
     pub(crate) to: BlockId,
+    /// A loop that reads memory that threads share is among the paths.
+    pub(crate) may_wait: bool,
     pub(crate) effects: Effects,
 }
 
@@ -67,6 +69,8 @@ pub(crate) struct Region {
     pub(crate) blocks: Vec<BlockId>,
     /// Some paths end the grid instead.
     pub(crate) may_trap: bool,
+    /// Some paths come to a block again.
+    pub(crate) has_loop: bool,
 }
 
 impl Region {
@@ -76,7 +80,7 @@ impl Region {
         let mut taken = FxHashSet::default();
         let mut open = BTreeSet::new();
         let mut blocks = Vec::new();
-        let (mut is_again, mut may_trap) = (false, false);
+        let (mut is_again, mut may_trap, mut has_loop) = (false, false, false);
         let mut next = Some(from);
         while let Some(block) = next {
             taken.insert(block);
@@ -91,6 +95,7 @@ impl Region {
             }
             for &successor in successors {
                 is_again |= successor == from;
+                has_loop |= taken.contains(&successor);
                 if is_dead_end(body, successor) {
                     may_trap = true;
                 } else if !taken.contains(&successor) {
@@ -106,7 +111,12 @@ impl Region {
         if is_again {
             blocks.push(from);
         }
-        Some(Self { to, blocks, may_trap })
+        Some(Self {
+            to,
+            blocks,
+            may_trap,
+            has_loop,
+        })
     }
 }
 
@@ -132,8 +142,12 @@ fn find(
     }
     effects.registers.sort_unstable();
     effects.registers.dedup();
-    let to = region.to;
-    Some(Detour { to, effects })
+    let shared = [Space::Global, Space::Shared, Space::SharedCluster, Space::Generic];
+    Some(Detour {
+        to: region.to,
+        may_wait: region.has_loop && effects.reads.iter().any(|space| shared.contains(space)),
+        effects,
+    })
 }
 
 /// True for a block that ends the grid.

@@ -1,5 +1,6 @@
-//! Exchanges in a run: lanes of one warp that access the same bytes of shared or global memory, one of them to write, in no
-//! order.
+//! Exchanges in a run: threads that access the same bytes of shared or global memory, one of them to write, in no order.
+//!
+//! Lanes of one warp have clocks:
 //!
 //! ```text
 //! clock(l)[m]      the last epoch of lane m that comes before what lane l does next; clock(l)[l] is the epoch of l itself
@@ -9,52 +10,25 @@
 //!
 //! Lanes meet at collectives with a mask and at barriers of the block, and nowhere else: two accesses that no chain of meetings orders are
 //! unordered, no matter which one the schedule of the run executes first (PTX ISA, Memory Consistency Model: causality order). All warps of
-//! a block pass its barriers together, so that a warp has clocks of its own.
+//! a block pass its barriers together, so that a warp has clocks of its own. `block` compares accesses of threads of different warps.
+
+mod block;
+mod found;
+
+pub use self::found::{Example, Exchange, ExchangeKind};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::block::BlockAccesses;
+use self::found::Found;
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
-use crate::limits::{MAX_EXCHANGES, MAX_KEPT_ACCESSES, MAX_KEPT_OF_BYTE};
+use crate::limits::{MAX_KEPT_ACCESSES, MAX_KEPT_OF_BYTE};
 use crate::observe::{Accessed, Event, Observer, View};
 use crate::outcome::Wrong;
 use crate::site::{Point, Site};
 use crate::world::At;
 use ptxcheck_ir::{AccessKind, Semantics, Space};
-
-/// The kind of an exchange: what the run did first, and what then. In another order of the same run, it is the other way round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ExchangeKind {
-    /// A lane reads what another has written.
-    ReadAfterWrite,
-    /// A lane writes where another has read.
-    WriteAfterRead,
-    /// Two lanes write different values.
-    TwoWrites,
-}
-
-/// Accesses of lanes of one warp to the same bytes of shared or global memory that nothing orders.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// The kind.
-    pub kind: ExchangeKind,
-    /// The access that the run made first.
-    pub first: Site,
-    /// The other one.
-    pub second: Site,
-    /// The warp, by its number in the block.
-    pub warp: u32,
-    /// The lanes that made the first access of such a pair, a bit for each.
-    pub first_lanes: u32,
-    /// The lanes that made the second.
-    pub second_lanes: u32,
-    /// A lane that made the first, and one that made the second to the same byte.
-    pub example: (u8, u8),
-    /// The address of that byte in its space.
-    pub address: u64,
-    /// Both are volatile.
-    pub is_volatile: bool,
-}
 
 /// A byte: true for global memory, and the address.
 type Byte = (bool, u64);
@@ -161,13 +135,16 @@ pub struct Exchanges {
     /// By warp, and by space and address.
     bytes: FxHashMap<(u32, Byte), Vec<Kept>>,
     kept: usize,
-    found: Vec<Exchange>,
-    numbers: FxHashMap<(Point, Point, ExchangeKind, u32), usize>,
+    found: Found,
     points: FxHashSet<(u32, Point)>,
     accessed: FxHashSet<(u32, Site)>,
     is_over: bool,
     is_cut: bool,
     minds_atomics: bool,
+    /// Accesses of threads of one warp are not compared.
+    leaves_out_lanes: bool,
+    /// The accesses of the block, where those of different warps are compared.
+    block: Option<BlockAccesses>,
 }
 
 impl Exchanges {
@@ -181,10 +158,32 @@ impl Exchanges {
         }
     }
 
-    /// The exchanges, each pair of sites once for each warp and kind, in the order of the run.
+    /// Those of threads of different warps through shared memory, too: see [`Exchange::is_across_warps`]. Threads are ordered by barriers of
+    /// the block alone. A thread that has executed since the last one what may order it with others in another way has none: an atomic, a
+    /// fence, a load that acquires, a barrier with a count, an asynchronous copy, a strong load of what a thread of another warp has written
+    /// with a strong store, a loop that reads memory and whose end is not known. Nor are strong accesses any among themselves, accesses of a thread that has ended before the next barrier, and
+    /// writes of the value that the byte has already.
+    #[must_use]
+    pub fn with_block(self) -> Self {
+        Self {
+            block: Some(BlockAccesses::default()),
+            ..self
+        }
+    }
+
+    /// None of lanes of one warp.
+    #[must_use]
+    pub fn without_lanes(self) -> Self {
+        Self {
+            leaves_out_lanes: true,
+            ..self
+        }
+    }
+
+    /// The exchanges, in the order of the run: each pair of sites once for each warp and kind, and of different warps once for each kind.
     #[must_use]
     pub fn found(&self) -> &[Exchange] {
-        &self.found
+        &self.found.all
     }
 
     /// True if a lane of a warp executed a load or a store of shared or global memory at a site.
@@ -207,12 +206,18 @@ impl Exchanges {
 
     /// Treats a lane as ordered by the instruction that it executes.
     fn may_order(&mut self, thread: usize) {
+        if let Some(block) = &mut self.block {
+            block.may_order(thread);
+        }
         let clocks = self.warps.entry((thread / WARP) as u32).or_default();
         clocks.passed[thread % WARP] += 1;
         clocks.since[thread % WARP] += 1;
     }
 
     fn meet(&mut self, threads: &[usize]) {
+        if let Some(block) = &mut self.block {
+            block.meet(threads);
+        }
         for warp in threads.chunk_by(|&one, &other| one / WARP == other / WARP) {
             let lanes = warp.iter().fold(0, |lanes, &thread| lanes | lane_bit(thread));
             let number = (warp[0] / WARP) as u32;
@@ -225,6 +230,7 @@ impl Exchanges {
             AccessKind::Load => false,
             AccessKind::Store => true,
             AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite | AccessKind::Other => {
+                self.access_of_atomic(at, access);
                 if self.minds_atomics {
                     self.may_order(at.thread);
                 }
@@ -257,7 +263,39 @@ impl Exchanges {
                 value: word.map(|word| (word >> (8 * (number % size))) as u8),
                 own: None,
             };
-            self.byte(at, (is_global, access.address.wrapping_add(number)), kept);
+            let byte = (is_global, access.address.wrapping_add(number));
+            if let Some(block) = &mut self.block {
+                let new = block::New {
+                    byte,
+                    is_store,
+                    is_strong: access.semantics != Semantics::Weak,
+                    value: kept.value,
+                    number: access.number,
+                };
+                block.access(at, &new, &mut self.found);
+            }
+            if !self.leaves_out_lanes {
+                self.byte(at, byte, kept);
+            }
+        }
+    }
+
+    /// An atomic beside plain accesses of other warps is a write of an unknown value.
+    fn access_of_atomic(&mut self, at: &At<'_>, access: Accessed) {
+        if !matches!(access.space, Space::Shared | Space::Global) {
+            return;
+        }
+        if let Some(block) = &mut self.block {
+            for number in 0..access.bytes {
+                let new = block::New {
+                    byte: (access.space == Space::Global, access.address.wrapping_add(number)),
+                    is_store: true,
+                    is_strong: true,
+                    value: None,
+                    number: access.number,
+                };
+                block.access(at, &new, &mut self.found);
+            }
         }
     }
 
@@ -310,32 +348,27 @@ impl Exchanges {
 
     fn add(&mut self, at: &At<'_>, address: u64, (old, new): (Kept, Kept), kind: ExchangeKind) {
         let warp = (at.thread / WARP) as u32;
-        let key = (old.point, new.point, kind, warp);
-        let number = match self.numbers.get(&key) {
-            Some(&known) => known,
-            None if self.found.len() >= MAX_EXCHANGES => {
-                self.is_cut = true;
-                return;
+        let key = (old.point, new.point, kind, Some(warp));
+        let found = self.found.entry(key, || Exchange {
+            kind,
+            first: at.contexts.site(old.point),
+            second: at.site(),
+            warp,
+            second_warp: warp,
+            first_lanes: 0,
+            second_lanes: 0,
+            example: (old.lane, new.lane),
+            address,
+            is_volatile: old.is_volatile && new.is_volatile,
+            examples: Vec::new(),
+        });
+        match found {
+            Some(found) => {
+                found.first_lanes |= lane_bit(usize::from(old.lane));
+                found.second_lanes |= lane_bit(usize::from(new.lane));
             }
-            None => {
-                self.found.push(Exchange {
-                    kind,
-                    first: at.contexts.site(old.point),
-                    second: at.site(),
-                    warp,
-                    first_lanes: 0,
-                    second_lanes: 0,
-                    example: (old.lane, new.lane),
-                    address,
-                    is_volatile: old.is_volatile && new.is_volatile,
-                });
-                self.numbers.insert(key, self.found.len() - 1);
-                self.found.len() - 1
-            }
-        };
-        let found = &mut self.found[number];
-        found.first_lanes |= lane_bit(usize::from(old.lane));
-        found.second_lanes |= lane_bit(usize::from(new.lane));
+            None => self.is_cut = true,
+        }
     }
 }
 
@@ -365,8 +398,19 @@ impl Observer for Exchanges {
         let warp = (at.thread / WARP) as u32;
         match *event {
             Event::Access(access, stored) => self.access(at, access, stored),
-            Event::Met(threads) | Event::Passed(threads) => self.meet(threads),
+            Event::Met(threads) => self.meet(threads),
+            Event::Passed(threads) => {
+                self.meet(threads);
+                if let Some(block) = &mut self.block {
+                    block.pass();
+                }
+            }
             Event::MayOrder => self.may_order(at.thread),
+            Event::MayWait => {
+                if let Some(block) = &mut self.block {
+                    block.may_order(at.thread);
+                }
+            }
             Event::Ended => self.warps.entry(warp).or_default().ended |= lane_bit(at.thread),
             Event::LetGo
             | Event::Wrong(Wrong::Missing | Wrong::Deadlock | Wrong::OtherWarp | Wrong::Unaligned) => {

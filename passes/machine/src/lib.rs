@@ -28,6 +28,12 @@
 //! each other at places that do not match are released with results of 0, and the rest is not an execution of the kernel any more
 //! ([`Outcome::is_broken`]).
 //!
+//! # Accesses in no order
+//!
+//! [`Exchanges`] observes a run and finds accesses of two threads to the same bytes, one of them a write, that nothing orders: of lanes of
+//! one warp, and, where it is asked for, of threads of different warps of the block. It compares clocks, and not the order in which the run
+//! happens to make the accesses, so that one schedule shows what may happen in another one.
+//!
 //! # What is left out
 //!
 //! * A barrier with a thread count, and one at which a thread only arrives, is passed: who takes part, is not known.
@@ -74,7 +80,7 @@ mod trace;
 mod ways;
 mod world;
 
-pub use exchange::{Exchange, ExchangeKind, Exchanges};
+pub use exchange::{Example, Exchange, ExchangeKind, Exchanges};
 pub use given::Given;
 pub use kernel::Kernel;
 pub use launch::{Launch, WARP, Warps};

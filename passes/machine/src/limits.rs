@@ -44,6 +44,9 @@ pub const MAX_KEPT_ACCESSES: usize = 1 << 20;
 /// Accesses to one byte by one warp from which on those are dropped that all lanes have synchronised with since.
 pub const MAX_KEPT_OF_BYTE: usize = 64;
 
+/// Most examples of threads of different warps that are kept of an exchange; as many reads are followed in a run.
+pub const MAX_EXAMPLES: usize = 32;
+
 /// Most exchanges that are kept of a run.
 pub const MAX_EXCHANGES: usize = 4_096;
 

@@ -80,6 +80,8 @@ pub(crate) struct Machine<'r> {
     pub(crate) counts_later_rounds: bool,
     pub(crate) stop: Stop<'r>,
     pub(crate) steps: u64,
+    /// Accesses to memory that an observer was told of.
+    pub(crate) accesses: u64,
     pub(crate) most_steps: u64,
     /// Collectives meet across instructions (from sm_70 on).
     pub(crate) converges: bool,

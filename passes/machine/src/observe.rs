@@ -12,6 +12,8 @@ use crate::world::At;
 /// A piece of memory that a thread accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accessed {
+    /// Its number among the accesses of the run, which is the same in another run with the same values and schedule.
+    pub number: u64,
     /// The kind of the access.
     pub kind: AccessKind,
     /// The space that it lies in, which is not [`Space::Generic`].
@@ -41,6 +43,8 @@ pub enum Event<'a> {
     /// The thread executes an instruction that may wait for others or order its actions with theirs, in a way that the machine does not
     /// model: a matrix operation, an asynchronous copy, a barrier with a count, code that is not here.
     MayOrder,
+    /// The thread is taken past a loop that reads memory, and whose end is not known: it may wait there for what another thread writes.
+    MayWait,
     /// The thread reaches a collective with a mask, and waits.
     Arrived(Collective, u32),
     /// The thread reaches a barrier, and waits.

@@ -20,6 +20,9 @@ impl Machine<'_> {
         let detour = detour.ok_or_else(|| self.unknown(thread, Unknown::Branch))?;
         // A turn of a loop around it costs as much as the effects are.
         self.spend(1 + detour.effects.registers.len() as u64 / 64)?;
+        if detour.may_wait {
+            self.tell(thread, &Event::MayWait);
+        }
         self.suffer(thread, &detour.effects)?;
         self.enter_in(thread, body, detour.to);
         self.threads[thread].state = State::Running;

@@ -121,6 +121,7 @@ impl Kernel<'_> {
             counts_later_rounds: setup.counts_later_rounds,
             stop: setup.stop,
             steps: 0,
+            accesses: 0,
             most_steps: setup.steps,
             converges: self.module.0.target.sm >= 70,
             operands: Vec::new(),
