@@ -114,7 +114,7 @@ define ptx_kernel void @under_guards(ptr addrspace(1) %out) {
   call void asm sideeffect "{ .reg .pred p; setp.lt.u32 p, $0, 16; @p bar.warp.sync 65535; }", "r"(i32 %l)
   call void asm sideeffect "{ .reg .pred p; setp.lt.u32 p, $0, 16; @p bar.warp.sync 255; }", "r"(i32 %l) ; //~ PTX403
   call void asm sideeffect "{ .reg .pred p; setp.lt.u32 p, $0, 16; @p bar.sync 0; }", "r"(i32 %l) ; //~ PTX411
-  store i32 %l, ptr addrspace(1) %out
+  store i32 %l, ptr addrspace(1) %out ; //~ PTX417?
   ret void
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod addresses;
 pub(crate) mod asynchronous;
 pub(crate) mod calls;
+pub(crate) mod contention;
 pub(crate) mod forecast;
 pub(crate) mod host_constants;
 mod lane_words;

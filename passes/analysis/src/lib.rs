@@ -4,7 +4,7 @@
 //! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, reachable code
 //!        ─► shared::Shared       of all functions, with the call graph and the requested analyses
 //!        ─► lanes, provenance, collectives      of the module; they take Shared, and not each other's results
-//!        ─► out_of_bounds, misaligned, asynchronous  of the module, each on its own
+//!        ─► out_of_bounds, misaligned, asynchronous, contention  of the module, each on its own
 //!        ─► module::ModuleAnalyses              keeps all of that for the rules
 //! ```
 //!
@@ -41,6 +41,7 @@ mod certainty;
 pub mod collectives;
 pub mod constant_objects;
 pub mod constants;
+pub mod contention;
 mod contexts;
 pub mod dataflow;
 pub mod definitions;

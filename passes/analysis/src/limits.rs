@@ -309,3 +309,9 @@ pub(crate) const MAX_PENDING_COPIES: usize = 1_024;
 
 /// Most block visits of the dataflow over the states of a body's copies. Beyond, nothing is known of any.
 pub(crate) const MAX_PENDING_STEPS: usize = 100_000;
+
+/// Most branches before an access whose conditions restrict the threads that make it. Beyond, others may make it, too.
+pub(crate) const MAX_CONTENTION_GUARDS: usize = 64;
+
+/// Most instructions of a function whose accesses to memory that several threads write are examined.
+pub(crate) const MAX_CONTENTION_INSTRUCTIONS: usize = 20_000;

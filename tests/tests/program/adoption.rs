@@ -32,7 +32,7 @@ const BOTH: &str = "\
 	@%p1 bra A;
 	bar.warp.sync -1;
 A:
-	st.global.u32 [%rd1], %r2;
+	st.global.u32 [%rd1], %r1;
 	bar.warp.sync 0;
 	ret;
 }

@@ -6,7 +6,7 @@ use crate::definitions::Definitions;
 use crate::function::{Analyses, Kept};
 use crate::pointer_passthrough::argument_passed_through;
 use crate::shared::Shared;
-use ptxcheck_ir::{Access, Body, FunctionId, InstructionId, Op, Register, Value};
+use ptxcheck_ir::{Access, AccessKind, Body, FunctionId, InstructionId, Op, Register, Value};
 
 /// A way to describe values. A domain may join the descriptions of several definitions: then the description of a register in a loop is the
 /// fixpoint that iteration reaches from no description.
@@ -62,6 +62,31 @@ pub(crate) trait Domain {
     /// The description of a register whose evaluation gives none.
     fn opaque_description(&self, _register: Register) -> Option<Self::Value> {
         None
+    }
+
+    /// True for a domain that describes what accesses read from memory, by the address: in [`Self::describe_access`].
+    fn describes_accesses(&self) -> bool {
+        false
+    }
+
+    /// The description of a result of an access to memory that is neither a parameter nor a slot, by that of the address.
+    fn describe_access(
+        &self,
+        _access: (InstructionId, Access),
+        _address: &Self::Value,
+    ) -> Option<Self::Value> {
+        None
+    }
+
+    /// The description of the result of a call, by those of the values that it passes: in the order of [`Body::arguments`], `None` for
+    /// an unknown one. It is not asked about calls that return an argument.
+    fn describe_call(&self, _call: InstructionId, _arguments: &[Option<Self::Value>]) -> Option<Self::Value> {
+        None
+    }
+
+    /// True for a domain that describes the results of calls.
+    fn describes_calls(&self) -> bool {
+        false
     }
 
     /// The operands among `uses` that results of an operation depend on; `None` if the results are unknown.
@@ -440,6 +465,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                     .and_then(|module| argument_passed_through(module, body, call));
                 match passed {
                     Some(value) => self.operation_step(Op::Copy, result, (&[value], call), depth),
+                    None if self.domain.describes_calls() => self.call_step(call, depth),
                     None => Step::Found(State::Unknown),
                 }
             }
@@ -470,6 +496,10 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         let Some(analyses) = self.source.analyses else {
             return Step::Found(State::Unknown);
         };
+        if self.domain.describes_accesses() && (access.kind != AccessKind::Load || !analyses.loads_slot(load))
+        {
+            return self.access_step(load, access, depth);
+        }
         if !self.domain.joins_descriptions() {
             return match analyses.value_kept_in_slot(load, result.register) {
                 Some(Kept {
@@ -489,6 +519,42 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             Some(value) => evaluator.operation_step(extension, result, (&[value], store), depth),
             None => Step::Found(State::Unknown),
         })
+    }
+
+    /// The description of what an access reads from memory.
+    fn access_step(&mut self, at: InstructionId, access: Access, depth: u8) -> Step<D::Value> {
+        let body = self.source.body;
+        let Some(&address) = body.uses(body.instruction(at)).first() else {
+            return Step::Found(State::Unknown);
+        };
+        match self.operand_step(address, Some(at), depth) {
+            Step::Found(State::Known(address)) => {
+                Self::step_of(self.domain.describe_access((at, access), &address))
+            }
+            step => step,
+        }
+    }
+
+    /// The description of what a call returns.
+    fn call_step(&mut self, call: InstructionId, depth: u8) -> Step<D::Value> {
+        let body = self.source.body;
+        let Op::Call(number) = body.instruction(call).op else {
+            return Step::Found(State::Unknown);
+        };
+        let mut passed = Vec::new();
+        let mut is_open = false;
+        for argument in body.arguments(body.call(number)) {
+            match self.operand_step(argument.value, Some(call), depth) {
+                Step::Found(State::Known(one)) => passed.push(Some(one)),
+                Step::Found(State::Open) => is_open = true,
+                Step::Found(State::Unknown) => passed.push(None),
+                step @ Step::Needs(_) => return step,
+            }
+        }
+        if is_open {
+            return Step::Found(State::Open);
+        }
+        Self::step_of(self.domain.describe_call(call, &passed))
     }
 
     /// The description of an operation's result.
