@@ -59,22 +59,42 @@ pub(crate) fn computes_warp_number(body: &Body<'_>, analyses: &Analyses<'_>) -> 
     })
 }
 
-/// The threads that a kernel compares its thread number with for equality, as far as the constants show: in order.
-pub(crate) fn single_threads(body: &Body<'_>) -> Vec<u32> {
-    let compared = body.instructions.iter().filter_map(|instruction| {
-        let Op::Compare(Condition::Equal | Condition::NotEqual, ..) = instruction.op else {
-            return None;
+/// Comparisons of the thread number with a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// For equality: they pick a thread out.
+    Single,
+    /// For order, too: they part warps from lower ones.
+    Any,
+}
+
+/// The warps from 1 on that comparisons with constants may pick out, or part from lower ones, as far as the constants show: in order.
+pub(crate) fn compared_warps(body: &Body<'_>, compared: Compared) -> Vec<u32> {
+    let mut warps = Vec::new();
+    for instruction in &body.instructions {
+        let Op::Compare(condition, ..) = instruction.op else {
+            continue;
         };
-        let constant = body.uses(instruction).iter().find_map(|value| match value {
+        let mut constants = body.uses(instruction).iter().filter_map(|value| match value {
             Value::Integer(value) => u32::try_from(*value).ok(),
             _ => None,
         });
-        constant.filter(|constant| (WARP..MAX_BLOCK_THREADS).contains(constant))
-    });
-    let mut threads: Vec<u32> = compared.collect();
-    threads.sort_unstable();
-    threads.dedup();
-    threads
+        let Some(thread) = constants.next().filter(|thread| *thread < MAX_BLOCK_THREADS) else {
+            continue;
+        };
+        // Of a comparison for order: the last thread of a warp, or the first one of the next.
+        let (last, next) = (thread / WARP, (thread + 1) / WARP);
+        match (condition, compared) {
+            (Condition::Equal | Condition::NotEqual, _) => warps.push(last),
+            (_, Compared::Any) if thread.is_multiple_of(WARP) && last > 0 => warps.extend([last - 1, last]),
+            (_, Compared::Any) if next > last => warps.extend([last, next]),
+            _ => {}
+        }
+    }
+    warps.retain(|warp| (1..MAX_BLOCK_THREADS / WARP).contains(warp));
+    warps.sort_unstable();
+    warps.dedup();
+    warps
 }
 
 fn find_tested_thread_counts(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<u32> {

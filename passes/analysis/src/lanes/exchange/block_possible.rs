@@ -5,12 +5,13 @@
 //! reach(h, w)   the accesses that lanes of warp w may make after a head h before the next ordering of the block, in any round
 //! possible      a write of reach(h, v) and another access of reach(h, w), of the same variable, for warps v ≠ w
 //!                 to the same bytes, or
-//!                 a write and a read of which one has a known address and the other none, or two of which neither has one that is related
-//!                 from lane to lane; unless the two count from an address that each thread has for itself
+//!                 a write and a read of which one has a known address and the other none, or two without one, if that of either is
+//!                 not related from lane to lane or the two differ in the distances between lanes; unless both count from an address
+//!                 that each thread has for itself
 //! ```
 //!
 //! Left out are accesses in two arms of a branch that all threads take alike, reads that nothing uses, and, where the size of blocks is
-//! not stated, what collectives of a warp separate.
+//! neither stated nor bounded, what collectives of a warp separate.
 
 use std::collections::BTreeMap;
 
@@ -67,8 +68,9 @@ fn possible_barriers_of_kernel(
 ) -> Option<Vec<MissingBarrier>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?.of_blocks();
-    let has_warps = has_full_barrier(&layout) || computes_warp_number(&layout);
-    let may_have_warps = |launch: &Launch| launch.warp_count() > 1 && (launch.shape.is_some() || has_warps);
+    let may_have_warps = |launch: &Launch| {
+        launch.warp_count() > 1 && (has_full_barrier(&layout) || seems_to_have_warps(&layout, *launch))
+    };
     if !launches.each.iter().all(may_have_warps) {
         return None;
     }
@@ -165,6 +167,12 @@ fn pairs_in_launch(
 /// Warps that are compared in blocks of any size.
 const FIRST_WARPS: u32 = 2;
 
+/// True if the size of the blocks of a launch is stated, or bounded, or the kernel divides the thread number by 32. Of a launch
+/// with blocks of more than one warp.
+fn seems_to_have_warps(layout: &LaneLayout<'_>, launch: Launch) -> bool {
+    launch.shape.is_some() || launch.most.is_some() || computes_warp_number(layout)
+}
+
 /// By warp, the accesses that lanes may make after a head, with these lanes.
 type Reached = Vec<Vec<(Access, Lanes)>>;
 
@@ -175,7 +183,7 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
     }
     let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
     let uniform = Uniform::of_block(&flows, block.is_whole())?;
-    let has_warps = block.launch.shape.is_some() || computes_warp_number(layout);
+    let has_warps = seems_to_have_warps(layout, block.launch);
     let mut search = PossibleSearch {
         layout,
         block,
@@ -346,7 +354,9 @@ impl PossibleSearch<'_, '_> {
             (Access::Loose(write), Access::Loose(other)) => {
                 let (write, other) = (&one.loose[write], &two.loose[other]);
                 let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
-                let is_unrelated = self.is_unrelated(write) || self.is_unrelated(other);
+                let is_unrelated = self.is_unrelated(write)
+                    || self.is_unrelated(other)
+                    || self.differ_between_lanes(write, other);
                 (kind != OtherKind::Write
                     && write.object == other.object
                     && is_unrelated
@@ -392,6 +402,18 @@ impl PossibleSearch<'_, '_> {
     /// True if no relation between the addresses of an access in different lanes is known.
     fn is_unrelated(&self, access: &Loose) -> bool {
         !matches!(self.block.pool.get(access.address).rest, Rest::Uniform(_))
+    }
+
+    /// True if the distances between the lanes of one access differ from those of the other: then no lane keeps to a place of its own.
+    fn differ_between_lanes(&self, one: &Loose, other: &Loose) -> bool {
+        let vectors = [one, other].map(|access| self.block.pool.get(access.address));
+        let both = one.may & other.may;
+        let first = both.trailing_zeros() as usize;
+        let distance = |place: usize, lane: usize| {
+            let bits = &vectors[place].bits;
+            bits[lane].wrapping_sub(bits[first])
+        };
+        lanes(both).any(|lane| distance(0, lane) != distance(1, lane))
     }
 
     /// True if two nodes lie in two arms of a branch that all threads take alike, and neither comes after the other.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Cuts, ExchangeScreen, Pieces, word_indices};
-use crate::block_size;
+use crate::block_size::{self, Compared};
 use crate::lanes::exchange::kernels::kernels_that_call;
 use crate::lanes::exchange::shared_accesses::{Among, relaxed_atomic, unordered_access};
 use crate::lanes::launch::{Launch, MAX_WARPS, launches_of};
@@ -37,7 +37,7 @@ pub(crate) fn suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
         if function.is_damaged || !may_have_pair(module, body) {
             continue;
         }
-        let search = BlockScreen::new(module, id, body);
+        let search = BlockScreen::new(module, id, body, Compared::Single);
         if let Some(found) = search.and_then(|mut search| search.meeting_warps()) {
             marked[id.index()] = true;
             warps.insert(id, found);
@@ -97,7 +97,7 @@ pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
         }
         let is_mixed = has_atomic_beside_plain(body);
         if (is_mixed || may_have_pair(module, body))
-            && let Some(mut search) = BlockScreen::new(module, id, body)
+            && let Some(mut search) = BlockScreen::new(module, id, body, Compared::Any)
         {
             let heads = search.heads();
             marked[id.index()] = is_mixed || heads.into_iter().any(|head| search.leads_to_pair(head));
@@ -139,8 +139,8 @@ struct BlockScreen<'a, 'm> {
     most: u32,
     /// The warps that are compared, lowest first.
     warps: Vec<u32>,
-    /// Those of them of which a single thread is picked out by its number.
-    single: Vec<u32>,
+    /// Those of them with threads that comparisons of the thread number pick out.
+    compared: Vec<u32>,
     /// By block: the number of the last search that has reached it.
     seen: Vec<u32>,
     searches: u32,
@@ -153,7 +153,7 @@ type Head = (BlockId, usize);
 
 impl<'a, 'm> BlockScreen<'a, 'm> {
     /// The search in a function; `None` if its blocks have one warp.
-    fn new(module: &'a Shared<'m>, id: FunctionId, body: &'a Body<'m>) -> Option<Self> {
+    fn new(module: &'a Shared<'m>, id: FunctionId, body: &'a Body<'m>, compared: Compared) -> Option<Self> {
         let (most, may_be_stated) = match module.module.function(id).is_kernel() {
             true => {
                 let launches = launches_of(module, id, module.reads_other_dimensions(id));
@@ -169,11 +169,9 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             at_collectives: !(may_be_stated || body.collectives.is_empty() || counts_warps()),
         };
         let mut warps = WARPS.to_vec();
-        let single = block_size::single_threads(body)
-            .into_iter()
-            .map(|thread| thread / WARP as u32);
-        let single: Vec<u32> = single.take(MAX_BLOCK_WARPS).collect();
-        warps.extend(&single);
+        let mut compared = block_size::compared_warps(body, compared);
+        compared.truncate(MAX_BLOCK_WARPS);
+        warps.extend(&compared);
         warps.sort_unstable();
         warps.dedup();
         (most > 1).then(|| Self {
@@ -185,7 +183,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             has_barrier: body.has(Rare::BARRIER),
             most,
             warps,
-            single,
+            compared,
             seen: vec![0; body.blocks.len()],
             searches: 0,
             screens: Vec::new(),
@@ -223,7 +221,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         }
         if !found.is_empty() {
             // Where the branch that picks a thread out is not known here, the search stops at the first warps.
-            found.extend(self.single.iter().filter(|&&warp| warp < self.most));
+            found.extend(self.compared.iter().filter(|&&warp| warp < self.most));
         }
         found.sort_unstable();
         found.dedup();
@@ -301,8 +299,8 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         if !uneven.is_empty() {
             predicted.extend(further().map(|place| (0, place)));
         }
-        let is_single = |place: &usize| self.single.contains(&self.warps[*place]);
-        predicted.extend(further().filter(is_single).map(|place| (0, place)));
+        let is_compared = |place: &usize| self.compared.contains(&self.warps[*place]);
+        predicted.extend(further().filter(is_compared).map(|place| (0, place)));
         predicted.sort_unstable_by_key(|&(other, place)| (place, other));
         let mut compared: Vec<usize> = first;
         for (other, place) in predicted {
@@ -329,6 +327,14 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             let made = screen.accesses_after(head);
             if screen.add_to_groups(&made, place, &mut groups) == Known::NotAll {
                 return None;
+            }
+        }
+        for group in &mut groups {
+            for number in group.stores_that_may_meet() {
+                let access = group.all[number];
+                let screen = self.of_warp(self.warps[access.warp]);
+                let stored = screen.pieces.all[access.access].stored;
+                group.all[number].values = stored.and_then(|value| screen.value_in_each_lane(value));
             }
         }
         groups.retain(Group::may_have_pair);
@@ -361,7 +367,7 @@ struct GroupAccess {
     /// The place of the warp in [`BlockScreen::warps`].
     warp: usize,
     is_store: bool,
-    /// The values that are written, where known in all lanes.
+    /// The values that are written, where known in all lanes, of a store that may meet one of another warp.
     values: Option<[u64; WARP]>,
     bytes: i64,
     lanes: Lanes,
@@ -391,6 +397,20 @@ impl Group {
         let mut stores = self.all.iter().filter(|access| access.is_store);
         let has_load = self.all.iter().any(|access| !access.is_store);
         stores.any(|store| has_load || store.values.is_some())
+    }
+
+    /// The writes with offsets in the range of those of a write by another warp.
+    fn stores_that_may_meet(&self) -> Vec<usize> {
+        let stores = || self.all.iter().enumerate().filter(|(_, access)| access.is_store);
+        let may_meet = |one: &GroupAccess| {
+            stores().any(|(_, other)| {
+                one.warp != other.warp && one.range.0 < other.range.1 && other.range.0 < one.range.1
+            })
+        };
+        stores()
+            .filter(|(_, access)| may_meet(access))
+            .map(|(number, _)| number)
+            .collect()
     }
 
     /// True if each thread has a place of its own for all of these accesses, as far as the first warps show.
@@ -513,16 +533,15 @@ impl ExchangeScreen<'_, '_> {
             if !self.is_in_shared_memory(access, &base) {
                 continue;
             }
-            let (is_store, stored, bytes) = {
+            let (is_store, bytes) = {
                 let access = &self.pieces.all[access];
-                (access.is_store, access.stored, access.bytes)
+                (access.is_store, access.bytes)
             };
-            let values = stored.filter(|_| is_store);
             let new = GroupAccess {
                 access,
                 warp,
                 is_store,
-                values: values.and_then(|value| self.value_in_each_lane(value)),
+                values: None,
                 bytes,
                 lanes: set,
                 offsets,
