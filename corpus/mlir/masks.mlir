@@ -7,7 +7,7 @@ gpu.module @masks [#nvvm.target<chip = "sm_90">] {
     %clamp = llvm.mlir.constant(31 : i32) : i32
     %t = nvvm.read.ptx.sreg.tid.x : i32
     %s = nvvm.shfl.sync down %mask, %t, %offset, %clamp : i32 -> i32 //~ PTX403
-    llvm.store %s, %out : i32, !llvm.ptr
+    llvm.store %s, %out : i32, !llvm.ptr //~ PTX417?
     llvm.return
   }
 
@@ -43,7 +43,7 @@ gpu.module @masks [#nvvm.target<chip = "sm_90">] {
     %t = nvvm.read.ptx.sreg.tid.x : i32
     %s = nvvm.shfl.sync down %all, %t, %offset, %clamp : i32 -> i32
     nvvm.bar.warp.sync %all : i32
-    llvm.store %s, %out : i32, !llvm.ptr
+    llvm.store %s, %out : i32, !llvm.ptr //~ PTX417?
     llvm.return
   }
 }

@@ -1,5 +1,5 @@
 // fix: a ballot before the branch names the lanes
-// left: PTX417
+// left: PTX417 PTX418
 
 __global__ void depths(const unsigned *depth, unsigned *nearest, unsigned *color) {
   unsigned mine = depth[threadIdx.x];

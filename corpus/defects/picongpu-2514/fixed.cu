@@ -1,4 +1,5 @@
 // fix: `__activemask()` says which lanes are there
+// left: PTX418
 
 __device__ int increment(int *counter) {
   unsigned mask = __activemask();

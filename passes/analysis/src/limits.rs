@@ -315,3 +315,6 @@ pub(crate) const MAX_CONTENTION_GUARDS: usize = 64;
 
 /// Most instructions of a function whose accesses to memory that several threads write are examined.
 pub(crate) const MAX_CONTENTION_INSTRUCTIONS: usize = 20_000;
+
+/// Most pairs of a plain access and an atomic in one function that are compared. Others are left out.
+pub(crate) const MAX_CONTENTION_PAIRS: usize = 4_096;

@@ -13,7 +13,7 @@ use crate::asynchronous::{AsyncAnalysis, AsyncParts};
 use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
 use crate::constant_objects::{self, ConstantObject};
-use crate::contention::{self, LostUpdate};
+use crate::contention::{self, Contention};
 use crate::lanes::{self, Exchange, LaneLayouts, MissingBarrier, PossibleExchange, Root, Scenario};
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, Outside};
@@ -35,7 +35,7 @@ pub struct ModuleAnalyses<'a> {
     possible_exchanges: OnceLock<Vec<PossibleExchange>>,
     missing_barriers: OnceLock<Vec<MissingBarrier>>,
     possible_barriers: OnceLock<Vec<MissingBarrier>>,
-    lost_updates: OnceLock<Vec<LostUpdate>>,
+    contention: OnceLock<Contention>,
     async_parts: AsyncParts,
     constant_objects: OnceLock<Vec<ConstantObject>>,
 }
@@ -70,7 +70,7 @@ impl<'a> ModuleAnalyses<'a> {
             possible_exchanges: OnceLock::new(),
             missing_barriers: OnceLock::new(),
             possible_barriers: OnceLock::new(),
-            lost_updates: OnceLock::new(),
+            contention: OnceLock::new(),
             async_parts: AsyncParts::default(),
             constant_objects: OnceLock::new(),
         }
@@ -187,12 +187,12 @@ impl<'a> ModuleAnalyses<'a> {
         })
     }
 
-    /// The plain stores to one place in global memory by several threads that nothing orders, of which one may undo another; none if
-    /// the options exclude potential findings about lanes.
-    pub fn lost_updates(&self) -> &[LostUpdate] {
-        self.lost_updates.get_or_init(|| match self.options.lanes {
-            Certainty::Potential => contention::find_lost_updates(self),
-            Certainty::Definite | Certainty::Conditional => Vec::new(),
+    /// The accesses to one place in global memory by several threads that nothing orders: stores that may be lost, and plain accesses
+    /// beside atomics; none if the options exclude potential findings about lanes.
+    pub fn contention(&self) -> &Contention {
+        self.contention.get_or_init(|| match self.options.lanes {
+            Certainty::Potential => contention::find(self),
+            Certainty::Definite | Certainty::Conditional => Contention::default(),
         })
     }
 

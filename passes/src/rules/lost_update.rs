@@ -36,7 +36,7 @@
 //!
 //! A place counts as shared if no number that distinguishes the threads is part of its address: it is the same for all of them, or it
 //! depends on numbers loaded from memory. A kernel that reads no block number is launched with one block, and one that reads no thread number
-//! with one thread. Addresses in data count only where the store depends on what it overwrites, and where they do not move on in a loop: the
+//! with one thread, unless its threads take numbers from an atomic counter. Addresses in data count only where the store depends on what it overwrites, and where they do not move on in a loop: the
 //! elements from one loaded number to the next belong to one thread.
 //!
 //! Silent are stores after a comparison that only one thread passes; after a comparison for equality of what an atomic has returned, or of
@@ -67,7 +67,7 @@ pub static RULE: Rule = Rule {
 const MAX_SHOWN: usize = 6;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let mut left: Vec<&LostUpdate> = module.lost_updates().iter().collect();
+    let mut left: Vec<&LostUpdate> = module.contention().lost_updates.iter().collect();
     while let Some(&first) = left.first() {
         let (same, others): (Vec<&LostUpdate>, Vec<&LostUpdate>) = left
             .into_iter()

@@ -4,6 +4,7 @@ mod async_oracle;
 mod block_oracle;
 #[path = "../common/mod.rs"]
 mod common;
+mod graph_pairs;
 mod lane_oracle;
 mod metamorphic;
 mod provenance_oracle;

@@ -1,101 +1,164 @@
-//! The threads that execute an instruction: the comparisons that hold whenever control comes there.
+//! The threads that execute an instruction: those for which the comparisons on each path to it come out so.
 //!
 //! ```text
-//! holds(t, x)     each path to x passes t, and only those with one outcome of t lead on to x without passing t again
-//! pinned          a comparison for equality of something with thread numbers and something without: one thread passes
-//! claimed         a comparison for equality of what an atomic has returned, or of shared memory: a lock, the last block, a claim
+//! choice(t)       what the outcome of a test t says of the threads that have it
+//! pinned          the numbers on one side of a comparison for equality that holds: one thread passes
+//! claimed         a comparison for equality of what an atomic has returned, of shared memory, or of what a strong load has read with
+//!                   something else: a lock, the last block, a claim
+//! choice(b)       ∩ over the edges p → b of choice(p) ∪ choice of the edge
 //! ```
-
-use rustc_hash::FxHashMap;
+//!
+//! Numbers in arguments are those of the caller: sets of arguments stand for them.
 
 use super::origin::{Origin, Origins, Set, number, property};
+use crate::dataflow::{self, Solution};
 use crate::function::Analyses;
 use crate::limits::MAX_CONTENTION_GUARDS;
 use crate::predicates::{Predicates, Test};
 use crate::value::Evaluator;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{BlockId, Body, Collective, Condition, InstructionId, Op, Register, Value, WARP};
+use ptxcheck_ir::{
+    BlockId, Body, Collective, Condition, Guard, Instruction, InstructionId, Op, Register, Value, WARP,
+};
 
-/// A comparison that restricts the threads.
-#[derive(Clone, Debug)]
-pub(super) enum Restriction {
-    /// Two values are equal, or, if `false`, differ.
-    Equal(Option<Origin>, Option<Origin>, bool),
-    /// A value is below the number of threads of a warp.
-    InFirstWarp(Option<Origin>),
-    /// Two values, in another way.
-    Compared(Option<Origin>, Option<Origin>),
-    /// A predicate that is no comparison holds or fails.
-    Known(Option<Origin>),
-    /// The thread is the one that a warp elects.
-    Elected,
+/// The threads that pass tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// The numbers that the tests fix, …
+    pins: Set,
+    /// … and the arguments.
+    pinned_arguments: u32,
+    /// The numbers that tests compare in other ways.
+    compared: Set,
+    /// An atomic chooses the thread.
+    is_claimed: bool,
+    /// It does if one of these arguments is what an atomic has returned.
+    claimed_arguments: u32,
+}
+
+impl Choice {
+    /// The threads that pass the tests of both.
+    const fn and(self, other: Self) -> Self {
+        Self {
+            pins: self.pins.with(other.pins),
+            pinned_arguments: self.pinned_arguments | other.pinned_arguments,
+            compared: self.compared.with(other.compared),
+            is_claimed: self.is_claimed || other.is_claimed,
+            claimed_arguments: self.claimed_arguments | other.claimed_arguments,
+        }
+    }
+
+    /// The threads that pass the tests of one or the other.
+    const fn or(self, other: Self) -> Self {
+        Self {
+            pins: self.pins.common(other.pins),
+            pinned_arguments: self.pinned_arguments & other.pinned_arguments,
+            compared: self.compared.common(other.compared),
+            is_claimed: self.is_claimed && other.is_claimed,
+            claimed_arguments: self.claimed_arguments & other.claimed_arguments,
+        }
+    }
+
+    const CLAIMED: Self = Self {
+        pins: Set::NONE,
+        pinned_arguments: 0,
+        compared: Set::NONE,
+        is_claimed: true,
+        claimed_arguments: 0,
+    };
+
+    /// The threads for which two values are equal, or differ.
+    fn of_equality(one: Option<&Origin>, other: Option<&Origin>, are_equal: bool) -> Self {
+        let (Some(one), Some(other)) = (one, other) else {
+            return Self::CLAIMED;
+        };
+        let chosen = property::RESERVED.with(property::UNCLEAR);
+        let arguments = one.arguments | other.arguments;
+        let is_pin = are_equal && !one.numbers.has_any(other.numbers);
+        Self {
+            pins: match is_pin {
+                true => one.numbers.with(other.numbers),
+                false => Set::NONE,
+            },
+            pinned_arguments: match is_pin {
+                true => one.arguments ^ other.arguments,
+                false => 0,
+            },
+            compared: Set::NONE,
+            is_claimed: one.is(chosen)
+                || other.is(chosen)
+                || one.is(property::STRONG) != other.is(property::STRONG),
+            claimed_arguments: arguments,
+        }
+    }
+
+    /// The numbers that are fixed and those that are compared, with these arguments, and true if an atomic chooses the thread.
+    pub(super) fn resolved(&self, arguments: &[Option<Origin>]) -> (Set, Set, bool) {
+        let (mut pins, mut is_claimed) = (self.pins, self.is_claimed);
+        for (place, argument) in arguments.iter().enumerate().take(32) {
+            let Some(argument) = argument else { continue };
+            if self.pinned_arguments >> place & 1 == 1 {
+                pins = pins.with(argument.numbers);
+            }
+            is_claimed |= self.claimed_arguments >> place & 1 == 1
+                && argument.is(property::RESERVED.with(property::UNCLEAR));
+        }
+        (pins, self.compared, is_claimed)
+    }
 }
 
 /// The threads that execute an instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Execution {
-    /// The restrictions.
-    pub restrictions: Vec<Restriction>,
+    /// The threads.
+    pub choice: Choice,
     /// The predicates of the branches before it, and its own.
     pub predicates: Vec<Register>,
 }
 
-/// The thread and block numbers that restrictions fix, those that they compare, and true if an atomic chooses the thread.
-pub(super) fn restricted(
-    restrictions: &[Restriction],
-    known: impl Fn(&Origin) -> Option<Origin>,
-) -> (Set, Set, bool) {
-    let (mut pins, mut compared, mut is_claimed) = (Set::NONE, Set::NONE, false);
-    let of = |origin: &Option<Origin>| origin.as_ref().and_then(&known);
-    let chosen = property::RESERVED.with(property::UNCLEAR);
-    for restriction in restrictions {
-        match restriction {
-            Restriction::Elected => pins = pins.with(number::LOW),
-            Restriction::InFirstWarp(one) => {
-                let is_thread = |origin: Origin| {
-                    origin.numbers.has_any(number::WHOLE_THREAD) && !origin.numbers.has_any(number::OF_BLOCK)
-                };
-                if of(one).is_none_or(is_thread) {
-                    pins = pins.with(number::HIGH);
-                }
-            }
-            Restriction::Compared(one, other) => {
-                for origin in [of(one), of(other)].into_iter().flatten() {
-                    compared = compared.with(origin.numbers);
-                }
-            }
-            Restriction::Known(one) => {
-                is_claimed |= of(one).is_some_and(|one| one.is(chosen));
-            }
-            Restriction::Equal(one, other, are_equal) => match (of(one), of(other)) {
-                (Some(one), Some(other)) => {
-                    is_claimed |= one.is(chosen) || other.is(chosen);
-                    if *are_equal && !one.numbers.has_any(other.numbers) {
-                        pins = pins.with(one.numbers).with(other.numbers);
-                    }
-                }
-                _ => is_claimed = true,
-            },
-        }
+/// By block and successor: the threads that take the edge.
+struct Edges(Vec<Vec<Choice>>);
+
+impl dataflow::Analysis for Edges {
+    type State = Choice;
+
+    fn entry(&self) -> Choice {
+        Choice::default()
     }
-    (pins, compared, is_claimed)
+
+    fn join(&self, into: &mut Choice, from: &Choice) -> bool {
+        let joined = into.or(*from);
+        std::mem::replace(into, joined) != joined
+    }
+
+    fn apply(&self, _state: &mut Choice, _id: InstructionId, _instruction: &Instruction) {}
+
+    fn is_idle(&self, _block: BlockId) -> bool {
+        true
+    }
+
+    fn refine_on_edge(&self, state: &mut Choice, block: BlockId, number: usize) -> bool {
+        let edge = self.0[block.index()].get(number);
+        *state = state.and(edge.copied().unwrap_or_default());
+        true
+    }
 }
 
-/// The guards of the blocks of a body.
+/// The tests of a body.
 pub(super) struct Guards<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
-    /// By block: the predicates that hold or fail there.
-    of_blocks: FxHashMap<BlockId, Vec<(Register, bool)>>,
+    /// By block: the threads that come there; computed on first use.
+    choices: Option<Solution<Choice>>,
 }
 
 impl<'a, 'm> Guards<'a, 'm> {
-    pub(super) fn new(body: &'a Body<'m>, analyses: &'a Analyses<'m>) -> Self {
+    pub(super) const fn new(body: &'a Body<'m>, analyses: &'a Analyses<'m>) -> Self {
         Self {
             body,
             analyses,
-            of_blocks: FxHashMap::default(),
+            choices: None,
         }
     }
 
@@ -106,43 +169,97 @@ impl<'a, 'm> Guards<'a, 'm> {
         origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>,
     ) -> Execution {
         let block = self.body.block_of(at);
-        let mut predicates = match self.of_blocks.get(&block) {
-            Some(known) => known.clone(),
-            None => {
-                let found = self.predicates_before(block);
-                self.of_blocks.insert(block, found.clone());
-                found
-            }
-        };
+        if self.choices.is_none() {
+            let edges = self.edges(origins);
+            self.choices = dataflow::solve(self.body, self.analyses.cfg(), &edges);
+        }
+        let before = self
+            .choices
+            .as_ref()
+            .and_then(|choices| choices.state_at_entry(block));
         let own = self.body.instruction(at).guard;
+        let choice = own.map_or_else(Choice::default, |guard| {
+            self.choice_of((guard.register, !guard.negated), origins)
+        });
+        let mut predicates = self.predicates_before(block);
         predicates.extend(own.map(|guard| (guard.register, !guard.negated)));
-        let mut restrictions = Vec::new();
+        Execution {
+            choice: choice.and(before.copied().unwrap_or_default()),
+            predicates: predicates.into_iter().map(|(register, _)| register).collect(),
+        }
+    }
+
+    /// The threads that take each edge.
+    fn edges(&self, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Edges {
+        let blocks = (0..self.body.blocks.len()).map(BlockId::new);
+        let of_block = |block: BlockId| match self.guard_of_end(block) {
+            Some((guard, true)) => [!guard.negated, guard.negated]
+                .map(|holds| self.choice_of((guard.register, holds), origins))
+                .to_vec(),
+            Some((guard, false)) => vec![self.choice_of((guard.register, guard.negated), origins)],
+            None => Vec::new(),
+        };
+        Edges(blocks.map(of_block).collect())
+    }
+
+    /// The guard of the end of a block, and true for a branch with two targets; false for a return that threads may skip.
+    fn guard_of_end(&self, block: BlockId) -> Option<(Guard, bool)> {
+        let (_, last) = self.body.block(block).next_back()?;
+        let guard = last.guard?;
+        match (last.op, self.body.successors(block)) {
+            (Op::Branch, [_, _]) => Some((guard, true)),
+            (Op::Return | Op::Exit | Op::Trap, [_]) => Some((guard, false)),
+            _ => None,
+        }
+    }
+
+    /// The threads for which a predicate is true, or false.
+    fn choice_of(
+        &self,
+        predicate: (Register, bool),
+        origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>,
+    ) -> Choice {
         let tests = Predicates {
             body: self.body,
             definitions: self.analyses.definitions(),
             returns_truth: |_| false,
         };
+        let mut predicates = vec![predicate];
+        let mut choice = Choice::default();
         let mut next = 0;
         while let Some(&(register, holds)) = predicates.get(next) {
             next += 1;
             let mut implied = Vec::new();
             tests.for_each_test(register, holds, |test| match test.definition {
-                Some(_) => restrictions.extend(self.restriction_of(test, origins)),
-                None => implied.extend(self.predicates_of_joined(test.register, test.holds)),
+                Some(_) => choice = choice.and(self.choice_of_test(test, origins)),
+                None => match self.predicates_of_joined(test.register, test.holds) {
+                    Some(one) => implied.extend(one),
+                    None => choice = choice.and(self.choice_of_several(test, origins)),
+                },
             });
             implied.retain(|new| !predicates.contains(new));
             predicates.extend(implied);
             predicates.truncate(MAX_CONTENTION_GUARDS);
         }
-        Execution {
-            restrictions,
-            predicates: predicates.into_iter().map(|(register, _)| register).collect(),
-        }
+        choice
     }
 
-    /// The predicates that hold or fail if a register with several definitions is `holds`: unoptimised code joins the parts of a
-    /// conjunction, and all definitions but one are constants of which it is none.
-    fn predicates_of_joined(&self, register: Register, holds: bool) -> Vec<(Register, bool)> {
+    /// The threads for which a register with several definitions is true, or false, whichever of them it is.
+    fn choice_of_several(&self, test: Test, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Choice {
+        let all = self.analyses.definitions().writers_of(test.register).iter();
+        let choices = all.map(|&at| match self.body.instruction(at).op {
+            Op::Compare(..) => {
+                let definition = Some(at);
+                self.choice_of_test(Test { definition, ..test }, origins)
+            }
+            _ => Choice::default(),
+        });
+        choices.reduce(Choice::or).unwrap_or_default()
+    }
+
+    /// The predicates that hold or fail if a register with several definitions is `holds`, where all but one are constants of which it
+    /// is none: unoptimised code joins the parts of a conjunction so. `None` for any other register.
+    fn predicates_of_joined(&self, register: Register, holds: bool) -> Option<Vec<(Register, bool)>> {
         let moved = |at: InstructionId| {
             let from = self.analyses.form_of_result(at).moved_number();
             from.map(|from| self.analyses.trace_value(from, Form::moved_number))
@@ -152,19 +269,19 @@ impl<'a, 'm> Guards<'a, 'm> {
         let all = self.analyses.definitions().writers_of(register);
         let mut left = all.iter().copied().filter(|&at| !excludes(at));
         let (Some(only), None) = (left.next(), left.next()) else {
-            return Vec::new();
+            return None;
         };
         let mut found = self.predicates_before(self.body.block_of(only));
         let from = moved(only).and_then(Value::register);
         found.extend(from.map(|from| (from, holds)));
-        found
+        Some(found)
     }
 
     /// The predicates of branches before a block, with the value that they have whenever control comes there.
     fn predicates_before(&self, block: BlockId) -> Vec<(Register, bool)> {
         let (body, dominators) = (self.body, self.analyses.dominators());
         let mut found = Vec::new();
-        let Some(first) = body.block(block).next().map(|(at, _)| at) else {
+        let Some((first, _)) = body.block(block).next() else {
             return found;
         };
         let mut before = dominators.immediate_dominator(block);
@@ -174,16 +291,12 @@ impl<'a, 'm> Guards<'a, 'm> {
             before = dominators
                 .immediate_dominator(branch)
                 .filter(|&next| next != branch);
-            let Some((at, last)) = body.block(branch).next_back() else {
+            let (Some((guard, true)), Some((at, _)), &[taken, other]) = (
+                self.guard_of_end(branch),
+                body.block(branch).next_back(),
+                body.successors(branch),
+            ) else {
                 continue;
-            };
-            let (guard, taken, other) = match (last.op, last.guard, body.successors(branch)) {
-                (Op::Branch, Some(guard), &[taken, other]) => (guard, taken, other),
-                (Op::Return | Op::Exit | Op::Trap, Some(guard), [_]) => {
-                    found.push((guard.register, guard.negated));
-                    continue;
-                }
-                _ => continue,
             };
             let paths = Paths::new(body).without(at);
             match (paths.lead_from(&[taken], first), paths.lead_from(&[other], first)) {
@@ -195,19 +308,21 @@ impl<'a, 'm> Guards<'a, 'm> {
         found
     }
 
-    /// The restriction that follows from the outcome of a test.
-    fn restriction_of(
-        &self,
-        test: Test,
-        origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>,
-    ) -> Option<Restriction> {
+    /// The threads for which a test comes out so.
+    fn choice_of_test(&self, test: Test, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Choice {
         use Condition as C;
-        let definition = test.definition?;
+        let Some(definition) = test.definition else {
+            return Choice::default();
+        };
         let instruction = self.body.instruction(definition);
         match (instruction.op, self.body.uses(instruction)) {
-            (Op::Collective(Collective::Elect, _), _) => test.holds.then_some(Restriction::Elected),
+            (Op::Collective(Collective::Elect, _), _) if test.holds => Choice {
+                pins: number::LOW,
+                ..Choice::default()
+            },
             (Op::Compare(condition, ..), &[one, other, ..]) => {
                 let mut of = |value: Value| origins.description_at_read(value, definition);
+                let (one, with) = (of(one), of(other));
                 let below = match (condition, other, test.holds) {
                     (C::LessUnsigned | C::LessSigned, Value::Integer(below), true)
                     | (C::GreaterEqualUnsigned | C::GreaterEqualSigned, Value::Integer(below), false) => {
@@ -222,17 +337,33 @@ impl<'a, 'm> Guards<'a, 'm> {
                 match (condition, below) {
                     (C::Equal | C::NotEqual, _) => {
                         let are_equal = (condition == C::Equal) == test.holds;
-                        Some(Restriction::Equal(of(one), of(other), are_equal))
+                        Choice::of_equality(one.as_ref(), with.as_ref(), are_equal)
                     }
-                    (_, 1) => Some(Restriction::Equal(of(one), of(other), true)),
-                    (_, 2..) if below <= i64::from(WARP) => Some(Restriction::InFirstWarp(of(one))),
-                    _ => Some(Restriction::Compared(of(one), of(other))),
+                    (_, 1) => Choice::of_equality(one.as_ref(), with.as_ref(), true),
+                    _ => {
+                        let numbers =
+                            |origin: Option<Origin>| origin.map_or(Set::NONE, |origin| origin.numbers);
+                        let (one, with) = (numbers(one), numbers(with));
+                        let is_warp = below <= i64::from(WARP)
+                            && one.has_any(number::WHOLE_THREAD)
+                            && !one.has_any(number::OF_BLOCK);
+                        Choice {
+                            pins: if is_warp { number::HIGH } else { Set::NONE },
+                            compared: one.with(with),
+                            ..Choice::default()
+                        }
+                    }
                 }
             }
-            (Op::CompareOther, _) => None,
+            (Op::CompareOther | Op::Collective(..), _) => Choice::default(),
             _ => {
+                let chosen = property::RESERVED.with(property::UNCLEAR);
                 let value = origins.description_of(Value::Register(test.register));
-                Some(Restriction::Known(value))
+                Choice {
+                    is_claimed: value.as_ref().is_some_and(|value| value.is(chosen)),
+                    claimed_arguments: value.map_or(0, |value| value.arguments | value.dependences),
+                    ..Choice::default()
+                }
             }
         }
     }

@@ -10,11 +10,12 @@
 
 use smallvec::SmallVec;
 
+use crate::launches::MAX_BLOCK_THREADS;
 use crate::shared::Shared;
 use crate::value::{Domain, Result};
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, Body, Callee, Class, Collective, InstructionId, Op, Space, Special,
-    SymbolId, Value,
+    Access, AccessKind, BinaryOp, Body, Callee, Class, Collective, InstructionId, Op, Shuffle, Space,
+    Special, SymbolId, Value,
 };
 
 /// A set of up to 16 members.
@@ -88,7 +89,7 @@ pub(super) mod property {
     pub(crate) const ROUNDS: Set = Set::one(1);
     /// Something that all threads share has been added.
     pub(crate) const SHIFTED: Set = Set::one(2);
-    /// It contains the result of an atomic, or what a strong load has read.
+    /// It contains the result of an atomic.
     pub(crate) const RESERVED: Set = Set::one(3);
     /// It contains the result of a warp collective.
     pub(crate) const EXCHANGED: Set = Set::one(4);
@@ -100,6 +101,8 @@ pub(super) mod property {
     pub(crate) const VARIES_IN_GRID: Set = Set::one(7);
     /// It is computed from the size of the grid or its blocks: what is left of a thread number modulo it is one for each thread.
     pub(crate) const SIZE: Set = Set::one(8);
+    /// It contains what a strong load has read.
+    pub(crate) const STRONG: Set = Set::one(9);
 }
 
 /// The object that an address lies in.
@@ -220,6 +223,17 @@ impl Origin {
         }
     }
 
+    /// What is read at it: nothing but the threads among which it differs is in the result.
+    fn as_address(&self) -> Self {
+        let dependence = self.as_dependence();
+        Self {
+            properties: dependence
+                .properties
+                .common(property::VARIES_IN_BLOCK.with(property::VARIES_IN_GRID)),
+            ..dependence
+        }
+    }
+
     /// True if data alone distinguish it.
     const fn is_pure_data(&self) -> bool {
         self.is(property::DATA) && self.numbers.is_empty() && self.arguments == 0
@@ -235,7 +249,7 @@ impl Origin {
             _ => {}
         }
         let mut joined = self.united(other);
-        if joined.is(property::SHIFTED) && self != other {
+        if joined.is(property::SHIFTED) {
             joined.properties = joined.properties.with(property::ROUNDS);
         }
         joined
@@ -281,6 +295,18 @@ impl Origin {
         if self.numbers.has_any(number::WHOLE_THREAD) {
             self.numbers = self.numbers.without(number::WHOLE_THREAD).with(number::HIGH);
         }
+        self
+    }
+
+    /// Its bits under a mask of low bits. As many as a block has threads distinguish these, and 16 bits all threads of most grids.
+    fn low_bits(mut self, mask: i64) -> Self {
+        if mask >= 0xffff {
+            return self;
+        }
+        if mask + 1 < i64::from(MAX_BLOCK_THREADS) || !self.numbers.has_any(number::WHOLE_THREAD) {
+            return self.remainder();
+        }
+        self.numbers = self.numbers.without(number::OF_BLOCK);
         self
     }
 
@@ -336,7 +362,12 @@ impl Origins<'_, '_> {
     fn of_collective(collective: Collective, operands: &[Origin]) -> Origin {
         let exchanged = Origin::of_property(property::EXCHANGED);
         match (collective, operands) {
-            (Collective::Shuffle(_), [_, value, ..]) | (Collective::Reduce, [_, value, ..]) => {
+            // The sum that lanes pass on differs from lane to lane.
+            (Collective::Shuffle(Shuffle::Up | Shuffle::Down), [_, value, ..]) => Origin {
+                integer: None,
+                ..value.clone()
+            },
+            (Collective::Shuffle(_) | Collective::Reduce, [_, value, ..]) => {
                 let mut value = value.clone().quotient();
                 value.numbers = value.numbers.without(number::LOW);
                 value.integer = None;
@@ -382,8 +413,8 @@ impl Origins<'_, '_> {
             Class::Remainder { .. } => number(one.united(other)).remainder(),
             Class::And => match other.integer.or(one.integer) {
                 Some(mask) if mask & 1 == 0 => one.united(other).quotient(),
-                Some(mask) if mask > 0 && mask & mask.wrapping_add(1) == 0 && mask < i64::from(u32::MAX) => {
-                    number(one.united(other)).remainder()
+                Some(mask) if mask > 0 && mask & mask.wrapping_add(1) == 0 => {
+                    number(one.united(other)).low_bits(mask)
                 }
                 _ => one.united(other),
             },
@@ -476,7 +507,7 @@ impl Domain for Origins<'_, '_> {
                 _ => Some(Origin::of_property(property::UNCLEAR)),
             };
         }
-        let varies = address.as_dependence();
+        let varies = address.as_address();
         let data = Origin::of_property(property::DATA);
         match access.kind {
             AccessKind::Load if self.is_shared_memory(access.space, address) => {
@@ -486,12 +517,11 @@ impl Domain for Origins<'_, '_> {
             AccessKind::Load if matches!(access.space, Space::Const | Space::Param) => {
                 Some(data.united(&varies))
             }
-            AccessKind::Load if access.is_strong() => Some(
-                Origin::of_property(property::RESERVED)
-                    .united(&data)
-                    .united(&varies),
-            ),
             AccessKind::Load => {
+                let data = match access.is_strong() {
+                    true => Origin::of_property(property::DATA.with(property::STRONG)),
+                    false => data,
+                };
                 let load = Origin {
                     loads: Loads::from_slice(&[at]),
                     ..data

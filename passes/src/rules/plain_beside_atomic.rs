@@ -1,0 +1,110 @@
+//! ## What it does
+//!
+//! Finds plain loads and stores of global memory that atomics of other threads change at the same time.
+//!
+//! ## Why is this bad?
+//!
+//! An atomic makes its own change whole, and does nothing for plain accesses beside it. A plain load and an atomic by another thread that
+//! nothing orders are a data race (PTX ISA, Memory Consistency Model): the compiler may load once and keep the value, load it again, or take
+//! it from a cache that other threads do not write to, and what the code decides by it may be out of date. A plain store undoes the atomics
+//! that came just before it.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (distance < nearest[v]) atomicMin(&nearest[v], distance);
+//! if (threadIdx.x == 0) count[blockIdx.x % 8] = 0;    // other blocks already count
+//! atomicAdd(&count[v % 8], 1);
+//! ```
+//!
+//! ## Use instead
+//!
+//! An atomic alone, or a load that says what it does:
+//!
+//! ```cuda
+//! cuda::atomic_ref<int, cuda::thread_scope_device> at(nearest[v]);
+//! if (distance < at.load(cuda::memory_order_relaxed)) at.fetch_min(distance, cuda::memory_order_relaxed);
+//! ```
+//!
+//! Where an old value is good enough, a volatile load says so. Another kernel orders all accesses; `__syncthreads()` does not, for it waits
+//! for the own block alone.
+//!
+//! ## Limits
+//!
+//! Off by default; `-W PTX418` switches it on. All findings are potential: data may keep the threads apart, and an old value may be good
+//! enough.
+//!
+//! Two addresses count as one place if they are computed in one way, or if both depend on thread numbers or on data and lie in one object. A
+//! barrier of the block orders accesses to elements that belong to a block. A kernel in which threads wait for others in a loop is taken to
+//! order its phases by that. Shared memory is PTX416's.
+//!
+//! Silent are volatile, relaxed and other strong accesses; a load whose value an atomic on the same place takes, as in a loop of
+//! `atomicCAS`; what a thread does to its own element; accesses after a comparison for equality of what an atomic has returned, or of shared
+//! memory, as in the last block; places that an atomic has reserved.
+
+use crate::analysis::contention::PlainBesideAtomic;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+use crate::support::{contention as words, lanes as text};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX418",
+    name: "plain-beside-atomic",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Warp,
+    summary: "a plain access to global memory that atomics of other threads change at the same time",
+    definite: Level::Warning,
+    can_be_definite: false,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+/// Most further accesses of one finding that are shown.
+const MAX_SHOWN: usize = 6;
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    let mut left: Vec<&PlainBesideAtomic> = module.contention().beside_atomics.iter().collect();
+    while let Some(&first) = left.first() {
+        let (same, others): (Vec<&PlainBesideAtomic>, Vec<&PlainBesideAtomic>) = left
+            .into_iter()
+            .partition(|one| (one.kernel, one.object) == (first.kernel, first.object));
+        one(module, &same, report);
+        left = others;
+    }
+}
+
+/// Reports the plain accesses to one object.
+fn one(module: &ModuleContext<'_>, all: &[&PlainBesideAtomic], report: &mut Report<'_>) {
+    let Some((&first, further)) = all.split_first() else {
+        return;
+    };
+    let name = words::object(module, first.kernel, first.object);
+    let message = match first.is_store {
+        true => {
+            format!("a plain store to {name}, which atomics of other threads may change at the same time")
+        }
+        false => {
+            format!("a plain load of {name}, which atomics of other threads may change at the same time")
+        }
+    };
+    let draft = report.potential(text::place_of(&first.plain), message);
+    draft.finished();
+    draft.about_two_places();
+    draft.related(text::place_of(&first.atomic), "the atomic is here");
+    let mut shown = vec![&first.plain];
+    for other in further {
+        if !shown.contains(&&other.plain) && shown.len() < MAX_SHOWN {
+            draft.related(text::place_of(&other.plain), "so is this access");
+            shown.push(&other.plain);
+        }
+    }
+    draft.help(match first.is_store {
+        true => "store by an atomic, too, or in a kernel before this one",
+        false => {
+            "use the value that the atomic returns, or load by `cuda::atomic_ref`, or by a volatile load if an old value is good enough"
+        }
+    });
+    draft.data("object", name).data("accesses", all.len() as u64);
+}
