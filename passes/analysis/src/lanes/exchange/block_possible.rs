@@ -18,8 +18,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block::{
-    Block, BlockWarp, FoundPair, by_variable, computes_warp_number, has_full_barrier, leaves_a_variable,
-    solve_warps,
+    Block, FoundPair, by_variable, computes_warp_number, has_full_barrier, leaves_a_variable, solve_warps,
 };
 use super::block_paths::is_block_ordering;
 use super::conflicts::stored_values_differ;
@@ -114,10 +113,9 @@ fn pairs_in_launch(
         .flat_map(|warp| reached_nodes(&warp.flow))
         .collect();
     if launch.shape.is_none() {
-        let is_first = |warp: &BlockWarp<'_>| warp.index < FIRST_WARPS;
         block
             .warps
-            .retain(|warp| is_first(warp) || !leaves_a_variable(layout, &warp.touches));
+            .retain(|warp| !leaves_a_variable(layout, &warp.touches));
     }
     let found = possible_pairs(layout, &block).unwrap_or_default();
     let (mut pairs, mut steps) = (BTreeMap::new(), MAX_USE_STEPS);

@@ -51,21 +51,50 @@ fn may_have_pair(module: &Shared<'_>, body: &Body<'_>) -> bool {
     if body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
         return false;
     }
-    let names_shared = body.values.iter().any(|value| {
+    let (stores, accesses) = count_accesses(body, names_shared(module, body));
+    stores > 0 && accesses > 1
+}
+
+/// True if a function names a variable in shared memory.
+fn names_shared(module: &Shared<'_>, body: &Body<'_>) -> bool {
+    body.values.iter().any(|value| {
         matches!(value, Value::Symbol(symbol, _) if module.module.symbol(*symbol).space == Space::Shared)
-    });
-    let is_shared = |space: Space| space == Space::Shared || space == Space::Generic && names_shared;
+    })
+}
+
+/// The stores to memory that may be shared, and the loads and stores. `has_generic`: accesses with generic addresses count.
+fn count_accesses(body: &Body<'_>, has_generic: bool) -> (usize, usize) {
     let (mut stores, mut accesses) = (0, 0);
     for instruction in &body.instructions {
         if let Op::Access(access) = instruction.op
-            && is_shared(access.space)
+            && (access.space == Space::Shared || access.space == Space::Generic && has_generic)
             && matches!(access.kind, AccessKind::Load | AccessKind::Store)
         {
             accesses += 1;
             stores += usize::from(access.kind == AccessKind::Store);
         }
     }
-    stores > 0 && accesses > 1
+    (stores, accesses)
+}
+
+/// True if a kernel and the functions that it calls name shared memory, write to it, and access it at another place, too.
+fn may_have_pair_with_callees(module: &Shared<'_>, kernel: FunctionId) -> bool {
+    if module.call_graph().calls_of(kernel).is_empty() {
+        return false;
+    }
+    let mut reached = vec![false; module.module.functions.len()];
+    reached[kernel.index()] = true;
+    module.call_graph().mark_callees(&mut reached, |_| true);
+    let (mut stores, mut accesses, mut is_named) = (0, 0, false);
+    for (_, _, body) in module.module.bodies().filter(|(id, ..)| reached[id.index()]) {
+        let (of_body, all) = count_accesses(body, true);
+        (stores, accesses) = (stores + of_body, accesses + all);
+        is_named |= names_shared(module, body);
+        if of_body > 0 && body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
+            return false;
+        }
+    }
+    is_named && stores > 0 && accesses > 1
 }
 
 /// True if a function changes shared memory with atomics, and accesses it in other ways, too.
@@ -109,6 +138,7 @@ pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
                 warps.insert(id, found);
             }
         }
+        marked[id.index()] |= function.is_kernel() && may_have_pair_with_callees(module, id);
     }
     into_suspects(module, marked, &warps)
 }
@@ -283,21 +313,22 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         if groups.iter().any(|group| self.is_met(group, 1)) {
             return Some((0, 1));
         }
-        let (even, uneven): (Vec<Group>, Vec<Group>) = groups
-            .into_iter()
-            .filter(|group| !group.is_own())
-            .partition(|group| group.steps().is_some());
         let further = || (FIRST_WARPS..self.warps.len()).filter(|&place| self.warps[place] < self.most);
         let mut predicted: Vec<(usize, usize)> = Vec::new();
-        for mut group in even {
+        for mut group in groups.into_iter().filter(|group| !group.is_own()) {
+            let Some(steps) = group.steps() else {
+                predicted.extend(further().map(|place| (0, place)));
+                continue;
+            };
+            let warps = further().map(|place| self.warps[place]);
+            if !group.may_meet_further(&steps, warps) {
+                continue;
+            }
             for place in further() {
-                group.add_step(place, self.warps[place]);
+                group.add_step(&steps, place, self.warps[place]);
                 let met = group.warp_that_meets(place, self.is_shown(place));
                 predicted.extend(met.map(|other| (other, place)));
             }
-        }
-        if !uneven.is_empty() {
-            predicted.extend(further().map(|place| (0, place)));
         }
         let is_compared = |place: &usize| self.compared.contains(&self.warps[*place]);
         predicted.extend(further().filter(is_compared).map(|place| (0, place)));
@@ -437,11 +468,34 @@ impl Group {
         of_warp(1).map(step).collect()
     }
 
-    /// Adds the accesses that the warp at a place of [`BlockScreen::warps`] is likely to make.
-    fn add_step(&mut self, place: usize, warp: u32) {
-        let Some(steps) = self.steps() else { return };
+    /// False if the ranges of the accesses that these warps are likely to make show that none meets one of another warp. `steps`:
+    /// [`Self::steps`].
+    fn may_meet_further(&self, steps: &[i64], warps: impl Iterator<Item = u32>) -> bool {
+        let known = self.all.iter().map(|access| (access.is_store, access.range));
+        let mut known: Vec<(bool, (i64, i64))> = known.collect();
+        let second: Vec<&GroupAccess> = self.all.iter().filter(|access| access.warp == 1).collect();
+        for warp in warps {
+            let end = known.len();
+            for (access, step) in second.iter().zip(steps) {
+                let by = step.saturating_mul(i64::from(warp) - 1);
+                let (from, to) = access.range;
+                let (from, to) = (from.saturating_add(by), to.saturating_add(by));
+                let mut lower = known[..end].iter();
+                if lower.any(|&(is_store, (first, last))| {
+                    (is_store || access.is_store) && first < to && from < last
+                }) {
+                    return true;
+                }
+                known.push((access.is_store, (from, to)));
+            }
+        }
+        false
+    }
+
+    /// Adds the accesses that the warp at a place of [`BlockScreen::warps`] is likely to make. `steps`: [`Self::steps`].
+    fn add_step(&mut self, steps: &[i64], place: usize, warp: u32) {
         let second = self.all.iter().filter(|access| access.warp == 1);
-        let likely = second.zip(steps).map(|(access, step)| {
+        let likely = second.zip(steps).map(|(access, &step)| {
             let by = step.saturating_mul(i64::from(warp) - 1);
             let (from, to) = access.range;
             GroupAccess {
