@@ -261,6 +261,7 @@ impl Machine<'_> {
             scope: access.scope,
             is_ordering: access.is_ordering(),
         };
+        self.note_read(accessed.number);
         self.tell(thread, &Event::Access(accessed, stored));
         if accessed.bytes == 0 || access.is_ordering() {
             self.tell(thread, &Event::MayOrder);
@@ -273,6 +274,12 @@ impl Machine<'_> {
             Owner::Thread => {
                 let untouched = self.world.unwritten().map(|word| word as u8);
                 let thread = &self.threads[thread];
+                if self.follows() {
+                    let words = generic / 4..generic.saturating_add(bytes).div_ceil(4);
+                    for word in words.filter(|_| !thread.own_bits.is_empty()) {
+                        self.loaded |= thread.own_bits.get(&word).copied().unwrap_or(0);
+                    }
+                }
                 let is_known = !thread.is_own_forgotten || address::space_of(generic) != Space::Local;
                 let untouched = untouched.filter(|_| is_known);
                 return Ok(thread.own.read_or(generic, bytes, untouched));
@@ -305,6 +312,11 @@ impl Machine<'_> {
     pub(crate) fn store(&mut self, thread: usize, generic: u64, bytes: u64, word: Word) -> Step {
         match owner(generic) {
             Owner::Thread => {
+                if self.follows() {
+                    for word in generic / 4..generic.saturating_add(bytes).div_ceil(4) {
+                        self.threads[thread].own_bits.insert(word, self.stored);
+                    }
+                }
                 let own = &mut self.threads[thread].own;
                 let before = own.len();
                 own.write(generic, bytes, word);

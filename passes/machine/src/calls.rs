@@ -64,6 +64,11 @@ impl Machine<'_> {
                 .map_or(0, |register| caller.registers[register.index()].bits);
             let bytes = if bits == 0 { 8 } else { u64::from(bits.div_ceil(8)) };
             let word = self.value(thread, one.value);
+            self.stored = if self.follows() {
+                self.bits_of(thread, one.value)
+            } else {
+                0
+            };
             let raw = argument(depth as u64, one.param, one.offset);
             if let Some(generic) = address::to_generic(ptxcheck_ir::Space::Param, raw) {
                 self.store(thread, generic, bytes, word)?;

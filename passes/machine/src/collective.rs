@@ -1,7 +1,7 @@
 //! The results of collectives for the lanes that meet (PTX ISA: `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`,
 //! `elect.sync`), written down apart from the analysis.
 
-use ptxcheck_ir::{Collective, Instruction, Match, Shuffle, Value, Vote};
+use ptxcheck_ir::{Collective, Instruction, Match, Register, Shuffle, Value, Vote};
 
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
@@ -112,6 +112,11 @@ impl Machine<'_> {
                 _,
             ) => None,
         };
+        let handed = if self.follows() {
+            self.bits_of_sources(kind, &group, threads)
+        } else {
+            Vec::new()
+        };
         for &thread in threads {
             let own = thread % WARP;
             let results = match kind {
@@ -128,6 +133,37 @@ impl Machine<'_> {
             };
             self.resume(thread, &results);
         }
+        for (thread, register, bits) in handed {
+            if let Some(frame) = self.frame(thread) {
+                frame.registers.set_bits(register, bits);
+            }
+        }
+    }
+
+    /// By thread that meets others at a shuffle: the register of its first result, and the watched reads that the lane that it reads hands on.
+    fn bits_of_sources(
+        &self,
+        kind: Collective,
+        group: &Group,
+        threads: &[usize],
+    ) -> Vec<(usize, Register, u32)> {
+        let Collective::Shuffle(mode) = kind else {
+            return Vec::new();
+        };
+        let handed = threads.iter().filter_map(|&thread| {
+            let uses = group.uses[thread % WARP].as_deref()?;
+            let &[_, _, Some(b), Some(c), ..] = uses else {
+                return None;
+            };
+            let (from, _) = source(mode, (thread % WARP) as i64, b, c);
+            let other = *threads.iter().find(|other| **other % WARP == from)?;
+            let (body, instruction) = self.code_of(other)?;
+            let bits = self.bits_of(other, *body.uses(instruction).get(1)?);
+            let (body, instruction) = self.code_of(thread)?;
+            let register = body.results(instruction).first()?.register()?;
+            Some((thread, register, bits))
+        });
+        handed.collect()
     }
 
     fn shuffled(&mut self, thread: usize, mode: Shuffle, mask: u32, group: &Group) -> [Word; 2] {

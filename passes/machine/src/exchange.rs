@@ -17,6 +17,8 @@ mod found;
 
 pub use self::found::{Example, Exchange, ExchangeKind};
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::block::BlockAccesses;
@@ -136,7 +138,8 @@ pub struct Exchanges {
     bytes: FxHashMap<(u32, Byte), Vec<Kept>>,
     kept: usize,
     found: Found,
-    points: FxHashSet<(u32, Point)>,
+    /// By warp and point of an access: the number of barriers that the block had passed at the first one.
+    points: FxHashMap<(u32, Point), u32>,
     accessed: FxHashSet<(u32, Site)>,
     is_over: bool,
     is_cut: bool,
@@ -241,10 +244,8 @@ impl Exchanges {
             return;
         }
         let is_global = access.space == Space::Global;
-        let warp = (at.thread / WARP) as u32;
-        if self.points.insert((warp, at.point)) {
-            self.accessed.insert((warp, at.site()));
-        }
+        self.note_site(at);
+        let first_phase = self.first_phase(at);
         let size = access.bytes / (stored.len() as u64).max(1);
         for number in 0..access.bytes {
             let word = stored
@@ -269,8 +270,10 @@ impl Exchanges {
                     byte,
                     is_store,
                     is_strong: access.semantics != Semantics::Weak,
+                    is_atomic: false,
                     value: kept.value,
                     number: access.number,
+                    first_phase,
                 };
                 block.access(at, &new, &mut self.found);
             }
@@ -280,19 +283,40 @@ impl Exchanges {
         }
     }
 
+    /// The number of barriers that the block had passed at the first access of the warp there.
+    fn first_phase(&self, at: &At<'_>) -> u32 {
+        let warp = (at.thread / WARP) as u32;
+        self.points.get(&(warp, at.point)).copied().unwrap_or(0)
+    }
+
+    fn note_site(&mut self, at: &At<'_>) {
+        let warp = (at.thread / WARP) as u32;
+        let phase = self.block.as_ref().map_or(0, BlockAccesses::phase);
+        if let Entry::Vacant(new) = self.points.entry((warp, at.point)) {
+            new.insert(phase);
+            self.accessed.insert((warp, at.site()));
+        }
+    }
+
     /// An atomic beside plain accesses of other warps is a write of an unknown value.
     fn access_of_atomic(&mut self, at: &At<'_>, access: Accessed) {
         if !matches!(access.space, Space::Shared | Space::Global) {
             return;
         }
+        if self.block.is_some() {
+            self.note_site(at);
+        }
+        let first_phase = self.first_phase(at);
         if let Some(block) = &mut self.block {
             for number in 0..access.bytes {
                 let new = block::New {
                     byte: (access.space == Space::Global, access.address.wrapping_add(number)),
                     is_store: true,
                     is_strong: true,
+                    is_atomic: true,
                     value: None,
                     number: access.number,
+                    first_phase,
                 };
                 block.access(at, &new, &mut self.found);
             }
@@ -360,6 +384,7 @@ impl Exchanges {
             example: (old.lane, new.lane),
             address,
             is_volatile: old.is_volatile && new.is_volatile,
+            is_in_next_round: false,
             examples: Vec::new(),
         });
         match found {

@@ -57,6 +57,7 @@ mod detour;
 mod effects;
 pub mod evaluate;
 mod exchange;
+mod following;
 mod given;
 mod kernel;
 mod launch;

@@ -82,6 +82,14 @@ pub(crate) struct Machine<'r> {
     pub(crate) steps: u64,
     /// Accesses to memory that an observer was told of.
     pub(crate) accesses: u64,
+    /// See [`crate::Setup::watched`].
+    pub(crate) watched: &'r [u64],
+    /// The watched reads that the value of the load that is executed depends on, a bit for each.
+    pub(crate) loaded: u32,
+    /// The same of what is stored.
+    pub(crate) stored: u32,
+    /// See [`crate::Outcome::used`].
+    pub(crate) used: u32,
     pub(crate) most_steps: u64,
     /// Collectives meet across instructions (from sm_70 on).
     pub(crate) converges: bool,

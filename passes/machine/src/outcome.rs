@@ -183,6 +183,8 @@ pub struct Outcome {
     pub end: End,
     /// Instructions that were executed, by all threads.
     pub steps: u64,
+    /// Of the reads that were watched, those whose value something depended on that others see, or a branch: a bit for each.
+    pub used: u32,
 }
 
 impl Outcome {

@@ -39,6 +39,8 @@ pub struct Setup<'a> {
     /// Asynchronous copies, barriers in memory and fences between proxies are followed, and what goes wrong with them is in
     /// [`Outcome::asynchronous`]; else the run passes them.
     pub asynchronous: bool,
+    /// Reads whose values are followed, by their numbers ([`crate::Accessed::number`]), at most 32: see [`Outcome::used`].
+    pub watched: &'a [u64],
 }
 
 impl Setup<'_> {
@@ -53,6 +55,7 @@ impl Setup<'_> {
             counts_later_rounds: false,
             stop: Stop::Never,
             asynchronous: false,
+            watched: &[],
         }
     }
 }
@@ -101,6 +104,7 @@ impl Kernel<'_> {
                 barriers: 0,
                 rounds: vec![0; if runs { self.ways.loops() } else { 0 }],
                 own: Memory::default(),
+                own_bits: FxHashMap::default(),
                 is_own_forgotten: false,
             }
         };
@@ -122,6 +126,10 @@ impl Kernel<'_> {
             stop: setup.stop,
             steps: 0,
             accesses: 0,
+            watched: setup.watched,
+            loaded: 0,
+            stored: 0,
+            used: 0,
             most_steps: setup.steps,
             converges: self.module.0.target.sm >= 70,
             operands: Vec::new(),
@@ -244,6 +252,7 @@ impl Machine<'_> {
             asynchronous: asynchronous.map(|agent| agent.outcome(&self.contexts)),
             end,
             steps: self.steps,
+            used: self.used,
         }
     }
 }

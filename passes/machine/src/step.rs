@@ -39,14 +39,18 @@ impl Machine<'_> {
                 predicate.map(|predicate| (predicate & 1 == 1) != guard.negated)
             }
         };
+        let bits = self
+            .follows()
+            .then(|| self.note_uses(thread, body, instruction, runs));
         match runs {
-            Some(true) => self.execute(thread, body, instruction, block),
-            Some(false) => {
-                self.pass(thread, body, instruction, block);
-                Ok(())
-            }
-            None => self.pass_over(thread, body, instruction, block),
+            Some(true) => self.execute(thread, body, instruction, block)?,
+            Some(false) => self.pass(thread, body, instruction, block),
+            None => self.pass_over(thread, body, instruction, block)?,
         }
+        if let Some(bits) = bits {
+            self.hand_on(thread, (body, instruction), runs, bits);
+        }
+        Ok(())
     }
 
     /// The block that a thread is in; counts the rounds of loops of the kernel.

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_ir::{Access, BlockId, Body, Collective, FunctionId, InstructionId, Register, SymbolId};
 
+use rustc_hash::FxHashMap;
+
 use crate::evaluate::Word;
 use crate::memory::Memory;
 use crate::site::{Context, Point};
@@ -16,6 +18,8 @@ pub(crate) struct Registers {
     values: Vec<u64>,
     /// A bit for each register that is known.
     known: Vec<u64>,
+    /// By register, the watched reads that its content depends on, a bit for each; empty where there is none.
+    bits: Vec<u32>,
 }
 
 impl Registers {
@@ -25,6 +29,7 @@ impl Registers {
         Self {
             values: vec![content.unwrap_or(0); count],
             known: vec![known; count.div_ceil(64)],
+            bits: Vec::new(),
         }
     }
 
@@ -38,7 +43,23 @@ impl Registers {
         is_known.then(|| self.values[number])
     }
 
+    /// The watched reads that the content of a register depends on.
+    pub(crate) fn bits_of(&self, register: Register) -> u32 {
+        self.bits.get(register.index()).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn set_bits(&mut self, register: Register, bits: u32) {
+        if self.bits.is_empty() && bits != 0 {
+            self.bits.resize(self.values.len(), 0);
+        }
+        if let Some(known) = self.bits.get_mut(register.index()) {
+            *known = bits;
+        }
+    }
+
+    /// The new content depends on no watched read, unless somebody says so.
     pub(crate) fn set(&mut self, register: Register, word: Word) {
+        self.set_bits(register, 0);
         let number = register.index();
         let Some(known) = self.known.get_mut(number / 64) else {
             return;
@@ -200,6 +221,8 @@ pub(crate) struct Thread {
     pub(crate) rounds: Vec<u32>,
     /// Its own memory, by generic address: local, and the arguments of calls.
     pub(crate) own: Memory,
+    /// By 4-byte word of its own memory: the watched reads that the content depends on.
+    pub(crate) own_bits: FxHashMap<u64, u32>,
     /// Something that the machine does not follow may have written to its local memory.
     pub(crate) is_own_forgotten: bool,
 }

@@ -66,7 +66,7 @@ pub struct Moment {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    warp: Option<u32>,
+    warps: Option<Vec<u32>>,
     moments: Vec<Moment>,
     left_out: usize,
     /// The moments since others last saw something, which threads make by themselves: by the act, the site and how often the
@@ -81,8 +81,14 @@ impl Trace {
     /// Of one warp alone.
     #[must_use]
     pub fn of_warp(warp: u32) -> Self {
+        Self::of_warps(&[warp])
+    }
+
+    /// Of these warps alone.
+    #[must_use]
+    pub fn of_warps(warps: &[u32]) -> Self {
         Self {
-            warp: Some(warp),
+            warps: Some(warps.to_vec()),
             ..Self::default()
         }
     }
@@ -100,7 +106,8 @@ impl Trace {
     }
 
     fn has(&self, thread: usize) -> bool {
-        self.warp.is_none_or(|warp| (thread / WARP) as u32 == warp)
+        let warp = (thread / WARP) as u32;
+        self.warps.as_ref().is_none_or(|warps| warps.contains(&warp))
     }
 
     /// A new moment; its number, if it is kept.

@@ -28,10 +28,14 @@ pub(super) struct New {
     pub(super) byte: Byte,
     pub(super) is_store: bool,
     pub(super) is_strong: bool,
+    /// An atomic that reads and writes.
+    pub(super) is_atomic: bool,
     /// The byte that is written, if it is known.
     pub(super) value: Option<u8>,
     /// See [`crate::Accessed::number`].
     pub(super) number: u64,
+    /// The phase of the first access of the warp at this point.
+    pub(super) first_phase: u32,
 }
 
 /// The properties in which accesses of a warp to a byte are alike.
@@ -41,6 +45,7 @@ struct Alike {
     point: Point,
     is_store: bool,
     is_strong: bool,
+    is_atomic: bool,
     /// The byte that is written or read, if it is known.
     value: Option<u8>,
     /// For a write, it changes the byte, as far as is known.
@@ -53,6 +58,8 @@ struct Alike {
 #[derive(Clone, Debug)]
 struct Kept {
     alike: Alike,
+    /// The lanes, a bit for each.
+    mask: u32,
     /// The lanes, with the number of the first such access of each.
     lanes: Vec<(u8, u64)>,
 }
@@ -107,6 +114,11 @@ impl BlockAccesses {
         }
     }
 
+    /// The number of barriers that the block has passed.
+    pub(super) const fn phase(&self) -> u32 {
+        self.phase
+    }
+
     /// The block passes a barrier.
     pub(super) fn pass(&mut self) {
         self.phase += 1;
@@ -141,10 +153,8 @@ impl BlockAccesses {
             return;
         }
         let lane = (thread % WARP) as u8;
-        let is_own = |kept: &&Kept| {
-            let has_lane = || kept.lanes.iter().any(|&(other, _)| other == lane);
-            kept.alike.warp == warp && kept.alike.is_store && has_lane()
-        };
+        let bit = lane_bit(thread);
+        let is_own = |kept: &&Kept| kept.alike.warp == warp && kept.alike.is_store && kept.mask & bit != 0;
         let own = cell.kept.iter().rev().find(is_own).map(|kept| kept.alike.point);
         let value = if new.is_store { new.value } else { before };
         let alike = Alike {
@@ -152,20 +162,24 @@ impl BlockAccesses {
             point: at.point,
             is_store: new.is_store,
             is_strong: new.is_strong,
+            is_atomic: new.is_atomic,
             value,
             is_change: value.is_none() || before != value,
             own: own.filter(|_| !new.is_store),
         };
         for kept in &cell.kept {
             if let Some(kind) = kind_of(&kept.alike, &alike) {
-                self.is_cut |= !add(found, at, address, kept, (kind, lane, new.number));
+                let is_in_next_round = new.is_store && new.first_phase < phase;
+                let new = (kind, lane, new.number, is_in_next_round);
+                self.is_cut |= !add(found, at, address, kept, new);
             }
         }
         let is_full = cell.kept.len() >= MAX_KEPT_OF_BYTE;
         let known = cell.kept.iter_mut().find(|kept| kept.alike == alike);
         let is_new = match known {
-            Some(known) if known.lanes.iter().any(|&(other, _)| other == lane) => false,
+            Some(known) if known.mask & bit != 0 => false,
             Some(known) => {
+                known.mask |= bit;
                 known.lanes.push((lane, new.number));
                 true
             }
@@ -173,6 +187,7 @@ impl BlockAccesses {
             None => {
                 cell.kept.push(Kept {
                     alike,
+                    mask: bit,
                     lanes: vec![(lane, new.number)],
                 });
                 true
@@ -195,7 +210,8 @@ fn kind_of(old: &Alike, new: &Alike) -> Option<ExchangeKind> {
         (false, false) => None,
         (true, true) => {
             let are_known = old.value.is_some() && new.value.is_some();
-            (are_known && !are_equal).then_some(ExchangeKind::TwoWrites)
+            let is_read = old.is_atomic || new.is_atomic;
+            (is_read || are_known && !are_equal).then_some(ExchangeKind::TwoWrites)
         }
         (true, false) => (old.is_change && !is_own(new, old)).then_some(ExchangeKind::ReadAfterWrite),
         (false, true) => (new.is_change && !is_own(old, new)).then_some(ExchangeKind::WriteAfterRead),
@@ -208,7 +224,7 @@ fn add(
     at: &At<'_>,
     address: u64,
     old: &Kept,
-    (kind, lane, number): (ExchangeKind, u8, u64),
+    (kind, lane, number, is_in_next_round): (ExchangeKind, u8, u64, bool),
 ) -> bool {
     let (warp, second_warp) = (old.alike.warp, (at.thread / WARP) as u32);
     let key = (old.alike.point, at.point, kind, None);
@@ -226,15 +242,14 @@ fn add(
         example: (first, lane),
         address,
         is_volatile: false,
+        is_in_next_round,
         examples: Vec::new(),
     });
     let Some(exchange) = exchange else {
         return false;
     };
     if (exchange.warp, exchange.second_warp) == (warp, second_warp) {
-        for &(lane, _) in &old.lanes {
-            exchange.first_lanes |= lane_bit(usize::from(lane));
-        }
+        exchange.first_lanes |= old.mask;
         exchange.second_lanes |= lane_bit(usize::from(lane));
     }
     for &(first, earlier) in &old.lanes {

@@ -39,6 +39,8 @@ pub struct Exchange {
     pub address: u64,
     /// Both are volatile.
     pub is_volatile: bool,
+    /// Of threads of different warps, where the second access writes: the warp has written there before an earlier barrier, too.
+    pub is_in_next_round: bool,
     /// Of threads of different warps: examples with different readers, at most [`crate::limits::MAX_EXAMPLES`]; of two writes, one.
     pub examples: Vec<Example>,
 }

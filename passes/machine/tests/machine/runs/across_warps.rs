@@ -144,6 +144,10 @@ fn strong_accesses_are_no_pair_among_themselves() {
         "@%p1 red.shared.add.u32 [words], 1;\nbar.sync 0;\n@%p3 ld.shared.u32 %r3, [words];\n",
         0,
     );
+    has(
+        "@%p2 red.shared.add.u32 [words], 1;\n@%p3 st.shared.u32 [words], 7;\n",
+        1,
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod across_warps;
 mod corpus;
 mod exchanging;
+mod following;
 mod hostile;
 mod meeting;
 mod tracing;
