@@ -221,3 +221,17 @@ extern "C" __global__ void locked(int *out, int n) {
   __syncthreads();
   if (threadIdx.x == 0) out[0] = sum;
 }
+// A tile that the fastest warp fills again while others still read it.
+extern "C" __global__ void filled_tile(const float *in, float *out, int n) {
+  __shared__ float tile[128];
+  float sum = 0.f;
+  for (int first = 0; first < n; first += 128) {
+    tile[threadIdx.x] = in[first + threadIdx.x];
+    __syncthreads();
+    for (int i = 0; i < 128; ++i) sum += tile[i] * tile[i ^ 5];
+#ifdef FIXED
+    __syncthreads();
+#endif
+  }
+  out[threadIdx.x] = sum;
+}

@@ -13,6 +13,7 @@
 //! finding that depends on it is not definite under the scenario, and so stays potential.
 
 mod blocks;
+mod exchange_runs;
 mod exchanges;
 mod finding;
 mod general;
@@ -25,7 +26,9 @@ mod shorten;
 mod witness;
 
 pub(crate) use exchanges::searchable;
-pub use exchanges::{ConditionalExchange, SearchedExchanges, search_exchanges};
+pub use exchanges::{
+    ConditionalBarrier, ConditionalExchange, SearchedExchanges, search_barriers, search_exchanges,
+};
 pub use finding::{Conditional, General, SearchScope, Searched};
 pub(crate) use search::merged;
 pub use search::{find, find_assuming, search_module};

@@ -11,7 +11,9 @@ pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
-use crate::conditional::{self, Conditional, ConditionalExchange, SearchScope, Searched, SearchedExchanges};
+use crate::conditional::{
+    self, Conditional, ConditionalBarrier, ConditionalExchange, SearchScope, Searched, SearchedExchanges,
+};
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
@@ -24,8 +26,9 @@ use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 use crate::support::variants::VariantWheel;
 
-/// The rule about exchanges, of which witnesses are searched for by themselves.
+/// The rules about exchanges of lanes and of warps, of which witnesses are searched for by themselves.
 const EXCHANGES: &str = "PTX415";
+const BARRIERS: &str = "PTX416";
 
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
 ///
@@ -48,6 +51,7 @@ pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
     conditional: OnceLock<Searched>,
     conditional_exchanges: OnceLock<SearchedExchanges>,
+    conditional_barriers: OnceLock<SearchedExchanges<ConditionalBarrier>>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
@@ -67,6 +71,7 @@ impl<'a> ModuleContext<'a> {
             analyses: ModuleAnalyses::with_deadline(module, settings.analysis_options(), deadline),
             conditional: OnceLock::new(),
             conditional_exchanges: OnceLock::new(),
+            conditional_barriers: OnceLock::new(),
             lane_roots: OnceLock::new(),
             settings,
         }
@@ -75,7 +80,9 @@ impl<'a> ModuleContext<'a> {
     /// The conditional findings about collectives and barriers, if the settings ask for any.
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
-            let scope = self.settings.search(|rule| rule.code != EXCHANGES);
+            let scope = self
+                .settings
+                .search(|rule| ![EXCHANGES, BARRIERS].contains(&rule.code));
             conditional::search_module(self, &self.settings.assumptions, scope)
         });
         &searched.findings
@@ -93,11 +100,25 @@ impl<'a> ModuleContext<'a> {
         &searched.findings
     }
 
+    /// The barriers of blocks that are missing with a witness, if the settings ask for them.
+    pub fn conditional_barriers(&self) -> &[ConditionalBarrier] {
+        let searched = self.conditional_barriers.get_or_init(|| {
+            if self.settings.search(|rule| rule.code == BARRIERS) == SearchScope::All {
+                conditional::search_barriers(self, &self.settings.assumptions)
+            } else {
+                SearchedExchanges::default()
+            }
+        });
+        &searched.findings
+    }
+
     /// Number of kernels in which the search for witnesses ended at a limit.
     pub(crate) fn unsearched(&self) -> u32 {
         let lanes = self.conditional.get().map(|searched| &searched.cut);
         let exchanges = self.conditional_exchanges.get().map(|searched| &searched.cut);
-        let kernels: BTreeSet<FunctionId> = lanes.into_iter().chain(exchanges).flatten().copied().collect();
+        let barriers = self.conditional_barriers.get().map(|searched| &searched.cut);
+        let all = lanes.into_iter().chain(exchanges).chain(barriers);
+        let kernels: BTreeSet<FunctionId> = all.flatten().copied().collect();
         kernels.len() as u32
     }
 

@@ -142,8 +142,17 @@ pub(crate) const MAX_KERNEL_STEPS: u64 = 24_000_000;
 /// Most instructions of all runs in the search for exchanges of a kernel with the blocks of one group; these runs execute all of it.
 pub(crate) const MAX_EXCHANGE_STEPS: u64 = 1_200_000;
 
+/// The same for barriers of a block that are missing.
+pub(crate) const MAX_BLOCK_STEPS: u64 = 3_000_000;
+
+/// Most instructions of a thread, on average, in a run that searches for those.
+pub(crate) const MAX_BLOCK_THREAD_STEPS: u64 = 4_000;
+
 /// Runs in a row that show nothing new of the exchanges of a kernel, after which no more are made with a block.
 pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
+
+/// The same for barriers of a block that are missing, of which each run executes all warps.
+pub(crate) const MAX_IDLE_BLOCK_RUNS: usize = 8;
 
 /// Number of groups of blocks without a failure after which no more groups are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;

@@ -1,34 +1,42 @@
-//! Search for launches and values with which lanes exchange values through memory with nothing in between that orders them.
+//! Search for launches and values with which threads exchange values through shared memory with nothing in between that orders them: lanes of
+//! a warp, or threads of different warps.
 //!
 //! ```text
-//! possible exchanges            analysis::lanes, in shared memory
-//!   ─► inputs                   what decides whether lanes make the accesses, and parameters that their places are computed from
+//! possible exchanges, possible missing barriers        analysis::lanes, in shared memory
+//!   ─► inputs                   what decides whether threads make the accesses, and parameters that their places are computed from
 //!   ─► search                   scenarios, as for other findings about lanes
-//!   ─► run of the whole kernel  ptxcheck_machine::Exchanges: the pairs that no meeting of lanes orders
-//!   ─► ConditionalExchange
+//!   ─► run of the whole kernel  ptxcheck_machine::Exchanges: the pairs that no meeting of lanes, or no barrier of the block, orders
+//!   ─► run again                for threads of different warps: a read counts if something depends on its value
+//!   ─► ConditionalExchange, ConditionalBarrier
 //! ```
 //!
-//! Pairs at places that are loaded from memory get no witness: with values that no caller passes (all indices alike) they would meet.
+//! Pairs at places that are loaded from memory get no witness: with values that no caller passes (all indices alike) they would meet. Nor do
+//! pairs of different warps at places that are computed from parameters: strides that belong together keep the places of threads apart,
+//! and others do not. A run in which a thread accesses shared memory beyond its variable shows nothing about warps: the kernel is not meant
+//! for such blocks.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::exchange_runs::{Among, Bounds, Made, UpTo, Wanted};
 use super::host_launches::shown;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
-use super::replay::{Replay, add_moment, machine_site};
+use super::replay::{Replay, machine_site};
 use super::scenarios::{REST, scenarios};
 use super::shorten::smallest;
 use super::witness::{Memory, Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{
-    Exchange, LaneLayout, LaneLayouts, Launch, Object, Pair, PairKind, PossibleExchange, PossiblePair,
+    Exchange, LaneLayout, LaneLayouts, Launch, MissingBarrier, Object, PossibleExchange, Site,
 };
 use crate::analysis::launches::Shape;
 use crate::assumptions::{Assumed, Assumptions};
 use crate::conditional::blocks::groups;
-use crate::ir::{FunctionId, Space};
-use crate::limits::{MAX_EXCHANGE_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES};
-use ptxcheck_machine::{self as machine, At, Doing, Event, Exchanges, Observer, Trace, View};
+use crate::ir::{FunctionId, Space, WARP};
+use crate::limits::{
+    MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
+};
+use ptxcheck_machine::Exchanges;
 
 /// An exchange that is made with its witness.
 pub struct ConditionalExchange {
@@ -41,43 +49,173 @@ pub struct ConditionalExchange {
     pub run: WitnessRun,
 }
 
-/// The outcome of the search in a module.
-#[derive(Default)]
-pub struct SearchedExchanges {
-    /// The exchanges, by kernel in the order of the input, one for each variable.
-    pub findings: Vec<ConditionalExchange>,
+/// A barrier that is missing with its witness.
+pub struct ConditionalBarrier {
+    /// The kernel, the memory and the pairs. Of the first pair, the threads are those of the witness; of the others, those of
+    /// witnesses of their own.
+    pub found: MissingBarrier,
+    /// The launch and the values with which threads make the first pair.
+    pub witness: Witness,
+    /// A run with it.
+    pub run: WitnessRun,
+}
+
+/// The outcome of a search in a module.
+pub struct SearchedExchanges<T = ConditionalExchange> {
+    /// The findings, by kernel in the order of the input, one for each variable.
+    pub findings: Vec<T>,
     /// The kernels in which the search ended at a limit before it was through, in order.
     pub cut: Vec<FunctionId>,
 }
 
-/// Searches for witnesses of the possible exchanges of a module, as far as assumptions allow them.
+impl<T> Default for SearchedExchanges<T> {
+    fn default() -> Self {
+        Self {
+            findings: Vec::new(),
+            cut: Vec::new(),
+        }
+    }
+}
+
+/// Searches for witnesses of the possible exchanges of lanes in a module, as far as assumptions allow them.
 #[must_use]
 pub fn search_exchanges(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> SearchedExchanges {
+    let possible = module.possible_exchanges().iter().map(|one| {
+        let pairs = searchable(module, one)
+            .into_iter()
+            .map(|number| &one.pairs[number]);
+        let wanted = pairs.map(|pair| Wanted {
+            object: one.object,
+            write: pair.write.clone(),
+            other: pair.other.clone(),
+            kind: pair.kind,
+            above: 0,
+        });
+        (one.function, one.launch, wanted.collect())
+    });
+    search(
+        module,
+        assumptions,
+        Among::Lanes,
+        possible.collect(),
+        |search, shown| {
+            let pairs = shown.pairs.into_iter().filter_map(Made::into_pair).collect();
+            ConditionalExchange {
+                found: Exchange {
+                    function: search.function,
+                    object: shown.object,
+                    space: Space::Shared,
+                    pairs,
+                    launch: search.launch,
+                },
+                witness: shown.witness,
+                run: shown.run,
+            }
+        },
+    )
+}
+
+/// Searches for witnesses of the barriers that a module may lack, as far as assumptions allow them.
+#[must_use]
+pub fn search_barriers(
+    module: &ModuleAnalyses<'_>,
+    assumptions: &Assumptions,
+) -> SearchedExchanges<ConditionalBarrier> {
+    let possible = module.possible_barriers().iter().map(|one| {
+        let of_lanes = |pair: &&crate::analysis::lanes::BlockPair| {
+            let mut known = module
+                .exchanges()
+                .iter()
+                .filter(|known| known.function == one.function);
+            known.any(|known| {
+                let mut pairs = known.pairs.iter();
+                pairs.any(|other| (&other.write, &other.other) == (&pair.write, &pair.other))
+            })
+        };
+        let places = |pair: &&crate::analysis::lanes::BlockPair| {
+            let params = place_params(module, [&pair.write, &pair.other]);
+            params.is_some_and(|params| params.iter().all(BTreeSet::is_empty))
+        };
+        let pairs = one.pairs.iter().filter(places).filter(|pair| !of_lanes(pair));
+        let wanted = pairs.map(|pair| Wanted {
+            object: one.object,
+            write: pair.write.clone(),
+            other: pair.other.clone(),
+            kind: pair.kind,
+            above: pair.above.unwrap_or(WARP),
+        });
+        (one.function, one.launch, wanted.collect())
+    });
+    search(
+        module,
+        assumptions,
+        Among::Warps,
+        possible.collect(),
+        |search, shown| {
+            let pairs = shown
+                .pairs
+                .into_iter()
+                .filter_map(Made::into_block_pair)
+                .collect();
+            ConditionalBarrier {
+                found: MissingBarrier {
+                    function: search.function,
+                    object: shown.object,
+                    pairs,
+                    launch: search.launch,
+                },
+                witness: shown.witness,
+                run: shown.run,
+            }
+        },
+    )
+}
+
+/// Searches in all kernels of a module. `possible`: the pairs of a variable of a kernel, by kernel.
+fn search<T>(
+    module: &ModuleAnalyses<'_>,
+    assumptions: &Assumptions,
+    among: Among,
+    possible: Vec<(FunctionId, Launch, Vec<Wanted>)>,
+    finding: impl Fn(&ExchangeSearch<'_, '_>, ShownVariable) -> T,
+) -> SearchedExchanges<T> {
     let mut searched = SearchedExchanges::default();
-    let possible = module.possible_exchanges();
+    let possible: Vec<_> = possible
+        .into_iter()
+        .filter(|(function, _, wanted)| module.module.function(*function).is_kernel() && !wanted.is_empty())
+        .collect();
     if possible.is_empty() {
         return searched;
     }
-    let of_kernels = || possible.chunk_by(|one, other| one.function == other.function);
-    let kernels = of_kernels().map(|of_kernel| of_kernel[0].function).collect();
+    let of_kernels = || possible.chunk_by(|one, other| one.0 == other.0);
+    let kernels = of_kernels().map(|of_kernel| of_kernel[0].0).collect();
     let layouts = LaneLayouts::of_kernels(module, kernels);
     for of_kernel in of_kernels() {
-        let function = of_kernel[0].function;
-        if module.module.function(function).is_kernel()
-            && !module.deadline.is_over()
+        let (function, launch, _) = of_kernel[0];
+        if !module.deadline.is_over()
             && let Some(layout) = layouts.layout_of(function)
             && let Some(replay) = Replay::of_whole(module, function)
         {
+            let wanted: Vec<Wanted> = of_kernel
+                .iter()
+                .flat_map(|(.., wanted)| wanted)
+                .cloned()
+                .collect();
             let search = ExchangeSearch {
                 module,
                 function,
-                launch: of_kernel[0].launch,
+                launch,
                 layout: &layout,
+                bounds: Bounds::new(module.module, replay.kernel(), &wanted),
                 replay,
                 assumed: assumptions.of_function(module.module, function),
+                among,
                 is_cut: Cell::new(false),
             };
-            searched.findings.extend(search.run(of_kernel));
+            let found = search.run(&wanted);
+            searched
+                .findings
+                .extend(found.into_iter().map(|shown| finding(&search, shown)));
             if search.is_cut.get() {
                 searched.cut.push(function);
             }
@@ -86,28 +224,38 @@ pub fn search_exchanges(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) 
     searched
 }
 
+/// A number of elements that is more than one tile of 256.
+const MANY_ELEMENTS: i64 = 260;
+
 /// The search in one kernel.
 struct ExchangeSearch<'s, 'm> {
     module: &'s ModuleAnalyses<'m>,
     function: FunctionId,
     launch: Launch,
     layout: &'s LaneLayout<'s>,
+    bounds: Bounds,
     replay: Replay<'s>,
     assumed: Assumed,
+    among: Among,
     /// A limit ended a part of the search.
     is_cut: Cell<bool>,
 }
 
-/// A possible pair, in a variable.
-type Wanted<'p> = (Object, &'p PossiblePair);
-
 /// Pairs that are searched for together: their numbers.
 type PairClass = InputClass<usize>;
+
+/// The pairs in a variable, with the witness of the first one.
+struct ShownVariable {
+    object: Object,
+    pairs: Vec<Made>,
+    witness: Witness,
+    run: WitnessRun,
+}
 
 /// A pair that a run of a witness has shown.
 struct Shown {
     witness: Witness,
-    pair: Pair,
+    made: Made,
 }
 
 /// The outcome of a search in a group of blocks.
@@ -125,14 +273,14 @@ struct Trial {
 
 /// The integer parameters that the places of a pair are computed from: that of the write, and that of the other access; `None` if one of
 /// them is loaded from memory.
-fn place_params(module: &ModuleAnalyses<'_>, pair: &PossiblePair) -> Option<[BTreeSet<Piece>; 2]> {
+fn place_params(module: &ModuleAnalyses<'_>, [write, other]: [&Site; 2]) -> Option<[BTreeSet<Piece>; 2]> {
     let of = |site| {
         let mut search = InputSearch::new(module);
         search.add_address(site);
         let inputs = search.finish();
         inputs.loads.is_empty().then_some(inputs.params)
     };
-    Some([of(&pair.write)?, of(&pair.other)?])
+    Some([of(write)?, of(other)?])
 }
 
 /// The pairs of a variable that a search may show, by their numbers. In shared memory that is sized at launch, arrays lie one after the
@@ -142,7 +290,7 @@ pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchang
     let params: Vec<_> = exchange
         .pairs
         .iter()
-        .map(|pair| place_params(module, pair))
+        .map(|pair| place_params(module, [&pair.write, &pair.other]))
         .collect();
     let is_dynamic = match exchange.object {
         Object::Variable(symbol) => module.module.symbol(symbol).is_dynamic_shared(),
@@ -157,21 +305,15 @@ pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchang
 }
 
 impl ExchangeSearch<'_, '_> {
-    fn run(&self, possible: &[PossibleExchange]) -> Vec<ConditionalExchange> {
-        let mut wanted: Vec<Wanted<'_>> = Vec::new();
-        for one in possible {
-            let pairs = searchable(self.module, one)
-                .into_iter()
-                .map(|number| &one.pairs[number]);
-            wanted.extend(pairs.map(|pair| (one.object, pair)));
-        }
+    fn run(&self, wanted: &[Wanted]) -> Vec<ShownVariable> {
         let mut shown = BTreeMap::new();
-        for class in self.classes(&wanted) {
-            shown.append(&mut self.try_class(&wanted, &class));
+        for class in self.classes(wanted) {
+            shown.append(&mut self.try_class(wanted, &class));
         }
-        let mut by_object: Vec<(Object, Vec<Shown>)> = Vec::new();
+        let mut by_object: Vec<(Object, Vec<(&Wanted, Shown)>)> = Vec::new();
         for (number, one) in shown {
-            let object = wanted[number].0;
+            let one = (&wanted[number], one);
+            let object = wanted[number].object;
             match by_object.iter_mut().find(|(known, _)| *known == object) {
                 Some((_, shown)) => shown.push(one),
                 None => by_object.push((object, vec![one])),
@@ -179,12 +321,12 @@ impl ExchangeSearch<'_, '_> {
         }
         let found = by_object
             .into_iter()
-            .filter_map(|(object, shown)| self.finding(object, shown));
+            .filter_map(|(_, shown)| self.shown_variable(shown));
         found.collect()
     }
 
     /// The inputs of a pair.
-    fn inputs_of(&self, pair: &PossiblePair) -> Inputs {
+    fn inputs_of(&self, pair: &Wanted) -> Inputs {
         let mut places = InputSearch::new(self.module);
         for site in [&pair.write, &pair.other] {
             places.add_address(site);
@@ -195,16 +337,21 @@ impl ExchangeSearch<'_, '_> {
             search.add(site);
             search.add_controls(site);
         }
-        search.finish().few(places)
+        let mut inputs = search.finish().few(places);
+        if self.among == Among::Warps && inputs.len() > 0 {
+            // Loops over tiles have a second round, whatever the size of a tile is.
+            inputs.constants.insert(MANY_ELEMENTS);
+        }
+        inputs
     }
 
     /// Pairs in classes that depend on the same sides of the block, and on not too many inputs.
-    fn classes(&self, wanted: &[Wanted<'_>]) -> Vec<PairClass> {
+    fn classes(&self, wanted: &[Wanted]) -> Vec<PairClass> {
         let mut classes: Vec<PairClass> = Vec::new();
         if wanted.len() > MAX_SEARCHED_SITES {
             self.is_cut.set(true);
         }
-        for (number, (_, pair)) in wanted.iter().enumerate().take(MAX_SEARCHED_SITES) {
+        for (number, pair) in wanted.iter().enumerate().take(MAX_SEARCHED_SITES) {
             let own = self.inputs_of(pair);
             if !InputClass::join(&mut classes, number, &own) {
                 self.is_cut.set(true);
@@ -214,7 +361,7 @@ impl ExchangeSearch<'_, '_> {
     }
 
     /// Searches with the blocks that are stated or required, or with those that the compiled host code shows, or with usual ones.
-    fn try_class(&self, wanted: &[Wanted<'_>], class: &PairClass) -> BTreeMap<usize, Shown> {
+    fn try_class(&self, wanted: &[Wanted], class: &PairClass) -> BTreeMap<usize, Shown> {
         let known = match shown(self.module, self.function, &self.launch) {
             Some(shown) => shown.shapes.clone(),
             None => self.layout.block_shapes(),
@@ -237,7 +384,7 @@ impl ExchangeSearch<'_, '_> {
     /// them.
     fn try_groups(
         &self,
-        wanted: &[Wanted<'_>],
+        wanted: &[Wanted],
         class: &PairClass,
         groups: &[Vec<Shape>],
     ) -> BTreeMap<usize, Shown> {
@@ -265,12 +412,15 @@ impl ExchangeSearch<'_, '_> {
     /// something with other blocks.
     fn try_group(
         &self,
-        wanted: &[Wanted<'_>],
+        wanted: &[Wanted],
         (class, mut open): (&PairClass, BTreeSet<usize>),
         group: &[Shape],
         earlier: Option<usize>,
     ) -> Trial {
-        self.replay.allow_search(MAX_EXCHANGE_STEPS);
+        self.replay.allow_search(match self.among {
+            Among::Lanes => MAX_EXCHANGE_STEPS,
+            Among::Warps => MAX_BLOCK_STEPS,
+        });
         let mut trial = Trial::default();
         for &block in group {
             let scenarios = scenarios(&class.inputs, block, &self.assumed);
@@ -279,7 +429,8 @@ impl ExchangeSearch<'_, '_> {
                 .chain((0..scenarios.len()).filter(|&number| Some(number) != earlier));
             let mut idle = 0;
             for (number, scenario) in numbers.filter_map(|number| Some((number, scenarios.get(number)?))) {
-                if open.is_empty() || idle >= MAX_IDLE_EXCHANGE_RUNS {
+                let is_enough = open.is_empty() || self.is_enough(wanted, &open, &trial);
+                if is_enough || idle >= self.among.idle_runs() {
                     break;
                 }
                 if self.replay.is_spent() || self.module.deadline.is_over() {
@@ -300,10 +451,16 @@ impl ExchangeSearch<'_, '_> {
         trial
     }
 
-    /// Runs a scenario; returns the number of runs.
+    /// True if each variable with open pairs of threads of different warps has a pair that a run has shown: one barrier mends them all.
+    fn is_enough(&self, wanted: &[Wanted], open: &BTreeSet<usize>, trial: &Trial) -> bool {
+        let is_shown = |object: Object| trial.found.keys().any(|&found| wanted[found].object == object);
+        self.among == Among::Warps && open.iter().all(|&number| is_shown(wanted[number].object))
+    }
+
+    /// Runs a scenario; returns the number of runs, or as many as may be idle where no more of the block are worth it.
     fn try_one(
         &self,
-        wanted: &[Wanted<'_>],
+        wanted: &[Wanted],
         scenario: &Witness,
         open: &mut BTreeSet<usize>,
         trial: &mut Trial,
@@ -324,194 +481,103 @@ impl ExchangeSearch<'_, '_> {
             if open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;
             }
-            let Some((outcome, exchanges)) = self.replay.exchanges(&witness) else {
+            let mut observed = self.bounds.observed(self.among.exchanges());
+            let Some(outcome) = self
+                .replay
+                .searched(self.among.thread_steps(), &witness, &mut observed)
+            else {
                 continue;
             };
+            let (exchanges, is_outside) = observed.finish();
             if memory == Memory::Unknown {
                 is_complete = !outcome.is_unknown();
             }
             tried.push(witness.clone());
+            if self.among == Among::Warps && is_outside {
+                // The kernel is not meant for the block.
+                return MAX_IDLE_EXCHANGE_RUNS;
+            }
             if outcome.has_shifted_beyond || outcome.breaks_assumption {
                 continue;
             }
             let is_accessed = |number: &usize| {
-                let pair = wanted[*number].1;
-                [&pair.write, &pair.other].map(|site| exchanges.is_accessed(&machine_site(site))) == [true; 2]
+                let wanted = &wanted[*number];
+                let is_there = |site| exchanges.is_accessed(&machine_site(site));
+                witness.threads() > u64::from(wanted.above)
+                    && is_there(&wanted.write)
+                    && is_there(&wanted.other)
             };
             trial.reached.extend(open.iter().copied().filter(is_accessed));
-            open.retain(|&number| {
-                let Some((warp, pair)) = of_warp(&exchanges, wanted[number].1, None) else {
-                    return true;
-                };
-                let lanes = pair.others;
-                let witness = Witness {
-                    warp,
-                    lanes,
-                    ..witness.clone()
-                };
+            let sought: Vec<(usize, &Wanted)> =
+                open.iter().map(|&number| (number, &wanted[number])).collect();
+            let used = |reads: &[u64]| self.replay.used(true, &witness, reads);
+            for (number, made) in self.among.made(&exchanges, &sought, None, &used) {
+                let witness = made.witness(&witness);
                 // Values that differ by lane are those of the witness's warp.
-                let is_so = warp == 0
+                let is_so = self.among == Among::Warps
+                    || witness.warp == 0
                     || witness.loads.iter().all(|load| load.differing.0 == 0)
-                    || self.is_shown(&witness, wanted[number].1);
+                    || self.is_shown(&witness, &wanted[number], made.warp());
                 if is_so {
-                    trial.found.insert(number, Shown { witness, pair });
+                    open.remove(&number);
+                    trial.found.insert(number, Shown { witness, made });
                 }
-                !is_so
-            });
+            }
         }
         tried.len()
     }
 
-    /// True if a run of a witness shows a pair in its warp.
-    fn is_shown(&self, witness: &Witness, wanted: &PossiblePair) -> bool {
-        let mut exchanges = Exchanges::without_atomics();
-        let outcome = self.replay.observed(witness, &mut exchanges);
+    /// True if a run of a witness shows a pair, of lanes in this warp.
+    fn is_shown(&self, witness: &Witness, wanted: &Wanted, warp: Option<u32>) -> bool {
+        let mut observed = self.bounds.observed(self.among.exchanges());
+        let outcome = self
+            .replay
+            .observed(self.among.thread_steps(), witness, &mut observed);
+        let (exchanges, is_outside) = observed.finish();
         outcome.is_some_and(|outcome| !outcome.breaks_assumption)
-            && of_warp(&exchanges, wanted, Some(witness.warp)).is_some()
+            && !(is_outside && self.among == Among::Warps)
+            && self.made(witness, &exchanges, wanted, warp).is_some()
     }
 
-    /// The finding of the pairs in a variable, with the witness of the first one.
-    fn finding(&self, object: Object, shown: Vec<Shown>) -> Option<ConditionalExchange> {
-        let first = shown.first()?;
-        let wanted = PossiblePair {
-            write: first.pair.write.clone(),
-            other: first.pair.other.clone(),
-            kind: first.pair.kind,
-            is_likely: true,
-        };
+    /// A pair that a run of a witness shows.
+    fn made(
+        &self,
+        witness: &Witness,
+        exchanges: &Exchanges,
+        wanted: &Wanted,
+        warp: Option<u32>,
+    ) -> Option<Made> {
+        let used = |reads: &[u64]| self.replay.used(false, witness, reads);
+        let mut made = self.among.made(exchanges, &[(0, wanted)], warp, &used);
+        made.pop().map(|(_, made)| made)
+    }
+
+    /// The pairs in a variable, with the witness of the first one.
+    fn shown_variable(&self, shown: Vec<(&Wanted, Shown)>) -> Option<ShownVariable> {
+        let (wanted, first) = shown.first()?;
+        let warp = first.made.warp();
         let witness = smallest(&self.replay, first.witness.clone(), |witness| {
-            self.is_shown(witness, &wanted)
+            self.is_shown(witness, wanted, warp)
         });
-        let mut observer = UpTo::new(&wanted, witness.warp);
-        self.replay.observed(&witness, &mut observer)?;
-        let own = of_warp(&observer.exchanges, &wanted, Some(witness.warp));
-        let Some((_, own)) = own else {
+        let mut exchanges = self.among.exchanges();
+        self.replay
+            .observed(self.among.thread_steps(), &witness, &mut exchanges)?;
+        let Some(own) = self.made(&witness, &exchanges, wanted, warp) else {
             self.is_cut.set(true);
             return None;
         };
-        let run = observer.steps(&own);
-        let further = shown.into_iter().skip(1).map(|shown| shown.pair);
-        Some(ConditionalExchange {
-            found: Exchange {
-                function: self.function,
-                object,
-                space: Space::Shared,
-                pairs: std::iter::once(own).chain(further).collect(),
-                launch: self.launch,
-            },
+        let witness = own.witness(&witness);
+        let mut observer = UpTo::new(self.among, &own);
+        self.replay
+            .observed(self.among.thread_steps(), &witness, &mut observer)?;
+        let run = observer.steps();
+        let object = wanted.object;
+        let further = shown.into_iter().skip(1).map(|(_, shown)| shown.made);
+        Some(ShownVariable {
+            object,
+            pairs: std::iter::once(own).chain(further).collect(),
             witness,
             run,
         })
-    }
-}
-
-/// A wanted pair that a run shows, in some warp or in this one, and the warp.
-fn of_warp(exchanges: &Exchanges, wanted: &PossiblePair, warp: Option<u32>) -> Option<(u32, Pair)> {
-    let sites = [machine_site(&wanted.write), machine_site(&wanted.other)];
-    let is_store = wanted.kind == PairKind::TwoWrites;
-    let mut found = exchanges.found().iter();
-    let found = found.find_map(|exchange| {
-        if warp.is_some_and(|warp| warp != exchange.warp) {
-            return None;
-        }
-        let is_first_write = match exchange.kind {
-            machine::ExchangeKind::TwoWrites => exchange.first == sites[0],
-            machine::ExchangeKind::ReadAfterWrite => true,
-            machine::ExchangeKind::WriteAfterRead => false,
-        };
-        let both = if is_first_write {
-            [&exchange.first, &exchange.second]
-        } else {
-            [&exchange.second, &exchange.first]
-        };
-        let is_it =
-            (exchange.kind == machine::ExchangeKind::TwoWrites) == is_store && both == [&sites[0], &sites[1]];
-        is_it.then_some((exchange, is_first_write))
-    });
-    let (exchange, is_first_write) = found?;
-    let (first, second) = exchange.example;
-    let (writers, others, example) = if is_first_write {
-        (exchange.first_lanes, exchange.second_lanes, (first, second))
-    } else {
-        (exchange.second_lanes, exchange.first_lanes, (second, first))
-    };
-    // No lane makes both, so that none has one first.
-    let kind = match wanted.kind {
-        PairKind::WriteAfterRead if writers & others == 0 => PairKind::ReadAfterWrite,
-        kind => kind,
-    };
-    let pair = Pair {
-        write: wanted.write.clone(),
-        other: wanted.other.clone(),
-        kind,
-        writers,
-        others,
-        example,
-        is_volatile: exchange.is_volatile,
-        is_between_rounds: false,
-        is_across_warps: false,
-    };
-    Some((exchange.warp, pair))
-}
-
-/// A run up to a pair.
-struct UpTo<'p> {
-    wanted: &'p PossiblePair,
-    warp: u32,
-    trace: Trace,
-    exchanges: Exchanges,
-    is_there: bool,
-    pairs: usize,
-}
-
-impl<'p> UpTo<'p> {
-    fn new(wanted: &'p PossiblePair, warp: u32) -> Self {
-        Self {
-            wanted,
-            warp,
-            trace: Trace::of_warp(warp),
-            exchanges: Exchanges::without_atomics(),
-            is_there: false,
-            pairs: 0,
-        }
-    }
-
-    /// The steps of the warp up to the pair, and its two accesses, the one that the code has first first.
-    fn steps(&self, pair: &Pair) -> WitnessRun {
-        let mut run = WitnessRun {
-            left_out: self.trace.left_out(),
-            ..WitnessRun::default()
-        };
-        for moment in self.trace.moments() {
-            add_moment(&mut run, moment);
-        }
-        let write = (&pair.write, Doing::Writes, pair.writers);
-        let is_store = pair.kind == PairKind::TwoWrites;
-        let doing = if is_store { Doing::Writes } else { Doing::Reads };
-        let other = (&pair.other, doing, pair.others);
-        let both = match pair.kind {
-            PairKind::ReadAfterWrite | PairKind::TwoWrites => [write, other],
-            PairKind::WriteAfterRead => [other, write],
-        };
-        for (site, doing, lanes) in both {
-            run.add(site.clone(), doing, lanes);
-        }
-        run.shorten();
-        run
-    }
-}
-
-impl Observer for UpTo<'_> {
-    fn on(&mut self, at: &At<'_>, event: &Event<'_>, view: &View<'_>) {
-        self.exchanges.on(at, event, view);
-        if self.is_there {
-            return;
-        }
-        let pairs = self.exchanges.found().len();
-        if pairs > self.pairs {
-            self.pairs = pairs;
-            self.is_there = of_warp(&self.exchanges, self.wanted, Some(self.warp)).is_some();
-        }
-        self.trace.on(at, event, view);
     }
 }

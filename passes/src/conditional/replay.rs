@@ -19,9 +19,8 @@ use crate::limits::{
 use ptxcheck_common::externs;
 use ptxcheck_ir::limits::MAX_INITIAL_BYTES;
 use ptxcheck_machine::{
-    At, Doing, End, Event, Exchanges, Failure, Given, Group, Kernel, Launch, Moment, Observer, Outcome,
-    Outside, Read, Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP,
-    World, Wrong,
+    At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Moment, Observer, Outcome, Outside, Read,
+    Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
 };
 
 /// A world with the values of a witness.
@@ -187,18 +186,48 @@ impl<'m> Replay<'m> {
         self.steps_left.set(steps);
     }
 
-    /// The exchanges in a run of the search, and its outcome; `None` if the machine refuses the launch.
-    pub(super) fn exchanges(&self, witness: &Witness) -> Option<(Outcome, Exchanges)> {
-        let mut exchanges = Exchanges::without_atomics();
-        let limits = (&self.steps_left, MAX_THREAD_STEPS);
-        let outcome = self.run(limits, witness, Schedule::First, Stop::WhenBroken, &mut exchanges)?;
-        Some((outcome, exchanges))
+    /// The outcome of a run of the search for exchanges; `None` if the machine refuses the launch.
+    pub(super) fn searched(
+        &self,
+        thread_steps: u64,
+        witness: &Witness,
+        observer: &mut dyn Observer,
+    ) -> Option<Outcome> {
+        let limits = (&self.steps_left, thread_steps);
+        self.run(limits, witness, Schedule::First, Stop::WhenBroken, observer)
     }
 
-    /// The outcome of the same run, for an observer.
-    pub(super) fn observed(&self, witness: &Witness, observer: &mut dyn Observer) -> Option<Outcome> {
-        let limits = (&self.checks_left, MAX_THREAD_STEPS);
+    /// The outcome of the same run for who checks a witness.
+    pub(super) fn observed(
+        &self,
+        thread_steps: u64,
+        witness: &Witness,
+        observer: &mut dyn Observer,
+    ) -> Option<Outcome> {
+        let limits = (&self.checks_left, thread_steps);
         self.run(limits, witness, Schedule::First, Stop::WhenBroken, observer)
+    }
+
+    /// Of the reads with these numbers in the same run, those whose values something depends on, a bit for each.
+    pub(super) fn used(&self, is_search: bool, witness: &Witness, reads: &[u64]) -> u32 {
+        let left = if is_search {
+            &self.steps_left
+        } else {
+            &self.checks_left
+        };
+        let setup = |setup| Setup {
+            watched: reads,
+            ..setup
+        };
+        // A sum is used after the loop.
+        let limits = (left, MAX_LONG_THREAD_STEPS);
+        let outcome = self.run_with(limits, witness, &mut Unobserved, setup);
+        outcome.map_or(0, |outcome| outcome.used)
+    }
+
+    /// The kernel.
+    pub(super) const fn kernel(&self) -> &Kernel<'m> {
+        &self.kernel
     }
 
     /// Sets the instructions that may be run with witnesses.
@@ -254,11 +283,27 @@ impl<'m> Replay<'m> {
     /// machine refuses its launch.
     fn run(
         &self,
-        (left_over, thread_steps): (&Cell<u64>, u64),
+        limits: (&Cell<u64>, u64),
         witness: &Witness,
         schedule: Schedule,
         stop: Stop<'_>,
         observer: &mut dyn Observer,
+    ) -> Option<Outcome> {
+        let setup = |setup| Setup {
+            schedule,
+            stop,
+            ..setup
+        };
+        self.run_with(limits, witness, observer, setup)
+    }
+
+    /// The same with a setup that is changed; that of a run of the search for exchanges else.
+    fn run_with<'a>(
+        &'a self,
+        (left_over, thread_steps): (&Cell<u64>, u64),
+        witness: &Witness,
+        observer: &mut dyn Observer,
+        changed: impl FnOnce(Setup<'a>) -> Setup<'a>,
     ) -> Option<Outcome> {
         let launch = Launch {
             grid: witness.grid,
@@ -269,13 +314,13 @@ impl<'m> Replay<'m> {
         let steps = launch
             .threads()
             .map_or(0, |threads| threads as u64 * thread_steps);
-        let setup = Setup {
+        let setup = changed(Setup {
             steps: steps.min(left),
             deadline: self.module.deadline,
             counts_later_rounds: true,
-            stop,
-            ..Setup::new(launch, schedule)
-        };
+            stop: Stop::WhenBroken,
+            ..Setup::new(launch, Schedule::First)
+        });
         let outcome = self.kernel.run(&setup, &mut self.world(witness), observer).ok()?;
         left_over.set(left.saturating_sub(outcome.steps));
         self.total_left
@@ -506,7 +551,7 @@ impl<'m> Replay<'m> {
             }
             run.left_out = trace.left_out();
             for moment in trace.moments() {
-                add_moment(&mut run, moment);
+                add_moment(&mut run, moment, false);
                 let is_failure = matches!(moment.doing, Doing::Fails(_));
                 if is_failure && analysis_site(&moment.site) == failure.site {
                     run.left_out = 0;
@@ -595,10 +640,12 @@ pub(super) struct ReplayedFailure {
     pub warp: u32,
 }
 
-/// Adds a moment of a trace of one warp to a run.
-pub(super) fn add_moment(run: &mut WitnessRun, moment: &Moment) {
-    let lanes = moment.lanes.iter().fold(0, |all, (_, lanes)| all | lanes);
-    run.add(analysis_site(&moment.site), moment.doing, lanes);
+/// Adds a moment of a trace to a run. `is_of_block`: of several warps, which steps name.
+pub(super) fn add_moment(run: &mut WitnessRun, moment: &Moment, is_of_block: bool) {
+    for &(warp, lanes) in &moment.lanes {
+        let warp = is_of_block.then_some(warp);
+        run.add(analysis_site(&moment.site), moment.doing, warp, lanes);
+    }
 }
 
 /// A site as the machine names it: the calls outermost first.

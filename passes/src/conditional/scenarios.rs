@@ -79,6 +79,7 @@ fn unbounded(inputs: &Inputs, block: Shape) -> Vec<Witness> {
         block_index: [0; 3],
         warp: 0,
         lanes: 0,
+        pair: None,
         params,
         loads,
         memory: Memory::Unknown,

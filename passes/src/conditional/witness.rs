@@ -18,6 +18,9 @@ pub struct Witness {
     pub warp: u32,
     /// The lanes of it that the finding is about.
     pub lanes: Lanes,
+    /// The threads that the finding is about, by their numbers in the block, if they are of different warps: one that writes, and one that
+    /// makes the other access.
+    pub pair: Option<(u32, u32)>,
     /// The parameters that it depends on, in their order.
     pub params: Vec<FixedParam>,
     /// The loaded values that it depends on.
@@ -107,7 +110,7 @@ impl Witness {
 /// A run of a witness, up to the place where it goes wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WitnessRun {
-    /// The steps of the warp that goes wrong: the first ones and the last ones.
+    /// The steps of the warp that goes wrong, or of the warps of two threads: the first ones and the last ones.
     pub steps: Vec<WitnessStep>,
     /// Number of steps that are left out in the middle.
     pub left_out: usize,
@@ -115,13 +118,15 @@ pub struct WitnessRun {
     pub first: usize,
 }
 
-/// The same act of lanes of the warp that goes wrong, at one place.
+/// The same act of lanes of a warp, at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessStep {
     /// The place.
     pub site: Site,
     /// The act.
     pub doing: Doing,
+    /// The warp, where steps of several warps are shown.
+    pub warp: Option<u32>,
     /// The lanes.
     pub lanes: Lanes,
     /// Number of times that they do it, one after the other.
@@ -130,12 +135,14 @@ pub struct WitnessStep {
 
 impl WitnessRun {
     /// Adds a step, or one more time to the last one.
-    pub(super) fn add(&mut self, site: Site, doing: Doing, lanes: Lanes) {
+    pub(super) fn add(&mut self, site: Site, doing: Doing, warp: Option<u32>, lanes: Lanes) {
+        let own = (doing, warp, lanes);
         match self.steps.last_mut() {
-            Some(last) if (&last.site, last.doing, last.lanes) == (&site, doing, lanes) => last.times += 1,
+            Some(last) if last.site == site && (last.doing, last.warp, last.lanes) == own => last.times += 1,
             _ => self.steps.push(WitnessStep {
                 site,
                 doing,
+                warp,
                 lanes,
                 times: 1,
             }),

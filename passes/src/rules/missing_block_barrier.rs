@@ -62,14 +62,19 @@
 //! Loops in which each thread begins at a place of its own and goes on by one step keep threads apart, too. An atomic beside a plain read
 //! or write of the same bytes is potential.
 //!
+//! `-W conditional` searches for launches and values with which threads make a potential pair, in runs of a block of the kernel, and reports
+//! the pairs that a run shows, with two threads: nothing orders their accesses, and what is read makes a difference to what the thread does.
+//! Places that are loaded from memory or computed from parameters are left out of it.
+//!
 //! Warps 0 and 1 are analysed, and some others where no thread keeps to a place of its own; functions of more than 2,048 instructions are
 //! not analysed. Addresses are known as for PTX415.
 
 use crate::analysis::lanes::{BlockPair, MissingBarrier, Object, PairKind, Site};
+use crate::conditional::ConditionalBarrier;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::{addresses, lanes as text};
+use crate::support::{addresses, lanes as text, witness};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -90,10 +95,17 @@ const MAX_SHOWN: usize = 6;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for missing in module.missing_barriers() {
-        one(module, missing, Certainty::Definite, report);
+        one(module, missing, Certainty::Definite, None, report);
+    }
+    let conditional = module.conditional_barriers();
+    for shown in conditional {
+        one(module, &shown.found, Certainty::Conditional, Some(shown), report);
     }
     for missing in module.possible_barriers() {
-        one(module, missing, Certainty::Potential, report);
+        let mut known = conditional.iter().map(|shown| &shown.found);
+        if !known.any(|shown| (shown.function, shown.object) == (missing.function, missing.object)) {
+            one(module, missing, Certainty::Potential, None, report);
+        }
     }
 }
 
@@ -117,16 +129,39 @@ fn is_of_lanes(
             .filter(|found| found.function == missing.function);
         possible.any(|found| found.pairs.iter().any(|pair| (&pair.write, &pair.other) == both))
     };
-    is_known || certainty == Certainty::Potential && is_possible()
+    let is_shown = || {
+        let mut shown = module
+            .conditional_exchanges()
+            .iter()
+            .map(|shown| &shown.found)
+            .filter(|found| found.function == missing.function);
+        shown.any(|found| found.pairs.iter().any(|pair| (&pair.write, &pair.other) == both))
+    };
+    is_known
+        || match certainty {
+            Certainty::Definite => false,
+            Certainty::Conditional => is_shown(),
+            Certainty::Potential => is_possible(),
+        }
 }
 
 /// Reports the pairs about one variable.
-fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, certainty: Certainty, report: &mut Report<'_>) {
+fn one(
+    module: &ModuleContext<'_>,
+    missing: &MissingBarrier,
+    certainty: Certainty,
+    shown: Option<&ConditionalBarrier>,
+    report: &mut Report<'_>,
+) {
     let is_new = |pair: &&BlockPair| !is_of_lanes(module, missing, pair, certainty);
     let pairs: Vec<&BlockPair> = missing.pairs.iter().filter(is_new).collect();
     let Some((&first, further)) = pairs.split_first() else {
         return;
     };
+    // The witness is about the first pair.
+    if shown.is_some() && Some(first) != missing.pairs.first() {
+        return;
+    }
     let Object::Variable(symbol) = missing.object else {
         return;
     };
@@ -134,7 +169,8 @@ fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, certainty: Certaint
     let place = text::place_of(later(first));
     let draft = match certainty {
         Certainty::Potential => report.potential(place, possible_message(first, &name)),
-        Certainty::Definite | Certainty::Conditional => report.definite(place, message(first, &name)),
+        Certainty::Conditional => report.conditional(place, message(first, &name)),
+        Certainty::Definite => report.definite(place, message(first, &name)),
     };
     draft.finished();
     draft.about_two_places();
@@ -168,11 +204,15 @@ fn one(module: &ModuleContext<'_>, missing: &MissingBarrier, certainty: Certaint
         };
         draft.note(format!("{} more {verb} not ordered either", further.len()));
     }
-    let mut shown = vec![&first.other, &first.write];
+    if let Some(shown) = shown {
+        witness::tell(module, draft, missing.function, &shown.witness, None);
+        witness::tell_run(module, draft, &shown.run);
+    }
+    let mut places = vec![&first.other, &first.write];
     for pair in further {
-        if !shown.contains(&later(pair)) && shown.len() < MAX_SHOWN {
+        if !places.contains(&later(pair)) && places.len() < MAX_SHOWN {
             draft.related(text::place_of(later(pair)), "so is this access");
-            shown.push(later(pair));
+            places.push(later(pair));
         }
     }
     let (writer, other) = first.threads;

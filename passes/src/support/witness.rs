@@ -67,10 +67,11 @@ pub(crate) fn tell(
         Memory::Counting => Some("1 to 8, and so on again"),
     };
     given.extend(memory.map(|memory| format!("all other memory {memory}")));
-    draft.note(format!(
-        "when: {}: warp {warp} of the first block",
-        given.join(", ")
-    ));
+    let who = match witness.pair {
+        Some((writer, other)) => format!("threads {} and {}", writer.min(other), writer.max(other)),
+        None => format!("warp {warp}"),
+    };
+    draft.note(format!("when: {}: {who} of the first block", given.join(", ")));
     if let (Some(general), [param]) = (general, &witness.params[..]) {
         write_general(draft, general, param, &names);
     }
@@ -82,7 +83,9 @@ pub(crate) fn tell(
     draft.data("block", numbers(witness.block));
     draft.data("grid", numbers(witness.grid));
     draft.data("block_index", numbers(witness.block_index));
-    draft.data("warp", u64::from(warp));
+    if witness.pair.is_none() {
+        draft.data("warp", u64::from(warp));
+    }
     draft.data("parameters", crate::finding::Value::Texts(params));
     if names.iter().any(Option::is_some) {
         let of_one = |param: &FixedParam| {
@@ -186,13 +189,17 @@ pub(crate) fn tell_run(module: &ModuleContext<'_>, draft: &mut Draft, run: &Witn
             more if more > 0 && number == run.first => format!("{more} steps later, "),
             _ => String::new(),
         };
+        let warp = match step.warp {
+            Some(warp) => format!("in warp {warp}, "),
+            None => String::new(),
+        };
         let times = match step.times {
             0 | 1 => String::new(),
             times => format!(", {times} times"),
         };
         draft.step(
             place_of(&step.site),
-            format!("{before}{}{times}", act(module, step)),
+            format!("{before}{warp}{}{times}", act(module, step)),
         );
     }
 }

@@ -9,11 +9,12 @@ use ptxcheck_tests::{binary, report, root};
 use serde_json::Value;
 
 /// The rule that finds what is wrong with each kernel.
-const WRONG: [(&str, &str); 13] = [
+const WRONG: [(&str, &str); 14] = [
     ("claimed_warp", "PTX415"),
     ("counted_tail", "PTX415"),
     ("early_break", "PTX401"),
     ("early_return", "PTX401"),
+    ("filled_tile", "PTX416"),
     ("flag_barrier", "PTX411"),
     ("half_mask", "PTX403"),
     ("other_ballot", "PTX403"),
@@ -43,8 +44,11 @@ fn what_is_wrong_for_some_launch_is_found_with_a_run() {
         assert_eq!(finding["certainty"], "conditional", "{finding}");
         let steps = finding["steps"].as_array().unwrap();
         let last = steps.last().unwrap()["message"].as_str().unwrap();
-        let is_exchange = finding["code"] == "PTX415";
-        let end = if is_exchange { "read here" } else { "wrong here" };
+        let end = match finding["code"].as_str().unwrap() {
+            "PTX415" => "read here",
+            "PTX416" => "writes here",
+            _ => "wrong here",
+        };
         assert!(last.contains(end), "{finding}");
         let kernel = finding["kernel"].as_str().unwrap().to_owned();
         found.insert(kernel, finding["code"].as_str().unwrap().to_owned());
@@ -139,6 +143,42 @@ fn what_limits_left_open_is_told() {
 #[test]
 fn what_is_mended_is_silent() {
     assert_eq!(findings("fixed.ptx"), [Value::Null; 0]);
+}
+
+/// The witness of a missing barrier has two threads of different warps, and its run the steps of both warps.
+#[test]
+fn a_run_of_two_warps_shows_both() {
+    let all = findings("wrong.ptx");
+    let tile = all
+        .iter()
+        .find(|finding| finding["kernel"] == "filled_tile")
+        .unwrap();
+    let threads: Vec<u64> = tile["data"]["threads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|thread| thread.as_u64().unwrap())
+        .collect();
+    let [writer, reader] = threads[..] else {
+        panic!("{tile}");
+    };
+    assert_ne!(writer / 32, reader / 32);
+    let fingerprint = tile["fingerprint"].as_str().unwrap();
+    let output = binary::run(["replay", "--fingerprint", &fingerprint[..8], &path("wrong.ptx")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let when = format!(
+        "threads {} and {} of the first block",
+        writer.min(reader),
+        writer.max(reader)
+    );
+    assert!(text.contains(&when), "{text}");
+    let reads = format!("in warp {}, lane {} reads here", reader / 32, reader % 32);
+    let writes = format!("in warp {}, lane {} writes here", writer / 32, writer % 32);
+    assert!(text.find(&reads) < text.find(&writes), "{text}");
+    for warp in [writer / 32, reader / 32] {
+        let passes = format!("in warp {warp}, all lanes pass the barrier");
+        assert!(text.contains(&passes), "{text}");
+    }
 }
 
 #[test]
