@@ -37,7 +37,7 @@ __global__ void scan_in_place(const int *in, int *out, int rounds)
         int own = sums[threadIdx.x];
         if (threadIdx.x >= by)
             own += sums[threadIdx.x - by];
-        sums[threadIdx.x] = own;  //~ PTX416?
+        sums[threadIdx.x] = own;  //~[G,ir] PTX416?
         __syncthreads();
     }
     out[threadIdx.x] = sums[threadIdx.x];

@@ -6,8 +6,10 @@ use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
-    Body, Function, Instruction, InstructionId, Module, Op, Register, Special, SymbolId, Value,
+    AccessKind, Body, Function, Instruction, InstructionId, Module, Op, Register, Space, Special, SymbolId,
+    Value,
 };
+use rustc_hash::FxHashSet;
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
@@ -266,6 +268,47 @@ impl<'a> Analyses<'a> {
             Value::Symbol(symbol, by) => Some((symbol, distance?.checked_add(by.into())?)),
             _ => None,
         }
+    }
+
+    /// True if an instruction may store a value that was read from shared memory and not changed since: what a load gives, through moves,
+    /// choices and slots.
+    #[must_use]
+    pub fn may_write_back(&self, store: InstructionId) -> bool {
+        let body = self.body();
+        let mut open = body
+            .uses(body.instruction(store))
+            .get(2..)
+            .unwrap_or(&[])
+            .to_vec();
+        let mut seen = FxHashSet::default();
+        while let Some(value) = open.pop() {
+            let Some(register) = value.register().filter(|register| seen.insert(*register)) else {
+                continue;
+            };
+            for &writer in self.definitions().writers_of(register) {
+                let instruction = body.instruction(writer);
+                let Op::Access(access) = instruction.op else {
+                    match Form::of(instruction.op, body.uses(instruction)) {
+                        Form::Moved(from, _) => open.push(from),
+                        Form::Choice(one, other) => open.extend([one, other]),
+                        _ => {}
+                    }
+                    continue;
+                };
+                let stores = self.stores_for(writer);
+                open.extend(stores.iter().filter_map(|&store| self.stored_by(store)));
+                let address = body.uses(instruction).first().copied();
+                let is_shared = || match access.space {
+                    Space::Shared => true,
+                    Space::Generic => address.is_some_and(|at| self.variable_and_distance(at).is_some()),
+                    _ => false,
+                };
+                if stores.is_empty() && access.kind == AccessKind::Load && is_shared() {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// The only instruction that writes a value, if its guard cannot skip it.

@@ -27,7 +27,7 @@ use super::shorten::smallest;
 use super::witness::{Memory, Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{
-    Exchange, LaneLayout, LaneLayouts, Launch, MissingBarrier, Object, PossibleExchange, Site,
+    Exchange, LaneLayout, LaneLayouts, Launch, MissingBarrier, Object, PairKind, PossibleExchange, Site,
 };
 use crate::analysis::launches::Shape;
 use crate::assumptions::{Assumed, Assumptions};
@@ -136,7 +136,13 @@ pub fn search_barriers(
             let params = place_params(module, [&pair.write, &pair.other]);
             params.is_some_and(|params| params.iter().all(BTreeSet::is_empty))
         };
-        let pairs = one.pairs.iter().filter(places).filter(|pair| !of_lanes(pair));
+        // What is written back is what others read, in any order.
+        let changes = |pair: &&crate::analysis::lanes::BlockPair| {
+            let analyses = module.function(pair.write.function);
+            pair.kind == PairKind::TwoWrites || !analyses.may_write_back(pair.write.instruction)
+        };
+        let pairs = one.pairs.iter().filter(places).filter(changes);
+        let pairs = pairs.filter(|pair| !of_lanes(pair));
         let wanted = pairs.map(|pair| Wanted {
             object: one.object,
             write: pair.write.clone(),

@@ -64,7 +64,8 @@
 //!
 //! `-W conditional` searches for launches and values with which threads make a potential pair, in runs of a block of the kernel, and reports
 //! the pairs that a run shows, with two threads: nothing orders their accesses, and what is read makes a difference to what the thread does.
-//! Places that are loaded from memory or computed from parameters are left out of it.
+//! Places that are loaded from memory or computed from parameters are left out of it, and so are writes of what a thread may have read from
+//! shared memory and not changed.
 //!
 //! Warps 0 and 1 are analysed, and some others where no thread keeps to a place of its own; functions of more than 2,048 instructions are
 //! not analysed. Addresses are known as for PTX415.
