@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::cfg::Cfg;
-use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{
     AccessKind, Body, Function, Instruction, InstructionId, Module, Op, Register, Space, Special, SymbolId,
     Value,
 };
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
@@ -84,7 +85,7 @@ impl<'a> Analyses<'a> {
         self.deadline
     }
 
-    pub(crate) fn body(&self) -> &Body<'a> {
+    fn body(&self) -> &Body<'a> {
         self.function.body.as_ref().unwrap_or(&NO_BODY)
     }
 
@@ -270,6 +271,18 @@ impl<'a> Analyses<'a> {
         }
     }
 
+    /// The first results that an instruction may have, in terms of its operands, or of the values that may be in the slot that it loads.
+    pub(crate) fn possible_forms(&self, at: InstructionId) -> SmallVec<[Form; 2]> {
+        let body = self.body();
+        let instruction = body.instruction(at);
+        let Op::Access(_) = instruction.op else {
+            return SmallVec::from_iter([Form::of(instruction.op, body.uses(instruction))]);
+        };
+        let stores = self.stores_for(at).iter();
+        let stored = stores.filter_map(|&store| self.stored_by(store));
+        stored.map(|value| Form::Moved(value, Change::Nothing)).collect()
+    }
+
     /// True if an instruction may store a value that was read from shared memory and not changed since: what a load gives, through moves,
     /// choices and slots.
     #[must_use]
@@ -286,24 +299,25 @@ impl<'a> Analyses<'a> {
                 continue;
             };
             for &writer in self.definitions().writers_of(register) {
-                let instruction = body.instruction(writer);
-                let Op::Access(access) = instruction.op else {
-                    match Form::of(instruction.op, body.uses(instruction)) {
+                for form in self.possible_forms(writer) {
+                    match form {
                         Form::Moved(from, _) => open.push(from),
                         Form::Choice(one, other) => open.extend([one, other]),
                         _ => {}
                     }
-                    continue;
-                };
-                let stores = self.stores_for(writer);
-                open.extend(stores.iter().filter_map(|&store| self.stored_by(store)));
+                }
+                let instruction = body.instruction(writer);
                 let address = body.uses(instruction).first().copied();
-                let is_shared = || match access.space {
+                let is_shared = |space: Space| match space {
                     Space::Shared => true,
                     Space::Generic => address.is_some_and(|at| self.variable_and_distance(at).is_some()),
                     _ => false,
                 };
-                if stores.is_empty() && access.kind == AccessKind::Load && is_shared() {
+                if let Op::Access(access) = instruction.op
+                    && access.kind == AccessKind::Load
+                    && self.stores_for(writer).is_empty()
+                    && is_shared(access.space)
+                {
                     return true;
                 }
             }

@@ -361,6 +361,14 @@ pub enum AccessKind {
     Other,
 }
 
+impl AccessKind {
+    /// True for an access that reads and writes at once, with a result or without.
+    #[must_use]
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic | Self::Reduction | Self::ReadModifyWrite)
+    }
+}
+
 /// What an access promises to other threads (PTX ISA, Memory Consistency Model, Operation types).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

@@ -36,8 +36,8 @@
 //!
 //! A place counts as shared if no number that distinguishes the threads is part of its address: it is the same for all of them, or it
 //! depends on numbers loaded from memory. A kernel that reads no block number is launched with one block, and one that reads no thread number
-//! with one thread, unless its threads take numbers from an atomic counter. Addresses in data count only where the store depends on what it overwrites, and where they do not move on in a loop: the
-//! elements from one loaded number to the next belong to one thread.
+//! with one thread, unless its threads take numbers from an atomic counter. Addresses in data count only where the store depends on what it
+//! overwrites, and where they do not move on in a loop: the elements from one loaded number to the next belong to one thread.
 //!
 //! Silent are stores after a comparison that only one thread passes; after a comparison for equality of what an atomic has returned, or of
 //! shared memory (locks, the last block, claims); at places that an atomic has reserved; atomics, and volatile and relaxed accesses; equal
@@ -63,18 +63,13 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// Most further stores of one finding that are shown.
-const MAX_SHOWN: usize = 6;
-
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let mut left: Vec<&LostUpdate> = module.contention().lost_updates.iter().collect();
-    while let Some(&first) = left.first() {
-        let (same, others): (Vec<&LostUpdate>, Vec<&LostUpdate>) = left
-            .into_iter()
-            .partition(|one| (one.kernel, one.object) == (first.kernel, first.object));
-        one(module, &same, report);
-        left = others;
-    }
+    let all = &module.contention().lost_updates;
+    words::each_object(
+        all,
+        |found| (found.kernel, found.object),
+        |all| one(module, all, report),
+    );
 }
 
 /// Reports the stores to one object.
@@ -95,13 +90,8 @@ fn one(module: &ModuleContext<'_>, all: &[&LostUpdate], report: &mut Report<'_>)
         };
         draft.related(text::place_of(read), words);
     }
-    let mut shown = vec![&first.write];
-    for other in further {
-        if !shown.contains(&&other.write) && shown.len() < MAX_SHOWN {
-            draft.related(text::place_of(&other.write), "so is this store");
-            shown.push(&other.write);
-        }
-    }
+    let further = further.iter().map(|other| (&other.write, "so is this store"));
+    text::add_further(draft, vec![&first.write], further);
     draft.note(match (first.is_at_data, first.writers) {
         (true, _) => "the place depends on data: threads with equal data share it",
         (false, Writers::Blocks) => "one thread of each block gets here, if the grid has several blocks",

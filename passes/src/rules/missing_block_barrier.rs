@@ -70,7 +70,7 @@
 //! Warps 0 and 1 are analysed, and some others where no thread keeps to a place of its own; functions of more than 2,048 instructions are
 //! not analysed. Addresses are known as for PTX415.
 
-use crate::analysis::lanes::{BlockPair, MissingBarrier, Object, PairKind, Site};
+use crate::analysis::lanes::{BlockPair, Exchange, MissingBarrier, Object, PairKind, Site};
 use crate::conditional::ConditionalBarrier;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
@@ -90,9 +90,6 @@ pub static RULE: Rule = Rule {
     can_be_potential: true,
     check: Check::Module(check),
 };
-
-/// Most further accesses of one finding that are shown.
-const MAX_SHOWN: usize = 6;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for missing in module.missing_barriers() {
@@ -117,26 +114,22 @@ fn is_of_lanes(
     pair: &BlockPair,
     certainty: Certainty,
 ) -> bool {
-    let both = (&pair.write, &pair.other);
-    let mut known = module
-        .exchanges()
-        .iter()
-        .filter(|found| found.function == missing.function);
-    let is_known = known.any(|found| found.pairs.iter().any(|pair| (&pair.write, &pair.other) == both));
-    let is_possible = || {
-        let mut possible = module
-            .possible_exchanges()
-            .iter()
-            .filter(|found| found.function == missing.function);
-        possible.any(|found| found.pairs.iter().any(|pair| (&pair.write, &pair.other) == both))
+    let is_it = |write: &Site, other: &Site| (write, other) == (&pair.write, &pair.other);
+    let is_in = |found: &Exchange| {
+        found.function == missing.function && found.pairs.iter().any(|pair| is_it(&pair.write, &pair.other))
     };
+    let is_known = module.exchanges().iter().any(is_in);
     let is_shown = || {
-        let mut shown = module
+        module
             .conditional_exchanges()
             .iter()
-            .map(|shown| &shown.found)
-            .filter(|found| found.function == missing.function);
-        shown.any(|found| found.pairs.iter().any(|pair| (&pair.write, &pair.other) == both))
+            .any(|shown| is_in(&shown.found))
+    };
+    let is_possible = || {
+        module.possible_exchanges().iter().any(|found| {
+            found.function == missing.function
+                && found.pairs.iter().any(|pair| is_it(&pair.write, &pair.other))
+        })
     };
     is_known
         || match certainty {
@@ -209,13 +202,8 @@ fn one(
         witness::tell(module, draft, missing.function, &shown.witness, None);
         witness::tell_run(module, draft, &shown.run);
     }
-    let mut places = vec![&first.other, &first.write];
-    for pair in further {
-        if !places.contains(&later(pair)) && places.len() < MAX_SHOWN {
-            draft.related(text::place_of(later(pair)), "so is this access");
-            places.push(later(pair));
-        }
-    }
+    let further = further.iter().map(|pair| (later(pair), "so is this access"));
+    text::add_further(draft, vec![&first.other, &first.write], further);
     let (writer, other) = first.threads;
     draft.help(help(first)).data(
         "threads",

@@ -61,18 +61,13 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// Most further accesses of one finding that are shown.
-const MAX_SHOWN: usize = 6;
-
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let mut left: Vec<&PlainBesideAtomic> = module.contention().beside_atomics.iter().collect();
-    while let Some(&first) = left.first() {
-        let (same, others): (Vec<&PlainBesideAtomic>, Vec<&PlainBesideAtomic>) = left
-            .into_iter()
-            .partition(|one| (one.kernel, one.object) == (first.kernel, first.object));
-        one(module, &same, report);
-        left = others;
-    }
+    let all = &module.contention().beside_atomics;
+    words::each_object(
+        all,
+        |found| (found.kernel, found.object),
+        |all| one(module, all, report),
+    );
 }
 
 /// Reports the plain accesses to one object.
@@ -93,13 +88,8 @@ fn one(module: &ModuleContext<'_>, all: &[&PlainBesideAtomic], report: &mut Repo
     draft.finished();
     draft.about_two_places();
     draft.related(text::place_of(&first.atomic), "the atomic is here");
-    let mut shown = vec![&first.plain];
-    for other in further {
-        if !shown.contains(&&other.plain) && shown.len() < MAX_SHOWN {
-            draft.related(text::place_of(&other.plain), "so is this access");
-            shown.push(&other.plain);
-        }
-    }
+    let further = further.iter().map(|other| (&other.plain, "so is this access"));
+    text::add_further(draft, vec![&first.plain], further);
     draft.help(match first.is_store {
         true => "store by an atomic, too, or in a kernel before this one",
         false => {

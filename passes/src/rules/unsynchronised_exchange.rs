@@ -110,9 +110,6 @@ fn help(kind: PairKind, is_across_warps: bool) -> String {
     }
 }
 
-/// Most further accesses of one exchange that are shown.
-const MAX_SHOWN: usize = 6;
-
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for exchange in module.exchanges() {
         one(module, exchange, None, report);
@@ -164,13 +161,8 @@ fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mu
     if first.write != first.other {
         draft.related(text::place_of(&first.write), "they may be written here");
     }
-    let mut shown = vec![&first.other, &first.write];
-    for pair in pairs {
-        if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
-            draft.related(text::place_of(&pair.other), further_words(pair.kind));
-            shown.push(&pair.other);
-        }
-    }
+    let further = pairs.map(|pair| (&pair.other, further_words(pair.kind)));
+    text::add_further(draft, vec![&first.other, &first.write], further);
     draft.note("it is not known that the accesses are to the same bytes, or that lanes make both");
     text::assumption(draft, module, exchange.function, &exchange.launch);
     draft.help(help(first.kind, false));
@@ -250,13 +242,8 @@ fn one(
             draft.note("shown for warp 0 of the block; the other warps execute the same code");
         }
     }
-    let mut shown = vec![&first.other, &first.write];
-    for pair in further {
-        if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
-            draft.related(text::place_of(&pair.other), further_words(pair.kind));
-            shown.push(&pair.other);
-        }
-    }
+    let further = further.iter().map(|pair| (&pair.other, further_words(pair.kind)));
+    text::add_further(draft, vec![&first.other, &first.write], further);
     if first.is_volatile {
         draft.note("`volatile` orders no lanes: it only makes the compiler access memory each time");
     }

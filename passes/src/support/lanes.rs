@@ -18,6 +18,23 @@ pub(crate) use super::lane_words::{
 };
 use super::{threshold, witness, wording};
 
+/// Most accesses of one finding that are shown.
+const MAX_SHOWN: usize = 6;
+
+/// Adds further accesses with what is said of each, each place once, without those that are `shown`.
+pub(crate) fn add_further<'s, W: Into<String>>(
+    draft: &mut Draft,
+    mut shown: Vec<&'s Site>,
+    further: impl Iterator<Item = (&'s Site, W)>,
+) {
+    for (site, words) in further {
+        if !shown.contains(&site) && shown.len() < MAX_SHOWN {
+            draft.related(place_of(site), words);
+            shown.push(site);
+        }
+    }
+}
+
 /// Calls `write` with every finding of one kind, but for those that follow from another finding about the same call.
 pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
     for root in module.lane_roots() {

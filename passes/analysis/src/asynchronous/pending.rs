@@ -15,8 +15,8 @@
 //! Groups are counted by thread, so that one walk over the graph is enough: lanes do not matter.
 
 use ptxcheck_ir::{
-    Access, AccessKind, AsyncGroup, AsyncOp, Asynchronous, BlockId, Body, Completion, Instruction,
-    InstructionId, MbarrierOp, Op, Value,
+    Access, AsyncGroup, AsyncOp, Asynchronous, BlockId, Body, Completion, Instruction, InstructionId,
+    MbarrierOp, Op, Value,
 };
 
 use super::view::View;
@@ -299,10 +299,5 @@ fn join(known: &mut Vec<States>, new: &[States]) -> bool {
 
 /// True for an access by which other threads may signal that they have waited.
 pub(super) const fn may_signal(access: Access) -> bool {
-    access.is_volatile()
-        || access.is_ordering()
-        || matches!(
-            access.kind,
-            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
-        )
+    access.is_volatile() || access.is_ordering() || access.kind.is_atomic()
 }

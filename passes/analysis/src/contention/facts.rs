@@ -426,11 +426,7 @@ const fn place_of(address: u64, past: i64) -> u64 {
 
 /// True for an atomic that may be on global memory.
 const fn is_atomic(access: Access) -> bool {
-    let is_atomic = matches!(
-        access.kind,
-        AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
-    );
-    is_atomic && matches!(access.space, Space::Global | Space::Generic)
+    access.kind.is_atomic() && matches!(access.space, Space::Global | Space::Generic)
 }
 
 /// The address and the value of a plain store that may be to global memory.

@@ -207,7 +207,7 @@ impl Origin {
         }
     }
 
-    /// What only depends on it: nothing of its numbers and objects is in the result.
+    /// The origin of a value that depends on this one, but does not contain its numbers or its object.
     fn as_dependence(&self) -> Self {
         Self {
             numbers: Set::NONE,
@@ -223,7 +223,7 @@ impl Origin {
         }
     }
 
-    /// What is read at it: nothing but the threads among which it differs is in the result.
+    /// The origin of a value that is read at this address: of the address, only the threads among which it differs count.
     fn as_address(&self) -> Self {
         let dependence = self.as_dependence();
         Self {

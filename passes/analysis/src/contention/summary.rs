@@ -1,4 +1,4 @@
-//! What functions return, in terms of their arguments.
+//! The results of functions, in terms of their arguments.
 
 use std::cell::RefCell;
 

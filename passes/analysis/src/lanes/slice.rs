@@ -268,14 +268,12 @@ impl SliceSearch<'_, '_> {
                 continue;
             };
             let is_plain = matches!(access.kind, AccessKind::Load | AccessKind::Store);
-            let is_atomic = matches!(
-                access.kind,
-                AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
-            );
             let used = match access.space {
                 Space::Shared | Space::Global | Space::Generic if is_plain => body.uses(instruction),
                 // The operands of atomics are not compared.
-                Space::Shared | Space::Generic if is_atomic => body.uses(instruction).get(..1).unwrap_or(&[]),
+                Space::Shared | Space::Generic if access.kind.is_atomic() => {
+                    body.uses(instruction).get(..1).unwrap_or(&[])
+                }
                 _ => continue,
             };
             for &value in used {

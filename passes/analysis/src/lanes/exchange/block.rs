@@ -37,12 +37,22 @@ use ptxcheck_ir::FunctionId;
 
 /// All missing block barriers of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<MissingBarrier> {
-    let suspects = suspects(module);
+    search_suspects(module, &suspects(module), |slices, function, warps| {
+        of_kernel(module, slices, function, warps)
+    })
+}
+
+/// All findings in suspects, in their order. `of_kernel`: the search of one kernel in the warps of its suspect; `None` if the budget is spent.
+pub(super) fn search_suspects(
+    module: &Shared<'_>,
+    suspects: &[BlockSuspect],
+    of_kernel: impl Fn(&Slices, FunctionId, &[u32]) -> Option<Vec<MissingBarrier>> + Sync,
+) -> Vec<MissingBarrier> {
     let kernels: Vec<FunctionId> = suspects.iter().map(|suspect| suspect.kernel).collect();
     let warps: FxHashMap<FunctionId, &BlockSuspect> =
         suspects.iter().map(|suspect| (suspect.kernel, suspect)).collect();
     search_kernels(module, &kernels, |slices, function| {
-        of_kernel(module, slices, function, &warps[&function].warps)
+        of_kernel(slices, function, &warps[&function].warps)
     })
 }
 

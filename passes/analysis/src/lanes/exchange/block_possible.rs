@@ -18,14 +18,15 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block::{
-    Block, FoundPair, by_variable, computes_warp_number, has_full_barrier, leaves_a_variable, solve_warps,
+    Block, FoundPair, by_variable, computes_warp_number, has_full_barrier, leaves_a_variable,
+    search_suspects, solve_warps,
 };
 use super::block_paths::is_block_ordering;
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
-use super::kernels::{PairKey, position_of_pair, reached_nodes, search_kernels};
+use super::kernels::{PairKey, position_of_pair, reached_nodes};
 use super::possible::{Access, have_private_part};
-use super::screen::block::{BlockSuspect, possible_suspects};
+use super::screen::block::possible_suspects;
 use super::shared_accesses::{Loose, Touch, Touches};
 use crate::lanes::explore::{InEach, InLaunch, Launches};
 use crate::lanes::flow::Flow;
@@ -43,12 +44,7 @@ use ptxcheck_ir::{FunctionId, Space};
 
 /// All possible missing barriers of a module, in the order of the input, of variables without a definite one.
 pub(crate) fn find(module: &Shared<'_>, definite: &[MissingBarrier]) -> Vec<MissingBarrier> {
-    let suspects = possible_suspects(module);
-    let kernels: Vec<FunctionId> = suspects.iter().map(|suspect| suspect.kernel).collect();
-    let warps: FxHashMap<FunctionId, &BlockSuspect> =
-        suspects.iter().map(|suspect| (suspect.kernel, suspect)).collect();
-    search_kernels(module, &kernels, |slices, function| {
-        let warps = &warps[&function].warps;
+    search_suspects(module, &possible_suspects(module), |slices, function, warps| {
         let mut found = possible_barriers_of_kernel(module, slices, function, warps)?;
         found.retain(|possible| {
             let mut known = definite.iter();
@@ -207,13 +203,13 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
 }
 
 /// The kind of the access beside a write, which may be atomic; `None` if the first access is no write, or the order does not matter
-/// here: two atomics are ordered with each other, and an atomic beside a write counts for the write. `other`: it writes, and is atomic.
-const fn kind_beside(is_store: bool, is_atomic: bool, other: (bool, bool)) -> Option<OtherKind> {
-    match (is_store, is_atomic, other) {
-        (false, ..) | (_, true, (true, _)) => None,
-        (_, _, (false, _)) => Some(OtherKind::Read),
-        (_, false, (_, true)) => Some(OtherKind::Atomic),
-        (_, false, (_, false)) => Some(OtherKind::Write),
+/// here: two atomics are ordered with each other, and an atomic beside a write counts for the write. Of each: it writes, and is atomic.
+const fn kind_beside(write: (bool, bool), other: (bool, bool)) -> Option<OtherKind> {
+    match (write, other) {
+        ((false, _), _) | ((_, true), (true, _)) => None,
+        (_, (false, _)) => Some(OtherKind::Read),
+        ((_, false), (_, true)) => Some(OtherKind::Atomic),
+        ((_, false), (_, false)) => Some(OtherKind::Write),
     }
 }
 
@@ -325,16 +321,15 @@ impl PossibleSearch<'_, '_> {
             lanes,
         };
         let first = by.trailing_zeros() as usize;
+        let kind = kind_beside(write.writes(one), other.writes(two))?;
         let found = match (write, other) {
             (Access::Known(write), Access::Known(other)) => {
                 let (write, other) = (&one.all[write], &two.all[other]);
-                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
                 let lanes = self.common_lanes(write, other, kind)?;
                 possible(write.object, kind, lanes)
             }
             (Access::Known(write), Access::Loose(other)) => {
                 let (write, other) = (&one.all[write], &two.loose[other]);
-                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
                 let is_pair = match kind {
                     OtherKind::Read => !self.is_whole(write),
                     OtherKind::Write => false,
@@ -345,13 +340,11 @@ impl PossibleSearch<'_, '_> {
             }
             (Access::Loose(write), Access::Known(other)) => {
                 let (write, other) = (&one.loose[write], &two.all[other]);
-                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
                 (kind != OtherKind::Write && write.object == other.object)
                     .then(|| possible(write.object, kind, (first, of)))?
             }
             (Access::Loose(write), Access::Loose(other)) => {
                 let (write, other) = (&one.loose[write], &two.loose[other]);
-                let kind = kind_beside(write.is_store, write.is_atomic, (other.is_store, other.is_atomic))?;
                 let is_unrelated = self.is_unrelated(write)
                     || self.is_unrelated(other)
                     || self.differ_between_lanes(write, other);

@@ -148,6 +148,14 @@ pub(super) enum Access {
 }
 
 impl Access {
+    /// Whether it writes, and whether it is atomic.
+    pub(super) fn writes(self, touches: &Touches) -> (bool, bool) {
+        match self {
+            Self::Known(number) => (touches.all[number].is_store, touches.all[number].is_atomic),
+            Self::Loose(number) => (touches.loose[number].is_store, touches.loose[number].is_atomic),
+        }
+    }
+
     /// Its node and instruction.
     pub(super) fn node_and_instruction(self, touches: &Touches) -> AccessPlace {
         match self {

@@ -224,7 +224,7 @@ impl Touches {
                 continue;
             };
             let is_store = access.kind != AccessKind::Load;
-            let is_atomic = is_store && access.kind != AccessKind::Store;
+            let is_atomic = access.kind.is_atomic();
             let (Some(place), Some(content)) = (values.next(), values.next()) else {
                 break;
             };
@@ -359,10 +359,8 @@ pub(super) fn relaxed_atomic(body: &Body<'_>, instruction: &Instruction) -> Opti
     let Op::Access(access) = instruction.op else {
         return None;
     };
-    let may_be = matches!(
-        access.kind,
-        AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite
-    ) && matches!(access.space, Space::Shared | Space::Generic)
+    let may_be = access.kind.is_atomic()
+        && matches!(access.space, Space::Shared | Space::Generic)
         && (1..=64).contains(&access.bytes())
         && !access.is_ordering();
     match body.uses(instruction) {

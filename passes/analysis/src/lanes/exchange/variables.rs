@@ -16,8 +16,8 @@ use super::found::Object;
 use crate::function::Analyses;
 use crate::lanes::flow::Flow;
 use crate::lanes::value::ValueId;
-use ptxcheck_ir::ops::{Change, Form};
-use ptxcheck_ir::{InstructionId, Op, Register, Space, SymbolId, Value};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{InstructionId, Register, Space, SymbolId, Value};
 
 /// A value whose number differs from lane to lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl VariableSearch<'_, '_> {
         match forms[..] {
             [form] => {
                 let operands = operands_of(form);
-                // What a product is made of is an index, which may be that of a round.
+                // The factors of a product are followed for rounds alone: an index may be that of a round.
                 if !operands.is_empty() && !matches!(form, Form::Product(..)) {
                     self.passed.push(register);
                 }
@@ -138,22 +138,14 @@ impl VariableSearch<'_, '_> {
 
     /// The results that a register may hold, in terms of operands; none if there are too many.
     fn possible_forms(&self, register: Register) -> SmallVec<[Form; 4]> {
-        let body = self.analyses.body();
         let writers = self.analyses.definitions().writers_of(register);
-        let mut forms = SmallVec::new();
-        for &writer in writers.iter().take(MAX_DEFINITIONS) {
-            let instruction = body.instruction(writer);
-            match instruction.op {
-                Op::Access(_) => {
-                    let stores = self.analyses.stores_for(writer);
-                    let stored = stores.iter().map(|&store| self.analyses.stored_by(store));
-                    let stored = stored.take(MAX_DEFINITIONS);
-                    forms.extend(stored.flatten().map(|value| Form::Moved(value, Change::Nothing)));
-                }
-                op => forms.push(Form::of(op, body.uses(instruction))),
-            }
-        }
-        forms
+        let of_writer = |&writer| {
+            self.analyses
+                .possible_forms(writer)
+                .into_iter()
+                .take(MAX_DEFINITIONS)
+        };
+        writers.iter().take(MAX_DEFINITIONS).flat_map(of_writer).collect()
     }
 
     /// The number that is added to a register in each round, if this is a result that the register holds later.
