@@ -8,7 +8,7 @@ use crate::assumptions::Assumptions;
 use crate::conditional::SearchScope;
 use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
-use crate::ir::Module;
+use crate::ir::{Extent, Module};
 use crate::launches::Launches;
 use crate::policy::Policy;
 use crate::progress::Progress;
@@ -21,9 +21,9 @@ use crate::shard_assignment::Deal;
 /// The command that starts a worker: a program that calls `worker::serve`. Settings come with each module.
 pub use ptxcheck_worker::Command as WorkerCommand;
 
-/// Reads LLVM IR and hands its module to the function, or `None` if it is for something other than NVIDIA's GPUs. The error is a
-/// sentence. `read_device_code` of `ptxcheck-frontend-llvm` is one.
-pub type ReadIr = fn(&[u8], &mut dyn FnMut(Option<&Module<'_>>)) -> Result<(), String>;
+/// Reads a part of LLVM IR and hands its module to the function, or `None` if it is for something other than NVIDIA's GPUs. The error
+/// is a sentence. `read_device_code` of `ptxcheck-frontend-llvm` is one.
+pub type ReadIr = fn(&[u8], Extent, &mut dyn FnMut(Option<&Module<'_>>)) -> Result<(), String>;
 
 /// The program that reads LLVM IR.
 #[derive(Clone, Debug, Default)]

@@ -94,7 +94,7 @@ use assembly::Assembly;
 use bitcode::is_bitcode;
 use body::{Lowering, Scratch};
 use debug::Locations;
-use ptxcheck_ir::{Body, Module, Producer, Space};
+use ptxcheck_ir::{Body, Extent, Module, Producer, Space};
 use symbols::Symbols;
 
 /// The version of LLVM that this build reads: IR of newer ones is refused.
@@ -132,17 +132,25 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
     memory.read(bytes).map(|input| input.with_module(work))
 }
 
-/// Reads IR and hands its device IR to `found`, or `None` if it is for something other than NVIDIA's GPUs. LLVM's memory is given
+/// Reads a part of IR and hands its device IR to `found`, or `None` if it is for something other than NVIDIA's GPUs. LLVM's memory is given
 /// back after that, which takes a sixth to a third of the time.
 ///
 /// # Errors
 ///
 /// A sentence, if LLVM can't read it.
-pub fn read_device_code(bytes: &[u8], found: &mut dyn FnMut(Option<&Module<'_>>)) -> Result<(), String> {
+pub fn read_device_code(
+    bytes: &[u8],
+    extent: Extent,
+    found: &mut dyn FnMut(Option<&Module<'_>>),
+) -> Result<(), String> {
     let memory = Memory::default();
-    let input = memory.read(bytes).map_err(|refused| refused.to_string())?;
+    let input = match extent {
+        Extent::Whole => memory.read(bytes),
+        Extent::Declarations => memory.read_declarations(bytes),
+    };
+    let input = input.map_err(|refused| refused.to_string())?;
     if input.is_device_code() {
-        input.with_module(|module| found(Some(module)));
+        input.with_part(extent, |module| found(Some(module)));
     } else {
         found(None);
     }
@@ -174,6 +182,22 @@ impl Memory {
             .or_else(|error| newer::rewritten(bytes).map_or(Err(error), |older| parse(&older)))
             .map(|module| Input { bytes, module })
             .map_err(|error| refusal(&error.to_string(), bytes))
+    }
+
+    /// Has LLVM read the declarations of bitcode, and all of a text: function bodies are most of a module.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], if LLVM can't read it.
+    pub fn read_declarations<'i>(&'i self, bytes: &'i [u8]) -> Result<Input<'i>, Refused> {
+        let without_bodies = is_bitcode(bytes)
+            .then(|| raw::read_declarations(&self.0, bytes))
+            .flatten();
+        match without_bodies {
+            Some(module) => Ok(Input { bytes, module }),
+            // A text, or bitcode that is refused: this says why.
+            None => self.read(bytes),
+        }
     }
 }
 
@@ -208,18 +232,26 @@ impl Input<'_> {
 
     /// Hands its device IR to `work`.
     pub fn with_module<R>(&self, work: impl FnOnce(&Module<'_>) -> R) -> R {
-        lowered(raw::Module::new(&self.module), self.bytes, work)
+        self.with_part(Extent::Whole, work)
+    }
+
+    fn with_part<R>(&self, extent: Extent, work: impl FnOnce(&Module<'_>) -> R) -> R {
+        lowered(raw::Module::new(&self.module), self.bytes, extent, work)
     }
 }
 
-fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> R {
+fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], extent: Extent, work: impl FnOnce(&Module<'_>) -> R) -> R {
     let names = Bump::new();
     let mut locations = Locations::new(raw);
     let mut symbols = Symbols::of(raw, &names, &mut locations);
     let mut assembly = Assembly::default();
     let mut scratch = Scratch::new(raw);
     let mut body = Body::default();
-    for definition in std::mem::take(&mut symbols.definitions) {
+    let definitions = match extent {
+        Extent::Whole => std::mem::take(&mut symbols.definitions),
+        Extent::Declarations => Vec::new(),
+    };
+    for definition in definitions {
         let (id, _) = definition;
         Lowering::new(
             &mut symbols,

@@ -11,6 +11,7 @@
 //!   checks the kind first, and returns `None` for another.
 #![allow(unsafe_code)]
 
+mod declarations;
 mod global;
 mod instruction;
 mod metadata;
@@ -18,6 +19,7 @@ mod module;
 mod types;
 mod value;
 
+pub(super) use declarations::read_declarations;
 pub(super) use instruction::is_pointer_to_address;
 pub(super) use metadata::NodeKind;
 

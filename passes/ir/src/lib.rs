@@ -72,7 +72,7 @@ pub use function::{
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value, registers};
-pub use module::{Ends, IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
+pub use module::{Ends, Extent, IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
 pub use ptxcheck_ptx_parser::{LineIndex, Position, Span, SyntaxError};
 pub use settle::{never_holds, settle};
 pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};

@@ -48,6 +48,16 @@ impl std::fmt::Display for IsaVersion {
     }
 }
 
+/// The part of an input that a front end reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Declarations: no function has a body.
+    Declarations,
+}
+
 /// The compiler that wrote a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Producer {

@@ -6,6 +6,7 @@ use super::Answer;
 use crate::deadline::Deadline;
 use crate::driver;
 use crate::inventory::Facts;
+use crate::ir::Extent;
 use crate::rule::ProblemKind;
 use crate::settings::{ReadIr, Settings};
 
@@ -24,8 +25,13 @@ pub(super) fn analyse(
             answer(found);
         }
     };
+    let extent = if settings.images_only {
+        Extent::Declarations
+    } else {
+        Extent::Whole
+    };
     let work = AssertUnwindSafe(|| {
-        read(bytes, &mut |module| match module {
+        read(bytes, extent, &mut |module| match module {
             Some(module) => {
                 let report = driver::check_until(module, Facts::of(module), settings, deadline);
                 say(Answer::Checked(Box::new(report)));
