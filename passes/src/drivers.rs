@@ -107,6 +107,29 @@ pub fn driver_of_cuda(version: &str) -> Option<Driver> {
     release.map(|(.., driver)| *driver)
 }
 
+/// Libraries of the toolkit whose names have a number for each major version of CUDA: the name, the number, and that version.
+///
+/// CUDA Toolkit Release Notes, CUDA Toolkit Major Component Versions.
+const LIBRARIES: &[(&str, &[(u32, u32)])] = &[
+    ("libcudart", &[(11, 11), (12, 12), (13, 13)]),
+    ("libnvrtc", &[(11, 11), (12, 12), (13, 13)]),
+    ("libnvJitLink", &[(12, 12), (13, 13)]),
+    ("libcublas", &[(11, 11), (12, 12), (13, 13)]),
+    ("libcublasLt", &[(11, 11), (12, 12), (13, 13)]),
+    ("libcufft", &[(10, 11), (11, 12), (12, 13)]),
+];
+
+/// The major version of CUDA that a shared library of the toolkit comes with, `libcudart.so.12`, and the first driver that runs it
+/// (CUDA Compatibility, Minor Version Compatibility). `None` for other libraries, and for those that several versions have.
+#[must_use]
+pub fn library_version(name: &str) -> Option<(u32, Driver)> {
+    let (library, rest) = name.split_once(".so.")?;
+    let number: u32 = rest.split('.').next()?.parse().ok()?;
+    let (_, versions) = LIBRARIES.iter().find(|(known, _)| *known == library)?;
+    let (_, cuda) = versions.iter().find(|(known, _)| *known == number)?;
+    Some((*cuda, driver_of_cuda(&format!("{cuda}.0"))?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +142,23 @@ mod tests {
         assert_eq!(driver("550.54.14").to_string(), "550.54.14");
         for wrong in ["", "x", "550.", "1.2.3.4", "0", "550.54a"] {
             assert!(wrong.parse::<Driver>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn libraries_of_the_toolkit_need_a_driver() {
+        let version = |name| library_version(name).map(|(cuda, driver)| (cuda, driver.0));
+        assert_eq!(version("libcudart.so.12"), Some((12, 525)));
+        assert_eq!(version("libcudart.so.11.0"), Some((11, 450)));
+        assert_eq!(version("libcufft.so.12"), Some((13, 580)));
+        for none in [
+            "libcuda.so.1",
+            "libcusparse.so.12",
+            "libcudart.so",
+            "libcudart.so.x",
+            "libcudart.so.99",
+        ] {
+            assert_eq!(version(none), None, "{none}");
         }
     }
 

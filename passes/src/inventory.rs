@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-pub use ptxcheck_images::kinds::{Host, HostLaunch, ImageKind, Launchable, Registration, Role, split_target};
+pub use ptxcheck_images::kinds::{
+    Host, HostLaunch, ImageKind, Launchable, NeededLibrary, Registration, Role, split_target,
+};
 pub use ptxcheck_ir::facts::{
-    CodeClass, Facts, Kernel, Resources, Stub, Variable, WeakFunction, is_absolute,
+    CodeClass, Facts, Kernel, Resources, SectionBytes, Stub, Variable, WeakFunction, is_absolute,
 };
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -113,6 +115,7 @@ mod facts {
             functions: facts.functions,
             producer: facts.producer.clone(),
             code_class: facts.code_class,
+            sections: facts.sections,
             is_debug: facts.is_debug,
             is_damaged: facts.is_damaged,
             ..Facts::default()

@@ -57,6 +57,7 @@ pub mod occupancy;
 pub mod packages;
 pub mod policy;
 pub mod progress;
+pub mod reach;
 pub mod recompile;
 pub mod registry;
 pub mod release;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use crate::drivers::{
-    Driver, FIRST_ZSTD_DRIVER, NoDriver, driver_of_cuda, first_driver, is_older_branch,
+    Driver, FIRST_ZSTD_DRIVER, NoDriver, driver_of_cuda, first_driver, is_older_branch, library_version,
 };
 use crate::forecast::Gpu;
 use crate::inventory::Stub;

@@ -23,6 +23,11 @@ impl Progress {
         self.all.store(inputs, Ordering::Relaxed);
     }
 
+    /// Adds the members of a package.
+    pub(crate) fn add(&self, inputs: usize) {
+        self.all.fetch_add(inputs, Ordering::Relaxed);
+    }
+
     pub(crate) fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }

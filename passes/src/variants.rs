@@ -15,4 +15,4 @@ mod name;
 
 pub use claims::{Claims, CudaVersion, NAMESPACE, UnknownValue};
 pub use file::{Properties, UnknownFormat, VariantMetadata};
-pub use name::{MetadataName, WheelName, file_name, wheel_names};
+pub use name::{MetadataName, PythonTags, WheelName, file_name, wheel_names};

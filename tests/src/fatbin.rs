@@ -205,6 +205,9 @@ pub struct Elf {
     pub symbols: Vec<Symbol>,
 }
 
+/// The section with the names of needed libraries.
+const DYNAMIC_STRINGS: &str = ".dynstr";
+
 impl Elf {
     /// A host file.
     #[must_use]
@@ -258,6 +261,48 @@ impl Elf {
         self
     }
 
+    /// The file with these libraries as needed ones, and this version of the symbols of the first.
+    #[must_use]
+    pub fn needing(self, libraries: &[&str], version: &str) -> Self {
+        const NEEDED: u64 = 1;
+        let (mut strings, mut dynamic) = (vec![0], Vec::new());
+        let mut first = None;
+        for library in libraries {
+            first.get_or_insert(strings.len() as u32);
+            dynamic.extend(NEEDED.to_le_bytes());
+            dynamic.extend((strings.len() as u64).to_le_bytes());
+            strings.extend(library.bytes());
+            strings.push(0);
+        }
+        dynamic.extend([0; 16]);
+        // Verneed: version, count, file, offset of the first record, offset of the next library.
+        let mut versions = [1_u16, 1].map(u16::to_le_bytes).concat();
+        for word in [first.unwrap_or_default(), 16, 0, 0, 0, strings.len() as u32, 0] {
+            versions.extend(word.to_le_bytes());
+        }
+        strings.extend(version.bytes());
+        strings.push(0);
+        self.section(DYNAMIC_STRINGS, strings)
+            .section(".dynamic", dynamic)
+            .section(".gnu.version_r", versions)
+    }
+
+    /// Type and linked section of a section.
+    fn kind_and_link(&self, name: &str) -> (u32, u32) {
+        let strings = || {
+            let mut names = self.sections.iter();
+            names
+                .position(|(name, _)| name == DYNAMIC_STRINGS)
+                .map_or(0, |at| at as u32 + 1)
+        };
+        match name {
+            DYNAMIC_STRINGS => (3, 0),
+            ".dynamic" => (6, strings()),
+            ".gnu.version_r" => (0x6fff_fffe, strings()),
+            _ => (1, 0),
+        }
+    }
+
     /// The file.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
@@ -283,10 +328,10 @@ impl Elf {
         let strtab = self.sections.len() as u32 + 2;
         let mut body = Vec::new();
         let mut headers = vec![0; HEADER];
-        let own = self
-            .sections
-            .iter()
-            .map(|(name, content)| (name.as_str(), content.as_slice(), 1, 0, 0));
+        let own = self.sections.iter().map(|(name, content)| {
+            let (kind, link) = self.kind_and_link(name);
+            (name.as_str(), content.as_slice(), kind, link, 0)
+        });
         let made = [
             (".symtab", symbols.as_slice(), 2, strtab, 24),
             (".strtab", strings.as_slice(), 3, 0, 0),

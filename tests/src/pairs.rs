@@ -87,6 +87,27 @@ fn one(sm: u32) -> Vec<u8> {
     fat(&[(sm, ptx(sm, ")"))])
 }
 
+/// A library that needs another one.
+fn needing(library: &str) -> Vec<u8> {
+    let elf = Elf::host(3).section(".nv_fatbin", one(75));
+    elf.needing(&["libc.so.6", library], "GLIBC_2.34").bytes()
+}
+
+/// A wheel with a module for another Python than its name says, and one with a module for this Python.
+fn of_python() -> RulePair {
+    let holding = |member: &str| Run {
+        args: vec!["audit"],
+        name: "x-1.0-cp311-cp311-linux_x86_64.whl",
+        bytes: wheel("x-1.0", "{}", &[(member, needing("libcudart.so.12"))]),
+        beside: None,
+    };
+    RulePair {
+        code: "PTX529",
+        fires: holding("x/_C.cpython-310-x86_64-linux-gnu.so"),
+        silent: holding("x/_C.cpython-311-x86_64-linux-gnu.so"),
+    }
+}
+
 /// Two images that differ in what follows the kernel's name and a bracket.
 fn two(first: &str, second: &str) -> Vec<u8> {
     fat(&[(75, ptx(75, first)), (90, ptx(90, second))])
@@ -275,6 +296,19 @@ pub fn pairs() -> Vec<RulePair> {
             compiled_for(86),
         ),
         of_wheel("PTX525", r#""sm_arch": ["80_real", "80_virtual"]"#),
+        pair(
+            "PTX527",
+            audit,
+            container(&[code(80)]),
+            container(&[code(80), Entry::ptx(80, &body(80))]),
+        ),
+        pair(
+            "PTX528",
+            &["audit", "--min-driver", "550.54"],
+            needing("libcudart.so.13"),
+            needing("libcudart.so.12"),
+        ),
+        of_python(),
         pair("PTX901", &[], one(90)[..60].to_vec(), one(90)),
         pair(
             "PTX903",

@@ -22,7 +22,7 @@ pub fn demangle(name: &str) -> Option<String> {
 
 /// The name in C++ or Rust that `name` stands for, without its parameters and return type: `ns::kernel<float>`.
 #[must_use]
-fn qualified(name: &str) -> Option<String> {
+pub fn qualified(name: &str) -> Option<String> {
     demangle_with(name, DemangleOptions::new().no_params().no_return_type())
 }
 

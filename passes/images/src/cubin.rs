@@ -7,6 +7,8 @@ mod code;
 mod header;
 mod info;
 mod linkage;
+mod ptx;
+mod sizes;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -15,6 +17,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarge
 use ptxcheck_common::maps::NameMap;
 
 pub use bodies::digest_kernels;
+pub use ptx::DEBUG_PTX;
 
 use self::header::Notes;
 use self::info::Usage;
@@ -29,9 +32,6 @@ use ptxcheck_ir::facts::{CompilerOptions, Facts, Resources, Variable, WeakFuncti
 const FIRST_WITH_RESERVED_SHARED: u32 = 90;
 const RESERVED_SHARED_BYTES: u64 = 1024;
 
-/// The section with the machine code's own PTX, in `-G` builds: lines that end with a NUL.
-pub const DEBUG_PTX: &str = ".nv_debug_ptx_txt";
-
 /// The header and declarations of a cubin.
 #[derive(Debug)]
 pub struct Cubin {
@@ -43,8 +43,9 @@ pub struct Cubin {
     pub is_relocatable: bool,
     /// Its declarations.
     pub facts: Facts,
-    /// The PTX it was made from, for debuggers; without comments and `.loc`.
-    pub ptx: Option<Vec<u8>>,
+    /// The PTX it was made from, for debuggers and profilers: a text for each object that was linked. Lines of comments and `.loc` are
+    /// empty in it.
+    pub ptx: Vec<Vec<u8>>,
 }
 
 /// Reads a cubin.
@@ -66,17 +67,14 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, BadFile> {
     facts.paths = sections.debug.paths();
     facts.producer = header::producer(sections.notes.tool);
     facts.code_class = header.class;
+    facts.sections = Some(sizes::sections(&file));
     symbols(&file, header.sm, &sections, &mut facts);
     facts.symbols = (!facts.is_damaged).then(|| linkage::symbols(&file)).flatten();
     Ok(Cubin {
         target: header.target(),
         virtual_number: header.virtual_number,
         is_relocatable: elf::is_object(&file),
-        ptx: sections.ptx.filter(|_| facts.is_debug).map(|text| {
-            text.iter()
-                .map(|byte| if *byte == 0 { b'\n' } else { *byte })
-                .collect()
-        }),
+        ptx: ptx::texts(&sections.ptx, bytes.len()),
         facts,
     })
 }
@@ -87,7 +85,7 @@ struct Sections<'a> {
     notes: Notes<'a>,
     debug: debug_paths::Sections<'a>,
     /// The PTX for debuggers.
-    ptx: Option<&'a [u8]>,
+    ptx: Vec<&'a [u8]>,
     /// `.nv.info`
     info: &'a [u8],
     /// By kernel.
@@ -140,7 +138,7 @@ impl<'a> Sections<'a> {
                     ".note.nv.tkinfo" => sections.notes.tool = data(),
                     ".note.nv.cuinfo" => sections.notes.cuda = data(),
                     ".nv_debug_info_reg_type" => facts.is_debug = true,
-                    DEBUG_PTX => sections.ptx = Some(data()),
+                    name if ptx::is_ptx(name) => sections.ptx.push(data()),
                     _ => {}
                 }
             }

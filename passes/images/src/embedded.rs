@@ -1,4 +1,4 @@
-//! PTX embedded in machine code: the text that it was made from, for debuggers (`-G`, `-g` of clang's).
+//! PTX embedded in machine code: the text that it was made from, for debuggers and profilers (`-G`, `-lineinfo`, `-g` of clang's).
 //!
 //! It counts as an image of its own, numbered after the machine code, unless PTX for the same target lies beside the
 //! machine code anyway.

@@ -21,7 +21,7 @@ use super::elf::{self, Elf};
 use super::launch_shapes::{registered, registers_variables};
 use super::named::{RegisteredName, constant_text};
 use super::stubs::{STUB, kernel_of_stub};
-use super::{launches, offload_entries};
+use super::{launches, needed, offload_entries};
 use crate::host_names::{HostKind, HostNames};
 use crate::kinds::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
@@ -70,6 +70,7 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     }
     let mut is_read = false;
     if !elf::is_object(elf) {
+        host.needed.extend(needed::libraries(elf, &mut budget));
         let has_table = !found.is_empty();
         let has_images = has_images(elf);
         let read = has_images

@@ -138,6 +138,15 @@ pub struct HostLaunch {
     pub is_all: bool,
 }
 
+/// A shared library that a linked file needs.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct NeededLibrary {
+    /// Its name: `libcudart.so.12`.
+    pub name: String,
+    /// The versions of its symbols that are needed.
+    pub versions: Vec<String>,
+}
+
 /// The host side of an input.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Host {
@@ -148,6 +157,9 @@ pub struct Host {
     /// It may register more than [`Self::registered`] has: the calls could not be read, or not all of them.
     #[serde(default)]
     pub is_partial: bool,
+    /// The shared libraries that it needs.
+    #[serde(default)]
+    pub needed: Vec<NeededLibrary>,
     /// A linker is done with it: an executable or shared library.
     pub is_linked: bool,
     /// It has no symbol table.

@@ -50,6 +50,7 @@ mod limits;
 mod link_time;
 mod mlir;
 mod named;
+mod needed;
 mod offload_entries;
 mod offloading;
 mod package;

@@ -90,3 +90,6 @@ pub(crate) const MAX_HOST_LAUNCHES: usize = 1 << 16;
 
 /// Most instructions that are gone over for the names that the code of a linked file registers.
 pub(crate) const MAX_REGISTRATION_STEPS: usize = 8 << 20;
+
+/// Most libraries that a file can need, and most versions of their symbols. Large programs need some hundred.
+pub(crate) const MAX_NEEDED_LIBRARIES: usize = 4096;

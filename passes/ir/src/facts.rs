@@ -36,6 +36,8 @@ pub struct Facts {
     pub code_class: Option<CodeClass>,
     /// The first instruction of PTX that its own target or version does not have, where that was looked for.
     pub illegal: Option<Illegal>,
+    /// The bytes of machine code by their use; `None` for other images.
+    pub sections: Option<SectionBytes>,
     /// Built for debugging (`-G`).
     pub is_debug: bool,
     /// Some of it could not be read: what is missing proves nothing.
@@ -76,6 +78,43 @@ impl Facts {
             })
             .collect();
         facts
+    }
+}
+
+/// The bytes of the sections of machine code, by their use. The rest of an image is symbols, relocations and attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SectionBytes {
+    /// Instructions.
+    pub code: u64,
+    /// Source lines (`-lineinfo`).
+    pub lines: u64,
+    /// Other debug information.
+    pub debug: u64,
+    /// Constants, with the parameters of kernels.
+    pub constants: u64,
+    /// The PTX that profilers show beside the lines.
+    pub ptx: u64,
+}
+
+impl SectionBytes {
+    /// Adds those of another image.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.code, other.code),
+            (&mut self.lines, other.lines),
+            (&mut self.debug, other.debug),
+            (&mut self.constants, other.constants),
+            (&mut self.ptx, other.ptx),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub const fn sum(&self) -> u64 {
+        let text = self.ptx.saturating_add(self.lines).saturating_add(self.debug);
+        text.saturating_add(self.code).saturating_add(self.constants)
     }
 }
 

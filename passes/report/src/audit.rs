@@ -1,48 +1,78 @@
-//! The tables of an audit: the images of each file, and the kernels that are missing in some of them.
+//! The tables of an audit: the GPUs that load something, the images of each file, and the kernels that are missing in some of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use ptxcheck_passes::names::base;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Status};
 
 use crate::amounts::{plural, size};
 use crate::escape;
 use crate::forecast::Columns;
-use crate::resources;
+use crate::loads::Loads;
 use crate::styles::BOLD;
-use crate::table::{shortened, table};
+use crate::table::{family, table};
+use crate::{resources, sizes};
 
 /// Most images that have a line of their own; more are shown by kind.
 const LISTED_IMAGES: usize = 48;
 
-/// Most kernels that are listed.
+/// Most kernels and templates that are listed.
 const LISTED_KERNELS: usize = 40;
 
-/// The tables of all inputs that hold device code, with the forecast for these GPUs, if there are some, and with the registers and
-/// the memory of kernels where they are asked for.
+/// Tables that are shown where they are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// The registers and the memory of kernels.
+    pub resources: bool,
+    /// The bytes of images by target and use, and of kernels by family.
+    pub sizes: bool,
+}
+
+/// The GPUs that load each package, then the tables of all inputs that hold device code, with the forecast for these GPUs, if there are some, and the tables that
+/// are asked for.
 #[must_use]
-pub fn render(outcome: &Outcome, forecast: &Columns, has_resources: bool) -> String {
+pub fn render(outcome: &Outcome, forecast: &Columns, shown: Shown) -> String {
     let mut text = String::new();
-    for input in outcome
-        .inputs
-        .iter()
-        .filter(|input| input.status != Status::Skipped)
-    {
+    let loads = Loads::of(outcome);
+    for line in loads.lines() {
+        let _ = writeln!(text, "{line}");
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let held = outcome.inputs.iter().enumerate();
+    for (number, input) in held.filter(|(_, input)| input.status != Status::Skipped) {
         let _ = writeln!(
             text,
             "{BOLD}{}{BOLD:#}: {}",
             escape::line(&input.name),
             headline(input)
         );
+        if let Some(reach) = loads.of_input(number) {
+            let _ = writeln!(text, "  {reach}");
+        }
         text.push_str(&images(input));
         text.push_str(&kernels(input));
         text.push_str(&forecast.render(input));
-        if has_resources {
+        if shown.resources {
             text.push_str(&resources::render(input));
+        }
+        if shown.sizes {
+            text.push_str(&sizes::render(input));
         }
         text.push('\n');
     }
     text
+}
+
+/// The GPUs that load each package, as Markdown; empty where there is no kernel that a driver loads.
+#[must_use]
+pub fn loads_markdown(outcome: &Outcome) -> String {
+    match Loads::of(outcome).markdown() {
+        list if list.is_empty() => list,
+        list => format!("### What loads\n\n{list}"),
+    }
 }
 
 fn headline(input: &InputReport) -> String {
@@ -142,7 +172,7 @@ fn place(image: &ImageReport) -> String {
     escape::line(&text).into_owned()
 }
 
-/// Kernels that are not in the images of all targets.
+/// Kernels that are not in the images of all targets: the instances of a template that are in the same images stand together.
 fn kernels(input: &InputReport) -> String {
     let images = || {
         input
@@ -153,18 +183,26 @@ fn kernels(input: &InputReport) -> String {
     let mut columns: Vec<(u32, String)> = images().map(|image| (image.sm(), column(image))).collect();
     columns.sort();
     columns.dedup();
-    let mut held: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut held: BTreeMap<&str, (&str, BTreeSet<String>)> = BTreeMap::new();
     for image in images() {
         for kernel in &image.facts.kernels {
-            held.entry(&kernel.identity).or_default().push(column(image));
+            let entry = held.entry(&kernel.identity);
+            let (_, held) = entry.or_insert_with(|| (&kernel.name, BTreeSet::new()));
+            held.insert(column(image));
         }
     }
+    let total = held.len();
     let differing: Vec<_> = held
-        .iter()
+        .into_values()
         .filter(|(_, held)| columns.iter().any(|(_, column)| !held.contains(column)))
         .collect();
     if differing.is_empty() || columns.len() < 2 {
         return String::new();
+    }
+    let count = differing.len();
+    let mut families: BTreeMap<(String, BTreeSet<String>), Vec<&str>> = BTreeMap::new();
+    for (name, held) in differing {
+        families.entry((base(name), held)).or_default().push(name);
     }
     let mut rows = vec![
         columns
@@ -173,22 +211,22 @@ fn kernels(input: &InputReport) -> String {
             .collect::<Vec<_>>(),
     ];
     rows[0].push("kernel".to_owned());
-    for (name, held) in differing.iter().take(LISTED_KERNELS) {
+    for ((_, held), names) in families.iter().take(LISTED_KERNELS) {
         let marks = columns
             .iter()
             .map(|(_, column)| if held.contains(column) { "yes" } else { "-" });
         let mut row: Vec<String> = marks.map(str::to_owned).collect();
-        row.push(shortened(name));
+        row.push(family(names));
         rows.push(row);
     }
     let mut text = format!(
-        "{} of {} are not in the images of all targets:\n",
-        differing.len(),
-        plural(held.len() as u64, "kernel")
+        "{count} of {} are not in the images of all targets:\n",
+        plural(total as u64, "kernel")
     );
     text.push_str(&table(&rows, &[]));
-    if let more @ 1.. = differing.len().saturating_sub(LISTED_KERNELS) {
-        let _ = writeln!(text, "  and {more} more (`--format json` lists all)");
+    let left_out: usize = families.values().skip(LISTED_KERNELS).map(Vec::len).sum();
+    if left_out > 0 {
+        let _ = writeln!(text, "  and {left_out} more (`--format json` lists all)");
     }
     text
 }

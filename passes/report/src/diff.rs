@@ -7,5 +7,5 @@ mod text;
 
 pub use json::render as json;
 pub use markdown::render as markdown;
-pub use shown::Releases;
+pub use shown::{Releases, denied};
 pub use text::render as text;

@@ -35,6 +35,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod known;
+mod loads;
 pub mod markdown;
 pub mod paths;
 pub mod pinned;
@@ -44,6 +45,7 @@ mod resources;
 #[cfg(test)]
 mod samples;
 pub mod sarif;
+mod sizes;
 pub mod styles;
 pub mod summary;
 mod table;

@@ -77,6 +77,9 @@ const GPUS: [About; 21] = [
     desktop(121, 575, "DGX Spark"),
 ];
 
+/// Jetson Thor. Its machine code follows the rules of other GPUs.
+const THOR: u32 = 110;
+
 /// The oldest GPU that CUDA 13 compiles for.
 const OLDEST_OF_CUDA_13: u32 = 75;
 
@@ -122,6 +125,18 @@ impl Gpu {
     #[must_use]
     pub fn is_tegra(self) -> bool {
         is_tegra(self.0)
+    }
+
+    /// True for the GPUs of boards without another host than their own: Jetson.
+    #[must_use]
+    pub fn is_embedded(self) -> bool {
+        self.is_tegra() || self.0 == THOR
+    }
+
+    /// 8 for 8.6.
+    #[must_use]
+    pub const fn generation(self) -> u32 {
+        self.0 / 10
     }
 
     fn about(self) -> Option<&'static About> {

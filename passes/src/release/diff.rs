@@ -1,8 +1,8 @@
 //! Differences between two releases.
 //!
 //! Kernels are matched by their names without what changes from build to build. Of those that are left, one of the old release and one
-//! of the new are the same under another name if they have the same name without the versions of CUB and Thrust, hold the same, or have
-//! the same name without parameters and template arguments, and no other does.
+//! of the new are the same under another name if they have the same name without the versions of CUB and Thrust, hold the same, have the
+//! same name and template arguments without parameters, or the same name without either, and no other does.
 
 use std::collections::BTreeMap;
 
@@ -411,11 +411,22 @@ fn renamed<'a>(
     let (removed, added) = (unpaired(removed, &found), unpaired(added, &found));
     found.extend(pairs(&by_content(&removed), &by_content(&added)));
     let (removed, added) = (unpaired(&removed, &found), unpaired(&added, &found));
+    found.extend(pairs(&by_name(&removed, instance), &by_name(&added, instance)));
+    let (removed, added) = (unpaired(&removed, &found), unpaired(&added, &found));
     found.extend(pairs(
         &by_name(&removed, names::base),
         &by_name(&added, names::base),
     ));
     found
+}
+
+/// The name of an instance of a template with its arguments and without its parameters, which may have changed; of other functions,
+/// their base name.
+fn instance(name: &str) -> String {
+    match names::template_arguments(name) {
+        Some((base, arguments)) => format!("{base}<{}>", arguments.join(", ")),
+        None => names::base(name),
+    }
 }
 
 /// The kernels by a part of their names.

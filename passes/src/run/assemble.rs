@@ -162,7 +162,7 @@ impl Assembly<'_> {
             let mut finding = placed(finding, self.index, number, &self.report.name);
             if report.role == Role::Embedded && finding.location.is_some() {
                 finding.notes.push(format!(
-                    "the line is one of the text in {}, which machine code keeps for debuggers",
+                    "the line is one of the text in {}, which machine code keeps for debuggers and profilers",
                     cubin::DEBUG_PTX
                 ));
             }

@@ -33,17 +33,17 @@ impl ImageScanner<'_> {
     /// Reads an image; a panic inside is an error of this image.
     pub(super) fn scan(&self, packed: &PackedImage<'_>) -> ImagePair {
         let scanned = catch_unwind(AssertUnwindSafe(|| self.scan_inside(packed)));
-        scanned.unwrap_or_else(|payload| (ScannedImage::failed(packed, panic(payload.as_ref())), None))
+        scanned.unwrap_or_else(|payload| (ScannedImage::failed(packed, panic(payload.as_ref())), Vec::new()))
     }
 
     fn scan_inside(&self, packed: &PackedImage<'_>) -> ImagePair {
         let mut image = ScannedImage::unread(packed);
         if !is_read(packed.kind) {
-            return (image, None);
+            return (image, Vec::new());
         }
         if self.deadline.is_over() {
             image.is_out_of_time = true;
-            return (image, None);
+            return (image, Vec::new());
         }
         match self.unpacked(packed) {
             Ok(bytes) => {
@@ -51,7 +51,7 @@ impl ImageScanner<'_> {
                 let embedded = self.read(&mut image, &bytes, packed);
                 (image, embedded)
             }
-            Err(error) => (ScannedImage::failed(packed, error), None),
+            Err(error) => (ScannedImage::failed(packed, error), Vec::new()),
         }
     }
 
@@ -74,8 +74,8 @@ impl ImageScanner<'_> {
         }
     }
 
-    /// Reads the bytes of an image according to its kind; for machine code with PTX inside, that PTX as an image.
-    fn read(&self, image: &mut ScannedImage, bytes: &[u8], packed: &PackedImage<'_>) -> Option<ScannedImage> {
+    /// Reads the bytes of an image according to its kind; for machine code with PTX inside, that PTX as images.
+    fn read(&self, image: &mut ScannedImage, bytes: &[u8], packed: &PackedImage<'_>) -> Vec<ScannedImage> {
         match packed.kind {
             ImageKind::Ptx => {
                 let text = without_padding(bytes, packed);
@@ -85,11 +85,11 @@ impl ImageScanner<'_> {
                     let message = "it is said to be PTX, and is no text";
                     image.error = Some(InputError::new(ProblemKind::Unreadable, message));
                 }
-                None
+                Vec::new()
             }
             ImageKind::LlvmIr => {
                 self.llvm_ir(image, bytes);
-                None
+                Vec::new()
             }
             _ => self.machine_code(image, bytes, packed),
         }
@@ -101,7 +101,7 @@ impl ImageScanner<'_> {
         image: &mut ScannedImage,
         bytes: &[u8],
         packed: &PackedImage<'_>,
-    ) -> Option<ScannedImage> {
+    ) -> Vec<ScannedImage> {
         if self.settings.policy.forbid_duplicates || self.settings.recompile.is_some() {
             image.report.digest = Some(self.texts.digest(bytes));
         }
@@ -109,7 +109,7 @@ impl ImageScanner<'_> {
             Ok(cubin) => cubin,
             Err(error) => {
                 image.error = Some(InputError::new(ProblemKind::Unreadable, error.to_string()));
-                return None;
+                return Vec::new();
             }
         };
         if packed.target.is_empty() {
@@ -124,8 +124,10 @@ impl ImageScanner<'_> {
             cubin::digest_kernels(bytes, &mut cubin.facts.kernels);
         }
         image.declare(Arc::new(cubin.facts));
-        let text = cubin.ptx?;
-        Some(self.embedded_ptx(&text, &image.report, packed))
+        let texts = cubin.ptx.iter();
+        texts
+            .map(|text| self.embedded_ptx(text, &image.report, packed))
+            .collect()
     }
 
     /// The PTX inside the machine code that has this report.

@@ -61,11 +61,20 @@ pub(super) fn scan(
     }
     let is_ours = deal.map(|deal| deal.members(&members));
     let ours = |number: usize| is_ours.as_ref().is_none_or(|is_ours| is_ours[number]);
+    if let Some(progress) = &settings.progress {
+        progress.add((0..members.len()).filter(|number| ours(*number)).count());
+    }
     let inputs: Vec<(usize, ScannedInput)> = members
         .into_par_iter()
         .enumerate()
         .filter(|(number, _)| ours(*number))
-        .map(|(number, member)| (number, scan_member((index, number), member, settings, texts)))
+        .map(|(number, member)| {
+            let scanned = scan_member((index, number), member, settings, texts);
+            if let Some(progress) = &settings.progress {
+                progress.step();
+            }
+            (number, scanned)
+        })
         .collect();
     match package.change() {
         Some(change) => Scanned::refused(name, InputError::new(ProblemKind::Unreadable, change)),

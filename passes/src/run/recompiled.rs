@@ -63,7 +63,7 @@ impl Recompiled {
             let counts = !siblings.has(report.container, &report.target)
                 && self.texts.iter().all(|text| text.architecture != architecture);
             images.push(image);
-            images.extend(embedded.filter(|_| counts));
+            images.extend(embedded.into_iter().filter(|_| counts));
         }
         images
     }

@@ -50,7 +50,7 @@ impl ScannedInput {
 }
 
 /// An image, and the PTX inside it if it is machine code with some.
-pub(super) type ImagePair = (ScannedImage, Option<ScannedImage>);
+pub(super) type ImagePair = (ScannedImage, Vec<ScannedImage>);
 
 /// An image that has been read, as far as it could be.
 pub(super) struct ScannedImage {

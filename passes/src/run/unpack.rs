@@ -25,7 +25,7 @@ pub(super) fn scan_all(
         }
         let message = format!("the images of this file unpack to more than {allowance} bytes");
         let error = InputError::new(ProblemKind::Limit, message);
-        (ScannedImage::failed(&images[index], error), None)
+        (ScannedImage::failed(&images[index], error), Vec::new())
     };
     let is_large = |index: usize| sizes[index] > LARGE_IMAGE_BYTES;
     let (large, small) = rayon::join(

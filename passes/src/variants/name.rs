@@ -51,6 +51,54 @@ impl<'a> WheelName<'a> {
     }
 }
 
+/// The Python interpreters that the name of a wheel promises. Displayed: `cp311`, `cp39-abi3`, `py3-none`.
+///
+/// ```
+/// use ptxcheck_passes::variants::PythonTags;
+///
+/// let tags = PythonTags::of("x-1.0-cp39-abi3-linux_x86_64.whl").expect("a wheel");
+/// assert!(!tags.is_for("cp310"));
+/// let tags = PythonTags::of("x-1.0-cp310.cp311-cp310.cp311-linux_x86_64.whl").expect("a wheel");
+/// assert!(tags.is_for("cp310") && !tags.is_for("cp312"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PythonTags<'a> {
+    python: &'a str,
+    abi: &'a str,
+}
+
+impl<'a> PythonTags<'a> {
+    /// Those of a file's name; `None` if it is not that of a wheel.
+    #[must_use]
+    pub fn of(file: &'a str) -> Option<Self> {
+        let label = WheelName::of(file)?.label;
+        let mut parts: Vec<&str> = file.strip_suffix(".whl")?.split('-').collect();
+        parts.truncate(parts.len() - usize::from(label.is_some()));
+        match parts.as_slice() {
+            [.., python, abi, _] => Some(Self { python, abi }),
+            _ => None,
+        }
+    }
+
+    /// True if all interpreters that the wheel is offered to load a module for this one, `cp310` or `cp313t`. A wheel with the
+    /// stable interface is offered to later ones, too.
+    #[must_use]
+    pub fn is_for(&self, module: &str) -> bool {
+        let has = |tags: &str| tags.split('.').any(|tag| tag == module);
+        has(self.abi) || self.abi == "none" && has(self.python)
+    }
+}
+
+impl std::fmt::Display for PythonTags<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.python == self.abi {
+            formatter.write_str(self.python)
+        } else {
+            write!(formatter, "{}-{}", self.python, self.abi)
+        }
+    }
+}
+
 /// The name of an input that holds metadata about variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetadataName<'a> {

@@ -550,3 +550,66 @@ fn the_demo_shows_one_finding_of_each_kind() {
         "{text}"
     );
 }
+
+/// A client that copies a wheel, and notes that it was asked.
+#[cfg(unix)]
+const CLIENT: &str = r#"#!/bin/sh
+echo "$@" >> "$ASKED"
+for word in "$@"; do [ "$last" = --dest ] && dest=$word; last=$word; done
+[ "$last" = x==1.0 ] || { echo "ERROR: No matching distribution found for $last" >&2; exit 1; }
+cp "$WHEEL" "$dest/x-1.0-py3-none-any.whl"
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_release_is_downloaded_once_by_the_client() {
+    use ptxcheck_tests::packing::{ZipMember, zip};
+
+    let wheel = zip(&[ZipMember::new("x/k.ptx", CLEAN.as_bytes())]);
+    let folder = folder(&[("wheel", &wheel), ("pip", CLIENT.as_bytes())]);
+    let path = |name: &str| folder.path().join(name);
+    let audit = |release: &str, client: &str| {
+        Command::new(binary::path())
+            .current_dir(folder.path())
+            .args(["audit", release])
+            .env("PTXCHECK_CACHE", path("cache"))
+            .env("PTXCHECK_PIP", client)
+            .env("ASKED", path("asked"))
+            .env("WHEEL", path("wheel"))
+            .output()
+            .unwrap()
+    };
+    for client in ["sh ./pip", "sh ./pip", "false"] {
+        let output = audit("pypi:X==1.0", client);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let text = stdout(&output);
+        assert!(
+            text.starts_with("x-1.0-py3-none-any.whl: compiled by the driver on 9.0"),
+            "{text}"
+        );
+    }
+    let asked = fs::read_to_string(path("asked")).unwrap();
+    assert_eq!(asked.lines().count(), 1, "{asked}");
+    assert!(
+        asked.starts_with("download --no-deps --only-binary :all:"),
+        "{asked}"
+    );
+    // The client's own message, and no trace in the cache.
+    let output = audit("pypi:x==2.0", "sh ./pip");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("No matching distribution found for x==2.0"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(fs::read_dir(path("cache/pypi")).unwrap().count(), 1);
+    for (release, client, problem) in [
+        ("pypi:x", "sh ./pip", "names no release"),
+        ("pypi:--help==1", "sh ./pip", "names no release"),
+        ("pypi:y==1.0", "./absent", "can't be started"),
+    ] {
+        let output = audit(release, client);
+        assert_eq!(output.status.code(), Some(2), "{release}");
+        assert!(stderr(&output).contains(problem), "{}", stderr(&output));
+    }
+}

@@ -304,6 +304,58 @@ fn images_have_one_number_in_all_commands() {
     let ptx = listed(&["extract", "x.fatbin", "-o", "ptx", "--kind", "ptx"]);
     let of_ptx = wanted.iter().copied().filter(|name| name.ends_with("ptx"));
     assert!(ptx.lines().eq(of_ptx), "{ptx}");
+    // Kind, target and number choose together.
+    for (more, names) in [
+        (
+            &["--target", "90"][..],
+            &["00002.sm_90.cubin", "00003.sm_90.ptx", "00006.sm_90.ptx"][..],
+        ),
+        (&["--target", "sm_75", "--kind", "cubin"], &["00004.sm_75.cubin"]),
+        (&["--index", "3"], &["00003.sm_90.ptx"]),
+        (&["--index", "1", "--kind", "ptx"], &["00001.sm_80.ptx"]),
+    ] {
+        let mut args = vec!["extract", "x.fatbin", "-o", "some"];
+        args.extend(more);
+        assert_eq!(listed(&args).lines().collect::<Vec<_>>(), names, "{more:?}");
+    }
+    for none in [["--target", "120"], ["--index", "7"]] {
+        let mut args = vec!["extract", "x.fatbin", "-o", "none"];
+        args.extend(none);
+        let output = run_in(&folder, &args);
+        assert_eq!(output.status.code(), Some(2), "{none:?}");
+    }
+}
+
+#[test]
+fn machine_code_with_lines_is_analysed_by_the_text_of_each_object() {
+    let folder = folder();
+    let text = |kernel: &str| {
+        let text = BAD.replace("bad", kernel).replace("sm_90", "sm_80");
+        text.replace('\n', "\0").into_bytes()
+    };
+    // As ptxas -lineinfo names them, and nvlink keeps those of two objects. No `-G`.
+    let cubin = Elf::cubin(80, &[("a", &[]), ("b", &[])])
+        .section(".nv_debug_ptx_txt.3196620639", text("a"))
+        .section(".nv_debug_ptx_txt.7", text("b"))
+        .section(".nv_debug_ptx_txtual", text("c"))
+        .bytes();
+    fs::write(
+        folder.path().join("x.fatbin"),
+        container(&[Entry::cubin(80, cubin)]),
+    )
+    .unwrap();
+    let (_, document) = json_in(&folder, &["-A", "image", "--places", "all", "x.fatbin"]);
+    let findings = document["findings"].as_array().unwrap().iter();
+    let mut found: Vec<(u64, &str)> = findings
+        .map(|finding| {
+            (
+                finding["image"].as_u64().unwrap(),
+                finding["function"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, [(1, "a"), (2, "b")]);
 }
 
 #[test]

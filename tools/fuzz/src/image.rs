@@ -6,8 +6,10 @@ use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::image;
 use ptxcheck_passes::image::decompress::unpack;
 use ptxcheck_passes::policy::{Driver, Policy, StubPolicy};
+use ptxcheck_passes::reach::bundles;
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
+use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 
 use crate::fatbin::{self, Elf, Entry, IS_64_BIT, IS_DEBUG, Packing, SPECIFIC, Symbol};
@@ -226,6 +228,8 @@ fn cubin(numbers: &mut Numbers) -> Elf {
             ".nv.constant0._Z1kPi",
             ".nv.global",
             ".nv_debug_ptx_txt",
+            ".nv_debug_ptx_txt.7",
+            ".nv_debug_line_sass",
             ".debug_line",
             ".debug_info",
             ".debug_abbrev",
@@ -269,16 +273,17 @@ fn symbol(numbers: &mut Numbers) -> Symbol {
     }
 }
 
-/// Checks a mutant as `check`, `audit` and `extract` do. The error is the defect found.
-pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
-    let checked = Settings {
-        threads: 1,
-        link_set: index % 4 == 1,
-        ..verdict::reading_ir()
-    };
-    verdict::of_outcome(&verdict::outcome("mutant.bin", bytes, &checked))?;
+/// Makes the sentences about the GPUs that load the packages of a run.
+pub fn sentences(outcome: &Outcome) {
+    for bundle in bundles(&outcome.inputs) {
+        drop(bundle.reach.to_string());
+    }
+}
+
+/// Settings of an audit with all rules about images.
+pub fn auditing(settings: Settings) -> Settings {
     let of_images = rules::ALL.iter().filter(|rule| rule.family == Family::Image);
-    let audited = Settings {
+    Settings {
         levels: of_images
             .map(|rule| LevelSetting {
                 selector: Selector::Rule(rule),
@@ -287,6 +292,19 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             })
             .collect(),
         images_only: true,
+        ..settings
+    }
+}
+
+/// Checks a mutant as `check`, `audit` and `extract` do. The error is the defect found.
+pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
+    let checked = Settings {
+        threads: 1,
+        link_set: index % 4 == 1,
+        ..verdict::reading_ir()
+    };
+    verdict::of_outcome(&verdict::outcome("mutant.bin", bytes, &checked))?;
+    let audited = Settings {
         policy: Policy {
             require_sm: vec!["90".to_owned()],
             require_ptx: vec!["80".to_owned()],
@@ -301,9 +319,18 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             check_variants: true,
             ..Policy::default()
         },
-        ..checked
+        ..auditing(checked)
     };
-    verdict::of_outcome(&verdict::outcome("mutant.bin", bytes, &audited))?;
+    let outcome = verdict::outcome("mutant.bin", bytes, &audited);
+    verdict::of_outcome(&outcome)?;
+    let loads = std::panic::catch_unwind(|| sentences(&outcome));
+    loads.map_err(|_| format!("a panic where loading GPUs are counted{}", crate::panics::place()))?;
+    // A policy that names GPUs silences the rule about GPUs that load nothing.
+    let without_policy = Settings {
+        policy: Policy::default(),
+        ..audited
+    };
+    verdict::of_outcome(&verdict::outcome("mutant.bin", bytes, &without_policy))?;
     // As `extract` does. A panic here is no finding: nobody catches it.
     let extracted = std::panic::catch_unwind(|| {
         for found in &image::scan("mutant.bin", bytes, &|| false).images {

@@ -3,10 +3,12 @@
 use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::image::Content;
 use ptxcheck_passes::packages::{Additional, Package};
+use ptxcheck_passes::policy::{Driver, Policy};
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
 
 use crate::fatbin::{self, Elf, Entry};
+use crate::image::{auditing, sentences};
 use crate::numbers::{BOUNDARIES, Numbers};
 use crate::packing::{Tar, ZipMember, bzip2, conda, deb, gzip, xz, zip, zstd};
 use crate::verdict;
@@ -145,6 +147,7 @@ fn file(numbers: &mut Numbers, depth: usize) -> (String, Vec<u8>) {
         "b/a.so.1",
         "x/k.ll",
         "a.py",
+        "m.cpython-310-x86_64-linux-gnu.so",
         "a/b/c.fatbin",
         "../a.ptx",
         "/a.ptx",
@@ -163,7 +166,17 @@ fn file(numbers: &mut Numbers, depth: usize) -> (String, Vec<u8>) {
         return (format!("in.{ending}"), package(numbers, depth + 1));
     }
     let text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tbar.warp.sync 0;\n\tret;\n}\n";
-    let content = match numbers.below(6) {
+    let content = match numbers.below(8) {
+        6 | 7 => {
+            let sm = *numbers.pick(&[75, 80, 90, 103, 120, 0, 65_535]);
+            let code =
+                Elf::cubin(sm, &[("k", &[])]).section(".nv_debug_ptx_txt.7", text.replace('\n', "\0").into());
+            let images = fatbin::container(&[Entry::cubin(sm, code.bytes())]);
+            let library = Elf::host(3).section(".nv_fatbin", images);
+            library
+                .needing(&["libcudart.so.13", "libc.so.6"], "GLIBC_2.2.5")
+                .bytes()
+        }
         0 => fatbin::container(&[Entry::ptx(90, text)]),
         1 => Elf::host(3)
             .section(".nv_fatbin", fatbin::container(&[Entry::ptx(90, text)]))
@@ -219,13 +232,24 @@ fn damage(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
 
 /// Checks a mutant as `check`, `audit` and `extract` do. The error is the defect found.
 pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
-    let settings = Settings {
+    let checked = Settings {
         threads: 1,
-        images_only: index % 4 == 1,
         ..verdict::reading_ir()
     };
-    let outcome = verdict::outcome("mutant.whl", bytes, &settings);
+    let settings = match index % 4 {
+        1 => auditing(Settings {
+            policy: Policy {
+                min_driver: Some(Driver(550, 54, 14)),
+                ..Policy::default()
+            },
+            ..checked
+        }),
+        _ => checked,
+    };
+    let outcome = verdict::outcome("mutant-1.0-cp311-cp311-any.whl", bytes, &settings);
     verdict::of_outcome(&outcome)?;
+    let loads = std::panic::catch_unwind(|| sentences(&outcome));
+    loads.map_err(|_| format!("a panic where loading GPUs are counted{}", crate::panics::place()))?;
     if outcome.inputs.is_empty() {
         return Err("a package is no input at all".to_owned());
     }

@@ -280,7 +280,7 @@ pub struct ServeArgs {
 #[derive(Args, Debug)]
 pub struct AuditArgs {
     /// Files and folders: libraries, executables, objects, archives, fat binaries, cubins, and packages of them (wheels, conda,
-    /// Debian, zip, tar)
+    /// Debian, zip, tar); `pypi:NAME==VERSION` for a wheel that pip downloads once
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub paths: Vec<PathBuf>,
 
@@ -347,6 +347,10 @@ pub struct AuditArgs {
     /// List the kernels that take most registers, by target
     #[arg(long)]
     pub resources: bool,
+
+    /// List the bytes of images by target and use (code, lines, debug information, constants, PTX), and the kernels with most code
+    #[arg(long)]
+    pub sizes: bool,
 
     /// Read the policy from this file, not from the nearest `ptxcheck.toml` above the working directory
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
@@ -464,6 +468,10 @@ pub struct MergeArgs {
     #[arg(long)]
     pub resources: bool,
 
+    /// List bytes by target and use, and the kernels with most code, of shards of an audit
+    #[arg(long)]
+    pub sizes: bool,
+
     /// Report entries of a baseline that no longer occur (PTX906)
     #[arg(long)]
     pub strict_config: bool,
@@ -557,6 +565,14 @@ pub struct ExtractArgs {
     /// Only images of this kind
     #[arg(long, value_enum)]
     pub kind: Option<ExtractKind>,
+
+    /// Only images for this target, 90 or 90a; 90 does not mean 90a
+    #[arg(long, value_name = "TARGET", value_parser = policy::target)]
+    pub target: Option<String>,
+
+    /// Only the image with this number, which `audit` and findings name; of a package, that image of each file
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
 
     /// Longest that it may take to open the file and to find and unpack its images
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]

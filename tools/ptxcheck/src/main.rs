@@ -15,6 +15,7 @@ mod output;
 mod panics;
 mod progress;
 mod ratchet;
+mod releases;
 mod reports;
 mod response;
 mod shards;

@@ -40,6 +40,8 @@ impl Display {
                 wait = STEP;
                 let (done, all) = progress.get();
                 let bar = bar.get_or_insert_with(|| begin(all));
+                // Packages add their members.
+                bar.set_length(all as u64);
                 bar.set_position(done as u64);
                 bar.tick();
             }

@@ -175,8 +175,8 @@ pub enum Kind<'a> {
         ratchet: Option<&'a Comparison>,
         /// Tables stand before the findings in text.
         has_tables: bool,
-        /// One of them has the registers and the memory of kernels.
-        has_resources: bool,
+        /// Those that are asked for.
+        shown: audit::Shown,
     },
 }
 
@@ -301,7 +301,7 @@ impl Report<'_> {
         let is_check = matches!(self.kind, Kind::Check);
         let forecast = self
             .columns()
-            .map(|columns| forecast::markdown(self.outcome, columns));
+            .map(|columns| audit::loads_markdown(self.outcome) + &forecast::markdown(self.outcome, columns));
         let forecast = forecast.filter(|text| text.len() < room / 2).unwrap_or_default();
         let ratchet = match self.kind {
             Kind::Audit {
@@ -322,10 +322,10 @@ impl Report<'_> {
         match self.kind {
             Kind::Audit {
                 has_tables: true,
-                has_resources,
+                shown,
                 forecast,
                 ..
-            } => Some(audit::render(self.outcome, forecast, has_resources)),
+            } => Some(audit::render(self.outcome, forecast, shown)),
             _ => None,
         }
     }

@@ -189,6 +189,7 @@ class Schemas(unittest.TestCase):
         "resources": ("audit-v2", ptxcheck.Resources),
         "host": ("audit-v2", ptxcheck.Host),
         "cell": ("audit-v2", ptxcheck.Cell),
+        "loads": ("audit-v2", ptxcheck.Loads),
         "release": ("diff-v1", ptxcheck.Release),
         "change": ("diff-v1", ptxcheck.Change),
         "target": ("diff-v1", ptxcheck.ChangedTarget),

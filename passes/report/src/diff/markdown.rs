@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::shown::{LISTED_KERNELS, Releases, headline, sections, target_rows};
 use crate::amounts::plural;
 use crate::escape::code_span;
-use crate::table::shortened;
 
 /// The differences as Markdown.
 #[must_use]
@@ -27,22 +26,30 @@ pub fn render(releases: &Releases<'_>) -> String {
         }
         text.push('\n');
     }
-    for (heading, kernels) in sections(diff) {
+    for section in sections(diff) {
         let _ = writeln!(
             text,
-            "<details><summary>{heading}: {}</summary>\n",
-            plural(kernels.len() as u64, "kernel")
+            "<details><summary>{}: {}</summary>\n",
+            section.heading,
+            plural(section.count as u64, "kernel")
         );
-        for (kernel, told) in kernels.iter().take(LISTED_KERNELS) {
-            let _ = write!(text, "* `{}`", code_span(&shortened(kernel.name)));
-            if !told.is_empty() {
-                let told: Vec<String> = told.iter().map(|line| format!("`{}`", code_span(line))).collect();
-                let _ = write!(text, ": {}", told.join(", "));
+        for told in section.kernels.iter().take(LISTED_KERNELS) {
+            let _ = write!(text, "* `{}`", code_span(&told.name));
+            if !told.lines.is_empty() {
+                let lines = told.lines.iter();
+                let lines: Vec<String> = lines.map(|line| format!("`{}`", code_span(line))).collect();
+                let _ = write!(text, ": {}", lines.join(", "));
             }
             text.push('\n');
         }
-        if let more @ 1.. = kernels.len().saturating_sub(LISTED_KERNELS) {
-            let _ = writeln!(text, "* and {more} more");
+        let left_out: usize = section
+            .kernels
+            .iter()
+            .skip(LISTED_KERNELS)
+            .map(|told| told.count)
+            .sum();
+        if left_out > 0 {
+            let _ = writeln!(text, "* and {left_out} more");
         }
         text.push_str("\n</details>\n\n");
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::shown::{LISTED_KERNELS, Releases, headline, sections, target_rows};
 use crate::amounts::{plural, size};
 use crate::styles::BOLD;
-use crate::table::{shortened, table};
+use crate::table::table;
 
 /// The differences as text for a terminal.
 #[must_use]
@@ -34,20 +34,27 @@ pub fn render(releases: &Releases<'_>) -> String {
             size(*old)
         );
     }
-    for (heading, kernels) in sections(diff) {
+    for section in sections(diff) {
         let _ = writeln!(
             text,
-            "{BOLD}{heading}{BOLD:#}: {}",
-            plural(kernels.len() as u64, "kernel")
+            "{BOLD}{}{BOLD:#}: {}",
+            section.heading,
+            plural(section.count as u64, "kernel")
         );
-        for (kernel, told) in kernels.iter().take(LISTED_KERNELS) {
-            let _ = writeln!(text, "  {}", shortened(kernel.name));
-            for line in told {
+        for told in section.kernels.iter().take(LISTED_KERNELS) {
+            let _ = writeln!(text, "  {}", told.name);
+            for line in &told.lines {
                 let _ = writeln!(text, "    {line}");
             }
         }
-        if let more @ 1.. = kernels.len().saturating_sub(LISTED_KERNELS) {
-            let _ = writeln!(text, "  and {more} more (`--format json` lists all)");
+        let left_out: usize = section
+            .kernels
+            .iter()
+            .skip(LISTED_KERNELS)
+            .map(|told| told.count)
+            .sum();
+        if left_out > 0 {
+            let _ = writeln!(text, "  and {left_out} more (`--format json` lists all)");
         }
     }
     text

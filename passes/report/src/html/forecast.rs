@@ -1,4 +1,4 @@
-//! The forecast as a matrix: a row for kernels that load alike, a column for each GPU.
+//! The GPUs that load each package, and the forecast as a matrix: a row for kernels that load alike, a column for each GPU.
 
 use maud::{Markup, html};
 use ptxcheck_passes::forecast::{InputForecast, State};
@@ -8,6 +8,7 @@ use ptxcheck_passes::run::{InputReport, Outcome};
 use crate::amounts::{plural, size};
 use crate::escape::{line, name};
 use crate::forecast::{Columns, Shown, grouped};
+use crate::loads::Loads;
 
 /// Inputs with a matrix.
 const SHOWN_INPUTS: usize = 200;
@@ -18,7 +19,10 @@ const SHOWN_ROWS: usize = 100;
 /// Kernels of a row that are named.
 const SHOWN_KERNELS: usize = 50;
 
-/// The section; empty where no forecast is asked for.
+/// Packages in the list.
+const SHOWN_PACKAGES: usize = 200;
+
+/// The section: a sentence for each package, and a matrix for each input where a forecast is asked for.
 pub(super) fn section(outcome: &Outcome, columns: &Columns) -> Markup {
     let forecasts = outcome
         .inputs
@@ -27,12 +31,16 @@ pub(super) fn section(outcome: &Outcome, columns: &Columns) -> Markup {
     let forecasts: Vec<_> = forecasts
         .filter(|(_, forecast)| !forecast.kernels.is_empty())
         .collect();
-    if forecasts.is_empty() {
+    let loads = Loads::of(outcome);
+    let sentences = loads.sentences();
+    if sentences.is_empty() {
         return html! {};
     }
     html! {
         section #forecast aria-labelledby="forecast-title" {
             h2 #forecast-title { "What GPUs load" }
+            ul { @for (name, sentence) in sentences.iter().take(SHOWN_PACKAGES) { li { code { (line(name)) } ": " (sentence) } } }
+            @if let more @ 1.. = sentences.len().saturating_sub(SHOWN_PACKAGES) { p { "and " (plural(more as u64, "more package")) } }
             @if let Some(driver) = columns.driver { p { "With driver " (driver.to_string()) "." } }
             @for (input, forecast) in forecasts.iter().take(SHOWN_INPUTS) { (matrix(input, forecast)) }
             @if let more @ 1.. = forecasts.len().saturating_sub(SHOWN_INPUTS) { p { "and " (plural(more as u64, "more input")) } }

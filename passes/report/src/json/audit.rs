@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptxcheck_passes::forecast::Gpu;
-use ptxcheck_passes::inventory::{ImageKind, Kernel, Registration, Stub};
+use ptxcheck_passes::inventory::{ImageKind, Kernel, NeededLibrary, Registration, Stub};
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::patterns::Pattern;
-use ptxcheck_passes::policy::{Budget, ByDesign, Policy, RequiredBlock};
+use ptxcheck_passes::policy::{Budget, ByDesign, Policy, RequiredBlock, library_version};
 use ptxcheck_passes::release::Comparison;
 use ptxcheck_passes::run::{InputReport, Outcome};
 use serde::Serialize;
 
 use crate::forecast::Columns;
+use crate::loads::{self, BundleJson};
 use crate::pinned::RatchetJson;
 use crate::resources::Fit;
+use crate::sizes::SizesJson;
 
 use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 
@@ -43,6 +45,7 @@ struct Document<'a> {
     tool: Tool,
     policy: PolicyJson<'a>,
     inputs: Vec<AuditedJson<'a>>,
+    loads: Vec<BundleJson<'a>>,
     /// `None` where no forecast is asked for.
     forecast: Option<Vec<CellJson<'a>>>,
     /// `None` if the release is not compared with pinned figures.
@@ -64,6 +67,7 @@ impl<'a> Document<'a> {
             tool: Tool::THIS,
             policy: PolicyJson::new(policy),
             inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
+            loads: loads::json(outcome),
             forecast: forecast(outcome, columns),
             ratchet: ratchet.map(RatchetJson::new),
             findings: findings(outcome),
@@ -240,6 +244,7 @@ pub(super) struct AuditedJson<'a> {
     #[serde(flatten)]
     input: InputJson<'a>,
     kernels: Vec<KernelJson<'a>>,
+    sizes: SizesJson<'a>,
     host: Option<HostJson<'a>>,
 }
 
@@ -257,6 +262,7 @@ impl<'a> AuditedJson<'a> {
             HostJson {
                 kernels: names(false),
                 variables: names(true),
+                needed: host.needed.iter().map(NeededJson::new).collect(),
                 complete: !host.is_partial,
                 linked: host.is_linked,
                 stripped: host.is_stripped,
@@ -265,6 +271,7 @@ impl<'a> AuditedJson<'a> {
         Self {
             input: InputJson::new(report),
             kernels: kernels(report),
+            sizes: SizesJson::new(report),
             host,
         }
     }
@@ -355,7 +362,27 @@ fn kernels(report: &InputReport) -> Vec<KernelJson<'_>> {
 struct HostJson<'a> {
     kernels: Vec<&'a str>,
     variables: Vec<&'a str>,
+    needed: Vec<NeededJson<'a>>,
     complete: bool,
     linked: bool,
     stripped: bool,
+}
+
+/// A shared library that host code needs.
+#[derive(Serialize)]
+struct NeededJson<'a> {
+    library: &'a str,
+    versions: &'a [String],
+    /// The first driver that runs it, of libraries of CUDA.
+    driver: Option<String>,
+}
+
+impl<'a> NeededJson<'a> {
+    fn new(needed: &'a NeededLibrary) -> Self {
+        Self {
+            library: &needed.name,
+            versions: &needed.versions,
+            driver: library_version(&needed.name).map(|(_, driver)| driver.to_string()),
+        }
+    }
 }

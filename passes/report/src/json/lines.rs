@@ -2,7 +2,7 @@
 //! several runs.
 //!
 //! `kind` says what a line is, and the other keys are those of the document: `run` (`schema_version`, `tool` and the policy of an audit)
-//! comes first, then each `input`, each cell of the `forecast`, the `ratchet` where there is one, each `finding`, and the `summary`.
+//! comes first, then each `input`, each package as `loads`, each cell of the `forecast`, the `ratchet` where there is one, each `finding`, and the `summary`.
 
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::audit::{self, PolicyJson};
 use super::{InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 use crate::forecast::Columns;
+use crate::loads;
 use crate::pinned::RatchetJson;
 
 /// One line.
@@ -61,6 +62,9 @@ pub fn render_audit(
     let mut lines = vec![line("run", Run::new(Some(PolicyJson::new(policy))))?];
     for input in &outcome.inputs {
         lines.push(line("input", audit::AuditedJson::new(input))?);
+    }
+    for bundle in loads::json(outcome) {
+        lines.push(line("loads", bundle)?);
     }
     for cell in audit::forecast(outcome, columns).into_iter().flatten() {
         lines.push(line("forecast", cell)?);

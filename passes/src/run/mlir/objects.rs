@@ -38,8 +38,7 @@ impl Object {
         let pairs = unpack::scan_all(&contents.images, bytes.len() as u64, scanner);
         let images = pairs
             .into_iter()
-            .flat_map(|(image, embedded)| [Some(image), embedded])
-            .flatten()
+            .flat_map(|(image, embedded)| std::iter::once(image).chain(embedded))
             .collect();
         Self { images, errors }
     }

@@ -5,6 +5,7 @@
 
 mod commands;
 mod hostile;
+mod loads;
 mod places;
 mod rules;
 

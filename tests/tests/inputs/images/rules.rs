@@ -298,7 +298,7 @@ fn architecture_specific_ptx_is_no_fallback() {
         ..Entry::ptx(100, &clean("sm_100f", "l", ""))
     };
     let [one, other] = [specific.clone(), family].map(|ptx| container(&[code(80), ptx]));
-    let (_, document) = audit(&[one, other].concat(), &[]);
+    let (_, document) = audit(&[one, other].concat(), &["-A", "PTX527"]);
     let finding = &report::findings(&document)[0];
     assert_eq!(
         finding["message"],
@@ -452,13 +452,24 @@ fn kernels_are_held_to_budgets() {
         ("--max-code", "128", "127"),
     ] {
         for sm in [75, 90] {
-            assert_eq!(audited(&heavy(sm), &[option, exceeds]), ["PTX521"], "{option}");
-            assert_eq!(audited(&heavy(sm), &[option, fits]), [""; 0], "{option}");
+            assert_eq!(
+                audited(&heavy(sm), &[option, exceeds, "-A", "PTX527"]),
+                ["PTX521"],
+                "{option}"
+            );
+            assert_eq!(
+                audited(&heavy(sm), &[option, fits, "-A", "PTX527"]),
+                [""; 0],
+                "{option}"
+            );
         }
     }
     // One cause for both targets, at the first.
     let both = [heavy(80), heavy(90)].concat();
-    let (_, document) = audit(&both, &["--max-registers", "100", "--max-stack", "0"]);
+    let (_, document) = audit(
+        &both,
+        &["--max-registers", "100", "--max-stack", "0", "-A", "PTX527"],
+    );
     assert_eq!(report::codes(&document), ["PTX521", "PTX521"]);
     let data = &report::findings(&document)[0]["data"];
     assert_eq!(data["targets"], serde_json::json!(["sm_80", "sm_90"]));
@@ -474,7 +485,7 @@ fn kernels_are_held_to_budgets() {
 
 #[test]
 fn blocks_have_to_be_launchable() {
-    let fires = |bytes: &[u8], block: &str| audited(bytes, &["--require-block", block]);
+    let fires = |bytes: &[u8], block: &str| audited(bytes, &["--require-block", block, "-A", "PTX527"]);
     assert_eq!(fires(&heavy(90), "512"), ["PTX522"]);
     assert_eq!(fires(&heavy(90), "384"), [""; 0]);
     assert_eq!(fires(&heavy(90), "k=512"), ["PTX522"]);

@@ -9,6 +9,7 @@ mod kernels;
 mod launcher;
 mod launches;
 mod legal;
+mod line_text;
 mod projects;
 mod recompiled;
 mod releases;
@@ -66,6 +67,7 @@ const NVCC: &[(&str, Case)] = &[
     ("registers and memory of kernels", kernels::resources),
     ("targets in headers", kernels::targets),
     ("instructions of targets and versions", legal::as_ptxas_says),
+    ("PTX in machine code with source lines", line_text::findings),
     ("names of C, static and unused ones", symbols::registered_names),
     ("a bundle of all targets", containers::concatenated),
     ("paths of the machine", containers::build_paths),

@@ -12,6 +12,7 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_passes::shard::Shard;
+use ptxcheck_report::audit::Shown;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{escape, known, pinned, summary};
@@ -22,7 +23,7 @@ use crate::exit::Exit;
 use crate::inputs::Collected;
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
-use crate::{config, file_list, inputs, output, ratchet, shards};
+use crate::{config, file_list, inputs, output, ratchet, releases, shards};
 
 /// Prints tables of what the files hold, then what is wrong with it.
 #[must_use]
@@ -97,9 +98,11 @@ impl Audited {
         let settings = Settings { policy, ..settings };
         let baseline = Prepared::of(&args.baseline)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
+        let (paths, wheels) = releases::fetch(paths)?;
         let Collected {
             mut inputs, left_out, ..
         } = inputs::collect(&paths, &settings);
+        inputs.extend(wheels);
         inputs.extend(more);
         let progress = Arc::new(Progress::default());
         let settings = Settings {
@@ -143,7 +146,10 @@ impl Audited {
                 forecast: &self.columns,
                 ratchet: self.comparison.as_ref(),
                 has_tables: !args.quiet,
-                has_resources: args.resources,
+                shown: Shown {
+                    resources: args.resources,
+                    sizes: args.sizes,
+                },
             },
             root: &self.settings.root,
             args: &args.report,

@@ -38,10 +38,12 @@ pub fn run(args: &DiffArgs) -> Exit {
         },
     };
     let denied: Vec<ChangeKind> = args.deny.iter().flat_map(|list| list.0.iter().copied()).collect();
-    let judged = if is_denied(&diff, &denied) {
-        Exit::Findings
-    } else {
+    let denied = diff::denied(&diff, &denied);
+    let judged = if denied.is_empty() {
         Exit::Clean
+    } else {
+        output::write_stderr(&format!("denied: {denied}\n"), ColorChoice::Auto);
+        Exit::Findings
     };
     printed
         .worst(judged)
@@ -80,6 +82,9 @@ impl Compared {
             mlir_worker: super::worker::mlir_command(),
             ..settings
         };
+        for path in [&args.old, &args.new] {
+            exists(path)?;
+        }
         Ok(Self {
             old: Side::read(&args.old, &gpus, &settings)?,
             new: Side::read(&args.new, &gpus, &settings)?,
@@ -109,16 +114,15 @@ impl Compared {
     }
 }
 
-/// True if a change of these kinds is there. A target that a whole release gained or lost is one of all its kernels.
-fn is_denied(diff: &Diff<'_>, denied: &[ChangeKind]) -> bool {
-    let of_kernels = diff.counts().into_keys().any(|kind| denied.contains(&kind));
-    let mut targets = diff.targets.iter();
-    let of_targets = targets.any(|target| match (target.old, target.new) {
-        (Some(_), None) => denied.contains(&ChangeKind::TargetRemoved),
-        (None, Some(_)) => denied.contains(&ChangeKind::TargetAdded),
-        _ => false,
-    });
-    of_kernels || of_targets
+/// An error about a release that is not there, before minutes go into reading the other.
+fn exists(path: &Path) -> Result<(), String> {
+    match path.metadata() {
+        Err(error) if path.as_os_str() != "-" => Err(format!(
+            "`{}`: {error}",
+            escape::line(&shown::path(path.as_os_str()))
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// One of the two releases.

@@ -49,7 +49,7 @@ pub fn run(args: &ExtractArgs) -> Exit {
                 path: &args.output,
                 prefix: "",
             };
-            extract_file(&name, &content, folder, args.kind, &deadline, &mut written);
+            extract_file(&name, &content, folder, args, &deadline, &mut written);
         }
     }
     let mut exit = written.exit;
@@ -122,7 +122,7 @@ fn extract_package(
                     path: &path,
                     prefix: &format!("{prefix}/"),
                 };
-                extract_file(&member_name, &content, folder, args.kind, deadline, written);
+                extract_file(&member_name, &content, folder, args, deadline, written);
             }
             Err(Some(InputError { message, .. })) => written.complain(&member_name, &message),
             Err(None) => written.complain(&member_name, TOO_LONG),
@@ -176,7 +176,7 @@ fn extract_file(
     name: &str,
     bytes: &Content,
     folder: Folder<'_>,
-    kind: Option<ExtractKind>,
+    args: &ExtractArgs,
     deadline: &Deadline,
     written: &mut Written,
 ) {
@@ -186,7 +186,7 @@ fn extract_file(
         written.complain(name, &error.message);
     }
     let mut extraction = Extraction {
-        kind,
+        args,
         deadline,
         folder,
         number: 0,
@@ -212,7 +212,7 @@ fn extract_file(
 
 /// The images that are written, one after the other.
 struct Extraction<'a> {
-    kind: Option<ExtractKind>,
+    args: &'a ExtractArgs,
     deadline: &'a Deadline,
     folder: Folder<'a>,
     /// Of the next image.
@@ -227,12 +227,11 @@ impl Extraction<'_> {
     fn image(&mut self, found: &PackedImage<'_>, siblings: &SiblingPtx) {
         let number = self.number;
         self.number += 1;
-        let wants = |kind| self.kind.is_none_or(|wanted| wanted.is(kind));
         // Other images are skipped; they only count for the numbers of later ones.
-        if !wants(found.kind) && found.kind != ImageKind::Cubin {
+        let is_wanted = self.wants(number, found.kind, &found.target);
+        if !is_wanted && found.kind != ImageKind::Cubin {
             return;
         }
-        let (is_wanted, wants_ptx) = (wants(found.kind), wants(ImageKind::Ptx));
         let content = match self.unpacked(found) {
             Ok(content) => content,
             Err(problem) if is_wanted => return self.complain(number, &problem),
@@ -258,13 +257,28 @@ impl Extraction<'_> {
         } else {
             &found.target
         };
-        if let Some(text) = cubin.ptx.filter(|_| !siblings.has(found.container, target)) {
+        if siblings.has(found.container, target) {
+            return;
+        }
+        for text in &cubin.ptx {
             let number = self.number;
             self.number += 1;
-            if wants_ptx {
-                self.write(number, ImageKind::Ptx, target, &text);
+            if self.wants(number, ImageKind::Ptx, target) {
+                self.write(number, ImageKind::Ptx, target, text);
             }
         }
+    }
+
+    /// True if the options ask for an image of this number, kind and target. The target of an image that is a file of its own lies in
+    /// it: such an image is the only one.
+    fn wants(&self, number: usize, kind: ImageKind, target: &str) -> bool {
+        let args = self.args;
+        let is_target = |wanted: &String| {
+            target.is_empty() || target.strip_prefix("sm_").unwrap_or(target) == wanted.as_str()
+        };
+        args.kind.is_none_or(|wanted| wanted.is(kind))
+            && args.index.is_none_or(|wanted| wanted == number)
+            && args.target.as_ref().is_none_or(is_target)
     }
 
     /// The text of MLIR, which is printed if it is bytecode.

@@ -6,6 +6,7 @@ use ptxcheck_passes::Registry;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
+use ptxcheck_report::audit::Shown;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::{escape, known, summary};
 
@@ -28,7 +29,7 @@ pub fn run(args: &MergeArgs) -> Exit {
         return output::complain("there are no shards to merge");
     };
     let (is_audit, policy) = (first.is_audit(), first.policy().clone());
-    if !is_audit && (args.forecast.is_given() || args.resources) {
+    if !is_audit && (args.forecast.is_given() || args.resources || args.sizes) {
         return output::complain(
             "a forecast and `--resources` are of an audit, and these are shards of a check",
         );
@@ -61,7 +62,10 @@ pub fn run(args: &MergeArgs) -> Exit {
             forecast: &columns,
             ratchet: None,
             has_tables: !args.quiet,
-            has_resources: args.resources,
+            shown: Shown {
+                resources: args.resources,
+                sizes: args.sizes,
+            },
         }
     } else {
         Kind::Check

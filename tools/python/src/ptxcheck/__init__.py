@@ -22,15 +22,19 @@ from ._report import (
     ChangedTarget,
     Definition,
     Diff,
+    FileLoads,
     Finding,
     Frame,
+    GpuLoad,
     Host,
     Image,
     Input,
     JitBytes,
     Kernel,
     LoadedImage,
+    Loads,
     Location,
+    NeededLibrary,
     Place,
     Problem,
     Related,
@@ -45,9 +49,10 @@ from ._settings import Settings
 
 __all__ = [
     "Audit", "AuditInput", "Cell", "Change", "ChangedKernel", "ChangedTarget", "CheckFailed", "CheckTimeout", "Checker",
-    "Definition", "Diff", "Finding", "Frame", "Host", "Image", "Input", "JitBytes", "Kernel", "LoadedImage", "Location",
-    "Place", "Problem", "ProgramNotFound", "PtxcheckError", "Related", "Release", "Report", "Resources", "Settings",
-    "Source", "Suppression", "UsageError", "audit", "check", "check_async", "diff", "find_program", "from_document",
+    "Definition", "Diff", "FileLoads", "Finding", "Frame", "GpuLoad", "Host", "Image", "Input", "JitBytes", "Kernel",
+    "LoadedImage", "Loads", "Location", "NeededLibrary", "Place", "Problem", "ProgramNotFound", "PtxcheckError", "Related",
+    "Release", "Report", "Resources", "Settings", "Source", "Suppression", "UsageError", "audit", "check", "check_async",
+    "diff", "find_program", "from_document",
 ]  # fmt: skip
 
 

@@ -200,11 +200,21 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class NeededLibrary:
+    """A shared library that host code needs; the first driver that runs it, if its name says a version of CUDA."""
+
+    library: str
+    versions: tuple[str, ...]
+    driver: str | None
+
+
+@dataclass(frozen=True)
 class Host:
     """Kernels and variables that host code of an input registers; more than these where it is not ``complete``."""
 
     kernels: tuple[str, ...]
     variables: tuple[str, ...]
+    needed: tuple[NeededLibrary, ...]
     complete: bool
     linked: bool
     stripped: bool
@@ -225,6 +235,36 @@ class LoadedImage:
     kind: Literal["ptx", "cubin"]
     target: str
     index: int
+
+
+@dataclass(frozen=True)
+class GpuLoad:
+    """The part of the kernels that a GPU loads, in a word, and their number."""
+
+    gpu: str
+    load: str
+    kernels: int
+
+
+@dataclass(frozen=True)
+class FileLoads:
+    """What GPUs load of a file."""
+
+    input: str
+    text: str
+    kernels: int
+    gpus: tuple[GpuLoad, ...]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What GPUs load of a package, or of all files that lie in none."""
+
+    package: str | None
+    text: str
+    kernels: int
+    gpus: tuple[GpuLoad, ...]
+    files: tuple[FileLoads, ...]
 
 
 @dataclass(frozen=True)
@@ -274,6 +314,7 @@ class Audit(Report):
     """The result of an audit."""
 
     inputs: tuple[AuditInput, ...]
+    loads: tuple[Loads, ...] = ()
     forecast: tuple[Cell, ...] | None = None
 
 
