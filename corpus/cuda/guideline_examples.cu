@@ -49,7 +49,7 @@ __global__ void two_masks(int *out) {
   } else {
     __syncwarp(~1u);
   }
-  out[threadIdx.x ^ 1] += 1;
+  out[threadIdx.x ^ 1] += 1; //~ PTX415
 }
 
 // 2.4: a variable that differs by lane.

@@ -2,7 +2,7 @@
 // why: copies of cp.async, of which a thread knows only its own, without the barriers around them
 
 __device__ void copy4(void *to, const void *from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");  //~[O3] PTX416
 }
 __device__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N>
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(128) wait_only(float *out, const float *in) {
   copy4(&tile[t], in + t);
   commit();
   wait<0>();
-  out[t] = tile[127 - t];  // not found: cp.async is left out
+  out[t] = tile[127 - t];  //~[O3] PTX416
 }
 
 // wrong: the next copy starts while others read.
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(128) one_stage(float *out, const float *in, in
   int t = threadIdx.x;
   float sum = 0;
   for (int k = 0; k < tiles; k++) {
-    copy4(&tile[t], in + k * 128 + t);  // not found: cp.async is left out
+    copy4(&tile[t], in + k * 128 + t);
     commit();
     wait<0>();
     __syncthreads();
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(128) two_stages(float *out, const float *in, i
   copy4(&stage[0][t], in + t);
   commit();
   for (int k = 0; k < tiles; k++) {
-    if (k + 1 < tiles) copy4(&stage[(k + 1) & 1][t], in + (k + 1) * 128 + t);  // not found: cp.async is left out
+    if (k + 1 < tiles) copy4(&stage[(k + 1) & 1][t], in + (k + 1) * 128 + t);
     commit();
     wait<1>();
     __syncthreads();
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(64) unrolled_stages(float *out, const float *i
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     wait<0>();
-    sum += stage[k & 1][63 - t];  // not found: cp.async is left out
+    sum += stage[k & 1][63 - t];  //~[O3] PTX416
     __syncthreads();
     if (k < 3) copy4(&stage[(k + 1) & 1][t], in + (k + 1) * 64 + t);
     commit();

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(128) plain_sum(int *out, const int *in) {
   __shared__ int sum;
   if (threadIdx.x == 0) sum = 0;
   __syncthreads();
-  sum += in[threadIdx.x];  //~ PTX416
+  sum += in[threadIdx.x];  //~ PTX415
   __syncthreads();
   out[threadIdx.x] = sum;
 }

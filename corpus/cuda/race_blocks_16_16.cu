@@ -19,9 +19,9 @@ __global__ void __launch_bounds__(256) blur(float *out, const float *in, int w) 
 // wrong: one thread tells all others, and nobody waits.
 __global__ void __launch_bounds__(256) corner_tells(int *out, int *next) {
   __shared__ int base;
-  if (threadIdx.x == 0 && threadIdx.y == 0) base = atomicAdd(next, 256);  //~[O3] PTX416
+  if (threadIdx.x == 0 && threadIdx.y == 0) base = atomicAdd(next, 256);
   out[base + threadIdx.y * 16 + threadIdx.x] = threadIdx.x ^ threadIdx.y;  //~[nvcc-G] PTX416
-  //~^[clang-G] PTX415
+  //~^[O3,clang-G] PTX415
 }
 
 // wrong: rows of 16 threads, two a warp, which wait for their warp only and read the next row.

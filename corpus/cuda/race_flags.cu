@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(64) fence_only(int *out, const int *in) {
   __shared__ int s[64];
   s[threadIdx.x] = in[threadIdx.x];
   __threadfence_block();
-  out[threadIdx.x] = s[63 - threadIdx.x];  // not found: a fence may order it
+  out[threadIdx.x] = s[63 - threadIdx.x];  //~ PTX416
 }
 
 // wrong: counts of a digit are cleared for the next round while others read how many remain.

@@ -173,8 +173,7 @@ __global__ void __launch_bounds__(256) divided_by_total(float *out, const float 
     for (int w = 0; w < 8; w++) all += part[w];
     total = all;
   }
-  out[threadIdx.x] = v / total;  //~[G] PTX416
-  //~^[O3] PTX415
+  out[threadIdx.x] = v / total;  //~ PTX415
 }
 
 // wrong: thread 0 adds up what other warps may not have stored.

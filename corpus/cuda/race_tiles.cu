@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(128) first_tile_peeled(float *out, const float
   for (int k = 1; k <= tiles; k++) {
     __syncthreads();
     for (int j = 0; j < 128; j += 4) sum += tile[j ^ (threadIdx.x & 3)];
-    if (k < tiles) tile[threadIdx.x] = in[k * 128 + threadIdx.x];  //~[O3,!ir] PTX416
+    if (k < tiles) tile[threadIdx.x] = in[k * 128 + threadIdx.x];  //~[O3,!ir] PTX415 PTX416
   }
   out[threadIdx.x] = sum;
 }

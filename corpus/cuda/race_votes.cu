@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(128) even_and_odd(int *data) {
       swapped = a > b;
     }
     if (t % 2 == 1 && t < 127) {
-      int a = s[t], b = s[t + 1];  //~ PTX416
+      int a = s[t], b = s[t + 1];  //~ PTX415
       s[t] = min(a, b), s[t + 1] = max(a, b);
       swapped = a > b;
     }

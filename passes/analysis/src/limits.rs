@@ -88,6 +88,9 @@ pub(crate) const MAX_EXIT_STEPS: usize = 256;
 /// Rounds of a loop that are analysed one by one, if these suffice, …
 pub(crate) const FEW_ROUNDS: u32 = 8;
 
+/// The first rounds of a loop that are analysed one by one for exchanges: most pairs are in two rounds that follow each other.
+pub(crate) const EXCHANGE_ROUNDS: u32 = 4;
+
 /// … and most of them.
 pub(crate) const MAX_ROUNDS: u32 = 40;
 

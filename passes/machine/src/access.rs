@@ -3,6 +3,7 @@
 use ptxcheck_ir::{Access, AccessKind, Space, Value};
 
 use crate::address::{self, FRAME};
+use crate::effects::{OwnPart, own_part};
 use crate::evaluate::{self, Word};
 use crate::limits::MAX_WORDS;
 use crate::machine::{Machine, Room, Step, at};
@@ -73,6 +74,7 @@ impl Machine<'_> {
                 self.update_elements(thread, access)?;
             }
             AccessKind::Other if self.execute_asynchronous(thread) => {}
+            AccessKind::Other if self.execute_own_copy(thread, access)? => {}
             AccessKind::Other => {
                 self.tell(thread, &Event::MayOrder);
                 // It may write anything there.
@@ -82,6 +84,30 @@ impl Machine<'_> {
         }
         self.advance(thread);
         Ok(())
+    }
+
+    /// Executes the part of a `cp.async` that a thread is at: its destination is written, with unknown values. False if it is at no such
+    /// part.
+    fn execute_own_copy(&mut self, thread: usize, access: Access) -> Step<bool> {
+        let at = self.point(thread).instruction;
+        let bytes = match self.code_of(thread).and_then(|(body, _)| own_part(body, at)) {
+            Some(OwnPart::Destination(bytes)) => bytes,
+            Some(OwnPart::Other) => return Ok(true),
+            Some(OwnPart::Fence) | None => return Ok(false),
+        };
+        let Some(start) = self.generic(thread, access)? else {
+            self.forget_of(thread, access.space);
+            return Ok(true);
+        };
+        let write = Access {
+            count: (bytes / 4) as u8,
+            ..Access::one(AccessKind::Store, access.space, 32)
+        };
+        self.tell_access(thread, write, start, &[]);
+        for number in 0..bytes / 4 {
+            self.store(thread, start.wrapping_add(4 * number), 4, None)?;
+        }
+        Ok(true)
     }
 
     /// Defines all results of the instruction that a thread is at as the world has them.

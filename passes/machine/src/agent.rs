@@ -189,6 +189,7 @@ impl Agent {
             | Event::Wrong(_)
             | Event::Visible(_)
             | Event::Branch(_)
+            | Event::Fence
             | Event::MayOrder
             | Event::MayWait
             | Event::Arrived(..)

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptxcheck_ir::{
-    Access, AccessKind, Body, Call, Callee, FunctionId, Instruction, InstructionId, Module, Op, Register,
-    Space, SymbolId, Value,
+    Access, AccessKind, AsyncGroup, AsyncOp, Body, Call, Callee, CopyKind, FunctionId, Instruction,
+    InstructionId, Module, Op, Register, Space, SymbolId, Value,
 };
 use rustc_hash::FxHashMap;
 
@@ -179,6 +179,40 @@ pub(crate) fn may_order(instruction: &Instruction) -> bool {
         }
         Op::Opaque => !(1..MATRIX_RESULTS).contains(&usize::from(instruction.results)),
         _ => false,
+    }
+}
+
+/// An asynchronous operation that neither waits for other threads nor tells them anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnPart {
+    /// The destination of a `cp.async`, of so many bytes.
+    Destination(u64),
+    /// Another part of a `cp.async`, the end of a group of these, the wait for them.
+    Other,
+    /// A fence between threads.
+    Fence,
+}
+
+/// The part of such an operation that an instruction is.
+pub(crate) fn own_part(body: &Body<'_>, at: InstructionId) -> Option<OwnPart> {
+    let later = body.asynchronous.partition_point(|one| one.instruction <= at);
+    let one = body.asynchronous.get(later.checked_sub(1)?)?;
+    let is_first = one.instruction == at;
+    match one.op {
+        AsyncOp::ThreadFence(_) if is_first => Some(OwnPart::Fence),
+        AsyncOp::Commit(AsyncGroup::Element) if is_first => Some(OwnPart::Other),
+        AsyncOp::Wait { group, .. } if is_first && group == AsyncGroup::Element => Some(OwnPart::Other),
+        AsyncOp::Copy(copy) if copy.kind == CopyKind::Element => {
+            if one.destination() == Some(at) {
+                let bytes = match body.async_value(one, one.values.bytes) {
+                    Some(Value::Integer(bytes @ (4 | 8 | 16))) => bytes as u64,
+                    _ => return None,
+                };
+                return Some(OwnPart::Destination(bytes));
+            }
+            (is_first || one.source() == Some(at)).then_some(OwnPart::Other)
+        }
+        _ => None,
     }
 }
 

@@ -114,10 +114,11 @@ impl Clocks {
 /// The exchanges of a run, as an observer of [`crate::Kernel::run`], for a kernel that is not
 /// [sliced](crate::Kernel::sliced). They mean something on targets from sm_70 on, where each lane advances on its own.
 ///
-/// No pair are different values that lanes write to global memory, where any of them may do, atomics, loads that acquire and stores that release, accesses of which the IR has no value (asynchronous copies, `mbarrier`), writes of equal values or of
+/// No pair are different values that lanes write to global memory, where any of them may do, atomics, loads that acquire and stores that release, accesses of which the IR has no value (bulk copies, `mbarrier`), writes of equal values or of
 /// such that are not known, and a read of what the lane itself has written with the same instruction and the same value, in no order with
 /// the other write. Lanes that have passed different numbers of instructions with unknown ordering effects ([`Event::MayOrder`]) are taken
-/// to be ordered by them. Flags in memory and atomics order nothing here, but see [`Self::without_atomics`]. After lanes have waited in
+/// to be ordered by them. Flags in memory and atomics order nothing here, but see [`Self::without_atomics`]; a fence may order the accesses of a lane that has read strongly before it
+/// ([`Event::Fence`]). After lanes have waited in
 /// vain, or at places that they have to execute together, no further accesses are compared.
 ///
 /// ```no_run
@@ -141,6 +142,8 @@ pub struct Exchanges {
     /// By warp and point of an access: the number of barriers that the block had passed at the first one.
     points: FxHashMap<(u32, Point), u32>,
     accessed: FxHashSet<(u32, Site)>,
+    /// The threads with a strong read, or an atomic: after one, a fence may order what they do with what others have done.
+    strong_readers: FxHashSet<usize>,
     is_over: bool,
     is_cut: bool,
     minds_atomics: bool,
@@ -163,7 +166,7 @@ impl Exchanges {
 
     /// Those of threads of different warps through shared memory, too: see [`Exchange::is_across_warps`]. Threads are ordered by barriers of
     /// the block alone. A thread that has executed since the last one what may order it with others in another way has none: an atomic, a
-    /// fence, a load that acquires, a barrier with a count, an asynchronous copy, a strong load of what a thread of another warp has written
+    /// fence, a load that acquires, a barrier with a count, a bulk copy, a strong load of what a thread of another warp has written
     /// with a strong store, a loop that reads memory and whose end is not known. Nor are strong accesses any among themselves, accesses of a thread that has ended before the next barrier, and
     /// writes of the value that the byte has already.
     #[must_use]
@@ -229,6 +232,11 @@ impl Exchanges {
     }
 
     fn access(&mut self, at: &At<'_>, access: Accessed, stored: &[Word]) {
+        if access.kind != AccessKind::Store
+            && (access.kind != AccessKind::Load || access.semantics != Semantics::Weak)
+        {
+            self.strong_readers.insert(at.thread);
+        }
         let is_store = match access.kind {
             AccessKind::Load => false,
             AccessKind::Store => true,
@@ -430,7 +438,8 @@ impl Observer for Exchanges {
                     block.pass();
                 }
             }
-            Event::MayOrder => self.may_order(at.thread),
+            Event::Fence if !self.strong_readers.contains(&at.thread) => {}
+            Event::Fence | Event::MayOrder => self.may_order(at.thread),
             Event::MayWait => {
                 if let Some(block) = &mut self.block {
                     block.may_order(at.thread);

@@ -43,6 +43,8 @@ pub enum Event<'a> {
     /// The thread executes an instruction that may wait for others or order its actions with theirs, in a way that the machine does not
     /// model: a matrix operation, an asynchronous copy, a barrier with a count, code that is not here.
     MayOrder,
+    /// The thread executes a fence: what it does from here on comes after what it has seen of others by strong reads.
+    Fence,
     /// The thread is taken past a loop that reads memory, and whose end is not known: it may wait there for what another thread writes.
     MayWait,
     /// The thread reaches a collective with a mask, and waits.

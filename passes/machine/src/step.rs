@@ -3,7 +3,7 @@
 use ptxcheck_ir::{Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
 
 use crate::address;
-use crate::effects::{Effects, is_computation, may_order};
+use crate::effects::{Effects, OwnPart, is_computation, may_order, own_part};
 use crate::evaluate::{self, Word};
 use crate::launch::{WARP, lane_bit, warp_of};
 use crate::machine::{Machine, Step};
@@ -193,8 +193,11 @@ impl Machine<'_> {
             }
             Op::Opaque if self.execute_asynchronous(thread) => self.advance(thread),
             Op::CompareOther | Op::Opaque => {
-                if may_order(instruction) {
-                    self.tell(thread, &Event::MayOrder);
+                match own_part(body, self.point(thread).instruction) {
+                    Some(OwnPart::Fence) => self.tell(thread, &Event::Fence),
+                    Some(_) => {}
+                    None if may_order(instruction) => self.tell(thread, &Event::MayOrder),
+                    None => {}
                 }
                 self.ask_results(thread);
                 self.advance(thread);

@@ -195,7 +195,7 @@ impl Observer for Trace {
             Event::Met(threads) => self.together(at, Doing::Meets, threads),
             Event::Passed(threads) => self.together(at, Doing::Passes, threads),
             // Of accesses, those that others see are acts.
-            Event::Access(..) | Event::MayOrder | Event::MayWait => {}
+            Event::Access(..) | Event::Fence | Event::MayOrder | Event::MayWait => {}
         }
     }
 }

@@ -245,6 +245,7 @@ fn pair_of_lanes(exchange: &Exchange, wanted: &Wanted, is_first_write: bool) -> 
         is_volatile: exchange.is_volatile,
         is_between_rounds: false,
         is_across_warps: false,
+        is_at_write: false,
     }
 }
 

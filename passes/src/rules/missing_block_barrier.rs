@@ -52,8 +52,9 @@
 //! A read counts only in threads that certainly use its value, because compilers load in all threads what some need. Two writes count only
 //! if their values are known to differ and something may read the bytes afterwards.
 //!
-//! Silent are named barriers, mbarriers, asynchronous copies, fences, loads that acquire and stores that release, and loops that wait for
-//! another thread: all of these may order the two. So are pairs of strong accesses, atomics, and pairs that a `__syncwarp` or another
+//! A `cp.async` is a write, and a wait for it orders its own thread alone. Silent are named barriers, mbarriers, bulk copies, loads that
+//! acquire and stores that release, fences in kernels in which something reads strongly (`volatile`, relaxed, an atomic), and loops that
+//! wait for another thread: all of these may order the two. So are pairs of strong accesses, atomics, and pairs that a `__syncwarp` or another
 //! collective of the warp separates, unless the block size is stated, or the kernel has a barrier of the block and divides the thread number
 //! by 32. Threads of one warp are PTX415's.
 //!

@@ -45,10 +45,11 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: both lanes certainly make their accesses, with no undecided branch and no loop between the two, to bytes that
-//! are known to be the same. The first eight rounds of a loop without a barrier are analysed one by one. An address is known if it is a
-//! variable, or a parameter of the kernel, plus an offset that depends on the thread index and constants; the index and the dimensions of
-//! the block may be added, equally in both accesses.
+//! A finding is definite: both lanes certainly make their accesses, to bytes that are known to be the same. Branches that all lanes take
+//! alike (on parameters, say), branches whose paths meet again, and loops may stand between the two. The first four rounds of a loop
+//! without a barrier are analysed one by one. An address is known if it is a variable, or a parameter of the kernel, plus an offset that
+//! depends on the thread index and constants; the index and the dimensions of the block may be added, equally in both accesses, and in
+//! global memory unequally if the first block shows a pair.
 //!
 //! A read counts only in lanes that certainly use its value: compilers load in all lanes what one lane needs, and drop it again by a
 //! select, a branch or a shuffle from another lane. Two writes count only where something may read the bytes afterwards. Two strong
@@ -56,7 +57,14 @@
 //! more than to end the loop that it reads in; an election, in which lanes write different values to a volatile variable, is silent. A
 //! function that is called and too large to be followed may wait for other lanes.
 //!
-//! Silent are atomics, loads that acquire and stores that release, asynchronous copies, matrix operations, equal values that several
+//! A fence orders what its own lane does, and waits for nobody: it separates accesses only in kernels in which something reads strongly
+//! (`volatile`, relaxed, acquiring, an atomic), since a lane cannot learn otherwise what another one has done before its fence. A `cp.async`
+//! is a write of its lane, and a wait for it orders that lane alone. A collective whose masks are known orders the lanes that a mask names.
+//!
+//! A lane that reads and then writes the same bytes makes a pair with another lane that writes them, unless all lanes write one value
+//! (`flags |= 1`), or add to one place in global memory: such a kernel may be for one thread.
+//!
+//! Silent are atomics, loads that acquire and stores that release, bulk copies, matrix operations, equal values that several
 //! lanes write, different ones that they write to global memory (any may do), and accesses that a collective or a barrier separates, though
 //! a collective other than `__syncwarp` orders no memory.
 //!
@@ -199,7 +207,8 @@ fn one(
             text::named(first.others)
         ),
     };
-    let place = text::place_of(&first.other);
+    let [later, earlier] = first.later_and_earlier();
+    let place = text::place_of(later);
     let draft = match conditional {
         Some(_) => report.conditional(place, message),
         None => report.definite(place, message),
@@ -207,10 +216,14 @@ fn one(
     draft.finished();
     draft.about_two_places();
     if first.write != first.other {
-        draft.related(
-            text::place_of(&first.write),
-            format!("{} here", text::subject(first.writers, "writes", "write")),
-        );
+        let words = match (first.is_at_write, first.kind) {
+            (true, PairKind::ReadAfterWrite | PairKind::WriteAfterRead) => {
+                text::subject(first.others, "reads", "read")
+            }
+            (true, PairKind::TwoWrites) => text::subject(first.others, "writes", "write"),
+            (false, _) => text::subject(first.writers, "writes", "write"),
+        };
+        draft.related(text::place_of(earlier), format!("{words} here"));
     }
     let (writer, other) = first.example;
     draft.note(match first.kind {
@@ -242,7 +255,14 @@ fn one(
             draft.note("shown for warp 0 of the block; the other warps execute the same code");
         }
     }
-    let further = further.iter().map(|pair| (&pair.other, further_words(pair.kind)));
+    let further = further.iter().map(|pair| {
+        let words = if pair.is_at_write {
+            "so is this write"
+        } else {
+            further_words(pair.kind)
+        };
+        (pair.later_and_earlier()[0], words)
+    });
     text::add_further(draft, vec![&first.other, &first.write], further);
     if first.is_volatile {
         draft.note("`volatile` orders no lanes: it only makes the compiler access memory each time");

@@ -7,7 +7,7 @@
 //!
 //! * `screen` leaves out kernels that certainly have no pair.
 //! * `shared_accesses` computes the addresses that lanes access, and `segments` the stretches of code without an ordering.
-//! * `block` compares the accesses of several warps of a block, on the paths of `block_paths`, and `block_possible` finds those that
+//! * `block` compares the accesses of several warps of a block, on the paths of `certain_paths`, and `block_possible` finds those that
 //!   may meet; `screen::block` chooses the kernels and the warps. `waits` finds code in which a thread waits for another one.
 //! * `conflicts` finds the lanes that access the same bytes in one stretch, `pairs` the conflicts that are certain, and
 //!   `possible` those that may occur.
@@ -17,12 +17,14 @@
 //! ```
 
 mod block;
-mod block_paths;
 mod block_possible;
+mod certain_paths;
 mod conflicts;
 mod found;
+mod groups;
 mod kernels;
 mod matters;
+mod orderings;
 mod pairs;
 mod possible;
 mod screen;
@@ -47,12 +49,12 @@ use super::flow::Flow;
 use super::graph::NodeKind;
 use super::launch::{INDEPENDENT_LANES, Launch};
 use super::layout::LaneLayout;
-use super::scenario::Fixed;
+use super::scenario::{Fixed, Scenario};
 use super::site::Site;
 use super::slice::Slices;
-use crate::limits::{FEW_ROUNDS, MAX_ROUND_NODES};
+use crate::limits::{EXCHANGE_ROUNDS, FEW_ROUNDS, MAX_ROUND_NODES};
 use crate::shared::Shared;
-use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
+use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space, Special, Value};
 
 /// All exchanges of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
@@ -72,7 +74,7 @@ fn exchanges_of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionI
     let mut pairs = definite_pairs_in_layout(&layout, &launches)?;
     let loops = loops_with_shared_accesses(&layout);
     explore::for_each_loop(&layout, slices, &loops, |layout, in_states, of| {
-        let apart = layout.with_peeled_rounds(in_states, of, FEW_ROUNDS);
+        let apart = layout.with_peeled_rounds(in_states, of, EXCHANGE_ROUNDS);
         pairs.extend(definite_pairs_in_layout(&apart, &launches).unwrap_or_default());
     });
     let pairs = pairs
@@ -104,7 +106,7 @@ fn loops_with_shared_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
         if graph.nodes[node as usize].kind == NodeKind::Plain {
             for number in graph.nodes[node as usize].instructions.clone() {
                 let at = InstructionId::new(number as usize);
-                if let Some((access, ..)) = shared_accesses::unordered_access(body, body.instruction(at)) {
+                if let Some((access, ..)) = orderings::unordered_access(body, at, body.instruction(at)) {
                     written += u32::from(access.kind == AccessKind::Store);
                     accessed.push((context.function, at));
                 }
@@ -151,11 +153,13 @@ struct DefinitePair {
     is_volatile: bool,
     is_between_rounds: bool,
     is_across_warps: bool,
+    is_at_write: bool,
 }
 
 impl Meet for DefinitePair {
     fn meet(&mut self, other: &Self) -> bool {
         self.is_across_warps &= other.is_across_warps;
+        self.is_at_write |= other.is_at_write;
         for (lanes, too) in self.lanes.iter_mut().zip(other.lanes) {
             *lanes &= too;
         }
@@ -177,8 +181,16 @@ impl DefinitePair {
             is_volatile: self.is_volatile,
             is_between_rounds: self.is_between_rounds,
             is_across_warps: self.is_across_warps,
+            is_at_write: self.is_at_write,
         }
     }
+}
+
+/// The pairs of a solution.
+struct InBlock {
+    found: InLaunch<PairKey, DefinitePair>,
+    /// Some addresses may be known where the index of the block is: each launch has the first block.
+    depends_on_block: bool,
 }
 
 struct ExchangeKernel<'k> {
@@ -192,8 +204,23 @@ impl ExchangeKernel<'_> {
             warp: Some(0),
             ..launch
         };
-        let fixed = Fixed::default();
-        let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.reusable_pool())?;
+        let mut all = self.pairs_in_block(launch, &Fixed::default())?;
+        if std::mem::take(&mut all.depends_on_block) {
+            let first = Scenario {
+                block_index: Some([0; 3]),
+                ..Scenario::default()
+            };
+            let in_first = self.pairs_in_block(launch, &Fixed::new(&self.layout.graph, &first));
+            for (key, pair) in in_first.into_iter().flat_map(|first| first.found.found) {
+                all.found.found.entry(key).or_insert(pair);
+            }
+        }
+        Some(all.found)
+    }
+
+    /// The definite pairs in a solution of warp 0; `None` if the budget is spent.
+    fn pairs_in_block(&self, launch: Launch, fixed: &Fixed<'_>) -> Option<InBlock> {
+        let mut flow = Flow::new(self.layout, launch, fixed, self.layout.reusable_pool())?;
         let found = definite_clashes(&mut flow, launch.lanes());
         let pairs = found
             .clashes
@@ -203,16 +230,36 @@ impl ExchangeKernel<'_> {
         let reached = reached_nodes(&flow);
         self.layout.keep_pool(flow.pool);
         if launch.warp_count() > 1 && !found.clashes.is_empty() {
-            self.mark_pairs_across_warps(launch, &found, &mut pairs);
+            self.mark_pairs_across_warps(launch, fixed, &found, &mut pairs);
         }
+        let depends_on_block = found.touches.has_unplaced_global_write && self.may_depend_on_block();
         let found = pairs.into_iter().collect();
-        Some(InLaunch { found, reached })
+        Some(InBlock {
+            found: InLaunch { found, reached },
+            depends_on_block,
+        })
+    }
+
+    /// True if the kernel reads the index of the block, and may have pairs in global memory. Rounds of loops are not examined in the first
+    /// block.
+    fn may_depend_on_block(&self) -> bool {
+        let contexts = &self.layout.graph.contexts;
+        let reads = |value: &Value| matches!(value, Value::Special(Special::Ctaid(_)));
+        let reads_index = contexts
+            .iter()
+            .any(|context| context.body.values.iter().any(reads));
+        let mut places = contexts.iter();
+        self.layout.graph.rounds.is_none()
+            && reads_index
+            && places
+                .any(|context| screen::may_meet_in_global(self.layout.module, context.function, context.body))
     }
 
     /// Marks the pairs, one for each clash, whose bytes are also accessed by threads of warp 1 with the same instructions.
     fn mark_pairs_across_warps(
         &self,
         launch: Launch,
+        fixed: &Fixed<'_>,
         found: &Definite,
         pairs: &mut [(PairKey, DefinitePair)],
     ) {
@@ -220,8 +267,7 @@ impl ExchangeKernel<'_> {
             warp: Some(1),
             ..launch
         };
-        let fixed = Fixed::default();
-        let Some(mut flow) = Flow::new(self.layout, second, &fixed, self.layout.reusable_pool()) else {
+        let Some(mut flow) = Flow::new(self.layout, second, fixed, self.layout.reusable_pool()) else {
             return;
         };
         let there = Touches::new(&mut flow);
@@ -253,10 +299,12 @@ impl ExchangeKernel<'_> {
             lanes: clash.lanes,
             is_between_rounds: round(write) != round(other),
             is_across_warps: false,
+            is_at_write: clash.is_at_write,
             is_volatile: [write, other]
                 .iter()
                 .all(|touch| touch.semantics == Semantics::Volatile),
         };
-        (placed.key, known)
+        let later = if clash.is_at_write { write } else { other };
+        (placed.key.reported_at(later.node), known)
     }
 }

@@ -13,8 +13,8 @@ use crate::slots::{Effect, SlotId, Slots};
 use crate::variable::{FrameVariable, Variable};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, ParamPiece, Register, Space, Value,
-    Vote,
+    AccessKind, AsyncKinds, Body, Callee, Collective, FunctionId, InstructionId, Op, ParamPiece, Register,
+    Space, Value, Vote,
 };
 
 /// Storage of one variable of the slice.
@@ -272,6 +272,9 @@ impl SliceSearch<'_, '_> {
                 Space::Shared | Space::Global | Space::Generic if is_plain => body.uses(instruction),
                 // The operands of atomics are not compared.
                 Space::Shared | Space::Generic if access.kind.is_atomic() => {
+                    body.uses(instruction).get(..1).unwrap_or(&[])
+                }
+                Space::Shared if access.kind == AccessKind::Other && body.has_async(AsyncKinds::COPY) => {
                     body.uses(instruction).get(..1).unwrap_or(&[])
                 }
                 _ => continue,

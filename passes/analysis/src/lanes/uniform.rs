@@ -69,6 +69,13 @@ impl Uniform {
         Self::found_by(UniformSearch::new(flow, ending_nodes(flow), None))
     }
 
+    /// The uniform branches of a solution, those after its last barrier and collective included. Here paths to the end of a thread divide,
+    /// but for those that abort the kernel. `None` if the budget is spent.
+    #[must_use]
+    pub(super) fn to_the_end(flow: &Flow<'_>) -> Option<Self> {
+        Self::found_by(UniformSearch::new(flow, flow.graph.aborting(), None))
+    }
+
     /// The branches that all threads of a block take alike, each time. `flows`: the solutions of some of its warps, of one graph;
     /// `are_all`: the block has no others. Here paths to the end of a thread divide, but for those that abort the kernel. `None` if the
     /// budget is spent.

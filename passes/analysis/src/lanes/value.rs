@@ -362,6 +362,8 @@ pub(crate) struct Pool {
     pub(super) follows_addresses: bool,
     /// Value numbers of variable base addresses, where addresses are followed.
     pub(super) begins: FxHashSet<u32>,
+    /// Those of them in shared memory.
+    pub(super) shared_begins: FxHashSet<u32>,
     /// Numbers of the unknown values that are the same for all threads of a block, whenever they are computed, where
     /// addresses are followed: base addresses of variables that threads share, parameters of the kernel, the block index,
     /// and values computed from these and known values.
@@ -386,6 +388,7 @@ impl Default for Pool {
             meanings: None,
             follows_addresses: false,
             begins: FxHashSet::default(),
+            shared_begins: FxHashSet::default(),
             of_block: FxHashSet::default(),
         };
         pool.intern(Vector::UNKNOWN);

@@ -98,6 +98,8 @@ fn sorted(one: Site, other: Site) -> Sites {
 struct Claim {
     write: Site,
     other: Site,
+    /// The access whose executions show that both are made.
+    later: Site,
     is_two_writes: bool,
     writers: u32,
     others: u32,
@@ -156,6 +158,7 @@ pub fn check(
         .map(|pair| Claim {
             write: site_of(&pair.write),
             other: site_of(&pair.other),
+            later: site_of(pair.later_and_earlier()[0]),
             is_two_writes: pair.kind == PairKind::TwoWrites,
             writers: pair.writers,
             others: pair.others,
@@ -186,7 +189,7 @@ pub fn check(
             continue;
         }
         for claim in &claims {
-            if !exchanges.has_accessed(0, &claim.other) {
+            if !exchanges.has_accessed(0, &claim.later) {
                 continue;
             }
             let (writers, others) = lanes_of(&exchanges, claim);

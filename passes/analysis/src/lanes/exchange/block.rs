@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! pair         threads t and u of different warps certainly access the same bytes, one of them with a write, in the code from one head
-//!              to the next ordering of the block (`block_paths`), or one in that code and the other in that of the next round
+//!              to the next ordering of the block (`certain_paths`), or one in that code and the other in that of the next round
 //! later        the access with the decisions of both: whenever a thread reaches it, t and u make both accesses
 //! threshold    32 w, if w is the higher of the two warps: no smaller block has both threads
 //! ```
@@ -15,12 +15,14 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::block_paths::{BlockPaths, CertainCode, Decision, is_full_barrier};
+use super::certain_paths::{CertainCode, CertainPaths, implies, is_full_barrier};
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
 use super::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
 use super::matters::{self, OpenRead};
+use super::orderings::Among;
 use super::screen::block::{BlockSuspect, suspects};
+use super::segments::Head;
 use super::shared_accesses::{ByLane, Touch, Touches};
 use crate::block_size;
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
@@ -347,10 +349,18 @@ impl BlockKernel<'_> {
     fn candidates(&self, block: &Block<'_>) -> Option<Vec<Candidate>> {
         let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
         let uniform = Uniform::of_block(&flows, block.is_whole())?;
-        let mut paths: Vec<BlockPaths<'_, '_>> = block
+        let mut paths: Vec<CertainPaths<'_, '_>> = block
             .warps
             .iter()
-            .map(|warp| BlockPaths::new(&warp.flow, &warp.touches, &uniform, &self.aborts))
+            .map(|warp| {
+                CertainPaths::new(
+                    &warp.flow,
+                    &warp.touches,
+                    Among::Warps,
+                    Some(&uniform),
+                    &self.aborts,
+                )
+            })
             .collect();
         let order = &self.layout.order;
         let is_head = |&node: &u32| {
@@ -368,7 +378,11 @@ impl BlockKernel<'_> {
             }
             let mut made = Vec::new();
             for (warp, paths) in paths.iter_mut().enumerate() {
-                for code in paths.from(head).into_iter().map(Rc::new) {
+                for code in paths
+                    .code_after(Head { node: head, part: 0 })
+                    .into_iter()
+                    .map(Rc::new)
+                {
                     let touches = &block.warps[warp].touches;
                     for touch in touches.accesses_in_node(code.node) {
                         let access = &touches.all[touch];
@@ -476,7 +490,7 @@ impl BlockKernel<'_> {
                     .decisions
                     .iter()
                     .all(|decision| then.decisions.contains(decision))
-                && self.implies(head, then)
+                && implies(&self.layout.graph, &self.layout.order, head, then)
         };
         // Lanes of one warp that are ordered show that the code was written for one warp.
         let is_of_warps = write.code.collectives == other.code.collectives || self.has_warps(block.launch);
@@ -499,52 +513,6 @@ impl BlockKernel<'_> {
             (self.layout.order.rank[touch.node as usize], touch.at)
         };
         rank(later) >= rank(earlier) || later.code.decisions.len() > earlier.code.decisions.len()
-    }
-
-    /// True if a thread that executes some code has passed the head, in the round before for code of the next round, and
-    /// taken the decisions of the code.
-    fn implies(&self, head: u32, code: &CertainCode) -> bool {
-        let (graph, order) = (&self.layout.graph, &self.layout.order);
-        let is_passed = |edge: u32, place: u32| {
-            let target = graph.targets[edge as usize];
-            graph.incoming_edges(target).len() == 1 && order.dominates(target, place)
-        };
-        let (now, then): (Vec<Decision>, Vec<Decision>) = code
-            .decisions
-            .iter()
-            .copied()
-            .partition(|decision| !decision.is_in_next_round);
-        // A decision in a loop that is not around the head is made anew in each round. If the branch leaves the loop on its other edges, code
-        // of the loop shows that it did not do so in the first round.
-        let is_made_once = |decision: &Decision| {
-            let mut apart = order
-                .loops_of(decision.node)
-                .filter(|&of| !order.is_in_loop(head, of));
-            let Some(inner) = apart.next() else { return true };
-            let edges = graph.nodes[decision.node as usize].edges.clone();
-            let mut others = edges.filter(|edge| *edge != decision.edge);
-            apart.next().is_none()
-                && order.is_in_loop(code.node, inner)
-                && others.all(|edge| !order.is_in_loop(graph.targets[edge as usize], inner))
-        };
-        if !code.decisions.iter().all(is_made_once) {
-            return false;
-        }
-        if !code.is_in_next_round {
-            return order.dominates(head, code.node)
-                && now.iter().all(|decision| is_passed(decision.edge, code.node));
-        }
-        let home = &order.loops[order.loop_of[head as usize] as usize];
-        let mut latches = graph
-            .predecessors(home.header)
-            .filter(|&source| order.is_back_edge(source, home.header));
-        latches.all(|latch| {
-            let is_of_round = |edge: u32| {
-                graph.sources[edge as usize] == latch && graph.targets[edge as usize] == home.header
-                    || is_passed(edge, latch)
-            };
-            order.dominates(head, latch) && now.iter().all(|decision| is_of_round(decision.edge))
-        }) && then.iter().all(|decision| is_passed(decision.edge, code.node))
     }
 
     /// Whether something shows that blocks have both threads of a pair, and the number of threads above which they do, if their size is

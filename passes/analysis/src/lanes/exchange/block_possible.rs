@@ -21,7 +21,7 @@ use super::block::{
     Block, FoundPair, by_variable, computes_warp_number, has_full_barrier, leaves_a_variable,
     search_suspects, solve_warps,
 };
-use super::block_paths::is_block_ordering;
+use super::certain_paths::is_block_ordering;
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
 use super::kernels::{PairKey, position_of_pair, reached_nodes};

@@ -16,20 +16,27 @@ pub(super) struct Clash {
     pub other: usize,
     /// By lane that writes: the lanes that make the other access to what it writes.
     pub lanes: ByLane,
+    /// Threads that reach the write, not those that reach the other access, show that both are made.
+    pub is_at_write: bool,
 }
 
 /// The bytes that one lane accesses: the object and the offset in it.
 type BytePlace = (Object, i64);
 
-/// The clashes among accesses that lanes certainly make, without an ordering in between. `own`: the lanes for which a write
-/// hides the writes of others, because they certainly execute it themselves. `may_clash`: true for lanes whose accesses
-/// nothing orders.
+/// The clashes among accesses that lanes certainly make, without an ordering in between. `made`: the accesses in the order of the
+/// code. `own`: the lanes for which a write hides the writes of others from their later reads, because they may execute it themselves.
+/// `may_clash`: true for lanes whose accesses nothing orders; `is_pair`: for a write and another access, by
+/// their numbers in `made`: [`Clash::is_at_write`], or `None` if neither shows that the other is made.
+///
+/// No read before a lane's own write is a clash where all lanes write one value, which may be what they read with something added that
+/// is there already (`flags |= 1`), or all write to one place in global memory: such a kernel may be for one thread.
 pub(super) fn find_clashes(
     touches: &Touches,
     pool: &Pool,
     made: &[(usize, Lanes)],
     own: impl Fn(usize, Lanes) -> Lanes,
     may_clash: impl Fn(usize, usize) -> bool,
+    is_pair: impl Fn(usize, usize) -> Option<bool>,
 ) -> Vec<Clash> {
     let Some(granule) = made.iter().map(|&(touch, _)| touches.all[touch].bytes).min() else {
         return Vec::new();
@@ -45,28 +52,36 @@ pub(super) fn find_clashes(
     };
     let mut left = MAX_EXCHANGE_PLACES;
     let mut writes: FxHashMap<BytePlace, Vec<(u32, u8)>> = FxHashMap::default();
-    let mut hidden: FxHashMap<BytePlace, Lanes> = FxHashMap::default();
-    for &(number, set) in made {
+    // For each place, by lane: the number of the first access in `made` after which the lane sees its own write, plus one.
+    let mut hidden: FxHashMap<BytePlace, [u32; WARP]> = FxHashMap::default();
+    for (order, &(number, set)) in (1..).zip(made) {
         let touch = &touches.all[number];
         if !touch.is_store {
             continue;
         }
         let own = own(number, set);
+        let is_one_value = |value| pool.get(value).is_splat(set | own);
+        let mut places = lanes(set | own).map(|lane| touch.places[lane]);
+        let first = places.next();
+        let is_one_place = places.all(|place| Some(place) == first);
+        let hides_all = touch.stored.is_some_and(is_one_value) || !touch.is_shared && is_one_place;
+        let begins = if hides_all { 1 } else { order };
         for lane in lanes(set | own) {
             for place in all(touch, lane) {
                 left = left.saturating_sub(1);
                 if own >> lane & 1 == 1 {
-                    *hidden.entry(place).or_default() |= 1 << lane;
+                    let first = &mut hidden.entry(place).or_insert([0; WARP])[lane];
+                    *first = if *first == 0 { begins } else { begins.min(*first) };
                 }
                 if set >> lane & 1 == 1 {
-                    writes.entry(place).or_default().push((number as u32, lane as u8));
+                    writes.entry(place).or_default().push((order - 1, lane as u8));
                 }
             }
         }
     }
     let mut found: Vec<Clash> = Vec::new();
-    let mut by_pair: FxHashMap<(usize, usize), usize> = FxHashMap::default();
-    for &(number, set) in made {
+    let mut by_pair: FxHashMap<(usize, usize, bool), usize> = FxHashMap::default();
+    for (order, &(number, set)) in (1..).zip(made) {
         let touch = &touches.all[number];
         for lane in lanes(set) {
             for place in all(touch, lane) {
@@ -74,32 +89,39 @@ pub(super) fn find_clashes(
                     continue;
                 };
                 // If the reading lane may have written the bytes itself, the clash is reported for the writes.
-                let own = hidden.get(&place).is_some_and(|lanes| lanes >> lane & 1 == 1);
+                let own = hidden
+                    .get(&place)
+                    .is_some_and(|first| (1..=order).contains(&first[lane]));
                 if !touch.is_store && own {
                     continue;
                 }
                 for &(write, writer) in writes {
-                    let (write, writer) = (write as usize, usize::from(writer));
+                    let (by, writer) = (write as usize, usize::from(writer));
+                    let write = made[by].0;
                     left = left.saturating_sub(1);
                     if left == 0 {
                         return Vec::new();
                     }
                     // For other memory, any of the written values may be acceptable.
                     let is_left_out = touch.is_store && (write > number || !touch.is_shared);
-                    let is_pair = writer != lane
+                    let clashes = writer != lane
                         && !is_left_out
                         && touches.all[write].overlaps(writer, touch, lane)
                         && may_clash(writer, lane)
                         && (!touch.is_store
                             || stored_values_differ(pool, &touches.all[write], writer, touch, lane));
-                    if !is_pair {
+                    if !clashes {
                         continue;
                     }
-                    let at = *by_pair.entry((write, number)).or_insert_with(|| {
+                    let Some(is_at_write) = is_pair(by, order as usize - 1) else {
+                        continue;
+                    };
+                    let at = *by_pair.entry((write, number, is_at_write)).or_insert_with(|| {
                         found.push(Clash {
                             write,
                             other: number,
                             lanes: [0; WARP],
+                            is_at_write,
                         });
                         found.len() - 1
                     });

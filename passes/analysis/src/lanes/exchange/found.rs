@@ -26,6 +26,8 @@ pub struct Pair {
     pub is_between_rounds: bool,
     /// Threads of another warp access the same bytes with one of the two instructions.
     pub is_across_warps: bool,
+    /// It holds for executions that reach the write, and not for all that reach the other access.
+    pub is_at_write: bool,
 }
 
 /// Kind of the access that conflicts with a write.
@@ -63,6 +65,18 @@ pub struct Exchange {
     pub pairs: Vec<Pair>,
     /// The known or assumed launches of the kernel.
     pub launch: Launch,
+}
+
+impl Pair {
+    /// The access whose executions show that both are made, and the earlier one.
+    #[must_use]
+    pub const fn later_and_earlier(&self) -> [&Site; 2] {
+        if self.is_at_write {
+            [&self.write, &self.other]
+        } else {
+            [&self.other, &self.write]
+        }
+    }
 }
 
 /// A write and another access.

@@ -13,16 +13,23 @@
 //! make their accesses without an ordering since h. a and b have passed the same orderings before h. At an ordering from
 //! which control does not reach h, b cannot have been before its access. So no ordering separates the two accesses.
 
-use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::certain_paths::{CertainPaths, implies};
 use super::conflicts::{Clash, find_clashes};
+use super::found::Object;
+use super::groups::Groups;
 use super::matters;
-use super::segments::{self, Ways, is_ordering};
-use super::shared_accesses::Touches;
+use super::orderings::Among;
+use super::segments::{self, Head, is_ordering};
+use super::shared_accesses::{Touch, Touches};
 use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{NONE, NodeKind};
 use crate::lanes::placement::{Exits, Placement};
+use crate::lanes::uniform::Uniform;
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PAIRS;
 use ptxcheck_ir::Op;
@@ -38,7 +45,14 @@ pub(super) struct Definite {
 /// The definite clashes of a solution whose slices include addresses. `entry`: the lanes that surely begin together.
 pub(super) fn definite_clashes(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
     let touches = Touches::new(flow);
-    let mut found = unordered_clashes(flow, &touches, entry);
+    let nodes = nodes_of_clashes(flow, &touches);
+    let mut found = Vec::new();
+    if !nodes.is_empty() {
+        found = unordered_clashes(flow, &touches, &nodes, entry, None);
+        if let Some(groups) = Groups::of_collectives(flow) {
+            found.extend(unordered_clashes(flow, &touches, &nodes, entry, Some(&groups)));
+        }
+    }
     matters::retain_certain(flow, &touches, entry, &mut found);
     found.sort_by_key(|clash| (clash.write.max(clash.other), clash.write.min(clash.other)));
     Definite {
@@ -47,11 +61,31 @@ pub(super) fn definite_clashes(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
     }
 }
 
-/// The clashes that no ordering in the solution prevents, whether they matter or not.
-fn unordered_clashes(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Clash> {
+/// The clashes that no ordering in the solution prevents, whether they matter or not. `nodes`: [`nodes_of_clashes`]; `groups`: only lanes
+/// of different groups are compared.
+fn unordered_clashes(
+    flow: &Flow<'_>,
+    touches: &Touches,
+    nodes: &BTreeSet<u32>,
+    entry: Lanes,
+    groups: Option<&Groups>,
+) -> Vec<Clash> {
+    let aborts = flow.graph.aborting();
+    // A decision in one round shows nothing about the other rounds, for which an instruction is reported, too.
+    let uniform = match flow.graph.rounds {
+        None => Uniform::to_the_end(flow),
+        Some(_) => None,
+    };
+    let before = nodes_before_without_ordering(flow, touches, nodes, groups);
+    let paths = CertainPaths::new(flow, touches, Among::Lanes, uniform.as_ref(), &aborts).leading_to(&before);
     let mut search = PairSearch {
         flow,
         touches,
+        paths: match groups {
+            None => paths,
+            Some(groups) => paths.between_groups(groups),
+        },
+        groups,
         placement: Placement::new(flow, entry, &FxHashSet::default()),
         orderings: None,
         in_rounds: None,
@@ -59,7 +93,13 @@ fn unordered_clashes(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Cl
     search.in_rounds = search.lanes_certain_in_rounds();
     let mut found: Vec<Clash> = Vec::new();
     let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
-    for head in segments::segment_heads(flow, touches) {
+    let leads_to_clash = |head: &Head| {
+        before[head.node as usize] && nodes.iter().any(|&node| flow.order.dominates(head.node, node))
+    };
+    for head in segments::segment_heads(flow, touches)
+        .into_iter()
+        .filter(leads_to_clash)
+    {
         if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
             break;
         }
@@ -70,9 +110,76 @@ fn unordered_clashes(flow: &Flow<'_>, touches: &Touches, entry: Lanes) -> Vec<Cl
     found
 }
 
+/// The nodes of accesses to bytes that another lane accesses, too, one of the two with a write, wherever they do.
+fn nodes_of_clashes(flow: &Flow<'_>, touches: &Touches) -> BTreeSet<u32> {
+    let sizes = touches.all.iter().map(|touch| i64::from(touch.bytes.max(1)));
+    let granule = sizes.min().unwrap_or(1);
+    let words = |touch: &Touch, lane: usize| {
+        let (object, place) = (touch.object, touch.places[lane]);
+        let last = place.saturating_add(i64::from(touch.bytes) - 1);
+        (place.div_euclid(granule)..=last.div_euclid(granule)).map(move |word| (object, word))
+    };
+    // By word: the lanes that write it, and those that access it.
+    let mut by_word: FxHashMap<(Object, i64), (Lanes, Lanes)> = FxHashMap::default();
+    for touch in &touches.all {
+        if flow.module.deadline.is_over_at_step() {
+            return BTreeSet::new();
+        }
+        for lane in lanes(touch.lanes) {
+            for word in words(touch, lane) {
+                let (writers, all) = by_word.entry(word).or_default();
+                *all |= 1 << lane;
+                *writers |= if touch.is_store { 1 << lane } else { 0 };
+            }
+        }
+    }
+    let meets = |touch: &&Touch| {
+        lanes(touch.lanes).any(|lane| {
+            words(touch, lane).any(|word| {
+                let (writers, all) = by_word[&word];
+                let others = if touch.is_store { all } else { writers };
+                others & !(1 << lane) != 0
+            })
+        })
+    };
+    touches.all.iter().filter(meets).map(|touch| touch.node).collect()
+}
+
+/// By node: true for these nodes, and for those from which paths lead to one of them with nothing in between that orders lanes.
+fn nodes_before_without_ordering(
+    flow: &Flow<'_>,
+    touches: &Touches,
+    nodes: &BTreeSet<u32>,
+    groups: Option<&Groups>,
+) -> Vec<bool> {
+    let graph = flow.graph;
+    let mut is_before = vec![false; graph.nodes.len()];
+    let mut open: Vec<u32> = nodes.iter().copied().collect();
+    for &node in &open {
+        is_before[node as usize] = true;
+    }
+    let orders = |node: u32| {
+        let is_ignored = || groups.is_some_and(|groups| groups.has_node(node));
+        touches.ordering_count(node) > 0 || is_ordering(flow, node) && !is_ignored()
+    };
+    while let Some(node) = open.pop() {
+        if orders(node) {
+            continue;
+        }
+        for source in graph.predecessors(node) {
+            if !std::mem::replace(&mut is_before[source as usize], true) {
+                open.push(source);
+            }
+        }
+    }
+    is_before
+}
+
 struct PairSearch<'s, 'f, 'a> {
     flow: &'s Flow<'a>,
     touches: &'s Touches,
+    paths: CertainPaths<'s, 'a>,
+    groups: Option<&'s Groups>,
     placement: Placement<'f, 'a>,
     /// The orderings, in the order of the graph; computed once they are needed.
     orderings: Option<Vec<Ordering>>,
@@ -118,23 +225,51 @@ fn equivalence_classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u6
 }
 
 impl PairSearch<'_, '_, '_> {
-    fn clashes_after_head(&mut self, head: segments::Head) -> Vec<Clash> {
+    fn clashes_after_head(&mut self, head: Head) -> Vec<Clash> {
         let touches = self.touches;
-        let way = segments::segment_after_head(self.flow, touches, head, Ways::Certain);
+        let code = self.paths.code_after(head);
         let made = |among: Lanes| -> Vec<(usize, Lanes)> {
-            let all = way.iter().flat_map(|stretch| {
+            let all = code.iter().flat_map(|code| {
                 let of_part = touches
-                    .accesses_in_node(stretch.node)
-                    .filter(move |&number| touches.all[number].part == stretch.part);
-                of_part.map(move |number| (number, touches.all[number].lanes & stretch.lanes & among))
+                    .accesses_in_node(code.node)
+                    .filter(move |&number| touches.all[number].part == code.part);
+                of_part.map(move |number| (number, touches.all[number].lanes & code.lanes & among))
             });
-            all.filter(|(_, lanes)| *lanes != 0).collect()
+            all.collect()
+        };
+        let all = made(Lanes::MAX);
+        if !all.iter().any(|&(number, _)| touches.all[number].is_store) {
+            return Vec::new();
+        }
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        let implied: Vec<bool> = code
+            .iter()
+            .map(|code| implies(graph, order, head.node, code))
+            .collect();
+        let codes: Vec<usize> = (0..code.len())
+            .flat_map(|number| {
+                let of_part = touches.accesses_in_node(code[number].node);
+                let count = of_part
+                    .filter(|&touch| touches.all[touch].part == code[number].part)
+                    .count();
+                std::iter::repeat_n(number, count)
+            })
+            .collect();
+        let shows = |later: usize, earlier: usize| {
+            let (later, earlier) = (codes[later], codes[earlier]);
+            let mut decisions = code[earlier].decisions.iter();
+            implied[later] && decisions.all(|decision| code[later].decisions.contains(decision))
+        };
+        let is_pair = |write: usize, other: usize| match shows(other, write) {
+            true => Some(false),
+            false => shows(write, other).then_some(true),
         };
         // If a lane may have written the bytes itself, the clash is reported for the writes.
         let own = |number: usize, set: Lanes| set | touches.all[number].may;
-        let at_most = made(Lanes::MAX);
-        let has_store = at_most.iter().any(|&(number, _)| touches.all[number].is_store);
-        if !has_store || find_clashes(touches, &self.flow.pool, &at_most, own, |_, _| true).is_empty() {
+        let pool = &self.flow.pool;
+        let groups = self.groups;
+        let are_apart = |a: usize, b: usize| groups.is_none_or(|groups| groups.are_apart(a, b));
+        if find_clashes(touches, pool, &all, own, are_apart, is_pair).is_empty() {
             return Vec::new();
         }
         let here = self.lanes_that_must_reach(head.node) & self.flow.may[head.node as usize];
@@ -142,10 +277,9 @@ impl PairSearch<'_, '_, '_> {
             return Vec::new();
         }
         let classes = self.equivalence_classes(head.node);
-        let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
-        let mut found = find_clashes(touches, &self.flow.pool, &made(here), own, may_clash);
-        found.retain(|clash| self.flow.order.dominates(head.node, self.reported_node(clash)));
-        found
+        let may_clash =
+            |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b] && are_apart(a, b);
+        find_clashes(touches, pool, &made(here), own, may_clash, is_pair)
     }
 
     /// The lanes that reach a node whenever one lane does. In a peeled round: whenever one lane reaches the loop, because an
@@ -178,11 +312,6 @@ impl PairSearch<'_, '_, '_> {
             }
         }
         Some(certain)
-    }
-
-    /// The node that a clash is reported at.
-    fn reported_node(&self, clash: &Clash) -> u32 {
-        self.touches.all[clash.other].node
     }
 
     /// The classes of lanes that pass all orderings together that may come before a head.

@@ -13,12 +13,14 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::certain_paths::CertainPaths;
 use super::conflicts::find_clashes;
 use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
 use super::kernels::{
     AccessPlace, PairKey, group_by_object, kernels_that_call, position_of_pair, reached_nodes, search_kernels,
 };
-use super::segments::{self, Ways};
+use super::orderings::Among;
+use super::segments;
 use super::shared_accesses::{Loose, Touch, Touches};
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
 use crate::lanes::flow::Flow;
@@ -185,13 +187,15 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
         Object::Parameter(_) | Object::Part(_) => false,
     };
     let mut known: FxHashSet<(Access, Access)> = FxHashSet::default();
+    let aborts = flow.graph.aborting();
+    let mut paths = CertainPaths::new(flow, touches, Among::Lanes, None, &aborts);
     let mut found = Vec::new();
     for head in segments::segment_heads(flow, touches) {
         if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
             break;
         }
         let (mut exact, mut loose) = (Vec::new(), Vec::new());
-        for stretch in segments::segment_after_head(flow, touches, head, Ways::Possible) {
+        for stretch in segments::segment_after_head(flow, touches, head) {
             let here = |part: u32, may: Lanes| match part == stretch.part {
                 true => may & stretch.lanes,
                 false => 0,
@@ -221,16 +225,15 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             }
         };
         if exact.iter().any(|&(number, _)| touches.all[number].is_store) {
-            let certain = segments::segment_after_head(flow, touches, head, Ways::Certain);
+            let certain = paths.code_after(head);
             // If a lane certainly writes the bytes itself, the pair is reported for the writes.
             let own = |number: usize, _| {
                 let touch = &touches.all[number];
                 let mut certain = certain.iter();
-                let stretch =
-                    certain.find(|stretch| (stretch.node, stretch.part) == (touch.node, touch.part));
-                stretch.map_or(0, |stretch| stretch.lanes & touch.lanes)
+                let code = certain.find(|code| (code.node, code.part) == (touch.node, touch.part));
+                code.map_or(0, |code| code.lanes & touch.lanes)
             };
-            let all = find_clashes(touches, &flow.pool, &exact, own, |_, _| true);
+            let all = find_clashes(touches, &flow.pool, &exact, own, |_, _| true, |_, _| Some(false));
             // A write by a single instruction is usually executed by the one lane that its branch lets through.
             for clash in all.iter().filter(|clash| {
                 clash.write != clash.other

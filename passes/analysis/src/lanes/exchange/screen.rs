@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! piece        the instructions of a block between two orderings
-//! way(h, l)    the pieces that lane l reaches from the piece h past no ordering, while its branches are decided
+//! way(h, l)    the pieces that lane l may reach from the piece h past no ordering
 //! suspect      a kernel, or one that calls a function, with a piece from which the paths of two lanes lead to such accesses
 //! ```
 //!
@@ -21,7 +21,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::kernels::kernels_that_call;
-use super::shared_accesses::{Among, may_order_accesses, stored_value, unordered_access};
+use super::orderings::{Among, Orderings, stored_value, unordered_access};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lanes, set_of};
@@ -31,8 +31,8 @@ use crate::slots::Effect;
 use crate::value::{Evaluator, Linear, Parts, Source, Sum, Unknowns};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Space,
-    Special, Value,
+    AccessKind, AsyncKinds, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, MemberMask, Op,
+    Rare, Register, Space, Special, Value,
 };
 
 /// The kernels that may have an exchange, in the order of the input.
@@ -45,6 +45,15 @@ pub(super) fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
         marked[id.index()] = !function.is_damaged && may_exchange(module, id, body);
     }
     kernels_that_call(module, marked)
+}
+
+/// False if no two threads may access the same bytes of global memory in a function, one of them with a write, whatever is between: there,
+/// addresses are as they are in the first block, where no index wraps.
+pub(super) fn may_meet_in_global(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
+    let mut search = ExchangeScreen::new(module, id, body);
+    let all = &search.pieces.all;
+    let places: Vec<usize> = (0..all.len()).filter(|&number| !all[number].is_shared).collect();
+    search.may_clash_in_sample_lanes(&places)
 }
 
 /// The accesses in loops of a kernel that may be made by two lanes to the same bytes, in one round or in different rounds.
@@ -100,7 +109,7 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
             if access.kind == AccessKind::Store
                 && matches!(access.space, Space::Shared | Space::Global | Space::Generic))
     };
-    if !body.instructions.iter().any(is_write) {
+    if !body.has_async(AsyncKinds::COPY) && !body.instructions.iter().any(is_write) {
         return false;
     }
     let mut search = ExchangeScreen::new(module, id, body);
@@ -139,6 +148,7 @@ struct Access {
 }
 
 /// The pieces of a body.
+#[derive(Default)]
 struct Pieces {
     /// By block, the number of its first piece; the others follow.
     first: Vec<u32>,
@@ -148,7 +158,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn new(body: &Body<'_>, cuts: Cuts) -> Self {
+    fn new(body: &Body<'_>, cuts: &Cuts) -> Self {
         let mut pieces = Self {
             first: Vec::with_capacity(body.blocks.len()),
             accesses: Vec::new(),
@@ -158,13 +168,13 @@ impl Pieces {
             pieces.first.push(pieces.accesses.len() as u32);
             let mut start = pieces.all.len();
             for number in block.instructions.range() {
-                let instruction = &body.instructions[number];
-                if cuts.ends_piece(body, instruction) {
+                let (at, instruction) = (InstructionId::new(number), &body.instructions[number]);
+                if cuts.ends_piece(body, at, instruction) {
                     pieces.accesses.push(start..pieces.all.len());
                     start = pieces.all.len();
-                } else if let Some((access, address, past)) = unordered_access(body, instruction) {
+                } else if let Some((access, address, past)) = unordered_access(body, at, instruction) {
                     pieces.all.push(Access {
-                        at: InstructionId::new(number),
+                        at,
                         is_store: access.kind == AccessKind::Store,
                         is_global: access.space == Space::Global,
                         is_shared: access.space == Space::Shared,
@@ -189,27 +199,31 @@ impl Pieces {
 }
 
 /// Where pieces end.
-#[derive(Clone, Copy)]
 struct Cuts {
-    /// At orderings among these threads.
-    among: Among,
+    /// At orderings of this kind. What callees read is left out, so that there are fewer than in a kernel.
+    orderings: Orderings,
     /// At collectives.
     at_collectives: bool,
+    /// But for these, which may order only groups of lanes, in order.
+    of_groups: Vec<InstructionId>,
 }
 
 impl Cuts {
     /// Where the lanes of a warp may be ordered.
-    const OF_WARP: Self = Self {
-        among: Among::Lanes,
-        at_collectives: true,
-    };
+    fn of_warp(body: &Body<'_>) -> Self {
+        Self {
+            orderings: Orderings::in_body(body, Among::Lanes),
+            at_collectives: true,
+            of_groups: Vec::new(),
+        }
+    }
 
     /// True if a piece ends at an instruction.
-    fn ends_piece(self, body: &Body<'_>, instruction: &Instruction) -> bool {
+    fn ends_piece(&self, body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
         match instruction.op {
-            Op::Collective(..) => self.at_collectives,
+            Op::Collective(..) => self.at_collectives && self.of_groups.binary_search(&at).is_err(),
             Op::Barrier(_) => true,
-            _ => may_order_accesses(body, instruction, self.among),
+            _ => self.orderings.may_order(body, at, instruction),
         }
     }
 }
@@ -244,7 +258,37 @@ struct ExchangeScreen<'a, 'm> {
 
 impl<'a, 'm> ExchangeScreen<'a, 'm> {
     fn new(module: &'a Shared<'m>, id: FunctionId, body: &'a Body<'m>) -> Self {
-        Self::of_warp(module, id, body, 0, Rc::new(Pieces::new(body, Cuts::OF_WARP)))
+        let mut search = Self::of_warp(module, id, body, 0, Rc::default());
+        let mut cuts = Cuts::of_warp(body);
+        cuts.of_groups = search.collectives_of_groups();
+        search.pieces = Rc::new(Pieces::new(body, &cuts));
+        search
+    }
+
+    /// The collectives with a mask that is known and does not name all lanes, in order.
+    fn collectives_of_groups(&mut self) -> Vec<InstructionId> {
+        let body = self.body;
+        let mut found = Vec::new();
+        for &at in &body.collectives {
+            let instruction = body.instruction(at);
+            let (Op::Collective(_, MemberMask::Operand), [mask, ..]) =
+                (instruction.op, body.uses(instruction))
+            else {
+                continue;
+            };
+            let is_whole = |mask: u64| mask as u32 == u32::MAX;
+            let is_of_group = match *mask {
+                Value::Integer(mask) => !is_whole(mask as u64),
+                mask => {
+                    let masks = self.value_in_each_lane(mask);
+                    masks.is_some_and(|masks| !masks.into_iter().all(is_whole))
+                }
+            };
+            if is_of_group {
+                found.push(at);
+            }
+        }
+        found
     }
 
     /// The search for accesses of a warp.
@@ -364,7 +408,8 @@ impl ExchangeScreen<'_, '_> {
         }
     }
 
-    /// The blocks that lanes continue to where the branch is decided, and the lanes of each.
+    /// The blocks that lanes continue to, and the lanes of each: all of them to both where the branch is not decided, since they may take
+    /// it alike, or meet again.
     fn successors_with_lanes(&mut self, block: BlockId, here: Lanes) -> [Option<(BlockId, Lanes)>; 2] {
         let body = self.body;
         let test = body.terminator(block).and_then(|last| last.guard);
@@ -372,10 +417,7 @@ impl ExchangeScreen<'_, '_> {
             (_, &[next]) => [Some((next, here)), None],
             (Some(guard), &[one, other]) => match self.lanes_where_guard_holds(guard) {
                 Some(holds) => [Some((one, here & holds)), Some((other, here & !holds))],
-                None if self.is_knowable(Value::Register(guard.register), MAX_DEPTH) => {
-                    [Some((one, here)), Some((other, here))]
-                }
-                None => [None, None],
+                None => [Some((one, here)), Some((other, here))],
             },
             _ => [None, None],
         }
@@ -626,19 +668,24 @@ impl ExchangeScreen<'_, '_> {
         if self.may_clash_at_unknown_address(made.iter().map(|&(access, _)| access)) {
             return true;
         }
+        let mut before: FxHashMap<(Parts, i64), Lanes> = FxHashMap::default();
         made.iter().any(|&(number, set)| {
             let Some((parts, by)) = self.lane_addresses(number) else {
                 return false;
             };
             let access = &self.pieces.all[number];
-            !access.is_store
-                && lanes(set).any(|lane| {
-                    words(by[lane], access.bytes).any(|word| {
-                        // If the lane may have written the bytes itself, the clash is reported for the writes.
-                        let written = written.get(&(parts, word));
-                        written.is_some_and(|written| written.lanes >> lane & 1 == 0)
-                    })
+            lanes(set).any(|lane| {
+                words(by[lane], access.bytes).any(|word| {
+                    if access.is_store {
+                        *before.entry((parts, word)).or_insert(0) |= 1 << lane;
+                        return false;
+                    }
+                    // If the lane may have written the bytes itself, the clash is reported for the writes.
+                    let own = before.get(&(parts, word)).copied().unwrap_or(0);
+                    let written = written.get(&(parts, word));
+                    own >> lane & 1 == 0 && written.is_some_and(|written| written.lanes & !(1 << lane) != 0)
                 })
+            })
         })
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! ```text
 //! head        the entry, the code after an ordering, a loop's header, a target of a branch, a join
-//! way(h, l)   the nodes that lane l reaches from h in the same round of the same loop, as long as its branches are decided and
-//!             nothing orders lanes
+//! way(h, l)   the nodes that lane l may reach from h in the same round of the same loop with nothing in between that orders lanes
 //! ```
 //!
-//! A lane that is at h certainly reaches all nodes of its way. After a branch that is not decided, it only may reach the
-//! nodes ([`Ways::Possible`]).
+//! `certain_paths` has the nodes that it certainly reaches.
 
 use std::collections::BTreeMap;
 
@@ -57,17 +55,8 @@ pub(super) fn segment_heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
     heads
 }
 
-/// Which paths of lanes to follow at branches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ways {
-    /// Only edges that lanes certainly take.
-    Certain,
-    /// All edges that lanes may take.
-    Possible,
-}
-
 /// The segment of the lanes that may be at a head.
-pub(super) fn segment_after_head(flow: &Flow<'_>, touches: &Touches, head: Head, ways: Ways) -> Vec<Stretch> {
+pub(super) fn segment_after_head(flow: &Flow<'_>, touches: &Touches, head: Head) -> Vec<Stretch> {
     let (graph, order) = (flow.graph, flow.order);
     let round = order.loop_of[head.node as usize];
     let mut way = vec![];
@@ -80,15 +69,9 @@ pub(super) fn segment_after_head(flow: &Flow<'_>, touches: &Touches, head: Head,
         if touches.ordering_count(node) > part {
             continue;
         }
-        let edges = graph.nodes[node as usize].edges.clone();
-        for edge in edges.clone() {
+        for edge in graph.nodes[node as usize].edges.clone() {
             let target = graph.targets[edge as usize];
-            let others = edges.clone().filter(|&other| other != edge);
-            let open_too = others.fold(0, |all, other| all | flow.edges[other as usize]);
-            let taken = match ways {
-                Ways::Certain => lanes & flow.edges[edge as usize] & !open_too,
-                Ways::Possible => lanes & flow.edges[edge as usize],
-            };
+            let taken = lanes & flow.edges[edge as usize];
             let next = order.rank[target as usize];
             if taken != 0
                 && target != graph.exit

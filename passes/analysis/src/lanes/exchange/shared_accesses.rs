@@ -8,12 +8,14 @@
 use rustc_hash::FxHashMap;
 
 use super::found::Object;
+use super::orderings::{Among, Orderings, relaxed_atomic, stored_value, unordered_access};
 use super::variables::{Own, variable_of_address};
+use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes};
 use ptxcheck_ir::{
-    Access, AccessKind, Body, Instruction, InstructionId, Op, Scope, Semantics, Space, SymbolId, Value,
+    Access, AccessKind, Body, Instruction, InstructionId, Scope, Semantics, Space, SymbolId, Value,
 };
 
 /// Pairs of lanes: by lane, the other lanes.
@@ -95,6 +97,8 @@ pub(super) struct Loose {
 pub(super) struct Touches {
     /// All accesses with a known address.
     pub all: Vec<Touch>,
+    /// It has a write that may be to global memory, at an address of which the object and the offset are not known.
+    pub has_unplaced_global_write: bool,
     /// By node: the range of its accesses.
     by_node: FxHashMap<u32, (usize, usize)>,
     /// The accesses with an unknown address, if these are collected.
@@ -103,7 +107,7 @@ pub(super) struct Touches {
     looks_for_loose: bool,
     /// Atomics are accesses, too.
     has_atomics: bool,
-    among: Among,
+    rules: Orderings,
     /// By node: the number of its orderings, if there are any.
     orderings: FxHashMap<u32, u32>,
 }
@@ -111,27 +115,22 @@ pub(super) struct Touches {
 impl Touches {
     /// The accesses of a solution whose slices include addresses.
     pub(super) fn new(flow: &mut Flow<'_>) -> Self {
-        Self::default().collect_accesses(flow)
+        Self::default().collect_accesses(flow, Among::Lanes)
     }
 
     /// The same, where only the orderings between all threads of the block count.
     pub(super) fn of_block(flow: &mut Flow<'_>) -> Self {
-        let touches = Self {
-            among: Among::Warps,
-            ..Self::default()
-        };
-        touches.collect_accesses(flow)
+        Self::default().collect_accesses(flow, Among::Warps)
     }
 
     /// The same, with atomics, and the accesses whose address is unknown.
     pub(super) fn of_block_with_loose(flow: &mut Flow<'_>) -> Self {
         let touches = Self {
-            among: Among::Warps,
             looks_for_loose: true,
             has_atomics: true,
             ..Self::default()
         };
-        touches.collect_accesses(flow)
+        touches.collect_accesses(flow, Among::Warps)
     }
 
     /// The accesses of a warp, with those whose address is unknown.
@@ -140,11 +139,14 @@ impl Touches {
             looks_for_loose: true,
             ..Self::default()
         };
-        touches.collect_accesses(flow)
+        touches.collect_accesses(flow, Among::Lanes)
     }
 
-    fn collect_accesses(self, flow: &mut Flow<'_>) -> Self {
-        let mut touches = self;
+    fn collect_accesses(self, flow: &mut Flow<'_>, among: Among) -> Self {
+        let mut touches = Self {
+            rules: waits::orderings_among(flow, among),
+            ..self
+        };
         let objects = objects_by_address(flow);
         let order = flow.order;
         let mut asked = Vec::new();
@@ -183,8 +185,13 @@ impl Touches {
         self.orderings.get(&node).copied().unwrap_or(0)
     }
 
-    fn access_of(&self, body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
-        let plain = unordered_access(body, instruction);
+    fn access_of(
+        &self,
+        body: &Body<'_>,
+        at: InstructionId,
+        instruction: &Instruction,
+    ) -> Option<(Access, Value, i64)> {
+        let plain = unordered_access(body, at, instruction);
         plain.or_else(|| relaxed_atomic(body, instruction).filter(|_| self.has_atomics))
     }
 
@@ -202,8 +209,8 @@ impl Touches {
         let mut orderings = 0;
         for at in all() {
             let instruction = body.instruction(at);
-            orderings += u32::from(may_order_accesses(body, instruction, self.among));
-            if let Some((_, address, _)) = self.access_of(body, instruction) {
+            orderings += u32::from(self.rules.may_order(body, at, instruction));
+            if let Some((_, address, _)) = self.access_of(body, at, instruction) {
                 let stored = stored_value(body, instruction).unwrap_or(Value::Unknown);
                 asked.extend([(at, address), (at, stored)]);
             }
@@ -219,8 +226,8 @@ impl Touches {
         let mut part = 0;
         for at in all() {
             let instruction = body.instruction(at);
-            part += u32::from(may_order_accesses(body, instruction, self.among));
-            let Some((access, address, past)) = self.access_of(body, instruction) else {
+            part += u32::from(self.rules.may_order(body, at, instruction));
+            let Some((access, address, past)) = self.access_of(body, at, instruction) else {
                 continue;
             };
             let is_store = access.kind != AccessKind::Load;
@@ -258,6 +265,7 @@ impl Touches {
                     begin
                 }
                 _ => {
+                    self.has_unplaced_global_write |= is_store && access.space != Space::Shared;
                     loose(self, flow);
                     continue;
                 }
@@ -297,6 +305,7 @@ impl Touches {
                 stored: is_one.then_some(content),
             });
             if matches!(object, Object::Part(_)) {
+                self.has_unplaced_global_write |= is_store && !is_shared;
                 // The distance to other accesses to the variable is not known.
                 loose(self, flow);
             }
@@ -337,68 +346,3 @@ fn objects_by_address(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
     );
     objects
 }
-
-/// The access of a load or store without ordering semantics that may be to memory that threads share, its address, and the
-/// constant offset.
-pub(super) fn unordered_access(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
-    let Op::Access(access) = instruction.op else {
-        return None;
-    };
-    let may_be = matches!(access.kind, AccessKind::Load | AccessKind::Store)
-        && matches!(access.space, Space::Shared | Space::Global | Space::Generic)
-        && (1..=64).contains(&access.bytes())
-        && !access.is_ordering();
-    match body.uses(instruction) {
-        &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
-        _ => None,
-    }
-}
-
-/// The access of an atomic without ordering semantics that may be to shared memory, its address, and the constant offset.
-pub(super) fn relaxed_atomic(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
-    let Op::Access(access) = instruction.op else {
-        return None;
-    };
-    let may_be = access.kind.is_atomic()
-        && matches!(access.space, Space::Shared | Space::Generic)
-        && (1..=64).contains(&access.bytes())
-        && !access.is_ordering();
-    match body.uses(instruction) {
-        &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
-        _ => None,
-    }
-}
-
-/// The value that a store of one element writes.
-pub(super) fn stored_value(body: &Body<'_>, instruction: &Instruction) -> Option<Value> {
-    let is_one =
-        matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store && access.count == 1);
-    body.stored(instruction).filter(|_| is_one)
-}
-
-/// The threads whose accesses are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Among {
-    /// The lanes of a warp.
-    #[default]
-    Lanes,
-    /// The threads of different warps of a block.
-    Warps,
-}
-
-/// True if an instruction that is neither a collective nor a barrier may order accesses: asynchronous copies and mbarriers
-/// complete in their own ways, an acquire may read the value of a release, and an instruction without a result may have any
-/// effect. `mma.sync` and its kin wait for all lanes of the warp.
-pub(super) fn may_order_accesses(body: &Body<'_>, instruction: &Instruction, among: Among) -> bool {
-    match instruction.op {
-        Op::Access(access) => access.kind == AccessKind::Other || access.bits == 0 || access.is_ordering(),
-        Op::Opaque => match body.results(instruction).len() {
-            0 => true,
-            results => among == Among::Lanes && results >= MATRIX_RESULTS,
-        },
-        _ => false,
-    }
-}
-
-/// A matrix operation has at least so many results, and arithmetic has fewer.
-const MATRIX_RESULTS: usize = 2;

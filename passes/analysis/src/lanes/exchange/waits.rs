@@ -2,8 +2,33 @@
 
 use rustc_hash::FxHashSet;
 
+use super::orderings::{Among, Orderings, may_wait_for_others};
 use crate::lanes::flow::Flow;
-use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, InstructionId, Op};
+use crate::lanes::graph::NodeKind;
+use ptxcheck_ir::{AsyncKinds, Body, Callee, FunctionId, Instruction, InstructionId, Op};
+
+/// The instructions that order the accesses of threads in a solution. A fence does not where no thread reads, in this code or in a
+/// callee, what could show it that another thread has passed a fence, too.
+pub(super) fn orderings_among(flow: &Flow<'_>, among: Among) -> Orderings {
+    let graph = flow.graph;
+    let bodies = || graph.contexts.iter().map(|context| context.body);
+    let may_wait = |body: &Body<'_>| {
+        let mut all = body.iter();
+        all.any(|(at, instruction)| may_wait_for_others(body, at, instruction))
+    };
+    let may_wait_elsewhere = |node: u32| match graph.nodes[node as usize].kind {
+        NodeKind::Unknown => true,
+        NodeKind::Quiet => may_wait_in_call(flow, node),
+        _ => false,
+    };
+    let ignores_fences = bodies().any(|body| body.has_async(AsyncKinds::THREAD_FENCE))
+        && !bodies().any(may_wait)
+        && !flow.order.nodes.iter().copied().any(may_wait_elsewhere);
+    Orderings {
+        among,
+        ignores_fences,
+    }
+}
 
 /// True if a loop has a load through which other threads may end the loop.
 pub(super) fn may_end_by_others(flow: &Flow<'_>, of: u32) -> bool {
@@ -12,8 +37,8 @@ pub(super) fn may_end_by_others(flow: &Flow<'_>, of: u32) -> bool {
     inside.copied().any(|node| {
         let body = graph.context_of_node(node).body;
         let range = graph.nodes[node as usize].instructions.clone();
-        let mut instructions = range.map(|number| body.instruction(InstructionId::new(number as usize)));
-        instructions.any(|instruction| may_wait_for_others(body, instruction))
+        let mut instructions = range.map(|number| InstructionId::new(number as usize));
+        instructions.any(|at| may_wait_for_others(body, at, body.instruction(at)))
     })
 }
 
@@ -38,27 +63,14 @@ pub(super) fn may_wait_in_call(flow: &Flow<'_>, node: u32) -> bool {
         let Some(body) = &module.function(function).body else {
             continue;
         };
-        for (_, instruction) in body.iter() {
+        for (at, instruction) in body.iter() {
             let callee = called(body, instruction);
             let is_open_call = matches!(instruction.op, Op::Call(_)) && callee.is_none();
-            if is_open_call || may_wait_for_others(body, instruction) {
+            if is_open_call || may_wait_for_others(body, at, instruction) {
                 return true;
             }
             open.extend(callee.filter(|&callee| known.insert(callee)));
         }
     }
     false
-}
-
-/// True if an instruction may read a value that other threads have written meanwhile, so that a loop may wait for it.
-fn may_wait_for_others(body: &Body<'_>, instruction: &Instruction) -> bool {
-    match instruction.op {
-        Op::Access(access) => match access.kind {
-            AccessKind::Load => access.is_volatile(),
-            AccessKind::Store | AccessKind::Reduction => false,
-            _ => true,
-        },
-        Op::Opaque => body.results(instruction).is_empty(),
-        _ => false,
-    }
 }

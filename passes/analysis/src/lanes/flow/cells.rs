@@ -73,11 +73,12 @@ impl Flow<'_> {
     pub(in crate::lanes) fn begin_of(&mut self, symbol: SymbolId) -> u32 {
         let begin = self.pool.number_of_unknown((SYMBOL | symbol.index() as u64, 0));
         self.pool.begins.insert(begin);
-        if matches!(
-            self.module.module.symbol(symbol).space,
-            Space::Shared | Space::Global
-        ) {
+        let space = self.module.module.symbol(symbol).space;
+        if matches!(space, Space::Shared | Space::Global) {
             self.pool.of_block.insert(begin);
+        }
+        if space == Space::Shared {
+            self.pool.shared_begins.insert(begin);
         }
         begin
     }

@@ -572,10 +572,10 @@ impl Flow<'_> {
         }
         let values = &values[..uses.len()];
         if self.pool.follows_addresses
-            && let (Op::Convert { from: 32, to: 64, .. }, [address]) = (op, values)
-            && let Some(widened) = self.widened_address(*address)
+            && let (Op::Convert { from, to, .. }, [address]) = (op, values)
+            && let Some(converted) = self.address_of_width(*address, (from, to))
         {
-            return widened;
+            return converted;
         }
         match op {
             Op::Unpack(bits) => {
@@ -597,21 +597,27 @@ impl Flow<'_> {
         }
     }
 
-    /// An address of 32 bits in shared memory at 64 bits: no variable lies across the end of what 32 bits address.
-    fn widened_address(&mut self, address: ValueId) -> Option<ValueId> {
+    /// An address in shared memory that is converted from one width to the other: no variable lies across the end of what 32 bits
+    /// address.
+    fn address_of_width(&mut self, address: ValueId, widths: (u8, u8)) -> Option<ValueId> {
         let vector = self.pool.get(address);
         let Rest::Uniform(begin) = vector.rest else {
             return None;
         };
-        if vector.exact != 0 || !self.pool.begins.contains(&begin) {
+        let (begins, limit) = match widths {
+            (32, 64) => (&self.pool.begins, u64::MAX),
+            (64, 32) => (&self.pool.shared_begins, u64::from(u32::MAX)),
+            _ => return None,
+        };
+        if vector.exact != 0 || !begins.contains(&begin) {
             return None;
         }
-        let mut widened = vector.clone();
-        for offset in &mut widened.bits {
-            *offset = i64::from(*offset as i32) as u64;
+        let mut converted = vector.clone();
+        for offset in &mut converted.bits {
+            *offset = i64::from(*offset as i32) as u64 & limit;
         }
-        (widened.limit, widened.least) = (u64::MAX, 0);
-        Some(self.pool.intern(widened))
+        (converted.limit, converted.least) = (limit, 0);
+        Some(self.pool.intern(converted))
     }
 
     fn call_result(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {

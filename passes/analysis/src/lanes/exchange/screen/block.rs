@@ -10,13 +10,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Cuts, ExchangeScreen, Pieces, word_indices};
 use crate::block_size::{self, Compared};
 use crate::lanes::exchange::kernels::kernels_that_call;
-use crate::lanes::exchange::shared_accesses::{Among, relaxed_atomic, unordered_access};
+use crate::lanes::exchange::orderings::{Among, Orderings, relaxed_atomic, unordered_access};
 use crate::lanes::launch::{Launch, MAX_WARPS, launches_of};
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_INSTRUCTIONS};
 use crate::shared::Shared;
 use crate::value::{Atom, Terms};
-use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, Instruction, Op, Rare, Space, Value};
+use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, InstructionId, Op, Rare, Space, Value};
 
 /// A kernel that may lack a barrier.
 pub(crate) struct BlockSuspect {
@@ -65,10 +65,9 @@ fn names_shared(module: &Shared<'_>, body: &Body<'_>) -> bool {
 /// The stores to memory that may be shared, and the loads and stores. `has_generic`: accesses with generic addresses count.
 fn count_accesses(body: &Body<'_>, has_generic: bool) -> (usize, usize) {
     let (mut stores, mut accesses) = (0, 0);
-    for instruction in &body.instructions {
-        if let Op::Access(access) = instruction.op
+    for (at, instruction) in body.iter() {
+        if let Some((access, ..)) = unordered_access(body, at, instruction)
             && (access.space == Space::Shared || access.space == Space::Generic && has_generic)
-            && matches!(access.kind, AccessKind::Load | AccessKind::Store)
         {
             accesses += 1;
             stores += usize::from(access.kind == AccessKind::Store);
@@ -99,14 +98,15 @@ fn may_have_pair_with_callees(module: &Shared<'_>, kernel: FunctionId) -> bool {
 
 /// True if a function changes shared memory with atomics, and accesses it in other ways, too.
 fn has_atomic_beside_plain(body: &Body<'_>) -> bool {
-    let has = |is_wanted: fn(&Body<'_>, &Instruction) -> bool| {
-        let mut all = body.instructions.iter();
-        all.any(|instruction| is_wanted(body, instruction))
+    let has_atomic = || {
+        body.instructions
+            .iter()
+            .any(|one| relaxed_atomic(body, one).is_some())
     };
-    has(|body, instruction| relaxed_atomic(body, instruction).is_some())
-        && has(|body, instruction| {
-            unordered_access(body, instruction).is_some_and(|(access, ..)| access.space != Space::Global)
-        })
+    let is_plain = |(at, instruction)| {
+        unordered_access(body, at, instruction).is_some_and(|(access, ..)| access.space != Space::Global)
+    };
+    has_atomic() && body.iter().any(is_plain)
 }
 
 /// The warps whose accesses are compared: most pairs are pairs of two of these.
@@ -195,8 +195,9 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         let counts_warps =
             || body.has(Rare::BARRIER) && block_size::computes_warp_number(body, module.function(id));
         let cuts = Cuts {
-            among: Among::Warps,
+            orderings: Orderings::in_body(body, Among::Warps),
             at_collectives: !(may_be_stated || body.collectives.is_empty() || counts_warps()),
+            of_groups: Vec::new(),
         };
         let mut warps = WARPS.to_vec();
         let mut compared = block_size::compared_warps(body, compared);
@@ -208,8 +209,8 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             module,
             id,
             body,
+            pieces: Rc::new(Pieces::new(body, &cuts)),
             cuts,
-            pieces: Rc::new(Pieces::new(body, cuts)),
             has_barrier: body.has(Rare::BARRIER),
             most,
             warps,
@@ -222,15 +223,15 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
 
     /// The entry, and the pieces that follow barriers, or collectives that are cuts.
     fn heads(&mut self) -> Vec<Head> {
-        let (body, cuts) = (self.body, self.cuts);
+        let (body, cuts) = (self.body, &self.cuts);
         let pieces = Rc::clone(&self.pieces);
         let mut heads = vec![(BlockId::new(0), 0)];
         let order = self.module.function(self.id).cfg().reverse_postorder();
         for &block in order {
             let mut piece = pieces.pieces_of(block.index()).start;
             for number in body.blocks[block.index()].instructions.range() {
-                let instruction = &body.instructions[number];
-                if cuts.ends_piece(body, instruction) {
+                let (at, instruction) = (InstructionId::new(number), &body.instructions[number]);
+                if cuts.ends_piece(body, at, instruction) {
                     piece += 1;
                     if matches!(instruction.op, Op::Barrier(_) | Op::Collective(..)) {
                         heads.push((block, piece));

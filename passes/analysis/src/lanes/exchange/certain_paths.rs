@@ -1,8 +1,9 @@
-//! The code that threads of a block certainly execute between two orderings of the block.
+//! The code that threads certainly execute between two orderings: of the lanes of their warp, or of the threads of the block.
 //!
 //! ```text
-//! head         the entry, or a barrier that all threads of the analysed warps pass equally often
-//! path(h)      the code from h to the next ordering, in this round of the innermost loop around h and on to the next round
+//! head         a point of the code: for a block, the entry, or a barrier that all threads of the analysed warps pass equally often
+//! path(h)      the code from h to the next ordering, in this round of the innermost loop around h and, for a block, on to the next
+//!              round
 //! share(n, l)  the share of the paths of lane l from h that lead through n, where each branch that is not decided halves the share
 //! certain      share 1: all paths of the lane from h lead through n
 //! decisions    the edges of branches that all threads take alike, and that are not known: the code is certain under them
@@ -15,10 +16,14 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::groups::Groups;
+use super::orderings::Among;
+use super::segments::{Head, is_ordering};
 use super::shared_accesses::Touches;
 use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{self, Graph, NONE, NodeKind};
+use crate::lanes::order::Order;
 use crate::lanes::uniform::Uniform;
 use crate::lanes::value::{Lanes, WARP, set_of};
 use crate::limits::{MAX_BLOCK_DECISIONS, MAX_BLOCK_PATHS};
@@ -40,6 +45,8 @@ pub(super) struct Decision {
 pub(super) struct CertainCode {
     /// The node.
     pub node: u32,
+    /// The number of orderings in the node before the code: those of the head, if it is its node.
+    pub part: u32,
     /// The lanes.
     pub lanes: Lanes,
     /// The decisions under which they execute it, in order.
@@ -77,10 +84,16 @@ impl Share {
 }
 
 /// The paths of one warp.
-pub(super) struct BlockPaths<'s, 'a> {
+pub(super) struct CertainPaths<'s, 'a> {
     flow: &'s Flow<'a>,
     touches: &'s Touches,
-    uniform: &'s Uniform,
+    among: Among,
+    /// Collectives that order no accesses of the threads in question.
+    ignored: Option<&'s Groups>,
+    /// By node: false where no path leads to code that is asked for.
+    wanted: Option<&'s [bool]>,
+    /// Without it, no branch that is not decided is taken alike.
+    uniform: Option<&'s Uniform>,
     aborts: &'s [bool],
     /// By loop: the node to which all of its exits lead, if it has no ordering.
     exits: FxHashMap<u32, Option<u32>>,
@@ -90,9 +103,12 @@ pub(super) struct BlockPaths<'s, 'a> {
 #[derive(Default)]
 struct PathWalk {
     head: u32,
+    part: u32,
     /// The innermost loop around the head, or [`NONE`].
     home: u32,
     is_in_next_round: bool,
+    /// It has come into a loop that is not around the head.
+    has_inner_loops: bool,
     /// By rank.
     open: BTreeMap<u32, Vec<Share>>,
     visited: FxHashSet<u32>,
@@ -100,28 +116,50 @@ struct PathWalk {
     found: Vec<CertainCode>,
 }
 
-impl<'s, 'a> BlockPaths<'s, 'a> {
-    /// The paths in a solution. `aborts`: [`Graph::aborting`].
+impl<'s, 'a> CertainPaths<'s, 'a> {
+    /// The paths in a solution, between orderings among these threads. `uniform`: the branches that all of them take alike; `aborts`:
+    /// [`Graph::aborting`].
     pub(super) fn new(
         flow: &'s Flow<'a>,
         touches: &'s Touches,
-        uniform: &'s Uniform,
+        among: Among,
+        uniform: Option<&'s Uniform>,
         aborts: &'s [bool],
     ) -> Self {
         Self {
             flow,
             touches,
+            among,
+            ignored: None,
+            wanted: None,
             uniform,
             aborts,
             exits: FxHashMap::default(),
         }
     }
 
+    /// The same, for code from which paths lead to certain nodes: true by node for these, and for nodes before them.
+    pub(super) fn leading_to(self, wanted: &'s [bool]) -> Self {
+        Self {
+            wanted: Some(wanted),
+            ..self
+        }
+    }
+
+    /// The same, of lanes of different groups: the collectives of these do not order their accesses.
+    pub(super) fn between_groups(self, groups: &'s Groups) -> Self {
+        Self {
+            ignored: Some(groups),
+            ..self
+        }
+    }
+
     /// The code with accesses that lanes certainly execute after a head.
-    pub(super) fn from(&mut self, head: u32) -> Vec<CertainCode> {
+    pub(super) fn code_after(&mut self, Head { node: head, part }: Head) -> Vec<CertainCode> {
         let (flow, order) = (self.flow, self.flow.order);
         let mut walk = PathWalk {
             head,
+            part,
             home: order.loop_of[head as usize],
             ..PathWalk::default()
         };
@@ -152,6 +190,8 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
                 return;
             }
             walk.visited.insert(node);
+            let of = self.flow.order.loop_of[node as usize];
+            walk.has_inner_loops |= of != walk.home && of != NONE;
             for share in merged(shares) {
                 self.pass(walk, node, share);
             }
@@ -163,6 +203,9 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
         let order = self.flow.order;
         let node_of = |rank: &u32| order.nodes[*rank as usize];
         let mut next = walk.open.keys().next().map(node_of)?;
+        if !walk.has_inner_loops {
+            return Some(next);
+        }
         loop {
             let of_inner = walk.open.keys().map(node_of).find_map(|node| {
                 let mut around = order.loops_of(node).filter(|&of| {
@@ -186,20 +229,20 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
     fn pass(&mut self, walk: &mut PathWalk, node: u32, share: Share) {
         let flow = self.flow;
         let graph = flow.graph;
-        if node != walk.head || node == 0 {
-            let whole = set_of((0..WARP).filter(|&lane| share.of[lane] == WHOLE));
-            if whole != 0 && !self.touches.accesses_in_node(node).is_empty() {
-                walk.found.push(CertainCode {
-                    node,
-                    lanes: whole,
-                    decisions: share.decisions.clone(),
-                    collectives: share.collectives,
-                    is_in_next_round: walk.is_in_next_round,
-                });
-            }
-            if self.touches.ordering_count(node) > 0 {
-                return;
-            }
+        let part = if node == walk.head { walk.part } else { 0 };
+        let whole = set_of((0..WARP).filter(|&lane| share.of[lane] == WHOLE));
+        if whole != 0 && !self.touches.accesses_in_node(node).is_empty() {
+            walk.found.push(CertainCode {
+                node,
+                part,
+                lanes: whole,
+                decisions: share.decisions.clone(),
+                collectives: share.collectives,
+                is_in_next_round: walk.is_in_next_round,
+            });
+        }
+        if self.touches.ordering_count(node) > part {
+            return;
         }
         let mut share = share;
         share.collectives += u32::from(graph.nodes[node as usize].kind == NodeKind::Collective);
@@ -211,10 +254,15 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
             })
             .collect();
         let takes = |edge: u32, lane: usize| flow.edges[edge as usize] >> lane & 1 == 1;
+        if let &[edge] = &edges[..] {
+            let share = share.of_lanes(|lane| takes(edge, lane));
+            return self.arrive(walk, node, graph.targets[edge as usize], share);
+        }
         let ways: [usize; WARP] =
             std::array::from_fn(|lane| edges.iter().filter(|&&edge| takes(edge, lane)).count());
-        let is_alike =
-            edges.len() == 2 && self.uniform.is_branch(node) && share.decisions.len() < MAX_BLOCK_DECISIONS;
+        let is_alike = edges.len() == 2
+            && self.uniform.is_some_and(|uniform| uniform.is_branch(node))
+            && share.decisions.len() < MAX_BLOCK_DECISIONS;
         for &edge in &edges {
             let target = graph.targets[edge as usize];
             let alone = share.of_lanes(|lane| takes(edge, lane) && ways[lane] == 1);
@@ -248,8 +296,9 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
         let is_lost = share.is_empty()
             || target == flow.graph.exit
             || target == walk.head
+            || self.wanted.is_some_and(|wanted| !wanted[target as usize])
             || order.is_in_or_before_irreducible_loop(target)
-            || is_block_ordering(flow, target);
+            || self.is_ordering(target);
         if is_lost {
             return;
         }
@@ -262,7 +311,8 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
                 return;
             }
             if of == walk.home {
-                if !walk.is_in_next_round && walk.next_round.len() < MAX_BLOCK_PATHS {
+                let follows = self.among == Among::Warps && !walk.is_in_next_round;
+                if follows && walk.next_round.len() < MAX_BLOCK_PATHS {
                     walk.next_round.push(share);
                 }
             } else if !order.is_in_loop(walk.head, of)
@@ -285,6 +335,15 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
         }
     }
 
+    fn is_ordering(&self, node: u32) -> bool {
+        match self.among {
+            Among::Lanes => {
+                is_ordering(self.flow, node) && !self.ignored.is_some_and(|groups| groups.has_node(node))
+            }
+            Among::Warps => is_block_ordering(self.flow, node),
+        }
+    }
+
     /// The node to which all exits of a loop lead, if lanes certainly come there without an ordering of the block.
     fn exit_of(&mut self, of: u32) -> Option<u32> {
         if let Some(&known) = self.exits.get(&of) {
@@ -302,7 +361,7 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
             if flow.may[node as usize] == 0 {
                 continue;
             }
-            if is_block_ordering(flow, node) || self.touches.ordering_count(node) > 0 {
+            if self.is_ordering(node) || self.touches.ordering_count(node) > 0 {
                 return None;
             }
             for edge in graph.nodes[node as usize].edges.clone() {
@@ -319,9 +378,57 @@ impl<'s, 'a> BlockPaths<'s, 'a> {
     }
 }
 
+/// True if a thread that executes some code has passed the head, in the round before for code of the next round, and
+/// taken the decisions of the code.
+pub(super) fn implies(graph: &Graph<'_>, order: &Order, head: u32, code: &CertainCode) -> bool {
+    let is_passed = |edge: u32, place: u32| {
+        let target = graph.targets[edge as usize];
+        graph.incoming_edges(target).len() == 1 && order.dominates(target, place)
+    };
+    let (now, then): (Vec<Decision>, Vec<Decision>) = code
+        .decisions
+        .iter()
+        .copied()
+        .partition(|decision| !decision.is_in_next_round);
+    // A decision in a loop that is not around the head is made anew in each round. If the branch leaves the loop on its other edges, code
+    // of the loop shows that it did not do so in the first round.
+    let is_made_once = |decision: &Decision| {
+        let mut apart = order
+            .loops_of(decision.node)
+            .filter(|&of| !order.is_in_loop(head, of));
+        let Some(inner) = apart.next() else { return true };
+        let edges = graph.nodes[decision.node as usize].edges.clone();
+        let mut others = edges.filter(|edge| *edge != decision.edge);
+        apart.next().is_none()
+            && order.is_in_loop(code.node, inner)
+            && others.all(|edge| !order.is_in_loop(graph.targets[edge as usize], inner))
+    };
+    if !code.decisions.iter().all(is_made_once) {
+        return false;
+    }
+    if !code.is_in_next_round {
+        return order.dominates(head, code.node)
+            && now.iter().all(|decision| is_passed(decision.edge, code.node));
+    }
+    let home = &order.loops[order.loop_of[head as usize] as usize];
+    let mut latches = graph
+        .predecessors(home.header)
+        .filter(|&source| order.is_back_edge(source, home.header));
+    latches.all(|latch| {
+        let is_of_round = |edge: u32| {
+            graph.sources[edge as usize] == latch && graph.targets[edge as usize] == home.header
+                || is_passed(edge, latch)
+        };
+        order.dominates(head, latch) && now.iter().all(|decision| is_of_round(decision.edge))
+    }) && then.iter().all(|decision| is_passed(decision.edge, code.node))
+}
+
 /// The shares of a node, with those joined that differ in nothing but in what is certain for all of them: the paths from a branch that
 /// meet here.
 fn merged(shares: Vec<Share>) -> Vec<Share> {
+    if shares.len() < 2 {
+        return shares;
+    }
     let mut all: Vec<Share> = Vec::new();
     let mut open = shares;
     while let Some(share) = open.pop() {
