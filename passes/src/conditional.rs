@@ -13,10 +13,12 @@
 //! finding that depends on it is not definite under the scenario, and so stays potential.
 
 mod blocks;
+mod contention;
 mod exchange_runs;
 mod exchanges;
 mod finding;
 mod general;
+mod grid_inputs;
 mod host_launches;
 mod inputs;
 mod replay;
@@ -25,6 +27,8 @@ mod search;
 mod shorten;
 mod witness;
 
+pub use contention::{ConditionalContention, search_beside_atomics, search_lost_updates};
+pub use exchange_runs::ContendedPair;
 pub(crate) use exchanges::searchable;
 pub use exchanges::{
     ConditionalBarrier, ConditionalExchange, SearchedExchanges, search_barriers, search_exchanges,
@@ -32,4 +36,4 @@ pub use exchanges::{
 pub use finding::{Conditional, General, SearchScope, Searched};
 pub(crate) use search::merged;
 pub use search::{find, find_assuming, search_module};
-pub use witness::{Doing, Memory, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};
+pub use witness::{Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

@@ -12,7 +12,8 @@ use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
 use crate::conditional::{
-    self, Conditional, ConditionalBarrier, ConditionalExchange, SearchScope, Searched, SearchedExchanges,
+    self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, SearchScope, Searched,
+    SearchedExchanges,
 };
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
@@ -29,6 +30,10 @@ use crate::support::variants::VariantWheel;
 /// The rules about exchanges of lanes and of warps, of which witnesses are searched for by themselves.
 const EXCHANGES: &str = "PTX415";
 const BARRIERS: &str = "PTX416";
+
+/// The rules about global memory that several threads access, likewise.
+const LOST_UPDATES: &str = "PTX417";
+const BESIDE_ATOMICS: &str = "PTX418";
 
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
 ///
@@ -52,6 +57,8 @@ pub struct ModuleContext<'a> {
     conditional: OnceLock<Searched>,
     conditional_exchanges: OnceLock<SearchedExchanges>,
     conditional_barriers: OnceLock<SearchedExchanges<ConditionalBarrier>>,
+    conditional_updates: OnceLock<SearchedExchanges<ConditionalContention>>,
+    conditional_beside_atomics: OnceLock<SearchedExchanges<ConditionalContention>>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
@@ -72,6 +79,8 @@ impl<'a> ModuleContext<'a> {
             conditional: OnceLock::new(),
             conditional_exchanges: OnceLock::new(),
             conditional_barriers: OnceLock::new(),
+            conditional_updates: OnceLock::new(),
+            conditional_beside_atomics: OnceLock::new(),
             lane_roots: OnceLock::new(),
             settings,
         }
@@ -82,7 +91,7 @@ impl<'a> ModuleContext<'a> {
         let searched = self.conditional.get_or_init(|| {
             let scope = self
                 .settings
-                .search(|rule| ![EXCHANGES, BARRIERS].contains(&rule.code));
+                .search(|rule| ![EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS].contains(&rule.code));
             conditional::search_module(self, &self.settings.assumptions, scope)
         });
         &searched.findings
@@ -112,12 +121,44 @@ impl<'a> ModuleContext<'a> {
         &searched.findings
     }
 
+    /// The lost updates that a witness shows, if the settings ask for them.
+    pub fn conditional_updates(&self) -> &[ConditionalContention] {
+        let searched = self.conditional_updates.get_or_init(|| {
+            if self.settings.search(|rule| rule.code == LOST_UPDATES) == SearchScope::All {
+                conditional::search_lost_updates(self, &self.settings.assumptions)
+            } else {
+                SearchedExchanges::default()
+            }
+        });
+        &searched.findings
+    }
+
+    /// The plain accesses to what atomics change that a witness shows, if the settings ask for them.
+    pub fn conditional_beside_atomics(&self) -> &[ConditionalContention] {
+        let searched = self.conditional_beside_atomics.get_or_init(|| {
+            if self.settings.search(|rule| rule.code == BESIDE_ATOMICS) == SearchScope::All {
+                conditional::search_beside_atomics(self, &self.settings.assumptions)
+            } else {
+                SearchedExchanges::default()
+            }
+        });
+        &searched.findings
+    }
+
     /// Number of kernels in which the search for witnesses ended at a limit.
     pub(crate) fn unsearched(&self) -> u32 {
         let lanes = self.conditional.get().map(|searched| &searched.cut);
         let exchanges = self.conditional_exchanges.get().map(|searched| &searched.cut);
         let barriers = self.conditional_barriers.get().map(|searched| &searched.cut);
-        let all = lanes.into_iter().chain(exchanges).chain(barriers);
+        let contended = [&self.conditional_updates, &self.conditional_beside_atomics];
+        let contended = contended
+            .into_iter()
+            .filter_map(|searched| Some(&searched.get()?.cut));
+        let all = lanes
+            .into_iter()
+            .chain(exchanges)
+            .chain(barriers)
+            .chain(contended);
         let kernels: BTreeSet<FunctionId> = all.flatten().copied().collect();
         kernels.len() as u32
     }

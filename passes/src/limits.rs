@@ -145,6 +145,9 @@ pub(crate) const MAX_EXCHANGE_STEPS: u64 = 1_200_000;
 /// The same for barriers of a block that are missing.
 pub(crate) const MAX_BLOCK_STEPS: u64 = 3_000_000;
 
+/// The same for accesses to global memory that nothing orders.
+pub(crate) const MAX_GRID_STEPS: u64 = 2_000_000;
+
 /// Most instructions of a thread, on average, in a run that searches for those.
 pub(crate) const MAX_BLOCK_THREAD_STEPS: u64 = 4_000;
 
@@ -153,6 +156,9 @@ pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
 
 /// The same for barriers of a block that are missing, of which each run executes all warps.
 pub(crate) const MAX_IDLE_BLOCK_RUNS: usize = 8;
+
+/// The same for accesses to global memory that nothing orders, of which each scenario is run with several contents of memory.
+pub(crate) const MAX_IDLE_GRID_RUNS: usize = 14;
 
 /// Number of groups of blocks without a failure after which no more groups are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -41,7 +41,7 @@ pub fn run_in(folder: &TempDir, args: &[&str]) -> Output {
 ///
 /// # Panics
 ///
-/// If it can't be started, or does not read them.
+/// If it can't be started, or they can't be written for another reason than that it has ended.
 #[must_use]
 pub fn run_with_stdin(folder: impl AsRef<Path>, args: &[&str], stdin: &[u8]) -> Output {
     let mut child = binary::command()
@@ -52,6 +52,8 @@ pub fn run_with_stdin(folder: impl AsRef<Path>, args: &[&str], stdin: &[u8]) -> 
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(stdin).unwrap();
+    if let Err(error) = child.stdin.take().unwrap().write_all(stdin) {
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{error}");
+    }
     child.wait_with_output().unwrap()
 }

@@ -19,14 +19,14 @@ use rustc_hash::FxHashSet;
 
 pub use self::beside::PlainBesideAtomic;
 use self::beside::plain_beside_atomics;
-pub use self::contexts::SharedObject;
 use self::contexts::{Entered, Kernel};
+pub use self::contexts::{KernelLaunch, SharedObject};
 use self::facts::{AllFacts, facts_of};
 use self::origin::{Origin, Set, number, numbers_of_special};
 use self::summary::Summaries;
 use self::updates::lost_updates;
 pub use self::updates::{LostUpdate, UpdateKind, Writers};
-use crate::lanes::launches_of;
+use crate::lanes::{Launch, launches_of};
 use crate::limits::MAX_CONTENTION_INSTRUCTIONS;
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, SymbolId, Value};
@@ -65,9 +65,18 @@ pub(crate) fn find(module: &Shared<'_>) -> Contention {
                 return Contention::default();
             }
         }
+        let launches = launches_of(module, id, module.reads_other_dimensions(id));
+        let Some(&block) = launches.first() else {
+            continue;
+        };
+        let numbers = numbers_read(module, &launches, &functions);
         let kernel = Kernel {
             id,
-            numbers: numbers_read(module, id, &functions),
+            numbers,
+            launch: KernelLaunch {
+                block,
+                blocks: number::BLOCK.map(|block| numbers.has_any(block)),
+            },
             functions,
             facts: &facts,
         };
@@ -113,7 +122,7 @@ fn functions_of(module: &Shared<'_>, kernel: FunctionId) -> Vec<FunctionId> {
 }
 
 /// The thread and block numbers that a kernel reads and that differ among the threads of its launches.
-fn numbers_read(module: &Shared<'_>, kernel: FunctionId, functions: &[FunctionId]) -> Set {
+fn numbers_read(module: &Shared<'_>, launches: &[Launch], functions: &[FunctionId]) -> Set {
     let bodies = functions
         .iter()
         .filter_map(|&id| Some((id, module.module.function(id).body.as_ref()?)));
@@ -128,7 +137,6 @@ fn numbers_read(module: &Shared<'_>, kernel: FunctionId, functions: &[FunctionId
         true => number::THREAD[0].with(number::BLOCK[0]),
         false => read,
     };
-    let launches = launches_of(module, kernel, module.reads_other_dimensions(kernel));
     let has_one = |dimension: usize| {
         let mut shapes = launches.iter().map(|launch| launch.shape);
         shapes.all(|shape| shape.is_some_and(|sides| sides[dimension] == 1))

@@ -167,6 +167,13 @@ impl<'a> Analyses<'a> {
         }
     }
 
+    /// The values that an instruction may load from a slot; none if other writes are possible.
+    pub fn stored_values_for(&self, load: InstructionId) -> impl Iterator<Item = Value> + '_ {
+        let body = self.body();
+        let stores = self.stores_for(load).iter();
+        stores.filter_map(|&store| body.stored(body.instruction(store)))
+    }
+
     /// The value that an instruction stores in a slot, if it is one value.
     pub(crate) fn stored_by(&self, store: InstructionId) -> Option<Value> {
         let instruction = self.body().instruction(store);

@@ -4,7 +4,7 @@ use super::body::Lowering;
 use super::raw::{Opcode, Type, User, Value as LlvmValue};
 use ptxcheck_ir::{
     Access, AccessKind, BinaryOp, Condition, Linkage, Logic, Op, Slots, Space, Symbol, SymbolId, SymbolKind,
-    Value,
+    Update, Value,
 };
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -103,7 +103,10 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMAtomicRMW => AccessKind::ReadModifyWrite,
             _ => AccessKind::Atomic,
         };
-        let op = self.memory_op(kind, pointer, given.ty(), instruction);
+        let mut op = self.memory_op(kind, pointer, given.ty(), instruction);
+        if let Op::Access(access) = &mut op {
+            access.update = instruction.update();
+        }
         let mut uses = vec![self.value(pointer), Value::Integer(0), self.value(given)];
         if instruction.opcode() == Opcode::LLVMAtomicCmpXchg
             && let Some(new) = instruction.operand(2)
@@ -153,6 +156,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             bits,
             signed: false,
             count: count.max(1),
+            update: Update::Unknown,
             semantics: user.semantics(),
             scope: user.scope(),
             align: user.access_alignment().min(128) as u8,

@@ -7,7 +7,7 @@ use super::asynchronous::async_op;
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Scope,
-    Semantics, Shuffle, Space, UnaryOp, Vote,
+    Semantics, Shuffle, Space, UnaryOp, Update, Vote,
 };
 
 /// The mapping of an opcode's operands to results and uses.
@@ -441,6 +441,28 @@ fn scope(m: &Modifiers<'_>) -> Scope {
     )
 }
 
+/// What an atomic of integers stores (PTX ISA, atom).
+fn update(m: &Modifiers<'_>, kind: AccessKind) -> Update {
+    let Some(ty) = m.int().filter(|_| kind.is_atomic()) else {
+        return Update::Unknown;
+    };
+    let of_sign = |signed, unsigned| Update::Binary(if ty.signed { signed } else { unsigned });
+    let words = [
+        ("add", Update::Binary(BinaryOp::Add)),
+        ("and", Update::Binary(BinaryOp::And)),
+        ("or", Update::Binary(BinaryOp::Or)),
+        ("xor", Update::Binary(BinaryOp::Xor)),
+        ("min", of_sign(BinaryOp::MinSigned, BinaryOp::MinUnsigned)),
+        ("max", of_sign(BinaryOp::MaxSigned, BinaryOp::MaxUnsigned)),
+        ("exch", Update::Exchange),
+        ("cas", Update::CompareAndSwap),
+        ("inc", Update::Increment),
+        ("dec", Update::Decrement),
+    ];
+    let said = words.into_iter().find(|(word, _)| m.has(word));
+    said.map_or(Update::Unknown, |(_, update)| update)
+}
+
 /// `ld`, `st`, `atom`, `red` and their like: one address in the space that the opcode names.
 fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
     let op = Access {
@@ -449,6 +471,7 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
         bits: m.any_bits().unwrap_or(0),
         signed: m.int().is_some_and(|ty| ty.signed),
         count: m.vector(),
+        update: update(m, kind),
         semantics: semantics(m, kind),
         scope: scope(m),
         align: 0,

@@ -369,6 +369,23 @@ impl AccessKind {
     }
 }
 
+/// What an atomic stores, computed from the old content and the values that it has as uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Update {
+    /// Not known, or not computed from integers; also that of all other accesses.
+    Unknown,
+    /// The result of an operation on the old content and the value.
+    Binary(BinaryOp),
+    /// The value.
+    Exchange,
+    /// The second value where the old content equals the first one.
+    CompareAndSwap,
+    /// The next number, or 0 after the value.
+    Increment,
+    /// The number before; before 0, and where the old content is above the value, the value.
+    Decrement,
+}
+
 /// What an access promises to other threads (PTX ISA, Memory Consistency Model, Operation types).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -399,6 +416,8 @@ pub struct Access {
     pub signed: bool,
     /// Elements.
     pub count: u8,
+    /// What an atomic of one element stores.
+    pub update: Update,
     /// What it promises to other threads.
     pub semantics: Semantics,
     /// The threads that it promises that to; without meaning for a weak access.
@@ -418,6 +437,7 @@ impl Access {
             bits,
             signed: false,
             count: 1,
+            update: Update::Unknown,
             semantics: Semantics::Weak,
             scope: Scope::System,
             align: 0,

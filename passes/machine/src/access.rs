@@ -1,12 +1,12 @@
 //! Accesses to memory.
 
-use ptxcheck_ir::{Access, AccessKind, Space, Value};
+use ptxcheck_ir::{Access, AccessKind, Space, Update, Value};
 
 use crate::address::{self, FRAME};
 use crate::effects::{OwnPart, own_part};
 use crate::evaluate::{self, Word};
 use crate::limits::MAX_WORDS;
-use crate::machine::{Machine, Room, Step, at};
+use crate::machine::{GLOBAL, Machine, Room, SHARED, Step, at};
 use crate::memory::Byte;
 use crate::observe::{Accessed, Event};
 use crate::outcome::{End, Unknown};
@@ -22,8 +22,6 @@ enum Owner {
     Shared(usize),
 }
 
-const GLOBAL: usize = 0;
-const SHARED: usize = 1;
 const FIXED: usize = 2;
 
 fn owner(generic: u64) -> Owner {
@@ -239,9 +237,9 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Atomics return the old value. The IR does not say which value they store.
+    /// Atomics return the old value.
     fn update_elements(&mut self, thread: usize, access: Access) -> Step {
-        let Some((_, instruction)) = self.code_of(thread) else {
+        let Some((body, instruction)) = self.code_of(thread) else {
             return Ok(());
         };
         let Some(start) = self.generic(thread, access)? else {
@@ -249,6 +247,8 @@ impl Machine<'_> {
             self.ask_results(thread);
             return Ok(());
         };
+        let values = body.uses(instruction).get(2..).unwrap_or_default();
+        let values: Vec<Word> = values.iter().map(|&value| self.value(thread, value)).collect();
         self.tell_access(thread, access, start, &[]);
         let Some(bytes) = element(access).filter(|&bytes| bytes <= 8) else {
             self.forget(address::space_of(start));
@@ -257,18 +257,25 @@ impl Machine<'_> {
         };
         let results = usize::from(instruction.results);
         let is_each = results == usize::from(access.count);
+        let is_computed = access.update != Update::Unknown && access.count == 1;
+        let old = match is_computed {
+            true => self.load(thread, start, bytes)?,
+            false => None,
+        };
         for number in 0..results {
             let at = start.wrapping_add(number as u64 * bytes);
-            let loaded = if is_each {
-                self.load(thread, at, bytes)?
-            } else {
-                None
+            let loaded = match (is_computed, is_each) {
+                (true, true) => old,
+                (false, true) => self.load(thread, at, bytes)?,
+                (_, false) => None,
             };
             let word = loaded.or_else(|| self.ask(thread, Unmodelled::Result(number)));
             self.define(thread, number, word);
         }
         for number in 0..u64::from(access.count) {
-            let word = self.ask(thread, Unmodelled::Update);
+            let computed = evaluate::update(access.update, access.bits, old, &values);
+            let computed = computed.filter(|_| is_computed);
+            let word = computed.or_else(|| self.ask(thread, Unmodelled::Update));
             self.store(thread, start.wrapping_add(number * bytes), bytes, word)?;
         }
         Ok(())
@@ -317,7 +324,7 @@ impl Machine<'_> {
         if (0..bytes).any(|number| is_untouched(&self.rooms[room], number)) {
             let space = address::space_of(generic);
             let answer = self.world.read(&Read {
-                at: at(thread, self.point(thread), &self.contexts),
+                at: at(self.block, thread, self.point(thread), &self.contexts),
                 space,
                 address: generic.wrapping_sub(address::window(space)),
                 bytes: bytes as u8,

@@ -131,7 +131,8 @@ impl Machine<'_> {
     /// The effect of a function that is not here.
     pub(crate) fn outside(&mut self, thread: usize, symbol: SymbolId) -> Outside {
         let point = self.point(thread);
-        self.world.outside(&at(thread, point, &self.contexts), symbol)
+        self.world
+            .outside(&at(self.block, thread, point, &self.contexts), symbol)
     }
 
     /// Executes a call of code that is not here.

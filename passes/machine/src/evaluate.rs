@@ -4,7 +4,7 @@
 //! Numbers are computed without loss in 128 bits and cut to the width of the result. Bits of an operand above the width of the operation
 //! are ignored. `None` is a number that is not known; so is the result of an operation on one, unless the other operands decide it.
 
-use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
+use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp, Update};
 
 /// The content of a register, in the low bits; `None` where it is not known.
 pub type Word = Option<u64>;
@@ -129,6 +129,30 @@ impl Width {
 /// So many low bits set, at most 64.
 const fn low(bits: u64) -> i128 {
     (1 << bits) - 1
+}
+
+/// The content that an atomic of so many bits stores, from the old content and the values that it has as uses (PTX ISA, atom).
+#[must_use]
+pub fn update(update: Update, bits: u8, old: Word, values: &[Word]) -> Word {
+    let width = Width::new(bits)?;
+    let at = |place: usize| Some(width.cut(i128::from(values.get(place).copied().flatten()?)));
+    match update {
+        Update::Unknown => None,
+        Update::Binary(op) => binary(op, width, old, at(0)),
+        Update::Exchange => at(0),
+        Update::CompareAndSwap => {
+            let old = width.cut(i128::from(old?));
+            if old == at(0)? { at(1) } else { Some(old) }
+        }
+        Update::Increment => {
+            let old = width.cut(i128::from(old?));
+            Some(if old >= at(0)? { 0 } else { old + 1 })
+        }
+        Update::Decrement => {
+            let (old, most) = (width.cut(i128::from(old?)), at(0)?);
+            Some(if old == 0 || old > most { most } else { old - 1 })
+        }
+    }
 }
 
 fn binary(op: BinaryOp, width: Width, a: Word, b: Word) -> Word {

@@ -30,7 +30,7 @@ use crate::observe::{Accessed, Event, Observer, View};
 use crate::outcome::Wrong;
 use crate::site::{Point, Site};
 use crate::world::At;
-use ptxcheck_ir::{AccessKind, Semantics, Space};
+use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
 
 /// A byte: true for global memory, and the address.
 type Byte = (bool, u64);
@@ -151,6 +151,8 @@ pub struct Exchanges {
     leaves_out_lanes: bool,
     /// The accesses of the block, where those of different warps are compared.
     block: Option<BlockAccesses>,
+    /// The number of the block that runs.
+    grid_block: u32,
 }
 
 impl Exchanges {
@@ -210,6 +212,20 @@ impl Exchanges {
         self.is_cut
     }
 
+    /// Those of threads of different warps or blocks through global memory, with these instructions, and no others. Barriers of the block order
+    /// threads of one block, and so does what [`Self::with_block`] lists. Threads of different blocks are ordered from where one of them
+    /// has seen what the other has done: by a strong load of what a thread of another warp has written with a strong store or an atomic, by
+    /// an access that acquires or releases, or by an atomic on what others have written so and a fence after it. A barrier hands that
+    /// on to the whole block, and lanes that meet to each other. Atomics alone order nothing.
+    #[must_use]
+    pub fn of_grid(instructions: impl IntoIterator<Item = (FunctionId, InstructionId)>) -> Self {
+        Self {
+            leaves_out_lanes: true,
+            block: Some(BlockAccesses::of_grid(instructions.into_iter().collect())),
+            ..Self::default()
+        }
+    }
+
     /// Treats a lane as ordered by the instruction that it executes.
     fn may_order(&mut self, thread: usize) {
         if let Some(block) = &mut self.block {
@@ -218,6 +234,17 @@ impl Exchanges {
         let clocks = self.warps.entry((thread / WARP) as u32).or_default();
         clocks.passed[thread % WARP] += 1;
         clocks.since[thread % WARP] += 1;
+    }
+
+    /// The threads of another block begin.
+    fn enter_block(&mut self, number: u32) {
+        self.grid_block = number;
+        self.strong_readers.clear();
+        self.warps.clear();
+        self.points.clear();
+        if let Some(block) = &mut self.block {
+            block.enter(number);
+        }
     }
 
     fn meet(&mut self, threads: &[usize]) {
@@ -231,7 +258,7 @@ impl Exchanges {
         }
     }
 
-    fn access(&mut self, at: &At<'_>, access: Accessed, stored: &[Word]) {
+    fn access(&mut self, at: &At<'_>, view: &View<'_>, access: Accessed, stored: &[Word]) {
         if access.kind != AccessKind::Store
             && (access.kind != AccessKind::Load || access.semantics != Semantics::Weak)
         {
@@ -248,7 +275,17 @@ impl Exchanges {
                 return;
             }
         };
-        if !matches!(access.space, Space::Shared | Space::Global) || access.is_ordering {
+        let is_shared = matches!(access.space, Space::Shared | Space::Global);
+        let is_strong = access.semantics != Semantics::Weak;
+        if let Some(block) = &mut self.block {
+            if access.is_ordering {
+                block.acquire(at.thread);
+            }
+            if !block.minds(at, is_strong) {
+                return;
+            }
+        }
+        if !is_shared || access.is_ordering {
             return;
         }
         let is_global = access.space == Space::Global;
@@ -277,9 +314,10 @@ impl Exchanges {
                 let new = block::New {
                     byte,
                     is_store,
-                    is_strong: access.semantics != Semantics::Weak,
+                    is_strong,
                     is_atomic: false,
                     value: kept.value,
+                    before: view.global(byte.1).filter(|_| is_global),
                     number: access.number,
                     first_phase,
                 };
@@ -311,7 +349,10 @@ impl Exchanges {
         if !matches!(access.space, Space::Shared | Space::Global) {
             return;
         }
-        if self.block.is_some() {
+        if let Some(block) = &mut self.block {
+            if access.is_ordering {
+                block.acquire(at.thread);
+            }
             self.note_site(at);
         }
         let first_phase = self.first_phase(at);
@@ -323,6 +364,7 @@ impl Exchanges {
                     is_strong: true,
                     is_atomic: true,
                     value: None,
+                    before: None,
                     number: access.number,
                     first_phase,
                 };
@@ -387,6 +429,7 @@ impl Exchanges {
             second: at.site(),
             warp,
             second_warp: warp,
+            blocks: (at.block, at.block),
             first_lanes: 0,
             second_lanes: 0,
             example: (old.lane, new.lane),
@@ -424,18 +467,21 @@ fn kind_of(clocks: &Clocks, old: &Kept, new: &Kept) -> Option<ExchangeKind> {
 }
 
 impl Observer for Exchanges {
-    fn on(&mut self, at: &At<'_>, event: &Event<'_>, _view: &View<'_>) {
+    fn on(&mut self, at: &At<'_>, event: &Event<'_>, view: &View<'_>) {
         if self.is_over || self.is_cut {
             return;
         }
+        if self.grid_block != at.block {
+            self.enter_block(at.block);
+        }
         let warp = (at.thread / WARP) as u32;
         match *event {
-            Event::Access(access, stored) => self.access(at, access, stored),
+            Event::Access(access, stored) => self.access(at, view, access, stored),
             Event::Met(threads) => self.meet(threads),
             Event::Passed(threads) => {
                 self.meet(threads);
                 if let Some(block) = &mut self.block {
-                    block.pass();
+                    block.pass(threads);
                 }
             }
             Event::Fence if !self.strong_readers.contains(&at.thread) => {}
@@ -443,6 +489,7 @@ impl Observer for Exchanges {
             Event::MayWait => {
                 if let Some(block) = &mut self.block {
                     block.may_order(at.thread);
+                    block.acquire(at.thread);
                 }
             }
             Event::Ended => self.warps.entry(warp).or_default().ended |= lane_bit(at.thread),

@@ -31,7 +31,7 @@
 //! # Accesses in no order
 //!
 //! [`Exchanges`] observes a run and finds accesses of two threads to the same bytes, one of them a write, that nothing orders: of lanes of
-//! one warp, and, where it is asked for, of threads of different warps of the block. It compares clocks, and not the order in which the run
+//! one warp, and, where it is asked for, of threads of different warps of the block, or of the grid. It compares clocks, and not the order in which the run
 //! happens to make the accesses, so that one schedule shows what may happen in another one.
 //!
 //! # What is left out
@@ -43,7 +43,8 @@
 //!   [`Setup::asynchronous`] has copies, their groups, barriers in memory and fences between proxies followed: threads wait at those
 //!   barriers then, and what the rules of the PTX ISA forbid is a failure ([`Asynchronous`]). The bytes that copies write are still
 //!   unknown. States of phases instead of parities, tensor copies, multicast, and the shared memory of other CTAs are passed.
-//! * One block runs, by itself. Barriers of a cluster count as passed by its other blocks.
+//! * One block runs, by itself, or several one after the other ([`Setup::further`]). Barriers of a cluster count as passed by its other
+//!   blocks.
 
 #![warn(unreachable_pub, unnameable_types)]
 
@@ -90,7 +91,7 @@ pub use outcome::{
     AsyncWrong, Asynchronous, End, Failure, Group, Outcome, Refused, Standing, Unknown, Wrong,
 };
 pub use run::Setup;
-pub use schedule::Schedule;
+pub use schedule::{Schedule, Turns};
 pub use site::Site;
 pub use stop::Stop;
 pub use trace::{Doing, Moment, Trace};

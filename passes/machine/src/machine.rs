@@ -31,6 +31,11 @@ pub(crate) struct Room {
     pub(crate) is_forgotten: bool,
 }
 
+/// The room of global memory.
+pub(crate) const GLOBAL: usize = 0;
+/// The room of shared memory.
+pub(crate) const SHARED: usize = 1;
+
 /// A failure, as it is kept during the run.
 #[derive(Debug)]
 pub(crate) struct Noted {
@@ -48,6 +53,8 @@ pub(crate) struct Noted {
 pub(crate) struct Record {
     pub(crate) reached: BTreeSet<Point>,
     pub(crate) failures: Vec<Noted>,
+    /// See [`crate::Outcome::uneven_warps`].
+    pub(crate) uneven_warps: BTreeSet<u32>,
     /// The failures, by the properties that distinguish them.
     numbers: FxHashMap<(Point, u32, Wrong), usize>,
     pub(crate) is_broken: bool,
@@ -61,6 +68,8 @@ pub(crate) struct Record {
 pub(crate) struct Machine<'r> {
     pub(crate) kernel: &'r Kernel<'r>,
     pub(crate) launch: Launch,
+    /// The number of the block among those that run.
+    pub(crate) block: u32,
     /// Threads of the block; [`Self::threads`] has whole warps.
     pub(crate) count: usize,
     pub(crate) threads: Vec<Thread>,
@@ -147,7 +156,7 @@ impl<'r> Machine<'r> {
     /// Asks the world for a value that the machine does not compute.
     pub(crate) fn ask(&mut self, thread: usize, value: Unmodelled) -> Word {
         let point = self.point(thread);
-        let at = at(thread, point, &self.contexts);
+        let at = at(self.block, thread, point, &self.contexts);
         self.world.unmodelled(&at, value)
     }
 
@@ -161,8 +170,10 @@ impl<'r> Machine<'r> {
             threads: &self.threads,
             contexts: &self.contexts,
             count: self.count,
+            global: &self.rooms[GLOBAL].memory,
         };
-        self.observer.on(&at(thread, point, &self.contexts), event, &view);
+        let at = at(self.block, thread, point, &self.contexts);
+        self.observer.on(&at, event, &view);
     }
 
     /// Writes result `number` of the instruction that a thread is at.
@@ -245,6 +256,7 @@ impl<'r> Machine<'r> {
             threads: &self.threads,
             contexts: &self.contexts,
             count: self.count,
+            global: &self.rooms[GLOBAL].memory,
         };
         let is_shown = number < MAX_SNAPSHOTS;
         record.numbers.insert((point, warp, wrong), number);
@@ -260,10 +272,11 @@ impl<'r> Machine<'r> {
     }
 }
 
-/// A thread at a point.
-pub(crate) const fn at(thread: usize, point: Point, contexts: &Contexts) -> At<'_> {
+/// A thread of a block at a point.
+pub(crate) const fn at(block: u32, thread: usize, point: Point, contexts: &Contexts) -> At<'_> {
     At {
         thread,
+        block,
         function: point.function,
         instruction: point.instruction,
         point,

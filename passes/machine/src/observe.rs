@@ -4,6 +4,7 @@ use ptxcheck_ir::{AccessKind, BlockId, Collective, Scope, Semantics, Space};
 
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
+use crate::memory::{Byte, Memory};
 use crate::outcome::{Group, Standing, Wrong};
 use crate::site::{Contexts, Site};
 use crate::thread::{State, Thread};
@@ -70,6 +71,7 @@ pub struct View<'a> {
     pub(crate) contexts: &'a Contexts,
     /// Threads of the block.
     pub(crate) count: usize,
+    pub(crate) global: &'a Memory,
 }
 
 impl View<'_> {
@@ -101,6 +103,15 @@ impl View<'_> {
             }));
         }
         groups
+    }
+
+    /// A byte of global memory, if it is known by now: nothing is known of bytes that no thread has read or written.
+    #[must_use]
+    pub fn global(&self, address: u64) -> Option<u8> {
+        match self.global.get(address) {
+            Byte::Known(byte) => Some(byte),
+            Byte::Untouched | Byte::Unknown => None,
+        }
     }
 
     /// The site of a thread, by its number; `None` for one that has ended.

@@ -1,23 +1,24 @@
-//! A run of a block, from its launch to its end.
+//! A run of a block, or of several one after the other, from its launch to its end.
 //!
 //! Threads run without visible effects as long as they can; only when none can, those at one visible instruction take a step. The schedule
 //! says which instruction that is.
 
 use ptxcheck_common::deadline::Deadline;
+use ptxcheck_ir::Body;
 use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP, Warps};
 use crate::limits::{MAX_REGISTERS, MAX_STEPS, MAX_TURN, PAIRS_PER_STEP};
-use crate::machine::{Machine, Record, Room, Step};
+use crate::machine::{Machine, Record, Room, SHARED, Step};
 use crate::memory::Memory;
 use crate::observe::Observer;
 use crate::outcome::{End, Failure, Outcome, Refused, Unknown};
-use crate::schedule::{Order, Schedule};
+use crate::schedule::{Order, Schedule, Turns};
 use crate::site::{Context, Contexts, Point};
 use crate::stop::Stop;
-use crate::thread::{Frame, State, Thread};
+use crate::thread::{Act, Frame, State, Thread};
 use crate::world::World;
 
 /// The launch, order and limits of a run.
@@ -25,6 +26,9 @@ use crate::world::World;
 pub struct Setup<'a> {
     /// The launch, and the block that runs.
     pub launch: Launch,
+    /// Blocks that run after it, one after the other, by their places in the grid. Global memory goes on from one to the next; runs that
+    /// follow asynchronous copies leave them out.
+    pub further: &'a [[u32; 3]],
     /// The order of visible instructions.
     pub schedule: Schedule,
     /// Most instructions of all threads.
@@ -49,6 +53,7 @@ impl Setup<'_> {
     pub const fn new(launch: Launch, schedule: Schedule) -> Self {
         Self {
             launch,
+            further: &[],
             schedule,
             steps: MAX_STEPS,
             deadline: Deadline::NEVER,
@@ -76,43 +81,12 @@ impl Kernel<'_> {
         let count = launch.threads().ok_or(Refused::Launch(launch))?;
         let body = self.body(self.function).ok_or(Refused::NoBody)?;
         let registers = (body.registers.len() * count) as u64;
-        let runs = |number: usize| {
-            let is_of_warp = match launch.warps {
-                Warps::All => true,
-                Warps::One(warp) => number / WARP == warp as usize,
-            };
-            number < count && is_of_warp && registers <= MAX_REGISTERS
-        };
-        let unwritten = world.unwritten();
-        let thread = |number: usize| {
-            let runs = runs(number);
-            Thread {
-                frames: runs
-                    .then(|| {
-                        Frame::new(
-                            self.function,
-                            Context::default(),
-                            body,
-                            self.slice.as_ref(),
-                            unwritten,
-                        )
-                    })
-                    .into_iter()
-                    .collect(),
-                state: if runs { State::Running } else { State::Ended },
-                owes: std::collections::BTreeSet::new(),
-                barriers: 0,
-                rounds: vec![0; if runs { self.ways.loops() } else { 0 }],
-                own: Memory::default(),
-                own_bits: FxHashMap::default(),
-                is_own_forgotten: false,
-            }
-        };
         let mut machine = Machine {
             kernel: self,
             launch,
+            block: 0,
             count,
-            threads: (0..count.next_multiple_of(WARP)).map(thread).collect(),
+            threads: Vec::new(),
             registers,
             contexts: Contexts::default(),
             rooms: std::array::from_fn(|_| Room::default()),
@@ -141,20 +115,77 @@ impl Kernel<'_> {
         let end = if registers > MAX_REGISTERS {
             End::Unknown(Unknown::Memory)
         } else {
-            machine.go().err().unwrap_or(End::Complete)
+            machine.go_all(body, setup).err().unwrap_or(End::Complete)
         };
         Ok(machine.outcome(end))
     }
 }
 
 impl Machine<'_> {
+    /// Runs the blocks of a setup.
+    fn go_all(&mut self, body: &Body<'_>, setup: &Setup<'_>) -> Step {
+        self.enter_block_of_grid(body);
+        let mut end = self.go();
+        for &ctaid in setup.further.iter().filter(|_| !setup.asynchronous) {
+            end?;
+            self.note_uneven_warps();
+            self.launch.ctaid = ctaid;
+            self.block += 1;
+            self.enter_block_of_grid(body);
+            end = self.go();
+        }
+        self.note_uneven_warps();
+        end
+    }
+
+    /// Lets the threads of a block begin.
+    fn enter_block_of_grid(&mut self, body: &Body<'_>) {
+        let (kernel, count, launch) = (self.kernel, self.count, self.launch);
+        let unwritten = self.world.unwritten();
+        let thread = |number: usize| {
+            let is_of_warp = match launch.warps {
+                Warps::All => true,
+                Warps::One(warp) => number / WARP == warp as usize,
+            };
+            let runs = number < count && is_of_warp;
+            let frame = || {
+                let slice = kernel.slice.as_ref();
+                Frame::new(kernel.function, Context::default(), body, slice, unwritten)
+            };
+            Thread {
+                frames: runs.then(frame).into_iter().collect(),
+                state: if runs { State::Running } else { State::Ended },
+                owes: std::collections::BTreeSet::new(),
+                barriers: 0,
+                rounds: vec![0; if runs { kernel.ways.loops() } else { 0 }],
+                own: Memory::default(),
+                own_bits: FxHashMap::default(),
+                is_own_forgotten: false,
+            }
+        };
+        self.threads = (0..count.next_multiple_of(WARP)).map(thread).collect();
+        self.registers = (body.registers.len() * count) as u64;
+        self.rooms[SHARED] = Room::default();
+    }
+
+    fn note_uneven_warps(&mut self) {
+        let is_uneven = |warp: &[Thread]| warp.iter().any(|thread| thread.barriers != warp[0].barriers);
+        let warps = (0_u32..).zip(self.threads[..self.count].chunks(WARP));
+        let uneven = warps.filter(|(_, warp)| is_uneven(warp));
+        let numbers = uneven.map(|(number, _)| number);
+        self.record.uneven_warps.extend(numbers);
+    }
+
     fn go(&mut self) -> Step {
         let count = self.threads.len();
         loop {
             if self.is_stopped() {
                 return Err(End::Stopped);
             }
-            let is_running = self.run_silently()?;
+            let is_running = match self.order.turns() {
+                Some(turns) => self.run_in_turn(turns)?,
+                None => self.run_silently()?,
+            };
             self.perform_some();
             let meeting = self.order.meeting(count);
             if meeting.is_first && (self.meet(meeting, true)? || self.pass_barrier()?) {
@@ -207,6 +238,35 @@ impl Machine<'_> {
         Ok(is_running)
     }
 
+    /// Lets each thread continue until it waits or ends, before the next one does; true if one could continue.
+    fn run_in_turn(&mut self, turns: Turns) -> Step<bool> {
+        let count = self.threads.len();
+        self.spend(1 + count as u64 / PAIRS_PER_STEP)?;
+        let mut is_running = false;
+        for number in 0..count {
+            let thread = match turns {
+                Turns::Forwards => number,
+                Turns::Backwards => count - 1 - number,
+            };
+            let mut left = MAX_TURN;
+            while left > 0 {
+                left -= 1;
+                match self.threads[thread].state {
+                    State::Running => {
+                        self.spend(1)?;
+                        self.silent_step(thread)?;
+                    }
+                    // Lanes execute these together.
+                    State::Poised(Act::ActiveMask | Act::Together(_)) => break,
+                    State::Poised(_) if !self.is_stalled(thread) => self.visible_steps(&[thread])?,
+                    State::Poised(_) | State::Waiting(..) | State::AtBarrier { .. } | State::Ended => break,
+                }
+            }
+            is_running |= self.threads[thread].state == State::Running;
+        }
+        Ok(is_running)
+    }
+
     /// The points at which threads are poised, in order: those that are held back, or the others.
     fn poised(&self, is_held: bool) -> Vec<Point> {
         let is_poised = |thread: &usize| {
@@ -226,10 +286,6 @@ impl Machine<'_> {
             agent.finish();
         }
         let site = |point: Point| self.contexts.site(point);
-        let is_uneven = |warp: &[Thread]| warp.iter().any(|thread| thread.barriers != warp[0].barriers);
-        let warps = (0_u32..).zip(self.threads[..self.count].chunks(WARP));
-        let uneven = warps.filter(|(_, warp)| is_uneven(warp));
-        let uneven_warps = uneven.map(|(number, _)| number).collect();
         let reached = self.record.reached.iter().map(|&point| site(point)).collect();
         let failures = self.record.failures.into_iter();
         let failures = failures.map(|failure| Failure {
@@ -246,7 +302,7 @@ impl Machine<'_> {
             failures: failures.collect(),
             is_broken: self.record.is_broken,
             has_passed_counted: self.record.has_passed_counted,
-            uneven_warps,
+            uneven_warps: self.record.uneven_warps,
             has_shifted_beyond: self.record.shifts.values().any(|all| *all),
             breaks_assumption: self.record.breaks_assumption,
             asynchronous: asynchronous.map(|agent| agent.outcome(&self.contexts)),

@@ -20,6 +20,17 @@ pub enum Schedule {
     /// These lanes, a bit for each, do nothing visible and do not meet others as long as the rest can continue; lanes meet as soon as
     /// they can.
     Holding(u32),
+    /// Each thread runs until it waits or ends, before the next one does; lanes meet as soon as they can.
+    InTurn(Turns),
+}
+
+/// The order of threads that run one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// The first thread begins.
+    Forwards,
+    /// The last thread begins.
+    Backwards,
 }
 
 /// The state of a schedule.
@@ -43,7 +54,11 @@ impl Order {
     pub(crate) const fn new(schedule: Schedule) -> Self {
         let seed = match schedule {
             Schedule::Random(seed) | Schedule::Split(seed) => seed ^ 0x5eed,
-            Schedule::First | Schedule::Last | Schedule::Ranked(_) | Schedule::Holding(_) => 1,
+            Schedule::First
+            | Schedule::Last
+            | Schedule::Ranked(_)
+            | Schedule::Holding(_)
+            | Schedule::InTurn(_) => 1,
         };
         Self {
             schedule,
@@ -54,7 +69,9 @@ impl Order {
     /// The search for lanes that meet in the next turn, of so many threads.
     pub(crate) const fn meeting(&mut self, threads: usize) -> Meeting {
         let (is_first, start, step) = match self.schedule {
-            Schedule::First | Schedule::Ranked(_) | Schedule::Holding(_) => (true, 0, 1),
+            Schedule::First | Schedule::Ranked(_) | Schedule::Holding(_) | Schedule::InTurn(_) => {
+                (true, 0, 1)
+            }
             Schedule::Last => (false, threads - 1, threads - 1),
             Schedule::Random(_) | Schedule::Split(_) => {
                 (self.random.below(2) == 0, self.random.below(threads), 1)
@@ -67,10 +84,18 @@ impl Order {
         }
     }
 
+    /// The order of the threads, where they run one after the other.
+    pub(crate) const fn turns(&self) -> Option<Turns> {
+        match self.schedule {
+            Schedule::InTurn(turns) => Some(turns),
+            _ => None,
+        }
+    }
+
     /// True if the next asynchronous thing is done now.
     pub(crate) const fn performs(&mut self) -> bool {
         match self.schedule {
-            Schedule::First | Schedule::Ranked(_) | Schedule::Holding(_) => true,
+            Schedule::First | Schedule::Ranked(_) | Schedule::Holding(_) | Schedule::InTurn(_) => true,
             Schedule::Last => false,
             Schedule::Random(_) | Schedule::Split(_) => self.random.below(3) == 0,
         }
@@ -84,7 +109,7 @@ impl Order {
     /// One of several points, which are sorted.
     pub(crate) fn pick(&mut self, points: &[Point]) -> Option<Point> {
         match self.schedule {
-            Schedule::First | Schedule::Holding(_) => points.first().copied(),
+            Schedule::First | Schedule::Holding(_) | Schedule::InTurn(_) => points.first().copied(),
             Schedule::Last => points.last().copied(),
             Schedule::Random(_) | Schedule::Split(_) => {
                 let most = points.len().max(1);

@@ -317,8 +317,13 @@ impl Machine<'_> {
         };
         let mut there: Vec<usize> = (0..self.threads.len()).filter(is_there).collect();
         self.order.part(&mut there);
+        self.visible_steps(&there)
+    }
+
+    /// These threads, at one point, execute its visible instruction.
+    pub(crate) fn visible_steps(&mut self, there: &[usize]) -> Step {
         if let Some(&first) = there.first() {
-            self.tell(first, &Event::Visible(&there));
+            self.tell(first, &Event::Visible(there));
         }
         let is_sign = |&thread: &usize| self.threads[thread].state != State::Poised(Act::ActiveMask);
         let signs: Vec<usize> = there.iter().copied().filter(is_sign).collect();

@@ -47,6 +47,8 @@ pub struct Moment {
     pub site: Site,
     /// The act.
     pub doing: Doing,
+    /// The block, by its number among those that run.
+    pub block: u32,
     /// The lanes, by warp: its number in the block, and a bit for each lane. Sorted by warp.
     pub lanes: Vec<(u32, u32)>,
 }
@@ -66,7 +68,10 @@ pub struct Moment {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    warps: Option<Vec<u32>>,
+    /// By block and warp.
+    warps: Option<Vec<(u32, u32)>>,
+    /// The block that runs.
+    block: u32,
     moments: Vec<Moment>,
     left_out: usize,
     /// The moments since others last saw something, which threads make by themselves: by the act, the site and how often the
@@ -81,12 +86,12 @@ impl Trace {
     /// Of one warp alone.
     #[must_use]
     pub fn of_warp(warp: u32) -> Self {
-        Self::of_warps(&[warp])
+        Self::of_warps(&[(0, warp)])
     }
 
-    /// Of these warps alone.
+    /// Of these warps alone, each with its block, by its number among those that run.
     #[must_use]
-    pub fn of_warps(warps: &[u32]) -> Self {
+    pub fn of_warps(warps: &[(u32, u32)]) -> Self {
         Self {
             warps: Some(warps.to_vec()),
             ..Self::default()
@@ -106,7 +111,7 @@ impl Trace {
     }
 
     fn has(&self, thread: usize) -> bool {
-        let warp = (thread / WARP) as u32;
+        let warp = (self.block, (thread / WARP) as u32);
         self.warps.as_ref().is_none_or(|warps| warps.contains(&warp))
     }
 
@@ -119,6 +124,7 @@ impl Trace {
         self.moments.push(Moment {
             site,
             doing,
+            block: self.block,
             lanes: Vec::new(),
         });
         Some(self.moments.len() - 1)
@@ -184,6 +190,12 @@ impl Trace {
 
 impl Observer for Trace {
     fn on(&mut self, at: &At<'_>, event: &Event<'_>, _view: &View<'_>) {
+        if self.block != at.block {
+            self.block = at.block;
+            self.since.clear();
+            self.visits.clear();
+            self.last.clear();
+        }
         match *event {
             Event::Branch(to) => self.alone(at, Doing::Goes(to)),
             Event::Arrived(_, mask) => self.alone(at, Doing::Arrives(mask)),

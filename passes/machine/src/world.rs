@@ -11,6 +11,8 @@ use crate::site::{Contexts, Point, Site};
 pub struct At<'a> {
     /// The number of the thread in its block: 32 times that of its warp, plus its lane.
     pub thread: usize,
+    /// The number of its block among those that run, see [`crate::Setup::further`].
+    pub block: u32,
     /// The function.
     pub function: FunctionId,
     /// The instruction in its body.
@@ -52,7 +54,7 @@ pub enum Unmodelled {
     Special(Special),
     /// An operand that the front end does not interpret.
     Operand,
-    /// The content that an atomic leaves in memory: the IR has no operation of it.
+    /// The content that an atomic leaves in memory, where the IR has no operation of it or a value is not known.
     Update,
     /// The result of a shuffle where the lane that it reads does not take part (PTX ISA, shfl.sync: undefined).
     AbsentSource,

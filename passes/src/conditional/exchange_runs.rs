@@ -2,15 +2,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::replay::{add_moment, machine_site};
-use super::witness::{Witness, WitnessRun};
+use super::replay::{Replay, add_moment, machine_site};
+use super::witness::{Memory, OBJECT, Witness, WitnessRun};
 use crate::analysis::lanes::{BlockPair, Object, Pair, PairKind, Site};
 use crate::ir::{FunctionId, InstructionId, Module, Space, SymbolId, WARP};
-use crate::limits::{MAX_BLOCK_THREAD_STEPS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_EXCHANGE_RUNS, MAX_THREAD_STEPS};
-use ptxcheck_machine::limits::MAX_EXAMPLES;
-use ptxcheck_machine::{
-    At, Doing, Event, Example, Exchange, ExchangeKind, Exchanges, Kernel, Observer, Trace, View,
+use crate::limits::{
+    MAX_BLOCK_THREAD_STEPS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_EXCHANGE_RUNS, MAX_IDLE_GRID_RUNS, MAX_THREAD_STEPS,
 };
+use ptxcheck_machine::limits::MAX_EXAMPLES;
+use ptxcheck_machine::{At, Doing, Event, Example, Exchange, ExchangeKind, Exchanges, Observer, Trace, View};
 
 /// The threads whose accesses are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(super) enum Among {
     Lanes,
     /// Threads of different warps of a block.
     Warps,
+    /// Threads of different warps or blocks, in global memory.
+    Grid,
 }
 
 /// A pair that is searched for.
@@ -30,6 +32,47 @@ pub(super) struct Wanted {
     pub(super) kind: PairKind,
     /// It needs a block of more threads than this.
     pub(super) above: u32,
+    /// In global memory.
+    pub(super) contended: Option<Contended>,
+}
+
+/// The neighbour of all vertices.
+pub(super) const NEIGHBOUR: u64 = 2;
+
+/// What is wanted of a pair in global memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contended {
+    /// Both accesses belong to one update: the other one reads what the write overwrites.
+    pub(super) is_update: bool,
+    /// The place is loaded from memory.
+    pub(super) is_at_data: bool,
+    /// The block numbers that the kernel reads.
+    pub(super) blocks: [bool; 3],
+}
+
+impl Wanted {
+    /// True if a pair that a run of a witness shows counts. Places that are loaded from memory are all alike in most contents of memory; where
+    /// each element is its own index, threads share a place only by what the code does.
+    fn counts_in(&self, witness: &Witness) -> bool {
+        let is_at_data = self.contended.is_some_and(|contended| contended.is_at_data);
+        // Neighbours are vertices.
+        let has_neighbour = |value: u64| value == 0 || value > NEIGHBOUR;
+        let are_vertices = || witness.params.iter().all(|param| has_neighbour(param.value));
+        !is_at_data || witness.memory == Memory::Ascending && are_vertices()
+    }
+}
+
+/// Two threads that access one place in global memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContendedPair {
+    /// The access that writes; beside an atomic, the atomic.
+    pub write: Site,
+    /// The other one.
+    pub other: Site,
+    /// The threads that make them, by their numbers in their blocks.
+    pub threads: (u32, u32),
+    /// Their blocks, by their numbers in the grid.
+    pub blocks: (u32, u32),
 }
 
 /// A pair that threads make in a run.
@@ -38,20 +81,29 @@ pub(super) enum Made {
     Lanes(u32, Pair),
     /// Threads of different warps.
     Threads(BlockPair),
+    /// Threads of different warps or blocks.
+    Contended(ContendedPair, Wanted),
 }
 
 impl Made {
     pub(super) fn into_pair(self) -> Option<Pair> {
         match self {
             Self::Lanes(_, pair) => Some(pair),
-            Self::Threads(_) => None,
+            Self::Threads(_) | Self::Contended(..) => None,
         }
     }
 
     pub(super) fn into_block_pair(self) -> Option<BlockPair> {
         match self {
             Self::Threads(pair) => Some(pair),
-            Self::Lanes(..) => None,
+            Self::Lanes(..) | Self::Contended(..) => None,
+        }
+    }
+
+    pub(super) fn into_contended(self) -> Option<ContendedPair> {
+        match self {
+            Self::Contended(pair, _) => Some(pair),
+            Self::Lanes(..) | Self::Threads(_) => None,
         }
     }
 
@@ -59,7 +111,7 @@ impl Made {
     pub(super) const fn warp(&self) -> Option<u32> {
         match self {
             Self::Lanes(warp, _) => Some(*warp),
-            Self::Threads(_) => None,
+            Self::Threads(_) | Self::Contended(..) => None,
         }
     }
 
@@ -75,14 +127,20 @@ impl Made {
                 pair: Some(pair.threads),
                 ..run.clone()
             },
+            Self::Contended(pair, _) => Witness {
+                pair: Some(pair.threads),
+                pair_blocks: Some(pair.blocks),
+                ..run.clone()
+            },
         }
     }
 }
 
 impl Among {
-    /// Observes the pairs of these threads.
-    pub(super) fn exchanges(self) -> Exchanges {
+    /// Observes the pairs of these threads. `sites`: the accesses of the pairs that are wanted.
+    pub(super) fn exchanges<'w>(self, sites: impl IntoIterator<Item = &'w Site>) -> Exchanges {
         match self {
+            Self::Grid => Exchanges::of_grid(sites.into_iter().map(|site| (site.function, site.instruction))),
             Self::Lanes => Exchanges::without_atomics(),
             Self::Warps => Exchanges::without_atomics().with_block().without_lanes(),
         }
@@ -92,7 +150,7 @@ impl Among {
     pub(super) const fn thread_steps(self) -> u64 {
         match self {
             Self::Lanes => MAX_THREAD_STEPS,
-            Self::Warps => MAX_BLOCK_THREAD_STEPS,
+            Self::Warps | Self::Grid => MAX_BLOCK_THREAD_STEPS,
         }
     }
 
@@ -101,6 +159,7 @@ impl Among {
         match self {
             Self::Lanes => MAX_IDLE_EXCHANGE_RUNS,
             Self::Warps => MAX_IDLE_BLOCK_RUNS,
+            Self::Grid => MAX_IDLE_GRID_RUNS,
         }
     }
 
@@ -108,6 +167,7 @@ impl Among {
     /// numbers, whose value something depends on, a bit for each.
     pub(super) fn made(
         self,
+        witness: &Witness,
         exchanges: &Exchanges,
         wanted: &[(usize, &Wanted)],
         warp: Option<u32>,
@@ -116,7 +176,7 @@ impl Among {
         let of = |wanted: &Wanted| {
             let found = exchanges.found().iter().filter(|exchange| {
                 let is_of_warp = warp.is_none_or(|warp| warp == exchange.warp);
-                is_of_warp && exchange.is_across_warps() == (self == Self::Warps)
+                is_of_warp && exchange.is_across_warps() == (self != Self::Lanes) && wanted.counts_in(witness)
             });
             let found = found.filter_map(|exchange| Some((exchange, is_first_write(exchange, wanted)?)));
             found.collect::<Vec<_>>()
@@ -159,7 +219,7 @@ impl Among {
             };
             for (number, wanted, candidates) in pairs {
                 let candidate = candidates.iter().find(is_used);
-                made.extend(candidate.map(|one| (*number, Made::Threads(one.pair(wanted)))));
+                made.extend(candidate.map(|one| (*number, one.made(self, witness, wanted))));
             }
         }
         made
@@ -175,6 +235,28 @@ struct Candidate {
 }
 
 impl Candidate {
+    fn made(self, among: Among, witness: &Witness, wanted: &Wanted) -> Made {
+        if among != Among::Grid {
+            return Made::Threads(self.pair(wanted));
+        }
+        let of_write_first = |(first, second)| {
+            if self.is_first_write {
+                (first, second)
+            } else {
+                (second, first)
+            }
+        };
+        let (first, second) = self.example.blocks;
+        let blocks = (witness.number_in_grid(first), witness.number_in_grid(second));
+        let pair = ContendedPair {
+            write: wanted.write.clone(),
+            other: wanted.other.clone(),
+            threads: of_write_first(self.example.threads),
+            blocks: of_write_first(blocks),
+        };
+        Made::Contended(pair, wanted.clone())
+    }
+
     fn pair(self, wanted: &Wanted) -> BlockPair {
         let (first, second) = self.example.threads;
         let kind = match wanted.kind {
@@ -209,9 +291,13 @@ fn some_of<T: Copy>(all: &[T], most: usize) -> Vec<T> {
 fn is_first_write(exchange: &Exchange, wanted: &Wanted) -> Option<bool> {
     let sites = [machine_site(&wanted.write), machine_site(&wanted.other)];
     let is_store = wanted.kind == PairKind::TwoWrites;
+    let is_update = wanted.contended.is_some_and(|contended| contended.is_update);
+    if is_update != (exchange.kind == ExchangeKind::Updated) {
+        return None;
+    }
     let is_first_write = match exchange.kind {
         ExchangeKind::TwoWrites => exchange.first == sites[0],
-        ExchangeKind::ReadAfterWrite => true,
+        ExchangeKind::ReadAfterWrite | ExchangeKind::Updated => true,
         ExchangeKind::WriteAfterRead => false,
     };
     let both = if is_first_write {
@@ -255,17 +341,22 @@ pub(super) struct Bounds {
     variables: Vec<(u64, u64)>,
     /// By instruction of a wanted access: the variables that it may access, from different callers.
     of_access: FxHashMap<(FunctionId, InstructionId), Vec<(u64, u64)>>,
+    /// The same for variables in global memory, where accesses to it are compared, and the number of arrays of the witness.
+    global: Option<(Vec<(u64, u64)>, u64)>,
 }
 
 impl Bounds {
-    pub(super) fn new(module: &Module<'_>, kernel: &Kernel<'_>, wanted: &[Wanted]) -> Self {
+    pub(super) fn new(module: &Module<'_>, replay: &Replay<'_>, among: Among, wanted: &[Wanted]) -> Self {
+        let kernel = replay.kernel();
         let range = |symbol| {
             let start = kernel.address_of(symbol);
             let size = module.symbol(symbol).size;
             (start, size.map_or(u64::MAX, |size| start.saturating_add(size)))
         };
-        let symbols = (0..module.symbols.len()).map(SymbolId::new);
-        let shared = symbols.filter(|&symbol| module.symbol(symbol).space == Space::Shared);
+        let of_space = |space| {
+            let symbols = (0..module.symbols.len()).map(SymbolId::new);
+            symbols.filter(move |&symbol| module.symbol(symbol).space == space)
+        };
         let mut of_access: FxHashMap<_, Vec<(u64, u64)>> = FxHashMap::default();
         for wanted in wanted {
             if let Object::Variable(symbol) = wanted.object {
@@ -278,9 +369,24 @@ impl Bounds {
             }
         }
         Self {
-            variables: shared.map(range).collect(),
+            variables: of_space(Space::Shared).map(range).collect(),
             of_access,
+            global: (among == Among::Grid)
+                .then(|| (of_space(Space::Global).map(range).collect(), replay.arrays())),
         }
+    }
+
+    /// True if an access to global memory lies in a variable, or in an array of the witness and not before it. A pointer that is loaded from
+    /// memory is a small number, which no caller passes.
+    fn is_in_global(&self, start: u64, end: u64) -> bool {
+        let Some((variables, arrays)) = &self.global else {
+            return true;
+        };
+        let is_array = (1..=*arrays).contains(&(start / OBJECT)) && start % OBJECT < OBJECT / 2;
+        is_array
+            || variables
+                .iter()
+                .any(|(first, after)| *first <= start && end <= *after)
     }
 
     /// Observes exchanges, and accesses that lie outside.
@@ -309,6 +415,13 @@ impl Bounded<'_> {
 impl Observer for Bounded<'_> {
     fn on(&mut self, at: &At<'_>, event: &Event<'_>, view: &View<'_>) {
         if let Event::Access(access, _) = event
+            && access.space == Space::Global
+            && !self.is_outside
+        {
+            let end = access.address.saturating_add(access.bytes);
+            self.is_outside = !self.bounds.is_in_global(access.address, end);
+        }
+        if let Event::Access(access, _) = event
             && access.space == Space::Shared
             && !self.is_outside
         {
@@ -329,36 +442,43 @@ pub(super) struct UpTo<'p> {
     among: Among,
     trace: Trace,
     exchanges: Exchanges,
+    witness: &'p Witness,
     is_there: bool,
     pairs: usize,
 }
 
 impl<'p> UpTo<'p> {
-    pub(super) fn new(among: Among, made: &'p Made) -> Self {
-        let (write, other, kind, warps) = match made {
-            Made::Lanes(warp, pair) => (&pair.write, &pair.other, pair.kind, vec![*warp]),
+    pub(super) fn new(among: Among, witness: &'p Witness, made: &'p Made) -> Self {
+        let of = |write: &Site, other: &Site, kind| Wanted {
+            object: Object::Part(0),
+            write: write.clone(),
+            other: other.clone(),
+            kind,
+            above: 0,
+            contended: None,
+        };
+        let warps_of = |(writer, other): (u32, u32)| (writer / WARP, other / WARP);
+        let (wanted, warps) = match made {
+            Made::Lanes(warp, pair) => (of(&pair.write, &pair.other, pair.kind), vec![(0, *warp)]),
             Made::Threads(pair) => {
-                let (writer, other) = pair.threads;
-                (
-                    &pair.write,
-                    &pair.other,
-                    pair.kind,
-                    vec![writer / WARP, other / WARP],
-                )
+                let (writer, other) = warps_of(pair.threads);
+                let wanted = of(&pair.write, &pair.other, pair.kind);
+                (wanted, vec![(0, writer), (0, other)])
+            }
+            Made::Contended(pair, wanted) => {
+                let (writer, other) = warps_of(pair.threads);
+                let number = |block| witness.number_in_grid(block);
+                let warps = vec![(number(pair.blocks.0), writer), (number(pair.blocks.1), other)];
+                (wanted.clone(), warps)
             }
         };
         Self {
             made,
-            wanted: Wanted {
-                object: Object::Part(0),
-                write: write.clone(),
-                other: other.clone(),
-                kind,
-                above: 0,
-            },
             among,
             trace: Trace::of_warps(&warps),
-            exchanges: among.exchanges(),
+            exchanges: among.exchanges([&wanted.write, &wanted.other]),
+            wanted,
+            witness,
             is_there: false,
             pairs: 0,
         }
@@ -380,6 +500,22 @@ impl<'p> UpTo<'p> {
                     let mut examples = exchange.examples.iter();
                     exchange.is_across_warps() && examples.any(|example| example.threads == threads)
                 }
+                (Made::Contended(pair, _), Some(is_first_write)) => {
+                    let blocks = (
+                        self.witness.number_in_grid(pair.blocks.0),
+                        self.witness.number_in_grid(pair.blocks.1),
+                    );
+                    let swapped = |(first, second)| {
+                        if is_first_write {
+                            (first, second)
+                        } else {
+                            (second, first)
+                        }
+                    };
+                    let own = (swapped(pair.threads), swapped(blocks));
+                    let mut examples = exchange.examples.iter();
+                    examples.any(|example| (example.threads, example.blocks) == own)
+                }
                 (_, None) => false,
             },
         )
@@ -391,14 +527,24 @@ impl<'p> UpTo<'p> {
             left_out: self.trace.left_out(),
             ..WitnessRun::default()
         };
-        let is_of_block = self.among == Among::Warps;
+        let is_of_block = self.among != Among::Lanes;
+        let has_blocks = self.among == Among::Grid && self.witness.grid != [1; 3];
         for moment in self.trace.moments() {
-            add_moment(&mut run, moment, is_of_block);
+            let block = has_blocks.then(|| self.witness.number_in_grid(moment.block));
+            add_moment(&mut run, moment, is_of_block, block);
         }
-        let lane = |thread: u32| (Some(thread / WARP), 1 << (thread % WARP));
+        let lane = |block: Option<u32>, thread: u32| ((block, Some(thread / WARP)), 1 << (thread % WARP));
         let (writers, others) = match self.made {
-            Made::Lanes(_, pair) => ((None, pair.writers), (None, pair.others)),
-            Made::Threads(pair) => (lane(pair.threads.0), lane(pair.threads.1)),
+            Made::Lanes(_, pair) => (((None, None), pair.writers), ((None, None), pair.others)),
+            Made::Threads(pair) => (lane(None, pair.threads.0), lane(None, pair.threads.1)),
+            Made::Contended(pair, _) => {
+                let block = |number| has_blocks.then_some(number);
+                let (first, second) = pair.blocks;
+                (
+                    lane(block(first), pair.threads.0),
+                    lane(block(second), pair.threads.1),
+                )
+            }
         };
         let write = (&self.wanted.write, Doing::Writes, writers);
         let is_store = self.wanted.kind == PairKind::TwoWrites;

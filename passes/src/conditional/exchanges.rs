@@ -18,13 +18,14 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::exchange_runs::{Among, Bounds, Made, UpTo, Wanted};
+use super::exchange_runs::{Among, Bounds, Made, NEIGHBOUR, UpTo, Wanted};
+use super::grid_inputs::{neighbours, pointers};
 use super::host_launches::shown;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
 use super::replay::{Replay, machine_site};
-use super::scenarios::{REST, scenarios};
+use super::scenarios::{MANY_ELEMENTS, Rest, scenarios};
 use super::shorten::smallest;
-use super::witness::{Memory, Witness, WitnessRun};
+use super::witness::{Memory, RunOrder, Witness, WitnessLoad, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{
     Exchange, LaneLayout, LaneLayouts, Launch, MissingBarrier, Object, PairKind, PossibleExchange, Site,
@@ -34,7 +35,8 @@ use crate::assumptions::{Assumed, Assumptions};
 use crate::conditional::blocks::groups;
 use crate::ir::{FunctionId, Space, WARP};
 use crate::limits::{
-    MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
+    MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS,
+    MAX_SEARCHED_SITES,
 };
 use ptxcheck_machine::Exchanges;
 
@@ -90,6 +92,7 @@ pub fn search_exchanges(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) 
             other: pair.other.clone(),
             kind: pair.kind,
             above: 0,
+            contended: None,
         });
         (one.function, one.launch, wanted.collect())
     });
@@ -98,15 +101,15 @@ pub fn search_exchanges(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) 
         assumptions,
         Among::Lanes,
         possible.collect(),
-        |search, shown| {
+        |(function, launch), shown| {
             let pairs = shown.pairs.into_iter().filter_map(Made::into_pair).collect();
             ConditionalExchange {
                 found: Exchange {
-                    function: search.function,
+                    function,
                     object: shown.object,
                     space: Space::Shared,
                     pairs,
-                    launch: search.launch,
+                    launch,
                 },
                 witness: shown.witness,
                 run: shown.run,
@@ -149,6 +152,7 @@ pub fn search_barriers(
             other: pair.other.clone(),
             kind: pair.kind,
             above: pair.above.unwrap_or(WARP),
+            contended: None,
         });
         (one.function, one.launch, wanted.collect())
     });
@@ -157,7 +161,7 @@ pub fn search_barriers(
         assumptions,
         Among::Warps,
         possible.collect(),
-        |search, shown| {
+        |(function, launch), shown| {
             let pairs = shown
                 .pairs
                 .into_iter()
@@ -165,10 +169,10 @@ pub fn search_barriers(
                 .collect();
             ConditionalBarrier {
                 found: MissingBarrier {
-                    function: search.function,
+                    function,
                     object: shown.object,
                     pairs,
-                    launch: search.launch,
+                    launch,
                 },
                 witness: shown.witness,
                 run: shown.run,
@@ -178,12 +182,12 @@ pub fn search_barriers(
 }
 
 /// Searches in all kernels of a module. `possible`: the pairs of a variable of a kernel, by kernel.
-fn search<T>(
+pub(super) fn search<T>(
     module: &ModuleAnalyses<'_>,
     assumptions: &Assumptions,
     among: Among,
     possible: Vec<(FunctionId, Launch, Vec<Wanted>)>,
-    finding: impl Fn(&ExchangeSearch<'_, '_>, ShownVariable) -> T,
+    finding: impl Fn((FunctionId, Launch), ShownVariable) -> T,
 ) -> SearchedExchanges<T> {
     let mut searched = SearchedExchanges::default();
     let possible: Vec<_> = possible
@@ -212,7 +216,19 @@ fn search<T>(
                 function,
                 launch,
                 layout: &layout,
-                bounds: Bounds::new(module.module, replay.kernel(), &wanted),
+                bounds: Bounds::new(module.module, &replay, among, &wanted),
+                neighbours: match among {
+                    Among::Grid => neighbours(module, wanted.iter().flat_map(|one| [&one.write, &one.other])),
+                    Among::Lanes | Among::Warps => Vec::new(),
+                },
+                pointers: match among {
+                    Among::Grid => pointers(module, function),
+                    Among::Lanes | Among::Warps => BTreeSet::new(),
+                },
+                sites: wanted
+                    .iter()
+                    .flat_map(|one| [one.write.clone(), one.other.clone()])
+                    .collect(),
                 replay,
                 assumed: assumptions.of_function(module.module, function),
                 among,
@@ -221,7 +237,7 @@ fn search<T>(
             let found = search.run(&wanted);
             searched
                 .findings
-                .extend(found.into_iter().map(|shown| finding(&search, shown)));
+                .extend(found.into_iter().map(|shown| finding((function, launch), shown)));
             if search.is_cut.get() {
                 searched.cut.push(function);
             }
@@ -230,9 +246,6 @@ fn search<T>(
     searched
 }
 
-/// A number of elements that is more than one tile of 256.
-const MANY_ELEMENTS: i64 = 260;
-
 /// The search in one kernel.
 struct ExchangeSearch<'s, 'm> {
     module: &'s ModuleAnalyses<'m>,
@@ -240,6 +253,12 @@ struct ExchangeSearch<'s, 'm> {
     launch: Launch,
     layout: &'s LaneLayout<'s>,
     bounds: Bounds,
+    /// The accesses of all pairs.
+    sites: Vec<Site>,
+    /// The loads that places in global memory are computed from, and whose own places are loaded: neighbours of a vertex, for example.
+    neighbours: Vec<Site>,
+    /// The pieces of parameters that addresses in global memory are computed from.
+    pointers: BTreeSet<Piece>,
     replay: Replay<'s>,
     assumed: Assumed,
     among: Among,
@@ -251,11 +270,11 @@ struct ExchangeSearch<'s, 'm> {
 type PairClass = InputClass<usize>;
 
 /// The pairs in a variable, with the witness of the first one.
-struct ShownVariable {
-    object: Object,
-    pairs: Vec<Made>,
-    witness: Witness,
-    run: WitnessRun,
+pub(super) struct ShownVariable {
+    pub(super) object: Object,
+    pub(super) pairs: Vec<Made>,
+    pub(super) witness: Witness,
+    pub(super) run: WitnessRun,
 }
 
 /// A pair that a run of a witness has shown.
@@ -333,7 +352,11 @@ impl ExchangeSearch<'_, '_> {
 
     /// The inputs of a pair.
     fn inputs_of(&self, pair: &Wanted) -> Inputs {
-        let mut places = InputSearch::new(self.module);
+        let search = InputSearch::new(self.module);
+        let mut places = match self.among {
+            Among::Lanes | Among::Warps => search,
+            Among::Grid => search.with_all_stores(),
+        };
         for site in [&pair.write, &pair.other] {
             places.add_address(site);
         }
@@ -343,10 +366,18 @@ impl ExchangeSearch<'_, '_> {
             search.add(site);
             search.add_controls(site);
         }
-        let mut inputs = search.finish().few(places);
-        if self.among == Among::Warps && inputs.len() > 0 {
+        let mut inputs = search.finish();
+        let mut places = places;
+        if self.among == Among::Grid {
+            for inputs in [&mut inputs, &mut places] {
+                inputs.loads.clear();
+                inputs.params.retain(|piece| !self.pointers.contains(piece));
+            }
+        }
+        let mut inputs = inputs.few(places);
+        if self.among != Among::Lanes && inputs.len() > 0 {
             // Loops over tiles have a second round, whatever the size of a tile is.
-            inputs.constants.insert(MANY_ELEMENTS);
+            inputs.constants.insert(MANY_ELEMENTS.cast_signed());
         }
         inputs
     }
@@ -426,6 +457,7 @@ impl ExchangeSearch<'_, '_> {
         self.replay.allow_search(match self.among {
             Among::Lanes => MAX_EXCHANGE_STEPS,
             Among::Warps => MAX_BLOCK_STEPS,
+            Among::Grid => MAX_GRID_STEPS,
         });
         let mut trial = Trial::default();
         for &block in group {
@@ -460,7 +492,7 @@ impl ExchangeSearch<'_, '_> {
     /// True if each variable with open pairs of threads of different warps has a pair that a run has shown: one barrier mends them all.
     fn is_enough(&self, wanted: &[Wanted], open: &BTreeSet<usize>, trial: &Trial) -> bool {
         let is_shown = |object: Object| trial.found.keys().any(|&found| wanted[found].object == object);
-        self.among == Among::Warps && open.iter().all(|&number| is_shown(wanted[number].object))
+        self.among != Among::Lanes && open.iter().all(|&number| is_shown(wanted[number].object))
     }
 
     /// Runs a scenario; returns the number of runs, or as many as may be idle where no more of the block are worth it.
@@ -476,18 +508,16 @@ impl ExchangeSearch<'_, '_> {
         }
         let mut tried: Vec<Witness> = Vec::new();
         let mut is_complete = false;
-        for (rest, memory) in REST {
-            let mut witness = Witness {
-                memory,
-                ..self.replay.whole(scenario, rest)
-            };
+        for rest in self.rests() {
+            let memory = rest.memory;
+            let mut witness = self.with_rest(scenario, rest, wanted, open);
             self.assumed.bound(&mut witness.params);
             // No unknown value decided a run that reached its end.
             let is_known = memory != Memory::Unknown && is_complete || tried.contains(&witness);
             if open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;
             }
-            let mut observed = self.bounds.observed(self.among.exchanges());
+            let mut observed = self.bounds.observed(self.among.exchanges(&self.sites));
             let Some(outcome) = self
                 .replay
                 .searched(self.among.thread_steps(), &witness, &mut observed)
@@ -499,9 +529,11 @@ impl ExchangeSearch<'_, '_> {
                 is_complete = !outcome.is_unknown();
             }
             tried.push(witness.clone());
-            if self.among == Among::Warps && is_outside {
+            match self.among {
                 // The kernel is not meant for the block.
-                return MAX_IDLE_EXCHANGE_RUNS;
+                Among::Warps if is_outside => return MAX_IDLE_EXCHANGE_RUNS,
+                Among::Grid if is_outside => continue,
+                Among::Lanes | Among::Warps | Among::Grid => {}
             }
             if outcome.has_shifted_beyond || outcome.breaks_assumption {
                 continue;
@@ -517,10 +549,10 @@ impl ExchangeSearch<'_, '_> {
             let sought: Vec<(usize, &Wanted)> =
                 open.iter().map(|&number| (number, &wanted[number])).collect();
             let used = |reads: &[u64]| self.replay.used(true, &witness, reads);
-            for (number, made) in self.among.made(&exchanges, &sought, None, &used) {
+            for (number, made) in self.among.made(&witness, &exchanges, &sought, None, &used) {
                 let witness = made.witness(&witness);
                 // Values that differ by lane are those of the witness's warp.
-                let is_so = self.among == Among::Warps
+                let is_so = self.among != Among::Lanes
                     || witness.warp == 0
                     || witness.loads.iter().all(|load| load.differing.0 == 0)
                     || self.is_shown(&witness, &wanted[number], made.warp());
@@ -533,15 +565,66 @@ impl ExchangeSearch<'_, '_> {
         tried.len()
     }
 
+    /// What scenarios leave open, in the order in which it is tried.
+    fn rests(&self) -> Vec<Rest> {
+        match self.among {
+            Among::Lanes | Among::Warps => Rest::of_block(),
+            Among::Grid => Rest::OF_GRID.to_vec(),
+        }
+    }
+
+    /// A scenario with all that it leaves open.
+    fn with_rest(
+        &self,
+        scenario: &Witness,
+        rest: Rest,
+        wanted: &[Wanted],
+        open: &BTreeSet<usize>,
+    ) -> Witness {
+        let mut witness = Witness {
+            memory: rest.memory,
+            order: rest.order,
+            ..self.replay.whole(scenario, rest.param)
+        };
+        let open = || open.iter().map(|&number| &wanted[number]);
+        if rest.is_large {
+            for pair in open() {
+                if !witness.large.contains(&pair.object) {
+                    witness.large.push(pair.object);
+                }
+            }
+        }
+        if rest.order != RunOrder::Together {
+            let reads = open()
+                .find_map(|pair| Some(pair.contended?.blocks))
+                .unwrap_or_default();
+            if let Some(side) = reads.iter().position(|reads| *reads) {
+                witness.grid[side] = 2;
+            }
+        }
+        if rest.memory == Memory::Ascending {
+            let loads = self.neighbours.iter().map(|site| WitnessLoad {
+                site: site.clone(),
+                others: NEIGHBOUR,
+                differing: match rest.has_other_neighbour {
+                    true => (1 << 5, NEIGHBOUR - 1),
+                    false => (0, 0),
+                },
+            });
+            witness.loads = loads.collect();
+        }
+        witness
+    }
+
     /// True if a run of a witness shows a pair, of lanes in this warp.
     fn is_shown(&self, witness: &Witness, wanted: &Wanted, warp: Option<u32>) -> bool {
-        let mut observed = self.bounds.observed(self.among.exchanges());
+        let mut observed = self.bounds.observed(self.among.exchanges(&self.sites));
         let outcome = self
             .replay
             .observed(self.among.thread_steps(), witness, &mut observed);
         let (exchanges, is_outside) = observed.finish();
         outcome.is_some_and(|outcome| !outcome.breaks_assumption)
-            && !(is_outside && self.among == Among::Warps)
+            && !(is_outside && self.among != Among::Lanes)
             && self.made(witness, &exchanges, wanted, warp).is_some()
     }
 
@@ -554,7 +637,7 @@ impl ExchangeSearch<'_, '_> {
         warp: Option<u32>,
     ) -> Option<Made> {
         let used = |reads: &[u64]| self.replay.used(false, witness, reads);
-        let mut made = self.among.made(exchanges, &[(0, wanted)], warp, &used);
+        let mut made = self.among.made(witness, exchanges, &[(0, wanted)], warp, &used);
         made.pop().map(|(_, made)| made)
     }
 
@@ -565,7 +648,7 @@ impl ExchangeSearch<'_, '_> {
         let witness = smallest(&self.replay, first.witness.clone(), |witness| {
             self.is_shown(witness, wanted, warp)
         });
-        let mut exchanges = self.among.exchanges();
+        let mut exchanges = self.among.exchanges(&self.sites);
         self.replay
             .observed(self.among.thread_steps(), &witness, &mut exchanges)?;
         let Some(own) = self.made(&witness, &exchanges, wanted, warp) else {
@@ -573,7 +656,7 @@ impl ExchangeSearch<'_, '_> {
             return None;
         };
         let witness = own.witness(&witness);
-        let mut observer = UpTo::new(self.among, &own);
+        let mut observer = UpTo::new(self.among, &witness, &own);
         self.replay
             .observed(self.among.thread_steps(), &witness, &mut observer)?;
         let run = observer.steps();

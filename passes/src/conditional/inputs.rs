@@ -133,6 +133,8 @@ enum Follow {
 pub(super) struct InputSearch<'m> {
     module: &'m ModuleAnalyses<'m>,
     follow: Follow,
+    /// Slots of the stack with several stores are followed, too.
+    with_all_stores: bool,
     /// Some of the bits are computed: by arithmetic, a comparison, a vote.
     is_computed: bool,
     found: Inputs,
@@ -146,11 +148,20 @@ impl<'m> InputSearch<'m> {
         Self {
             module,
             follow: Follow::Everything,
+            with_all_stores: false,
             is_computed: false,
             found: Inputs::default(),
             seen: FxHashSet::default(),
             open: Vec::new(),
             steps_left: MAX_INPUT_STEPS,
+        }
+    }
+
+    /// The same search, which follows all values that are stored in a slot of the stack.
+    pub(super) fn with_all_stores(self) -> Self {
+        Self {
+            with_all_stores: true,
+            ..self
         }
     }
 
@@ -351,8 +362,13 @@ impl<'m> InputSearch<'m> {
                         self.param(function, callers, (number, offset), bytes);
                     }
                 } else if access.space == Space::Local || module.function(function).loads_slot(id) {
-                    if let Some(value) = module.function(function).only_stored_value_for(id) {
+                    let analyses = module.function(function);
+                    if let Some(value) = analyses.only_stored_value_for(id) {
                         self.ask(function, callers, value);
+                    } else if self.with_all_stores {
+                        for value in analyses.stored_values_for(id) {
+                            self.ask(function, callers, value);
+                        }
                     }
                 } else if access.space != Space::Param && access.count == 1 {
                     self.found.loads.insert(Site {

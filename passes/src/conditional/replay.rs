@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::witness::{Memory, OBJECT, Witness, WitnessRun};
+use super::witness::{LARGE, Memory, OBJECT, Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
-use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
+use crate::analysis::lanes::{FixedParam, Lanes, Object, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
 use crate::limits::{
     MAX_CHECK_STEPS, MAX_KERNEL_STEPS, MAX_LONG_RUN_STEPS, MAX_LONG_RUNS, MAX_LONG_THREAD_STEPS,
@@ -31,6 +31,8 @@ pub(super) struct WitnessWorld<'m> {
     constants: Rc<Constants>,
     /// The content of all other memory that threads share, when the kernel begins.
     memory: Memory,
+    /// The addresses of large numbers.
+    large: Vec<(u64, u64)>,
 }
 
 /// The contents of constant objects: their spaces and addresses, with all their bytes.
@@ -73,7 +75,13 @@ impl World for WitnessWorld<'_> {
         }
         let is_shared = matches!(read.space, Space::Global | Space::Const) && read.is_initial;
         let known = self.given.read(read);
-        known.or_else(|| self.memory.load(read.address, read.bytes).filter(|_| is_shared))
+        let is_large = |(start, end): &(u64, u64)| *start <= read.address && read.address < *end;
+        known.or_else(|| {
+            if is_shared && self.large.iter().any(is_large) {
+                return Some(LARGE);
+            }
+            self.memory.load(read.address, read.bytes).filter(|_| is_shared)
+        })
     }
 
     fn unmodelled(&mut self, at: &At<'_>, value: Unmodelled) -> Option<u64> {
@@ -194,7 +202,13 @@ impl<'m> Replay<'m> {
         observer: &mut dyn Observer,
     ) -> Option<Outcome> {
         let limits = (&self.steps_left, thread_steps);
-        self.run(limits, witness, Schedule::First, Stop::WhenBroken, observer)
+        self.run(
+            limits,
+            witness,
+            witness.order.schedule(),
+            Stop::WhenBroken,
+            observer,
+        )
     }
 
     /// The outcome of the same run for who checks a witness.
@@ -205,7 +219,13 @@ impl<'m> Replay<'m> {
         observer: &mut dyn Observer,
     ) -> Option<Outcome> {
         let limits = (&self.checks_left, thread_steps);
-        self.run(limits, witness, Schedule::First, Stop::WhenBroken, observer)
+        self.run(
+            limits,
+            witness,
+            witness.order.schedule(),
+            Stop::WhenBroken,
+            observer,
+        )
     }
 
     /// Of the reads with these numbers in the same run, those whose values something depends on, a bit for each.
@@ -221,7 +241,8 @@ impl<'m> Replay<'m> {
         };
         // A sum is used after the loop.
         let limits = (left, MAX_LONG_THREAD_STEPS);
-        let outcome = self.run_with(limits, witness, &mut Unobserved, setup);
+        let blocks = witness.blocks();
+        let outcome = self.run_with(limits, (witness, &blocks), &mut Unobserved, setup);
         outcome.map_or(0, |outcome| outcome.used)
     }
 
@@ -276,7 +297,33 @@ impl<'m> Replay<'m> {
             given,
             constants: Rc::clone(&self.constants),
             memory: witness.memory,
+            large: witness
+                .large
+                .iter()
+                .flat_map(|&object| self.addresses_of(object))
+                .collect(),
         }
+    }
+
+    /// The first address of an object in global memory, and the one after its last: of each piece of a parameter.
+    fn addresses_of(&self, object: Object) -> Vec<(u64, u64)> {
+        match object {
+            Object::Variable(symbol) => {
+                let start = self.kernel.address_of(symbol);
+                let size = self.module.module.symbol(symbol).size.unwrap_or(0);
+                vec![(start, start.saturating_add(size))]
+            }
+            Object::Parameter(number) => {
+                let pieces = self.pointers.iter().filter(|((param, _), _)| *param == number);
+                pieces.map(|(_, &start)| (start, start + OBJECT)).collect()
+            }
+            Object::Part(_) => Vec::new(),
+        }
+    }
+
+    /// The arrays that pointers among the parameters point to.
+    pub(super) fn arrays(&self) -> u64 {
+        self.pointers.len() as u64
     }
 
     /// Runs a witness under one schedule, with the remaining budget of instructions, and a limit per thread, on average; `None` if the
@@ -294,32 +341,34 @@ impl<'m> Replay<'m> {
             stop,
             ..setup
         };
-        self.run_with(limits, witness, observer, setup)
+        self.run_with(limits, (witness, &witness.blocks()), observer, setup)
     }
 
     /// The same with a setup that is changed; that of a run of the search for exchanges else.
     fn run_with<'a>(
         &'a self,
         (left_over, thread_steps): (&Cell<u64>, u64),
-        witness: &Witness,
+        (witness, blocks): (&Witness, &'a [[u32; 3]]),
         observer: &mut dyn Observer,
         changed: impl FnOnce(Setup<'a>) -> Setup<'a>,
     ) -> Option<Outcome> {
+        let (&first, further) = blocks.split_first()?;
         let launch = Launch {
             grid: witness.grid,
-            ctaid: witness.block_index,
+            ctaid: first,
             ..Launch::of_block(witness.block)
         };
         let left = left_over.get();
         let steps = launch
             .threads()
-            .map_or(0, |threads| threads as u64 * thread_steps);
+            .map_or(0, |threads| (threads * blocks.len()) as u64 * thread_steps);
         let setup = changed(Setup {
+            further,
             steps: steps.min(left),
             deadline: self.module.deadline,
             counts_later_rounds: true,
             stop: Stop::WhenBroken,
-            ..Setup::new(launch, Schedule::First)
+            ..Setup::new(launch, witness.order.schedule())
         });
         let outcome = self.kernel.run(&setup, &mut self.world(witness), observer).ok()?;
         left_over.set(left.saturating_sub(outcome.steps));
@@ -551,7 +600,7 @@ impl<'m> Replay<'m> {
             }
             run.left_out = trace.left_out();
             for moment in trace.moments() {
-                add_moment(&mut run, moment, false);
+                add_moment(&mut run, moment, false, None);
                 let is_failure = matches!(moment.doing, Doing::Fails(_));
                 if is_failure && analysis_site(&moment.site) == failure.site {
                     run.left_out = 0;
@@ -640,11 +689,12 @@ pub(super) struct ReplayedFailure {
     pub warp: u32,
 }
 
-/// Adds a moment of a trace to a run. `is_of_block`: of several warps, which steps name.
-pub(super) fn add_moment(run: &mut WitnessRun, moment: &Moment, is_of_block: bool) {
+/// Adds a moment of a trace to a run. `is_of_block`: of several warps, which steps name. `block`: the number of the block in the grid, where
+/// several run.
+pub(super) fn add_moment(run: &mut WitnessRun, moment: &Moment, is_of_block: bool, block: Option<u32>) {
     for &(warp, lanes) in &moment.lanes {
         let warp = is_of_block.then_some(warp);
-        run.add(analysis_site(&moment.site), moment.doing, warp, lanes);
+        run.add(analysis_site(&moment.site), moment.doing, (block, warp), lanes);
     }
 }
 

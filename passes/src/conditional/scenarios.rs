@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::inputs::{Inputs, Piece};
-use super::witness::{Memory, Witness, WitnessLoad};
+use super::witness::{Memory, RunOrder, Witness, WitnessLoad};
 use crate::analysis::lanes::{FixedParam, Site};
 use crate::analysis::launches::Shape;
 use crate::assumptions::Assumed;
@@ -19,6 +19,55 @@ pub(super) const REST: [(u64, Memory); 6] = [
     (3, Memory::Zero),
     (3, Memory::Counting),
 ];
+
+/// What a scenario leaves open, and the order of a run with it.
+#[derive(Clone, Copy)]
+pub(super) struct Rest {
+    /// The value of integer parameters.
+    pub param: u64,
+    pub memory: Memory,
+    pub order: RunOrder,
+    /// What threads update is large.
+    pub is_large: bool,
+    /// One lane finds another neighbour than the rest.
+    pub has_other_neighbour: bool,
+}
+
+impl Rest {
+    /// The content of memory, and the order, of runs that compare accesses to global memory. Memory whose elements are their indices comes
+    /// first: a thread's own index is no other thread's there. What threads lower is large, and those with large numbers come first.
+    pub(super) const OF_GRID: [Self; 7] = [
+        Self::of_grid(3, Memory::Ascending, RunOrder::InTurn, false),
+        Self::of_grid(3, Memory::Ascending, RunOrder::Backwards, true),
+        Self {
+            has_other_neighbour: true,
+            ..Self::of_grid(3, Memory::Ascending, RunOrder::Backwards, false)
+        },
+        Self::of_grid(MANY_ELEMENTS, Memory::Ascending, RunOrder::InTurn, false),
+        Self::of_grid(3, Memory::Ascending, RunOrder::Blocks, false),
+        Self::of_grid(3, Memory::Counting, RunOrder::InTurn, false),
+        Self::of_grid(3, Memory::Zero, RunOrder::InTurn, false),
+    ];
+
+    const fn of_grid(param: u64, memory: Memory, order: RunOrder, is_large: bool) -> Self {
+        Self {
+            param,
+            memory,
+            order,
+            is_large,
+            has_other_neighbour: false,
+        }
+    }
+
+    /// Those of runs of one block.
+    pub(super) fn of_block() -> Vec<Self> {
+        let of = |(param, memory)| Self::of_grid(param, memory, RunOrder::Together, false);
+        REST.into_iter().map(of).collect()
+    }
+}
+
+/// A number of elements that is more than one tile of 256, and more than the threads of two blocks of 128.
+pub(super) const MANY_ELEMENTS: u64 = 260;
 
 /// Values tried for each input, regardless of the constants that the code compares it with.
 const USUAL_VALUES: usize = 3;
@@ -80,9 +129,12 @@ fn unbounded(inputs: &Inputs, block: Shape) -> Vec<Witness> {
         warp: 0,
         lanes: 0,
         pair: None,
+        pair_blocks: None,
+        order: RunOrder::Together,
         params,
         loads,
         memory: Memory::Unknown,
+        large: Vec::new(),
     };
     let param = |piece: &Piece, value: u64| FixedParam {
         number: piece.number,

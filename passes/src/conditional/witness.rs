@@ -1,9 +1,13 @@
 //! Witness: the launch and the values with which something goes wrong.
 
-use crate::analysis::lanes::{FixedLoad, FixedParam, Lanes, Scenario, Site};
+use crate::analysis::lanes::{FixedLoad, FixedParam, Lanes, Object, Scenario, Site};
 use crate::limits::MAX_WITNESS_STEPS;
 
 pub use ptxcheck_machine::{Doing, Wrong};
+use ptxcheck_machine::{Schedule, Turns};
+
+/// Most blocks that run.
+const MAX_BLOCKS: usize = 2;
 
 /// The launch and the values with which something goes wrong, and the lanes for which it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +25,43 @@ pub struct Witness {
     /// The threads that the finding is about, by their numbers in the block, if they are of different warps: one that writes, and one that
     /// makes the other access.
     pub pair: Option<(u32, u32)>,
+    /// The blocks of these threads, by their numbers in the grid, if blocks run one after the other.
+    pub pair_blocks: Option<(u32, u32)>,
+    /// The order in which threads run.
+    pub order: RunOrder,
     /// The parameters that it depends on, in their order.
     pub params: Vec<FixedParam>,
     /// The loaded values that it depends on.
     pub loads: Vec<WitnessLoad>,
     /// All other memory that threads share, with which the run reaches the place: the failure there does not depend on it.
     pub memory: Memory,
+    /// Objects whose elements are large numbers instead.
+    pub large: Vec<Object>,
+}
+
+/// The order in which the threads of a run do what others see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    /// Those of one block, together.
+    #[default]
+    Together,
+    /// Those of all blocks of the grid: block by block, and in each block together.
+    Blocks,
+    /// Those of all blocks of the grid, one after the other.
+    InTurn,
+    /// The same, the last one first.
+    Backwards,
+}
+
+impl RunOrder {
+    /// The schedule of a block.
+    pub(super) const fn schedule(self) -> Schedule {
+        match self {
+            Self::Together | Self::Blocks => Schedule::First,
+            Self::InTurn => Schedule::InTurn(Turns::Forwards),
+            Self::Backwards => Schedule::InTurn(Turns::Backwards),
+        }
+    }
 }
 
 /// The initial content of all memory that the witness does not list.
@@ -37,6 +72,8 @@ pub enum Memory {
     Unknown,
     /// Zeros.
     Zero,
+    /// Each element, of as many bytes as are loaded, is its own index: permutations, and offsets of rows with one element each.
+    Ascending,
     /// The elements, of as many bytes as are loaded, are 1 to 8, and so on again: offsets of rows, counts and strides, that code
     /// computes with and divides by.
     Counting,
@@ -48,6 +85,9 @@ impl Memory {
         match self {
             Self::Unknown => None,
             Self::Zero => Some(0),
+            // Variables begin with 0.
+            Self::Ascending if address >= MAX_ARRAYS * OBJECT => Some(0),
+            Self::Ascending => Some((address % OBJECT) / u64::from(bytes.max(1))),
             Self::Counting => Some((address % OBJECT) / u64::from(bytes.max(1)) % 8 + 1),
         }
     }
@@ -55,6 +95,12 @@ impl Memory {
 
 /// Arrays of a witness lie so far apart, in bytes.
 pub(super) const OBJECT: u64 = 1 << 32;
+
+/// Arrays of a witness are fewer than these.
+pub(super) const MAX_ARRAYS: u64 = 0x6000;
+
+/// Each byte of a large number: positive as an integer of any size, and as a floating-point number.
+pub(super) const LARGE: u64 = 0x3f3f_3f3f_3f3f_3f3f;
 
 /// The values that a load gives to the lanes of the warp that goes wrong; all other warps get `others`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +131,28 @@ impl Witness {
     #[must_use]
     pub fn threads(&self) -> u64 {
         self.block.iter().copied().map(u64::from).product()
+    }
+
+    /// The blocks that run, by their places in the grid, in order.
+    pub(super) fn blocks(&self) -> Vec<[u32; 3]> {
+        if self.order == RunOrder::Together {
+            return vec![self.block_index];
+        }
+        let [x, y, z] = self.grid;
+        let all = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
+        let mut all: Vec<[u32; 3]> = all.take(MAX_BLOCKS).collect();
+        if self.order == RunOrder::Backwards {
+            all.reverse();
+        }
+        all
+    }
+
+    /// The number in the grid of the block that runs with this number.
+    pub(super) fn number_in_grid(&self, number: u32) -> u32 {
+        match self.order {
+            RunOrder::Backwards => (self.blocks().len() as u32).saturating_sub(number + 1),
+            RunOrder::Together | RunOrder::Blocks | RunOrder::InTurn => number,
+        }
     }
 
     /// The scenario of the lane analysis that has these values, in all warps, or in the one that goes wrong where loaded values
@@ -127,6 +195,8 @@ pub struct WitnessStep {
     pub doing: Doing,
     /// The warp, where steps of several warps are shown.
     pub warp: Option<u32>,
+    /// Its block, by its number in the grid, where several run.
+    pub block: Option<u32>,
     /// The lanes.
     pub lanes: Lanes,
     /// Number of times that they do it, one after the other.
@@ -135,14 +205,23 @@ pub struct WitnessStep {
 
 impl WitnessRun {
     /// Adds a step, or one more time to the last one.
-    pub(super) fn add(&mut self, site: Site, doing: Doing, warp: Option<u32>, lanes: Lanes) {
-        let own = (doing, warp, lanes);
+    pub(super) fn add(
+        &mut self,
+        site: Site,
+        doing: Doing,
+        (block, warp): (Option<u32>, Option<u32>),
+        lanes: Lanes,
+    ) {
+        let own = (doing, block, warp, lanes);
         match self.steps.last_mut() {
-            Some(last) if last.site == site && (last.doing, last.warp, last.lanes) == own => last.times += 1,
+            Some(last) if last.site == site && (last.doing, last.block, last.warp, last.lanes) == own => {
+                last.times += 1;
+            }
             _ => self.steps.push(WitnessStep {
                 site,
                 doing,
                 warp,
+                block,
                 lanes,
                 times: 1,
             }),

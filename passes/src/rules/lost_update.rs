@@ -31,8 +31,16 @@
 //!
 //! ## Limits
 //!
-//! Off by default; `-W PTX417` switches it on. All findings are potential: the host decides how many threads and blocks there are, and data
+//! Off by default; `-W PTX417` switches it on. A finding is potential: the host decides how many threads and blocks there are, and data
 //! that the code does not show may give each thread a place of its own, as in a permutation.
+//!
+//! It is conditional if a run in the machine of ptxcheck shows two threads, of one block or of two, of which the second reads what the first
+//! has written and writes something else, and nothing orders them: had the second read before, one of the updates would be lost. Contents of
+//! memory are chosen for that, and the finding names them. A place that is loaded from memory is shown only where a list of vertices names
+//! each of them once, and several of them have one neighbour (`next[to[e]] += …`, with `e` in the row of a vertex); a place that a thread
+//! loads at its own index (`count[label[i]] += 1`) stays potential, because `label` may be a permutation. Different values in one place
+//! are conditional if loaded values do not decide which threads write. A claim stays potential: a thread that writes only where it reads a
+//! mark that the other one has overwritten.
 //!
 //! A place counts as shared if no number that distinguishes the threads is part of its address: it is the same for all of them, or it
 //! depends on numbers loaded from memory. A kernel that reads no block number is launched with one block, and one that reads no thread number
@@ -44,6 +52,7 @@
 //! values written by all; different values written to places in data.
 
 use crate::analysis::contention::{LostUpdate, UpdateKind, Writers};
+use crate::conditional::{ConditionalContention, ContendedPair};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
 use crate::rule::{Check, Family, Level, Rule};
@@ -65,20 +74,39 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let all = &module.contention().lost_updates;
+    let shown = module.conditional_updates();
+    let is_of_pair = |found: &LostUpdate, kernel, pair: &ContendedPair| {
+        (found.kernel, &found.write) == (kernel, &pair.write)
+    };
     words::each_object(
         all,
         |found| (found.kernel, found.object),
-        |all| one(module, all, report),
+        |all| {
+            let with_witness = words::of_object(all, shown, is_of_pair);
+            match with_witness {
+                Some((all, shown)) => one(module, &all, Some(shown), report),
+                None => one(module, all, None, report),
+            }
+        },
     );
 }
 
-/// Reports the stores to one object.
-fn one(module: &ModuleContext<'_>, all: &[&LostUpdate], report: &mut Report<'_>) {
+/// Reports the stores to one object. `shown`: the witness, which is about the first one.
+fn one(
+    module: &ModuleContext<'_>,
+    all: &[&LostUpdate],
+    shown: Option<&ConditionalContention>,
+    report: &mut Report<'_>,
+) {
     let Some((&first, further)) = all.split_first() else {
         return;
     };
     let name = words::object(module, first.kernel, first.object);
-    let draft = report.potential(text::place_of(&first.write), message(first, &name));
+    let place = text::place_of(&first.write);
+    let draft = match shown {
+        Some(_) => report.conditional(place, message(first, &name, "")),
+        None => report.potential(place, message(first, &name, "may ")),
+    };
     draft.finished();
     draft.about_two_places();
     if let Some(read) = &first.read {
@@ -92,6 +120,9 @@ fn one(module: &ModuleContext<'_>, all: &[&LostUpdate], report: &mut Report<'_>)
     }
     let further = further.iter().map(|other| (&other.write, "so is this store"));
     text::add_further(draft, vec![&first.write], further);
+    if let Some(shown) = shown {
+        words::tell_witness(module, draft, shown);
+    }
     draft.note(match (first.is_at_data, first.writers) {
         (true, _) => "the place depends on data: threads with equal data share it",
         (false, Writers::Blocks) => "one thread of each block gets here, if the grid has several blocks",
@@ -107,7 +138,8 @@ fn one(module: &ModuleContext<'_>, all: &[&LostUpdate], report: &mut Report<'_>)
         .data("stores", Value::Number(all.len() as u64));
 }
 
-fn message(lost: &LostUpdate, name: &str) -> String {
+/// `may`: "may ", or nothing where a run shows it.
+fn message(lost: &LostUpdate, name: &str, may: &str) -> String {
     let who = match lost.writers {
         Writers::Block => "threads of a block",
         Writers::Blocks => "different blocks",
@@ -115,14 +147,14 @@ fn message(lost: &LostUpdate, name: &str) -> String {
     };
     match lost.kind {
         UpdateKind::ReadModifyWrite => format!(
-            "{who} may read the same value of {name} and write what they make of it, without an atomic: one update is lost"
+            "{who} {may}read the same value of {name} and write what they make of it, without an atomic: one update is lost"
         ),
         UpdateKind::Chased => format!(
-            "{who} may follow {name} to the same place and write different values there, without an atomic: one of them is lost"
+            "{who} {may}follow {name} to the same place and write different values there, without an atomic: one of them is lost"
         ),
         UpdateKind::Different => {
             format!(
-                "{who} may write different values to the same place in {name}: which of them stays is open"
+                "{who} {may}write different values to the same place in {name}: which of them stays is open"
             )
         }
     }

@@ -31,8 +31,11 @@
 //!
 //! ## Limits
 //!
-//! Off by default; `-W PTX418` switches it on. All findings are potential: data may keep the threads apart, and an old value may be good
-//! enough.
+//! Off by default; `-W PTX418` switches it on. A finding is potential: data may keep the threads apart, and an old value may be good enough.
+//!
+//! It is conditional if a run in the machine of ptxcheck shows two threads, of one block or of two, of which one makes the atomic and the
+//! other the plain access to the same bytes, nothing orders them, and something depends on what a load reads. Contents of memory are
+//! chosen as for PTX417, and the finding names them. An old value may still be good enough.
 //!
 //! Two addresses count as one place if they are computed in one way, or if both depend on thread numbers or on data and lie in one object. A
 //! barrier of the block orders accesses to elements that belong to a block. A kernel in which threads wait for others in a loop is taken to
@@ -43,6 +46,7 @@
 //! memory, as in the last block; places that an atomic has reserved.
 
 use crate::analysis::contention::PlainBesideAtomic;
+use crate::conditional::{ConditionalContention, ContendedPair};
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::{contention as words, lanes as text};
@@ -63,31 +67,51 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let all = &module.contention().beside_atomics;
+    let shown = module.conditional_beside_atomics();
+    let is_of_pair = |found: &PlainBesideAtomic, kernel, pair: &ContendedPair| {
+        (found.kernel, &found.plain, &found.atomic) == (kernel, &pair.other, &pair.write)
+    };
     words::each_object(
         all,
         |found| (found.kernel, found.object),
-        |all| one(module, all, report),
+        |all| {
+            let with_witness = words::of_object(all, shown, is_of_pair);
+            match with_witness {
+                Some((all, shown)) => one(module, &all, Some(shown), report),
+                None => one(module, all, None, report),
+            }
+        },
     );
 }
 
-/// Reports the plain accesses to one object.
-fn one(module: &ModuleContext<'_>, all: &[&PlainBesideAtomic], report: &mut Report<'_>) {
+/// Reports the plain accesses to one object. `shown`: the witness, which is about the first one.
+fn one(
+    module: &ModuleContext<'_>,
+    all: &[&PlainBesideAtomic],
+    shown: Option<&ConditionalContention>,
+    report: &mut Report<'_>,
+) {
     let Some((&first, further)) = all.split_first() else {
         return;
     };
     let name = words::object(module, first.kernel, first.object);
-    let message = match first.is_store {
-        true => {
-            format!("a plain store to {name}, which atomics of other threads may change at the same time")
-        }
-        false => {
-            format!("a plain load of {name}, which atomics of other threads may change at the same time")
-        }
+    let (access, may) = (
+        if first.is_store { "store to" } else { "load of" },
+        if shown.is_some() { "" } else { "may " },
+    );
+    let message =
+        format!("a plain {access} {name}, which atomics of other threads {may}change at the same time");
+    let place = text::place_of(&first.plain);
+    let draft = match shown {
+        Some(_) => report.conditional(place, message),
+        None => report.potential(place, message),
     };
-    let draft = report.potential(text::place_of(&first.plain), message);
     draft.finished();
     draft.about_two_places();
     draft.related(text::place_of(&first.atomic), "the atomic is here");
+    if let Some(shown) = shown {
+        words::tell_witness(module, draft, shown);
+    }
     let further = further.iter().map(|other| (&other.plain, "so is this access"));
     text::add_further(draft, vec![&first.plain], further);
     draft.help(match first.is_store {

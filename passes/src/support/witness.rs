@@ -1,7 +1,8 @@
 //! Witnesses of conditional findings in words: the launch, the values, and the run.
 
+use super::addresses;
 use super::lane_words::{named, place_of, sides, subject};
-use crate::analysis::lanes::FixedParam;
+use crate::analysis::lanes::{FixedParam, Object};
 use crate::conditional::{Doing, General, Memory, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext};
 use crate::ir::FunctionId;
@@ -23,7 +24,14 @@ pub(crate) fn tell(
         ..
     } = *witness;
     let mut given = vec![format!("blocks of {} threads", sides(block))];
-    if grid != [1; 3] {
+    if witness.pair_blocks.is_some() {
+        let blocks: u32 = grid.iter().product();
+        given.push(if blocks == 1 {
+            "one block".to_owned()
+        } else {
+            format!("{blocks} blocks")
+        });
+    } else if grid != [1; 3] {
         given.push(format!("block {block_index:?} of a grid of {grid:?}"));
     }
     let names = match witness.params[..] {
@@ -65,13 +73,32 @@ pub(crate) fn tell(
         Memory::Unknown => None,
         Memory::Zero => Some("0"),
         Memory::Counting => Some("1 to 8, and so on again"),
+        Memory::Ascending => Some("the index of each element"),
     };
+    let large = witness.large.iter().filter_map(|&object| match object {
+        Object::Parameter(number) => Some(format!("large numbers where parameter {number} points to")),
+        Object::Variable(symbol) => Some(format!(
+            "large numbers in {}",
+            addresses::named(module, module.module.symbol(symbol).space, symbol)
+        )),
+        Object::Part(_) => None,
+    });
+    given.extend(large);
     given.extend(memory.map(|memory| format!("all other memory {memory}")));
-    let who = match witness.pair {
-        Some((writer, other)) => format!("threads {} and {}", writer.min(other), writer.max(other)),
-        None => format!("warp {warp}"),
+    let who = match (witness.pair, witness.pair_blocks) {
+        (Some((writer, other)), Some((first, second))) => {
+            format!("thread {writer} of block {first} and thread {other} of block {second}")
+        }
+        (Some((writer, other)), None) => {
+            format!(
+                "threads {} and {} of the first block",
+                writer.min(other),
+                writer.max(other)
+            )
+        }
+        (None, _) => format!("warp {warp} of the first block"),
     };
-    draft.note(format!("when: {}: {who} of the first block", given.join(", ")));
+    draft.note(format!("when: {}: {who}", given.join(", ")));
     if let (Some(general), [param]) = (general, &witness.params[..]) {
         write_general(draft, general, param, &names);
     }
@@ -189,9 +216,10 @@ pub(crate) fn tell_run(module: &ModuleContext<'_>, draft: &mut Draft, run: &Witn
             more if more > 0 && number == run.first => format!("{more} steps later, "),
             _ => String::new(),
         };
-        let warp = match step.warp {
-            Some(warp) => format!("in warp {warp}, "),
-            None => String::new(),
+        let warp = match (step.warp, step.block) {
+            (Some(warp), Some(block)) => format!("in warp {warp} of block {block}, "),
+            (Some(warp), None) => format!("in warp {warp}, "),
+            (None, _) => String::new(),
         };
         let times = match step.times {
             0 | 1 => String::new(),

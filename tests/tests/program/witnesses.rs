@@ -181,6 +181,38 @@ fn a_run_of_two_warps_shows_both() {
     }
 }
 
+/// One thread of each block writes to one place.
+#[test]
+fn a_run_of_two_blocks_shows_both() {
+    let path = root().join("corpus/rules/PTX417/fires_on_shared_places.ptx");
+    let path = path.to_str().unwrap();
+    let output = binary::run(["--format", "json", "-W", "conditional:PTX417", path]);
+    let (_, document) = report::document(&output).unwrap();
+    let mut all = document["findings"].as_array().unwrap().iter();
+    let found = all.find(|finding| finding["kernel"] == "blocks").unwrap();
+    assert_eq!(
+        (&found["code"], &found["certainty"]),
+        (&"PTX417".into(), &"conditional".into())
+    );
+    let numbers = |key: &str| -> Vec<u64> {
+        let numbers = found["data"][key].as_array().unwrap().iter();
+        numbers.map(|number| number.as_u64().unwrap()).collect()
+    };
+    assert_eq!((numbers("threads"), numbers("blocks")), (vec![0, 0], vec![0, 1]));
+    let fingerprint = found["fingerprint"].as_str().unwrap();
+    let output = binary::run(["replay", "--fingerprint", &fingerprint[..8], path]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("2 blocks"), "{text}");
+    assert!(
+        text.contains("thread 0 of block 0 and thread 0 of block 1"),
+        "{text}"
+    );
+    for block in [0, 1] {
+        let writes = format!("in warp 0 of block {block}, lane 0 writes here");
+        assert!(text.contains(&writes), "{text}");
+    }
+}
+
 #[test]
 fn runs_are_shown_by_fingerprint() {
     let all = findings("wrong.ptx");

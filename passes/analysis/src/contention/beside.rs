@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::contexts::{Entered, Reach, SharedObject};
+use super::contexts::{Entered, KernelLaunch, Reach, SharedObject};
 use super::facts::{Touch, TouchKind};
 use super::origin::{number, property};
 use crate::lanes::Site;
@@ -33,6 +33,8 @@ pub struct PlainBesideAtomic {
     pub atomic: Site,
     /// The plain access writes.
     pub is_store: bool,
+    /// The launch of the kernel.
+    pub launch: KernelLaunch,
 }
 
 /// The pairs in a function of a kernel, in order: for each plain access the first atomic.
@@ -84,6 +86,10 @@ pub(super) fn plain_beside_atomics(
                     plain: entered.site(plain.at),
                     atomic: entered.site(atomic.at),
                     is_store: *kind == TouchKind::Store,
+                    launch: entered
+                        .kernel
+                        .launch
+                        .without(own.numbers().common(other.numbers())),
                 });
             }
         }

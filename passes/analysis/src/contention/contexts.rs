@@ -6,7 +6,7 @@ use super::execution::Execution;
 use super::facts::{Entry, Facts};
 use super::origin::{Origin, Set, Target, number, property};
 use crate::call_graph::CallSite;
-use crate::lanes::Site;
+use crate::lanes::{Launch, Site};
 use ptxcheck_ir::{FunctionId, InstructionId, SymbolId};
 
 /// The memory that threads share.
@@ -16,6 +16,26 @@ pub enum SharedObject {
     Variable(SymbolId),
     /// The memory that the kernel parameter with this index points to.
     Parameter(u16),
+}
+
+/// The launch of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelLaunch {
+    /// The launch of its blocks: the first one, if there are several.
+    pub block: Launch,
+    /// The block numbers, x, y and z, that it reads, and by which threads at one place may differ: the grid has several blocks in these
+    /// dimensions. Without any, one block has all of these threads.
+    pub blocks: [bool; 3],
+}
+
+impl KernelLaunch {
+    /// The same for threads that these numbers do not distinguish.
+    pub(super) fn without(self, apart: Set) -> Self {
+        Self {
+            blocks: std::array::from_fn(|side| self.blocks[side] && !apart.has(number::BLOCK[side])),
+            ..self
+        }
+    }
 }
 
 /// A function that a kernel executes, for all calls of it.
@@ -41,6 +61,7 @@ pub(super) struct Kernel<'f> {
     pub facts: &'f FxHashMap<FunctionId, Facts>,
     /// The thread and block numbers that it reads.
     pub numbers: Set,
+    pub launch: KernelLaunch,
 }
 
 /// A function of a kernel, with its facts.

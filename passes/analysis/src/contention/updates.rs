@@ -11,7 +11,7 @@
 //! An address with data in it counts only if it has no thread number, and does not move on in the rounds of a loop: the elements from one
 //! loaded number to another belong to one thread.
 
-use super::contexts::{Entered, SharedObject};
+use super::contexts::{Entered, KernelLaunch, SharedObject};
 use super::facts::Store;
 use super::origin::{number, property};
 use crate::lanes::Site;
@@ -56,6 +56,10 @@ pub struct LostUpdate {
     pub writers: Writers,
     /// The place depends on data.
     pub is_at_data: bool,
+    /// The value is computed from what the store overwrites.
+    pub is_computed: bool,
+    /// The launch of the kernel.
+    pub launch: KernelLaunch,
 }
 
 /// The lost updates in a function of a kernel, in order.
@@ -101,6 +105,8 @@ fn lost_update(entered: &Entered<'_, '_>, store: &Store) -> Option<LostUpdate> {
         kind,
         writers,
         is_at_data,
+        is_computed: store.is_computed,
+        launch: kernel.launch.without(apart),
     })
 }
 

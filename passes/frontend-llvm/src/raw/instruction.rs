@@ -3,12 +3,12 @@
 use std::iter::successors;
 use std::marker::PhantomData;
 
-use crate::llvm_sys::LLVMAtomicOrdering;
 use crate::llvm_sys::core::*;
 use crate::llvm_sys::debuginfo::*;
 use crate::llvm_sys::prelude::*;
+use crate::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 
-use ptxcheck_ir::{Scope, Semantics};
+use ptxcheck_ir::{BinaryOp, Scope, Semantics, Update};
 
 use super::{Block, Node, Opcode, Predicate, Type, User, Value, ValueKind, wrap};
 
@@ -152,6 +152,32 @@ impl<'m> User<'m> {
 
     fn is_update(self) -> bool {
         self.is_instruction && matches!(self.opcode, Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg)
+    }
+
+    /// What an `atomicrmw` or `cmpxchg` stores.
+    pub(crate) fn update(self) -> Update {
+        if self.is_instruction(Opcode::LLVMAtomicCmpXchg) {
+            return Update::CompareAndSwap;
+        }
+        if !self.is_instruction(Opcode::LLVMAtomicRMW) {
+            return Update::Unknown;
+        }
+        // SAFETY: an `atomicrmw`.
+        match unsafe { LLVMGetAtomicRMWBinOp(self.value.0) } {
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpXchg => Update::Exchange,
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpAdd => Update::Binary(BinaryOp::Add),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpSub => Update::Binary(BinaryOp::Sub),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpAnd => Update::Binary(BinaryOp::And),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpOr => Update::Binary(BinaryOp::Or),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpXor => Update::Binary(BinaryOp::Xor),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpMax => Update::Binary(BinaryOp::MaxSigned),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpMin => Update::Binary(BinaryOp::MinSigned),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpUMax => Update::Binary(BinaryOp::MaxUnsigned),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpUMin => Update::Binary(BinaryOp::MinUnsigned),
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpUIncWrap => Update::Increment,
+            LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpUDecWrap => Update::Decrement,
+            _ => Update::Unknown,
+        }
     }
 
     /// The threads that an atomic access synchronises with (LLVM's NVPTX usage guide, Memory model): the system if it names none, or if

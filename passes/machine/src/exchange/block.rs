@@ -1,18 +1,21 @@
-//! Accesses of threads of different warps to the same bytes of shared memory with no barrier of the block between.
+//! Accesses of threads of different warps to the same bytes with nothing in between that orders them: of one block to shared memory, or of
+//! the grid to global memory.
 //!
 //! ```text
 //! phase      the number of barriers that the block has passed, all of its threads that have not ended together
-//! unordered  two accesses of threads of different warps in one phase
+//! unordered  two accesses of threads of different warps of a block in one phase
+//!            two accesses of threads of different blocks of which neither has seen before what others have done
 //! ```
 //!
 //! That is a vector clock for each thread of the block: nothing but a barrier of the block makes a thread of one warp wait for one of
 //! another warp here, and it raises all clocks alike. What else may order threads (`may_order`) makes a thread's accesses of the rest of its
-//! phase comparable with none.
+//! phase comparable with none; of another block's, for good.
 //!
-//! Of a byte, the accesses of the current phase are kept: those of a warp with one instruction together (after FastTrack: Flanagan and
-//! Freund, PLDI 2009, which keeps the last write and the reads since).
+//! Of a byte, the accesses of the current phase are kept, and of the grid all: those of a warp with one instruction together (after FastTrack:
+//! Flanagan and Freund, PLDI 2009, which keeps the last write and the reads since).
 
-use rustc_hash::FxHashMap;
+use ptxcheck_ir::{FunctionId, InstructionId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::found::{Example, Exchange, ExchangeKind, Found};
 use crate::launch::{WARP, lane_bit};
@@ -32,16 +35,45 @@ pub(super) struct New {
     pub(super) is_atomic: bool,
     /// The byte that is written, if it is known.
     pub(super) value: Option<u8>,
+    /// The byte of global memory before, if it is known.
+    pub(super) before: Option<u8>,
     /// See [`crate::Accessed::number`].
     pub(super) number: u64,
     /// The phase of the first access of the warp at this point.
     pub(super) first_phase: u32,
 }
 
+/// The place of a thread in the order of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct When {
+    /// The block, by its number among those that run.
+    block: u32,
+    warp: u32,
+    phase: u32,
+    /// Nothing but barriers orders the thread with those of other warps of its block.
+    is_free_in_block: bool,
+    /// Nothing orders it with threads of other blocks.
+    is_free_in_grid: bool,
+}
+
+impl When {
+    /// True if nothing orders two accesses of threads of different warps.
+    const fn is_unordered(self, other: Self) -> bool {
+        if self.block == other.block {
+            self.warp != other.warp
+                && self.phase == other.phase
+                && self.is_free_in_block
+                && other.is_free_in_block
+        } else {
+            self.is_free_in_grid && other.is_free_in_grid
+        }
+    }
+}
+
 /// The properties in which accesses of a warp to a byte are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Alike {
-    warp: u32,
+    when: When,
     point: Point,
     is_store: bool,
     is_strong: bool,
@@ -64,6 +96,24 @@ struct Kept {
     lanes: Vec<(u8, u64)>,
 }
 
+/// The last plain write that changed a byte, and the reads of it since.
+#[derive(Clone, Debug)]
+struct Written {
+    when: When,
+    lane: u8,
+    point: Point,
+    /// By thread, with its block: the last one. The others are dropped where they are too many.
+    reads: Vec<Read>,
+}
+
+/// A read: the block and the number of the thread, the point, and the number of the access.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    thread: (u32, usize),
+    point: Point,
+    number: u64,
+}
+
 /// A byte of memory.
 #[derive(Clone, Debug, Default)]
 struct Cell {
@@ -72,44 +122,103 @@ struct Cell {
     kept: Vec<Kept>,
     /// The byte, if it is known.
     value: Option<u8>,
-    /// The warp of the last strong store of the phase.
-    strong_writer: Option<u32>,
+    /// The block and the warp of the last strong store; in a block, of the phase.
+    strong_writer: Option<(u32, u32)>,
+    written: Option<Written>,
 }
 
-/// The accesses of a block.
+/// What may order a thread with threads of other warps.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ordered {
+    /// Instructions since the last barrier of the block.
+    since: u32,
+    /// An atomic of it was on what a thread of another warp had written by an atomic or a strong store.
+    has_met: bool,
+    /// It knows what threads of other blocks have done.
+    has_seen: bool,
+}
+
+impl Ordered {
+    fn joined(self, other: Self) -> Self {
+        Self {
+            since: self.since.max(other.since),
+            has_met: self.has_met || other.has_met,
+            has_seen: self.has_seen || other.has_seen,
+        }
+    }
+}
+
+/// The accesses of a block, or of a grid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BlockAccesses {
+    /// The instructions whose accesses to global memory are compared; `None`: the accesses to shared memory are.
+    of_grid: Option<FxHashSet<(FunctionId, InstructionId)>>,
+    block: u32,
     phase: u32,
-    /// By thread, the instructions since the last barrier of the block that may order it with threads of other warps; after a meeting, the
-    /// most of those who met.
-    since: Vec<u32>,
+    /// By thread; after a meeting, alike for those who met.
+    threads: Vec<Ordered>,
     bytes: FxHashMap<Byte, Cell>,
     kept: usize,
     is_cut: bool,
 }
 
 impl BlockAccesses {
-    /// Treats a thread as ordered by the instruction that it executes.
-    pub(super) fn may_order(&mut self, thread: usize) {
-        if self.since.len() <= thread {
-            self.since.resize(thread + 1, 0);
+    /// Those of a grid, with these instructions.
+    pub(super) fn of_grid(instructions: FxHashSet<(FunctionId, InstructionId)>) -> Self {
+        Self {
+            of_grid: Some(instructions),
+            ..Self::default()
         }
-        self.since[thread] = self.since[thread].saturating_add(1);
     }
 
-    fn since(&self, thread: usize) -> u32 {
-        self.since.get(thread).copied().unwrap_or(0)
+    /// True if an access of this instruction is compared, or may order threads.
+    pub(super) fn minds(&self, at: &At<'_>, is_strong: bool) -> bool {
+        let of_grid = self.of_grid.as_ref();
+        is_strong || of_grid.is_none_or(|wanted| wanted.contains(&(at.function, at.instruction)))
+    }
+
+    fn is_compared(&self, at: &At<'_>, is_global: bool) -> bool {
+        let is_wanted = |wanted: &FxHashSet<_>| wanted.contains(&(at.function, at.instruction));
+        is_global == self.of_grid.is_some() && self.of_grid.as_ref().is_none_or(is_wanted)
+    }
+
+    fn ordered(&self, thread: usize) -> Ordered {
+        self.threads.get(thread).copied().unwrap_or_default()
+    }
+
+    fn ordered_mut(&mut self, thread: usize) -> &mut Ordered {
+        if self.threads.len() <= thread {
+            self.threads.resize(thread + 1, Ordered::default());
+        }
+        &mut self.threads[thread]
+    }
+
+    /// Treats a thread as ordered by the instruction that it executes.
+    pub(super) fn may_order(&mut self, thread: usize) {
+        let ordered = self.ordered_mut(thread);
+        ordered.since = ordered.since.saturating_add(1);
+        // A fence after an atomic acquires.
+        ordered.has_seen |= ordered.has_met;
+    }
+
+    /// A thread executes an access that acquires or releases.
+    pub(super) fn acquire(&mut self, thread: usize) {
+        self.ordered_mut(thread).has_seen = true;
     }
 
     /// Threads meet: what orders one of them orders all of them.
     pub(super) fn meet(&mut self, threads: &[usize]) {
         for warp in threads.chunk_by(|&one, &other| one / WARP == other / WARP) {
-            let most = warp.iter().map(|&thread| self.since(thread)).max().unwrap_or(0);
-            for &thread in warp.iter().filter(|_| most > 0) {
-                if self.since.len() <= thread {
-                    self.since.resize(thread + 1, 0);
-                }
-                self.since[thread] = most;
+            self.join(warp);
+        }
+    }
+
+    fn join(&mut self, threads: &[usize]) {
+        let each = threads.iter().map(|&thread| self.ordered(thread));
+        let joined = each.fold(Ordered::default(), Ordered::joined);
+        if joined.since > 0 || joined.has_met || joined.has_seen {
+            for &thread in threads {
+                *self.ordered_mut(thread) = joined;
             }
         }
     }
@@ -119,46 +228,80 @@ impl BlockAccesses {
         self.phase
     }
 
-    /// The block passes a barrier.
-    pub(super) fn pass(&mut self) {
+    /// The block passes a barrier, by these threads.
+    pub(super) fn pass(&mut self, threads: &[usize]) {
         self.phase += 1;
-        self.since.clear();
+        if self.of_grid.is_some() {
+            self.join(threads);
+        }
+        for ordered in &mut self.threads {
+            ordered.since = 0;
+        }
     }
 
-    /// Compares an access with those before in its phase, and keeps it.
+    /// The threads of another block begin.
+    pub(super) fn enter(&mut self, block: u32) {
+        (self.block, self.phase) = (block, 0);
+        self.threads.clear();
+    }
+
+    /// Compares an access with those before that nothing orders with it, and keeps it.
     pub(super) fn access(&mut self, at: &At<'_>, new: &New, found: &mut Found) {
         let (is_global, address) = new.byte;
-        if self.is_cut || is_global && !new.is_strong {
+        let is_compared = self.is_compared(at, is_global);
+        if self.is_cut || !is_compared && !new.is_strong {
             return;
         }
-        let (thread, warp, phase) = (at.thread, (at.thread / WARP) as u32, self.phase);
+        let (thread, warp, phase, block) = (at.thread, (at.thread / WARP) as u32, self.phase, self.block);
+        let is_of_grid = self.of_grid.is_some();
         let count = self.bytes.len();
         let cell = self.bytes.entry(new.byte).or_default();
-        if cell.phase != phase {
+        if cell.phase != phase && !is_of_grid {
             cell.phase = phase;
             self.kept -= cell.kept.iter().map(|kept| kept.lanes.len()).sum::<usize>();
             cell.kept.clear();
             cell.strong_writer = None;
         }
-        let before = cell.value;
+        let before = if is_of_grid { new.before } else { cell.value };
+        let others = cell.strong_writer.filter(|writer| *writer != (block, warp));
         if new.is_store {
             cell.value = new.value;
-            cell.strong_writer = new.is_strong.then_some(warp);
-        } else if new.is_strong && cell.strong_writer.is_some_and(|writer| writer != warp) {
-            // A flag: the thread knows what the other one has done.
-            self.may_order(thread);
+            cell.strong_writer = new.is_strong.then_some((block, warp));
+        }
+        if others.is_some() && new.is_strong {
+            if new.is_atomic {
+                self.ordered_mut(thread).has_met = true;
+            } else if !new.is_store {
+                // A flag: the thread knows what the other one has done.
+                self.may_order(thread);
+                self.acquire(thread);
+                return;
+            }
+        }
+        let ordered = self.ordered(thread);
+        let when = When {
+            block,
+            warp,
+            phase,
+            is_free_in_block: ordered.since == 0,
+            is_free_in_grid: is_of_grid && !ordered.has_seen,
+        };
+        if !is_compared || !when.is_free_in_block && !when.is_free_in_grid {
             return;
         }
-        if is_global || self.since.get(thread).is_some_and(|&since| since > 0) {
+        let Some(cell) = self.bytes.get_mut(&new.byte) else {
             return;
-        }
+        };
         let lane = (thread % WARP) as u8;
         let bit = lane_bit(thread);
-        let is_own = |kept: &&Kept| kept.alike.warp == warp && kept.alike.is_store && kept.mask & bit != 0;
+        let is_own = |kept: &&Kept| {
+            let own = &kept.alike;
+            own.is_store && kept.mask & bit != 0 && (own.when.block, own.when.warp) == (block, warp)
+        };
         let own = cell.kept.iter().rev().find(is_own).map(|kept| kept.alike.point);
         let value = if new.is_store { new.value } else { before };
         let alike = Alike {
-            warp,
+            when,
             point: at.point,
             is_store: new.is_store,
             is_strong: new.is_strong,
@@ -170,37 +313,113 @@ impl BlockAccesses {
         for kept in &cell.kept {
             if let Some(kind) = kind_of(&kept.alike, &alike) {
                 let is_in_next_round = new.is_store && new.first_phase < phase;
-                let new = (kind, lane, new.number, is_in_next_round);
-                self.is_cut |= !add(found, at, address, kept, new);
+                let pair = Pair {
+                    kind,
+                    second: at.point,
+                    lane,
+                    read: match kind {
+                        ExchangeKind::ReadAfterWrite => Some(new.number),
+                        _ => None,
+                    },
+                    is_in_next_round,
+                };
+                self.is_cut |= !add(found, at, address, kept, pair);
             }
         }
-        let is_full = cell.kept.len() >= MAX_KEPT_OF_BYTE;
-        let known = cell.kept.iter_mut().find(|kept| kept.alike == alike);
-        let is_new = match known {
-            Some(known) if known.mask & bit != 0 => false,
-            Some(known) => {
-                known.mask |= bit;
-                known.lanes.push((lane, new.number));
-                true
-            }
-            None if is_full => false,
-            None => {
-                cell.kept.push(Kept {
-                    alike,
-                    mask: bit,
-                    lanes: vec![(lane, new.number)],
-                });
-                true
-            }
-        };
-        self.kept += usize::from(is_new);
+        if is_of_grid {
+            self.is_cut |= !cell.update(at, new, &alike, found);
+        }
+        self.kept += usize::from(cell.keep(alike, lane, new.number));
         self.is_cut |= self.kept + count > MAX_KEPT_ACCESSES;
     }
 }
 
-/// The kind of a pair of accesses in one phase, if they are of different warps and their order matters.
+impl Cell {
+    /// Keeps an access; true if it needs more memory.
+    fn keep(&mut self, alike: Alike, lane: u8, number: u64) -> bool {
+        let bit = lane_bit(usize::from(lane));
+        let is_full = self.kept.len() >= MAX_KEPT_OF_BYTE;
+        let known = self.kept.iter_mut().find(|kept| kept.alike == alike);
+        match known {
+            Some(known) if known.mask & bit != 0 => false,
+            Some(known) => {
+                known.mask |= bit;
+                known.lanes.push((lane, number));
+                true
+            }
+            None if is_full => false,
+            None => {
+                self.kept.push(Kept {
+                    alike,
+                    mask: bit,
+                    lanes: vec![(lane, number)],
+                });
+                true
+            }
+        }
+    }
+
+    /// Notes the last write and the last read, and finds a thread that changes what it has read, and what another one had written with the
+    /// same instruction. False if there are too many.
+    fn update(&mut self, at: &At<'_>, new: &New, alike: &Alike, found: &mut Found) -> bool {
+        let thread = (alike.when.block, at.thread);
+        if new.is_atomic || new.is_strong {
+            self.written = None;
+            return true;
+        }
+        if !new.is_store {
+            if let Some(written) = &mut self.written {
+                written.reads.retain(|read| read.thread != thread);
+                if written.when.is_unordered(alike.when) && written.reads.len() < MAX_KEPT_OF_BYTE {
+                    written.reads.push(Read {
+                        thread,
+                        point: at.point,
+                        number: new.number,
+                    });
+                }
+            }
+            return true;
+        }
+        if !alike.is_change {
+            return true;
+        }
+        let mut is_complete = true;
+        if let Some(written) = &self.written
+            && let Some(read) = written.reads.iter().find(|read| read.thread == thread)
+            && written.point == at.point
+            && written.when.is_unordered(alike.when)
+        {
+            let first = Kept {
+                alike: Alike {
+                    when: written.when,
+                    point: written.point,
+                    ..*alike
+                },
+                mask: lane_bit(usize::from(written.lane)),
+                lanes: vec![(written.lane, 0)],
+            };
+            let pair = Pair {
+                kind: ExchangeKind::Updated,
+                second: read.point,
+                lane: (at.thread % WARP) as u8,
+                read: Some(read.number),
+                is_in_next_round: false,
+            };
+            is_complete = add(found, at, new.byte.1, &first, pair);
+        }
+        self.written = Some(Written {
+            when: alike.when,
+            lane: (at.thread % WARP) as u8,
+            point: at.point,
+            reads: Vec::new(),
+        });
+        is_complete
+    }
+}
+
+/// The kind of a pair of accesses that nothing orders, if they are of different warps and their order matters.
 fn kind_of(old: &Alike, new: &Alike) -> Option<ExchangeKind> {
-    if old.warp == new.warp || old.is_strong && new.is_strong {
+    if !old.when.is_unordered(new.when) || old.is_strong && new.is_strong {
         return None;
     }
     let are_equal = old.value.is_some() && old.value == new.value;
@@ -218,48 +437,67 @@ fn kind_of(old: &Alike, new: &Alike) -> Option<ExchangeKind> {
     }
 }
 
+/// A pair that a thread makes with an earlier access.
+#[derive(Clone, Copy)]
+struct Pair {
+    kind: ExchangeKind,
+    /// The point of the second access.
+    second: Point,
+    /// The lane that makes it.
+    lane: u8,
+    /// The number of the read, if it is the second access.
+    read: Option<u64>,
+    is_in_next_round: bool,
+}
+
+/// The block and the number of the thread that reads.
+type Reader = fn(&Example) -> (u32, u32);
+
 /// Adds a pair with examples; false if there are too many.
-fn add(
-    found: &mut Found,
-    at: &At<'_>,
-    address: u64,
-    old: &Kept,
-    (kind, lane, number, is_in_next_round): (ExchangeKind, u8, u64, bool),
-) -> bool {
-    let (warp, second_warp) = (old.alike.warp, (at.thread / WARP) as u32);
-    let key = (old.alike.point, at.point, kind, None);
+fn add(found: &mut Found, at: &At<'_>, address: u64, old: &Kept, pair: Pair) -> bool {
+    let Pair { kind, lane, .. } = pair;
+    let (warp, second_warp) = (old.alike.when.warp, (at.thread / WARP) as u32);
+    let blocks = (old.alike.when.block, at.block);
+    let key = (old.alike.point, pair.second, kind, None);
     let Some(&(first, _)) = old.lanes.first() else {
         return true;
     };
     let exchange = found.entry(key, || Exchange {
         kind,
         first: at.contexts.site(old.alike.point),
-        second: at.site(),
+        second: at.contexts.site(pair.second),
         warp,
         second_warp,
+        blocks,
         first_lanes: 0,
         second_lanes: 0,
         example: (first, lane),
         address,
         is_volatile: false,
-        is_in_next_round,
+        is_in_next_round: pair.is_in_next_round,
         examples: Vec::new(),
     });
     let Some(exchange) = exchange else {
         return false;
     };
-    if (exchange.warp, exchange.second_warp) == (warp, second_warp) {
+    if (exchange.warp, exchange.second_warp, exchange.blocks) == (warp, second_warp, blocks) {
         exchange.first_lanes |= old.mask;
         exchange.second_lanes |= lane_bit(usize::from(lane));
     }
     for &(first, earlier) in &old.lanes {
         let threads = (warp * WARP as u32 + u32::from(first), at.thread as u32);
-        let (reader, read): (fn(&Example) -> u32, _) = match kind {
-            ExchangeKind::ReadAfterWrite => (|example| example.threads.1, Some(number)),
-            ExchangeKind::WriteAfterRead => (|example| example.threads.0, Some(earlier)),
-            ExchangeKind::TwoWrites => (|_| 0, None),
+        let (reader, read): (Reader, _) = match kind {
+            ExchangeKind::ReadAfterWrite | ExchangeKind::Updated => {
+                (|example| (example.blocks.1, example.threads.1), pair.read)
+            }
+            ExchangeKind::WriteAfterRead => (|example| (example.blocks.0, example.threads.0), Some(earlier)),
+            ExchangeKind::TwoWrites => (|_| (0, 0), None),
         };
-        let example = Example { threads, read };
+        let example = Example {
+            threads,
+            blocks,
+            read,
+        };
         let mut known = exchange.examples.iter();
         if exchange.examples.len() < MAX_EXAMPLES && !known.any(|known| reader(known) == reader(&example)) {
             exchange.examples.push(example);

@@ -14,6 +14,9 @@ pub enum ExchangeKind {
     WriteAfterRead,
     /// Two lanes write different values.
     TwoWrites,
+    /// A thread reads what another has written, and writes something else with the instruction of that thread: the second access is its
+    /// read. In another order, the thread does not see what the other one has written, and one of the two updates is lost.
+    Updated,
 }
 
 /// Accesses of threads to the same bytes of shared or global memory that nothing orders: of lanes of one warp, or of threads of two warps.
@@ -29,6 +32,8 @@ pub struct Exchange {
     pub warp: u32,
     /// The warp of the second one.
     pub second_warp: u32,
+    /// The blocks of both, by their numbers among those that run.
+    pub blocks: (u32, u32),
     /// The lanes that made the first access of such a pair, a bit for each.
     pub first_lanes: u32,
     /// The lanes that made the second.
@@ -50,6 +55,8 @@ pub struct Exchange {
 pub struct Example {
     /// The thread that made the first access in the run, and the one that made the second, by their numbers in the block.
     pub threads: (u32, u32),
+    /// Their blocks, by their numbers among those that run.
+    pub blocks: (u32, u32),
     /// The number of the access that reads, see [`crate::Accessed::number`]; `None` for two writes.
     pub read: Option<u64>,
 }
@@ -58,7 +65,7 @@ impl Exchange {
     /// True for threads of different warps.
     #[must_use]
     pub const fn is_across_warps(&self) -> bool {
-        self.warp != self.second_warp
+        self.warp != self.second_warp || self.blocks.0 != self.blocks.1
     }
 }
 

@@ -89,16 +89,18 @@ fn what_may_order_in_another_way_is_no_pair() {
     for between in [
         "barrier.sync 1, 64;",
         "@%p1 barrier.arrive 1, 64;\n@!%p1 barrier.sync 1, 64;",
-        "membar.cta;",
+        "ld.volatile.global.u32 %r4, [%d1];\nmembar.cta;",
         "atom.global.add.u32 %r4, [%d1], 1;",
         "ld.acquire.gpu.global.u32 %r4, [%d1];",
         "@%p2 mbarrier.arrive.shared.b64 %d2, [phases];\n@%p3 mbarrier.test_wait.shared.b64 %p4, [phases], %d2;",
     ] {
         has(&handed_over(between), 0);
     }
+    // A fence alone waits for nobody.
+    has(&handed_over("membar.cta;"), 1);
     // A barrier of the block begins anew.
     has(
-        &handed_over("membar.cta;\nbar.sync 0;")
+        &handed_over("ld.acquire.gpu.global.u32 %r4, [%d1];\nbar.sync 0;")
             .replace("bar.sync 0;", "bar.sync 0;\n@%p2 st.shared.u32 [words], 8;"),
         1,
     );

@@ -270,22 +270,46 @@ fn values_that_are_not_known_are_no_two_writes() {
 }
 
 #[test]
-fn atomics_and_asynchronous_copies_are_no_pair() {
+fn atomics_are_no_pair() {
     is_ordered("atom.shared.add.u32 %r3, [words], 1;\n", 32);
     is_ordered("red.shared.add.u32 [words], 1;\n", 32);
     is_ordered(
         "atom.shared.exch.b32 %r3, [words], %r1;\nld.shared.u32 %r4, [words];\n",
         32,
     );
+}
+
+#[test]
+fn copies_are_writes_and_order_no_other_lanes() {
     let copy = "ld.param.u64 %d1, [out];\ncp.async.ca.shared.global [%r2], [%d1], 4;\n";
-    is_ordered(&format!("{copy}ld.shared.u32 %r4, [words];\n"), 32);
-    // The machine does not know the order of accesses on two sides of one.
-    is_ordered(&handed_over(&format!("{copy}cp.async.wait_all;")), 32);
+    let wait = "cp.async.commit_group;\ncp.async.wait_group 0;\n";
+    let read = "ld.shared.u32 %r4, [words];\n";
+    is_ordered(&format!("{copy}{wait}ld.shared.u32 %r4, [%r2];\n"), 32);
+    is_ordered(&format!("{copy}{wait}bar.warp.sync -1;\n{read}"), 32);
+    observed(
+        &format!("{copy}{wait}{read}"),
+        32,
+        Schedule::First,
+        &|exchanges, _| {
+            let told = |one: &Exchange| (one.kind, one.first_lanes, one.second_lanes);
+            let found: Vec<_> = exchanges.found().iter().map(told).collect();
+            assert_eq!(found, [(ReadAfterWrite, 1, 0xffff_fffe)]);
+        },
+    );
+    is_unordered(
+        &handed_over(&format!("{}cp.async.wait_all;", copy.replace("%r2", "%r2+256"))),
+        32,
+    );
 }
 
 #[test]
 fn what_is_not_modelled_may_order() {
-    is_ordered(&handed_over("membar.cta;"), 32);
+    // A fence is half of an order: the other half is a strong read.
+    is_unordered(&handed_over("membar.cta;"), 32);
+    is_ordered(
+        &handed_over("ld.relaxed.cta.shared.u32 %r4, [words+256];\nmembar.cta;"),
+        32,
+    );
     // Each lane has its turn once the one before it has handed on.
     let turns = "setp.eq.u32 %p3, %r1, 0;\n@%p3 st.shared.u32 [words+256], 0;\nbar.sync 0;\nL:\nld.acquire.cta.shared.u32 %r3, [words+256];\nsetp.ne.u32 %p2, %r3, %r1;\n@%p2 bra L;\n\
                  ld.shared.u32 %r4, [%r2];\nst.shared.u32 [%r2+4], %r4;\nadd.u32 %r5, %r1, 1;\n\

@@ -1,5 +1,6 @@
 //! Runs of kernels that are written as PTX: who waits for whom, what is known of values, and why runs end.
 
+mod across_blocks;
 mod across_warps;
 mod corpus;
 mod exchanging;

@@ -285,23 +285,43 @@ fn what_decides_alone_is_known() {
 }
 
 #[test]
-fn atomics_return_what_was_there_and_leave_what_is_not_known() {
-    let code = "ld.param.u64 %d1, [out];\nmov.u32 %r1, 7;\nst.global.u32 [%d1], %r1;\natom.global.add.u32 %r2, [%d1], 1;\n";
-    with_kernel(
-        &module("", &format!("{code}{}", expect("%r2", 7))),
-        |module, kernel| {
-            let kernel = Kernel::new(module, kernel).expect("it runs");
-            let setup = Setup::new(Launch::of_block([1, 1, 1]), Schedule::First);
-            let outcome = kernel
-                .run(&setup, &mut world(0), &mut Unobserved)
-                .expect("it runs");
-            assert_eq!(outcome.end, End::Complete);
-        },
-    );
-    ends(
-        &format!("{code}ld.global.u32 %r3, [%d1];\n{}", expect("%r3", 8)),
-        is_branch,
-    );
+fn atomics_return_what_was_there_and_leave_what_they_compute() {
+    let of_one_thread = |code: &str| run(code, 1, 100, Schedule::First).end;
+    // PTX ISA, atom: the opcode, the content, the values, and the content after it.
+    let rows = [
+        ("add.u32", 7, "1", 8),
+        ("add.u32", u32::MAX, "2", 1),
+        ("and.b32", 12, "10", 8),
+        ("or.b32", 12, "10", 14),
+        ("xor.b32", 12, "10", 6),
+        ("min.s32", 3, "-1", u32::MAX),
+        ("min.u32", 3, "-1", 3),
+        ("max.s32", 3, "-1", 3),
+        ("max.u32", 3, "-1", u32::MAX),
+        ("exch.b32", 3, "9", 9),
+        ("cas.b32", 3, "3, 9", 9),
+        ("cas.b32", 4, "3, 9", 4),
+        ("inc.u32", 3, "5", 4),
+        ("inc.u32", 5, "5", 0),
+        ("dec.u32", 3, "5", 2),
+        ("dec.u32", 0, "5", 5),
+        ("dec.u32", 6, "5", 5),
+    ];
+    for (opcode, before, values, after) in rows {
+        let code = format!(
+            "ld.param.u64 %d1, [out];\nmov.u32 %r1, {before};\nst.global.u32 [%d1], %r1;\natom.global.{opcode} %r2, [%d1], {values};\n\
+             ld.global.u32 %r3, [%d1];\n"
+        );
+        for (register, expected) in [("%r2", before), ("%r3", after)] {
+            let code = format!("{code}{}", expect(register, u64::from(expected)));
+            assert_eq!(of_one_thread(&code), End::Complete, "{code}");
+        }
+    }
+    // Floating-point numbers are not known.
+    let code = "ld.param.u64 %d1, [out];\nmov.u32 %r1, 7;\nst.global.u32 [%d1], %r1;\nmov.f32 %r4, 0f3F800000;\n\
+                atom.global.add.f32 %r2, [%d1], %r4;\n";
+    let end = of_one_thread(&format!("{code}ld.global.u32 %r3, [%d1];\n{}", expect("%r3", 8)));
+    assert!(matches!(end, End::Unknown(Unknown::Branch(_))), "{end:?}");
 }
 
 #[test]
