@@ -23,7 +23,7 @@
 //!
 //! ## Limits
 //!
-//! `audit` reports it, `check` does not, since it may be intended. With `gpus`, `require-sm` or `require-ptx` in the policy the rule is
+//! `audit` reports it, and `check` with `-W potential` or `-W PTX527` alone, since it may be intended. With `gpus`, `require-sm` or `require-ptx` in the policy the rule is
 //! silent: the policy says which GPUs count, and PTX501 and PTX514 report those. `"PTX527" = "error"` in `[rules]` makes it an error.
 //!
 //! Jetson and GPUs without a product are no reason for a finding. A file is not reported for a GPU that loads most kernels of its package, or

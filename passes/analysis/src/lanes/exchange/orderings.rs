@@ -26,7 +26,7 @@ pub(super) struct Orderings {
 }
 
 impl Orderings {
-    /// In one function. `follows_calls`: what its callees read is known to show nothing.
+    /// In one function, whatever the functions that it calls read.
     pub(super) fn in_body(body: &Body<'_>, among: Among) -> Self {
         Self {
             among,

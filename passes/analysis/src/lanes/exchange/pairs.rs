@@ -5,12 +5,12 @@
 //!                  lanes that are at one of these, at another instruction
 //! together(a, b)   at each of before(h), both lanes are present whenever one of them is, or neither ever is: so both have passed
 //!                  equally many of them when they are at h
-//! definite         a clash of lanes a, b on their paths from a head h, with a, b ∈ must(h), together(a, b), and h dominates
-//!                  the instruction that is reported
+//! definite         a clash of lanes a, b in code that is certain from a head h (`certain_paths`), with a, b ∈ must(h), together(a, b),
+//!                  and h and the decisions of both accesses dominate the one that is reported
 //! ```
 //!
-//! Every lane that reaches the reported instruction has passed h. At that time a and b are at h, too, and they certainly
-//! make their accesses without an ordering since h. a and b have passed the same orderings before h. At an ordering from
+//! Every lane that reaches the reported instruction has passed h and taken the decisions. a and b are at h then, too, take them alike, and
+//! certainly make their accesses without an ordering since h. a and b have passed the same orderings before h. At an ordering from
 //! which control does not reach h, b cannot have been before its access. So no ordering separates the two accesses.
 
 use std::collections::BTreeSet;

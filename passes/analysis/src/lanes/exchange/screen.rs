@@ -478,33 +478,52 @@ impl ExchangeScreen<'_, '_> {
         if made.len() < 2 {
             return false;
         }
-        let is_store = |search: &Self, number: usize| search.pieces.all[number].is_store;
-        let has_load = made.clone().any(|number| !is_store(self, number));
-        let has_store = made.clone().any(|number| is_store(self, number));
+        let pieces = Rc::clone(&self.pieces);
+        // By whether they write: the accesses that name shared memory, global memory, or neither.
+        let mut counts = [[0_usize; 3]; 2];
+        let memory = |access: &Access| match (access.is_shared, access.is_global) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => 2,
+        };
+        for number in made.clone() {
+            let access = &pieces.all[number];
+            counts[usize::from(access.is_store)][memory(access)] += 1;
+        }
+        let has_other = |of: [usize; 3], access: &Access| match memory(access) {
+            own @ (0 | 1) => of[own] + of[2] > 0,
+            _ => of != [0; 3],
+        };
         let all = made.clone();
-        let mut are_alike = None;
+        let mut may_differ = None;
         made.any(|number| {
-            let may_meet = match is_store(self, number) {
+            let access = &pieces.all[number];
+            let may_meet = match access.is_store {
                 true => {
-                    has_load || !*are_alike.get_or_insert_with(|| self.stores_write_one_constant(all.clone()))
+                    has_other(counts[0], access)
+                        || *may_differ.get_or_insert_with(|| self.may_write_different_values(all.clone()))
                 }
-                false => has_store,
+                false => has_other(counts[1], access),
             };
             may_meet && self.lane_addresses(number).is_none() && self.is_knowable_address(number)
         })
     }
 
-    /// True if all stores among these accesses write the same constant.
-    fn stores_write_one_constant(&mut self, mut made: impl Iterator<Item = usize>) -> bool {
+    /// True if stores among these accesses may write different values that the lane analysis may know: not all of those that it may know are
+    /// one constant.
+    fn may_write_different_values(&mut self, mut made: impl Iterator<Item = usize>) -> bool {
         let mut one = None;
-        made.all(|number| {
+        made.any(|number| {
             let access = &self.pieces.all[number];
-            let (is_store, bytes) = (access.is_store, access.bytes);
-            let value = access
-                .stored
-                .and_then(|value| self.sums.description_of(value)?.constant());
-            let value = value.map(|value| (value, bytes));
-            !is_store || value.is_some() && *one.get_or_insert(value) == value
+            let (bytes, stored) = (access.bytes, access.stored);
+            let Some(stored) = stored.filter(|_| access.is_store) else {
+                return false;
+            };
+            let description = self.sums.description_of(stored);
+            match description.and_then(|sum| sum.constant()) {
+                Some(constant) => *one.get_or_insert((constant, bytes)) != (constant, bytes),
+                None => self.value_in_each_lane(stored).is_some() || self.is_knowable(stored, MAX_DEPTH),
+            }
         })
     }
 
