@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(32) a_loop_between(int *out, const int *in, in
   word[lane] = in[lane];
   int sum = 0;
   for (int i = 0; i < k; i++) sum ^= in[i * 32 + lane];
-  out[lane] = word[lane ^ 8] + sum;  //~ PTX415
+  out[lane] = word[lane ^ 8] + sum;  //~[sm_90-O3,clang-O3,G] PTX415
 }
 
 // All lanes or none of them read.
