@@ -441,7 +441,7 @@ fn scope(m: &Modifiers<'_>) -> Scope {
     )
 }
 
-/// What an atomic of integers stores (PTX ISA, atom).
+/// The value that an atomic of integers stores (PTX ISA, atom).
 fn update(m: &Modifiers<'_>, kind: AccessKind) -> Update {
     let Some(ty) = m.int().filter(|_| kind.is_atomic()) else {
         return Update::Unknown;

@@ -369,7 +369,7 @@ impl AccessKind {
     }
 }
 
-/// What an atomic stores, computed from the old content and the values that it has as uses.
+/// The value that an atomic stores, computed from the old content and the values that it has as uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Update {
     /// Not known, or not computed from integers; also that of all other accesses.
@@ -416,7 +416,7 @@ pub struct Access {
     pub signed: bool,
     /// Elements.
     pub count: u8,
-    /// What an atomic of one element stores.
+    /// The value that an atomic of one element stores.
     pub update: Update,
     /// What it promises to other threads.
     pub semantics: Semantics,

@@ -10,7 +10,7 @@
 //! A place without data in its address is one for all threads that get there. A place that is loaded from memory is searched for only where
 //! the elements of arrays are their own indices, so that a list or a permutation gives each thread a place of its own, and only if a thread
 //! loads it in the rounds of a loop that begins at a loaded number: the neighbours at the ends of the edges in the row of a vertex. Several
-//! vertices have equal neighbours, and those loads give 2 to all threads, or to all but one. A place that a thread loads at its own index, or at the begin of a
+//! vertices have equal neighbours, and those loads give 2 to all threads, or to all but one. A place that a thread loads at its own index, or at the start of a
 //! segment, gets no witness: whether its array is a permutation the code does not say.
 
 use super::exchange_runs::{Among, Contended, ContendedPair, Made, Wanted};

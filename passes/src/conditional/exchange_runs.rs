@@ -39,7 +39,7 @@ pub(super) struct Wanted {
 /// The neighbour of all vertices.
 pub(super) const NEIGHBOUR: u64 = 2;
 
-/// What is wanted of a pair in global memory.
+/// The properties of a pair in global memory that is searched for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contended {
     /// Both accesses belong to one update: the other one reads what the write overwrites.

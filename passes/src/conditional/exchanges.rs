@@ -518,9 +518,9 @@ impl ExchangeSearch<'_, '_> {
                 continue;
             }
             let mut observed = self.bounds.observed(self.among.exchanges(&self.sites));
-            let Some(outcome) = self
-                .replay
-                .searched(self.among.thread_steps(), &witness, &mut observed)
+            let Some(outcome) =
+                self.replay
+                    .observed(true, self.among.thread_steps(), &witness, &mut observed)
             else {
                 continue;
             };
@@ -621,7 +621,7 @@ impl ExchangeSearch<'_, '_> {
         let mut observed = self.bounds.observed(self.among.exchanges(&self.sites));
         let outcome = self
             .replay
-            .observed(self.among.thread_steps(), witness, &mut observed);
+            .observed(false, self.among.thread_steps(), witness, &mut observed);
         let (exchanges, is_outside) = observed.finish();
         outcome.is_some_and(|outcome| !outcome.breaks_assumption)
             && !(is_outside && self.among != Among::Lanes)
@@ -650,7 +650,7 @@ impl ExchangeSearch<'_, '_> {
         });
         let mut exchanges = self.among.exchanges(&self.sites);
         self.replay
-            .observed(self.among.thread_steps(), &witness, &mut exchanges)?;
+            .observed(false, self.among.thread_steps(), &witness, &mut exchanges)?;
         let Some(own) = self.made(&witness, &exchanges, wanted, warp) else {
             self.is_cut.set(true);
             return None;
@@ -658,7 +658,7 @@ impl ExchangeSearch<'_, '_> {
         let witness = own.witness(&witness);
         let mut observer = UpTo::new(self.among, &witness, &own);
         self.replay
-            .observed(self.among.thread_steps(), &witness, &mut observer)?;
+            .observed(false, self.among.thread_steps(), &witness, &mut observer)?;
         let run = observer.steps();
         let object = wanted.object;
         let further = shown.into_iter().skip(1).map(|(_, shown)| shown.made);

@@ -194,53 +194,37 @@ impl<'m> Replay<'m> {
         self.steps_left.set(steps);
     }
 
-    /// The outcome of a run of the search for exchanges; `None` if the machine refuses the launch.
-    pub(super) fn searched(
-        &self,
-        thread_steps: u64,
-        witness: &Witness,
-        observer: &mut dyn Observer,
-    ) -> Option<Outcome> {
-        let limits = (&self.steps_left, thread_steps);
-        self.run(
-            limits,
-            witness,
-            witness.order.schedule(),
-            Stop::WhenBroken,
-            observer,
-        )
-    }
-
-    /// The outcome of the same run for who checks a witness.
+    /// The outcome of a run of the search for exchanges, or of the same run for who checks a witness; `None` if the machine refuses the
+    /// launch.
     pub(super) fn observed(
         &self,
+        is_search: bool,
         thread_steps: u64,
         witness: &Witness,
         observer: &mut dyn Observer,
     ) -> Option<Outcome> {
-        let limits = (&self.checks_left, thread_steps);
-        self.run(
-            limits,
-            witness,
-            witness.order.schedule(),
-            Stop::WhenBroken,
-            observer,
-        )
+        let limits = (self.budget(is_search), thread_steps);
+        let schedule = witness.order.schedule();
+        self.run(limits, witness, schedule, Stop::WhenBroken, observer)
+    }
+
+    /// The instructions that may still be run to find something, or with witnesses.
+    const fn budget(&self, is_search: bool) -> &Cell<u64> {
+        if is_search {
+            &self.steps_left
+        } else {
+            &self.checks_left
+        }
     }
 
     /// Of the reads with these numbers in the same run, those whose values something depends on, a bit for each.
     pub(super) fn used(&self, is_search: bool, witness: &Witness, reads: &[u64]) -> u32 {
-        let left = if is_search {
-            &self.steps_left
-        } else {
-            &self.checks_left
-        };
         let setup = |setup| Setup {
             watched: reads,
             ..setup
         };
         // A sum is used after the loop.
-        let limits = (left, MAX_LONG_THREAD_STEPS);
+        let limits = (self.budget(is_search), MAX_LONG_THREAD_STEPS);
         let blocks = witness.blocks();
         let outcome = self.run_with(limits, (witness, &blocks), &mut Unobserved, setup);
         outcome.map_or(0, |outcome| outcome.used)

@@ -20,7 +20,7 @@ pub(super) const REST: [(u64, Memory); 6] = [
     (3, Memory::Counting),
 ];
 
-/// What a scenario leaves open, and the order of a run with it.
+/// The values that a scenario leaves open, and the order of a run with it.
 #[derive(Clone, Copy)]
 pub(super) struct Rest {
     /// The value of integer parameters.

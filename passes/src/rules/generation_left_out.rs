@@ -57,7 +57,7 @@ pub static RULE: Rule = Rule {
 struct Found {
     files: Vec<usize>,
     kinds: Vec<&'static str>,
-    /// What the first one loads on.
+    /// The GPUs that the first one loads on, in words.
     sentence: String,
     /// The newest GPU that loads a kernel.
     newest: Gpu,

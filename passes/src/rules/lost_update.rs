@@ -80,14 +80,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     };
     words::each_object(
         all,
+        shown,
         |found| (found.kernel, found.object),
-        |all| {
-            let with_witness = words::of_object(all, shown, is_of_pair);
-            match with_witness {
-                Some((all, shown)) => one(module, &all, Some(shown), report),
-                None => one(module, all, None, report),
-            }
-        },
+        is_of_pair,
+        |all, shown| one(module, all, shown, report),
     );
 }
 

@@ -8,36 +8,32 @@ use crate::ir::FunctionId;
 
 use super::{addresses, witness, wording};
 
-/// Calls `report` with the findings about each object of each kernel, in the order of the first ones. `about`: the kernel and the object.
+/// Calls `report` with the findings about each object of each kernel, in the order of the first ones. If a run has shown one of them, that
+/// one comes first, with its witness. `about`: the kernel and the object; `is_of_pair`: a finding about a kernel is about a pair.
 pub(crate) fn each_object<T>(
     all: &[T],
+    shown: &[ConditionalContention],
     about: impl Fn(&T) -> (FunctionId, SharedObject),
-    mut report: impl FnMut(&[&T]),
+    is_of_pair: impl Fn(&T, FunctionId, &ContendedPair) -> bool,
+    mut report: impl FnMut(&[&T], Option<&ConditionalContention>),
 ) {
     let mut left: Vec<&T> = all.iter().collect();
     while let Some(&first) = left.first() {
-        let (same, others): (Vec<&T>, Vec<&T>) = left.into_iter().partition(|one| about(one) == about(first));
-        report(&same);
+        let (mut same, others): (Vec<&T>, Vec<&T>) =
+            left.into_iter().partition(|one| about(one) == about(first));
+        let with_witness = shown.iter().find_map(|shown| {
+            let pair = shown.pairs.first()?;
+            let place = same
+                .iter()
+                .position(|found| is_of_pair(found, shown.kernel, pair))?;
+            Some((place, shown))
+        });
+        if let Some((place, _)) = with_witness {
+            same[..=place].rotate_right(1);
+        }
+        report(&same, with_witness.map(|(_, shown)| shown));
         left = others;
     }
-}
-
-/// The findings about an object of which a run has shown one: that one first, with its witness. `is_of_pair`: a finding about a kernel is
-/// about a pair.
-pub(crate) fn of_object<'a, T>(
-    all: &[&'a T],
-    shown: &'a [ConditionalContention],
-    is_of_pair: impl Fn(&T, FunctionId, &ContendedPair) -> bool,
-) -> Option<(Vec<&'a T>, &'a ConditionalContention)> {
-    shown.iter().find_map(|shown| {
-        let pair = shown.pairs.first()?;
-        let first = all
-            .iter()
-            .position(|found| is_of_pair(found, shown.kernel, pair))?;
-        let mut sorted = all.to_vec();
-        sorted[..=first].rotate_right(1);
-        Some((sorted, shown))
-    })
 }
 
 /// Adds the witness and its run.

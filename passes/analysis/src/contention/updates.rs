@@ -56,8 +56,6 @@ pub struct LostUpdate {
     pub writers: Writers,
     /// The place depends on data.
     pub is_at_data: bool,
-    /// The value is computed from what the store overwrites.
-    pub is_computed: bool,
     /// The launch of the kernel.
     pub launch: KernelLaunch,
 }
@@ -105,7 +103,6 @@ fn lost_update(entered: &Entered<'_, '_>, store: &Store) -> Option<LostUpdate> {
         kind,
         writers,
         is_at_data,
-        is_computed: store.is_computed,
         launch: kernel.launch.without(apart),
     })
 }

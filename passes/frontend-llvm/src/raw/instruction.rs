@@ -154,7 +154,7 @@ impl<'m> User<'m> {
         self.is_instruction && matches!(self.opcode, Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg)
     }
 
-    /// What an `atomicrmw` or `cmpxchg` stores.
+    /// The value that an `atomicrmw` or `cmpxchg` stores.
     pub(crate) fn update(self) -> Update {
         if self.is_instruction(Opcode::LLVMAtomicCmpXchg) {
             return Update::CompareAndSwap;

@@ -127,7 +127,7 @@ struct Cell {
     written: Option<Written>,
 }
 
-/// What may order a thread with threads of other warps.
+/// The facts that may order a thread with threads of other warps.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ordered {
     /// Instructions since the last barrier of the block.

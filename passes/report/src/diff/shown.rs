@@ -121,6 +121,14 @@ pub(super) struct Section {
     pub(super) kernels: Vec<Told>,
 }
 
+impl Section {
+    /// The number of kernels that are not among the first ones.
+    pub(super) fn left_out(&self) -> usize {
+        let left_out = self.kernels.iter().skip(LISTED_KERNELS);
+        left_out.map(|told| told.count).sum()
+    }
+}
+
 /// The kernels by what became of them: added, removed, renamed, then those that changed, the kinds of change one by one.
 pub(super) fn sections(diff: &Diff<'_>) -> Vec<Section> {
     let mut sections: BTreeMap<ChangeKind, Families<'_>> = BTreeMap::new();

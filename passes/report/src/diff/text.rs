@@ -47,12 +47,7 @@ pub fn render(releases: &Releases<'_>) -> String {
                 let _ = writeln!(text, "    {line}");
             }
         }
-        let left_out: usize = section
-            .kernels
-            .iter()
-            .skip(LISTED_KERNELS)
-            .map(|told| told.count)
-            .sum();
+        let left_out = section.left_out();
         if left_out > 0 {
             let _ = writeln!(text, "  and {left_out} more (`--format json` lists all)");
         }

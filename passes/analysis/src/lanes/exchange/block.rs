@@ -23,7 +23,7 @@ use super::matters::{self, OpenRead};
 use super::orderings::Among;
 use super::screen::block::{BlockSuspect, suspects};
 use super::segments::Head;
-use super::shared_accesses::{ByLane, Touch, Touches};
+use super::shared_accesses::{ByLane, Touch, Touches, Word};
 use crate::block_size;
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
 use crate::lanes::flow::Flow;
@@ -422,17 +422,11 @@ impl BlockKernel<'_> {
         let Some(granule) = sizes.min().map(|bytes| i64::from(bytes.max(1))) else {
             return Some(());
         };
-        let words = |touch: &Touch, lane: usize| {
-            let first = touch.places[lane];
-            let last = first.saturating_add(i64::from(touch.bytes) - 1);
-            let object = touch.object;
-            (first.div_euclid(granule)..=last.div_euclid(granule)).map(move |word| (object, word))
-        };
-        let mut writes: FxHashMap<(Object, i64), Vec<(usize, usize)>> = FxHashMap::default();
+        let mut writes: FxHashMap<Word, Vec<(usize, usize)>> = FxHashMap::default();
         for (number, made) in made.iter().enumerate() {
             let touch = block.touch(made);
             for lane in lanes(made.lanes).filter(|_| touch.is_store) {
-                for word in words(touch, lane) {
+                for word in touch.words(lane, granule) {
                     *left = left.checked_sub(1)?;
                     writes.entry(word).or_default().push((number, lane));
                 }
@@ -442,7 +436,7 @@ impl BlockKernel<'_> {
         for (number, other) in made.iter().enumerate() {
             let touch = block.touch(other);
             for lane in lanes(other.lanes) {
-                for word in words(touch, lane) {
+                for word in touch.words(lane, granule) {
                     for &(write, writer) in writes.get(&word).into_iter().flatten() {
                         *left = left.checked_sub(1)?;
                         let by = &made[write];

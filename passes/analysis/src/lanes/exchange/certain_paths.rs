@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::groups::Groups;
+use super::groups::{Groups, orders_lanes};
 use super::orderings::Among;
-use super::segments::{Head, is_ordering};
+use super::segments::Head;
 use super::shared_accesses::Touches;
 use super::waits;
 use crate::lanes::flow::Flow;
@@ -337,9 +337,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
 
     fn is_ordering(&self, node: u32) -> bool {
         match self.among {
-            Among::Lanes => {
-                is_ordering(self.flow, node) && !self.ignored.is_some_and(|groups| groups.has_node(node))
-            }
+            Among::Lanes => orders_lanes(self.flow, node, self.ignored),
             Among::Warps => is_block_ordering(self.flow, node),
         }
     }

@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::found::Object;
-use super::shared_accesses::{ByLane, Touch, Touches};
+use super::shared_accesses::{ByLane, Touch, Touches, Word};
 use crate::lanes::value::{Lanes, Pool, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PLACES;
 
@@ -19,9 +18,6 @@ pub(super) struct Clash {
     /// Threads that reach the write, not those that reach the other access, show that both are made.
     pub is_at_write: bool,
 }
-
-/// The bytes that one lane accesses: the object and the offset in it.
-type BytePlace = (Object, i64);
 
 /// The clashes among accesses that lanes certainly make, without an ordering in between. `made`: the accesses in the order of the
 /// code. `own`: the lanes for which a write hides the writes of others from their later reads, because they may execute it themselves.
@@ -42,18 +38,10 @@ pub(super) fn find_clashes(
         return Vec::new();
     };
     let granule = i64::from(granule.max(1));
-    let all = |touch: &Touch, lane: usize| {
-        let first = touch.places[lane].div_euclid(granule);
-        let last = touch.places[lane]
-            .saturating_add(i64::from(touch.bytes) - 1)
-            .div_euclid(granule);
-        let object = touch.object;
-        (first..=last).map(move |place| (object, place))
-    };
     let mut left = MAX_EXCHANGE_PLACES;
-    let mut writes: FxHashMap<BytePlace, Vec<(u32, u8)>> = FxHashMap::default();
+    let mut writes: FxHashMap<Word, Vec<(u32, u8)>> = FxHashMap::default();
     // For each place, by lane: the number of the first access in `made` after which the lane sees its own write, plus one.
-    let mut hidden: FxHashMap<BytePlace, [u32; WARP]> = FxHashMap::default();
+    let mut hidden: FxHashMap<Word, [u32; WARP]> = FxHashMap::default();
     for (order, &(number, set)) in (1..).zip(made) {
         let touch = &touches.all[number];
         if !touch.is_store {
@@ -67,7 +55,7 @@ pub(super) fn find_clashes(
         let hides_all = touch.stored.is_some_and(is_one_value) || !touch.is_shared && is_one_place;
         let begins = if hides_all { 1 } else { order };
         for lane in lanes(set | own) {
-            for place in all(touch, lane) {
+            for place in touch.words(lane, granule) {
                 left = left.saturating_sub(1);
                 if own >> lane & 1 == 1 {
                     let first = &mut hidden.entry(place).or_insert([0; WARP])[lane];
@@ -84,7 +72,7 @@ pub(super) fn find_clashes(
     for (order, &(number, set)) in (1..).zip(made) {
         let touch = &touches.all[number];
         for lane in lanes(set) {
-            for place in all(touch, lane) {
+            for place in touch.words(lane, granule) {
                 let Some(writes) = writes.get(&place) else {
                     continue;
                 };

@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::segments::is_ordering;
 use crate::lanes::collective_call::call_at_node;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
@@ -56,13 +57,13 @@ impl Groups {
         }
     }
 
-    /// True if a node is one of the collectives.
-    pub(super) fn has_node(&self, node: u32) -> bool {
-        self.nodes.contains(&node)
-    }
-
     /// True if two lanes are in different groups.
     pub(super) const fn are_apart(&self, one: usize, other: usize) -> bool {
         self.of[one] >> other & 1 == 0
     }
+}
+
+/// True if a node may order accesses of lanes; `between`: of lanes of different groups.
+pub(super) fn orders_lanes(flow: &Flow<'_>, node: u32, between: Option<&Groups>) -> bool {
+    is_ordering(flow, node) && !between.is_some_and(|groups| groups.nodes.contains(&node))
 }

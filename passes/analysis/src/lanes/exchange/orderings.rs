@@ -30,10 +30,7 @@ impl Orderings {
     pub(super) fn in_body(body: &Body<'_>, among: Among) -> Self {
         Self {
             among,
-            ignores_fences: body.has_async(AsyncKinds::THREAD_FENCE)
-                && !body
-                    .iter()
-                    .any(|(at, instruction)| may_wait_for_others(body, at, instruction)),
+            ignores_fences: body.has_async(AsyncKinds::THREAD_FENCE) && !may_learn_of_others(body),
         }
     }
 
@@ -73,6 +70,12 @@ pub(super) fn may_wait_for_others(body: &Body<'_>, at: InstructionId, instructio
         }
         _ => false,
     }
+}
+
+/// True if some instruction of a body may read what other threads have written meanwhile.
+pub(super) fn may_learn_of_others(body: &Body<'_>) -> bool {
+    let mut all = body.iter();
+    all.any(|(at, instruction)| may_wait_for_others(body, at, instruction))
 }
 
 /// The asynchronous operation that an instruction is a part of.
@@ -124,11 +127,17 @@ pub(super) fn unordered_access(
         AccessKind::Other => write_of_copy(body, at)?,
         _ => return None,
     };
-    let may_be = matches!(access.space, Space::Shared | Space::Global | Space::Generic)
-        && (1..=64).contains(&access.bytes())
-        && !access.is_ordering();
+    let may_be = matches!(access.space, Space::Shared | Space::Global | Space::Generic);
+    relaxed_at(body, instruction, access).filter(|_| may_be)
+}
+
+/// An access, its address, and the constant offset, if it has no ordering semantics and a size.
+fn relaxed_at(body: &Body<'_>, instruction: &Instruction, access: Access) -> Option<(Access, Value, i64)> {
+    let has_size = (1..=64).contains(&access.bytes());
     match body.uses(instruction) {
-        &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
+        &[address, Value::Integer(past), ..] if has_size && !access.is_ordering() => {
+            Some((access, address, past))
+        }
         _ => None,
     }
 }
@@ -154,14 +163,8 @@ pub(super) fn relaxed_atomic(body: &Body<'_>, instruction: &Instruction) -> Opti
     let Op::Access(access) = instruction.op else {
         return None;
     };
-    let may_be = access.kind.is_atomic()
-        && matches!(access.space, Space::Shared | Space::Generic)
-        && (1..=64).contains(&access.bytes())
-        && !access.is_ordering();
-    match body.uses(instruction) {
-        &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
-        _ => None,
-    }
+    let may_be = access.kind.is_atomic() && matches!(access.space, Space::Shared | Space::Generic);
+    relaxed_at(body, instruction, access).filter(|_| may_be)
 }
 
 /// The value that a store of one element writes.

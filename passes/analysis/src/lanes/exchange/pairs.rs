@@ -19,12 +19,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::certain_paths::{CertainPaths, implies};
 use super::conflicts::{Clash, find_clashes};
-use super::found::Object;
-use super::groups::Groups;
+use super::groups::{Groups, orders_lanes};
 use super::matters;
 use super::orderings::Among;
 use super::segments::{self, Head, is_ordering};
-use super::shared_accesses::{Touch, Touches};
+use super::shared_accesses::{Touch, Touches, Word};
 use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{NONE, NodeKind};
@@ -114,19 +113,14 @@ fn unordered_clashes(
 fn nodes_of_clashes(flow: &Flow<'_>, touches: &Touches) -> BTreeSet<u32> {
     let sizes = touches.all.iter().map(|touch| i64::from(touch.bytes.max(1)));
     let granule = sizes.min().unwrap_or(1);
-    let words = |touch: &Touch, lane: usize| {
-        let (object, place) = (touch.object, touch.places[lane]);
-        let last = place.saturating_add(i64::from(touch.bytes) - 1);
-        (place.div_euclid(granule)..=last.div_euclid(granule)).map(move |word| (object, word))
-    };
     // By word: the lanes that write it, and those that access it.
-    let mut by_word: FxHashMap<(Object, i64), (Lanes, Lanes)> = FxHashMap::default();
+    let mut by_word: FxHashMap<Word, (Lanes, Lanes)> = FxHashMap::default();
     for touch in &touches.all {
         if flow.module.deadline.is_over_at_step() {
             return BTreeSet::new();
         }
         for lane in lanes(touch.lanes) {
-            for word in words(touch, lane) {
+            for word in touch.words(lane, granule) {
                 let (writers, all) = by_word.entry(word).or_default();
                 *all |= 1 << lane;
                 *writers |= if touch.is_store { 1 << lane } else { 0 };
@@ -135,7 +129,7 @@ fn nodes_of_clashes(flow: &Flow<'_>, touches: &Touches) -> BTreeSet<u32> {
     }
     let meets = |touch: &&Touch| {
         lanes(touch.lanes).any(|lane| {
-            words(touch, lane).any(|word| {
+            touch.words(lane, granule).any(|word| {
                 let (writers, all) = by_word[&word];
                 let others = if touch.is_store { all } else { writers };
                 others & !(1 << lane) != 0
@@ -158,12 +152,8 @@ fn nodes_before_without_ordering(
     for &node in &open {
         is_before[node as usize] = true;
     }
-    let orders = |node: u32| {
-        let is_ignored = || groups.is_some_and(|groups| groups.has_node(node));
-        touches.ordering_count(node) > 0 || is_ordering(flow, node) && !is_ignored()
-    };
     while let Some(node) = open.pop() {
-        if orders(node) {
+        if touches.ordering_count(node) > 0 || orders_lanes(flow, node, groups) {
             continue;
         }
         for source in graph.predecessors(node) {
@@ -228,32 +218,22 @@ impl PairSearch<'_, '_, '_> {
     fn clashes_after_head(&mut self, head: Head) -> Vec<Clash> {
         let touches = self.touches;
         let code = self.paths.code_after(head);
-        let made = |among: Lanes| -> Vec<(usize, Lanes)> {
-            let all = code.iter().flat_map(|code| {
-                let of_part = touches
-                    .accesses_in_node(code.node)
-                    .filter(move |&number| touches.all[number].part == code.part);
-                of_part.map(move |number| (number, touches.all[number].lanes & code.lanes & among))
-            });
-            all.collect()
-        };
-        let all = made(Lanes::MAX);
-        if !all.iter().any(|&(number, _)| touches.all[number].is_store) {
+        // The accesses, with the lanes that make them, and the code of each.
+        let (mut all, mut codes) = (Vec::new(), Vec::new());
+        for (number, code) in code.iter().enumerate() {
+            let of_node = touches.accesses_in_node(code.node);
+            for touch in of_node.filter(|&touch| touches.all[touch].part == code.part) {
+                all.push((touch, touches.all[touch].lanes & code.lanes));
+                codes.push(number);
+            }
+        }
+        if !all.iter().any(|&(touch, _)| touches.all[touch].is_store) {
             return Vec::new();
         }
         let (graph, order) = (self.flow.graph, self.flow.order);
         let implied: Vec<bool> = code
             .iter()
             .map(|code| implies(graph, order, head.node, code))
-            .collect();
-        let codes: Vec<usize> = (0..code.len())
-            .flat_map(|number| {
-                let of_part = touches.accesses_in_node(code[number].node);
-                let count = of_part
-                    .filter(|&touch| touches.all[touch].part == code[number].part)
-                    .count();
-                std::iter::repeat_n(number, count)
-            })
             .collect();
         let shows = |later: usize, earlier: usize| {
             let (later, earlier) = (codes[later], codes[earlier]);
@@ -279,7 +259,10 @@ impl PairSearch<'_, '_, '_> {
         let classes = self.equivalence_classes(head.node);
         let may_clash =
             |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b] && are_apart(a, b);
-        find_clashes(touches, pool, &made(here), own, may_clash, is_pair)
+        for (_, lanes) in &mut all {
+            *lanes &= here;
+        }
+        find_clashes(touches, pool, &all, own, may_clash, is_pair)
     }
 
     /// The lanes that reach a node whenever one lane does. In a peeled round: whenever one lane reaches the loop, because an

@@ -21,6 +21,9 @@ use ptxcheck_ir::{
 /// Pairs of lanes: by lane, the other lanes.
 pub(super) type ByLane = [Lanes; WARP];
 
+/// A word of memory: the object, and its number there.
+pub(super) type Word = (Object, i64);
+
 /// An access to shared or global memory whose address is known in all lanes that may reach it.
 pub(super) struct Touch {
     /// The node it is in.
@@ -61,6 +64,13 @@ impl Touch {
         let (own, place) = (self.places[lane], other.places[of]);
         own < place.saturating_add(i64::from(other.bytes))
             && place < own.saturating_add(i64::from(self.bytes))
+    }
+
+    /// The words of `granule` bytes that a lane accesses.
+    pub(super) fn words(&self, lane: usize, granule: i64) -> impl Iterator<Item = Word> + use<> {
+        let (object, first) = (self.object, self.places[lane]);
+        let last = first.saturating_add(i64::from(self.bytes) - 1);
+        (first.div_euclid(granule)..=last.div_euclid(granule)).map(move |word| (object, word))
     }
 
     /// True if some lane that may execute it accesses bytes that the writes of a clash access.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::orderings::{Among, Orderings, may_wait_for_others};
+use super::orderings::{Among, Orderings, may_learn_of_others, may_wait_for_others};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use ptxcheck_ir::{AsyncKinds, Body, Callee, FunctionId, Instruction, InstructionId, Op};
@@ -12,17 +12,13 @@ use ptxcheck_ir::{AsyncKinds, Body, Callee, FunctionId, Instruction, Instruction
 pub(super) fn orderings_among(flow: &Flow<'_>, among: Among) -> Orderings {
     let graph = flow.graph;
     let bodies = || graph.contexts.iter().map(|context| context.body);
-    let may_wait = |body: &Body<'_>| {
-        let mut all = body.iter();
-        all.any(|(at, instruction)| may_wait_for_others(body, at, instruction))
-    };
     let may_wait_elsewhere = |node: u32| match graph.nodes[node as usize].kind {
         NodeKind::Unknown => true,
         NodeKind::Quiet => may_wait_in_call(flow, node),
         _ => false,
     };
     let ignores_fences = bodies().any(|body| body.has_async(AsyncKinds::THREAD_FENCE))
-        && !bodies().any(may_wait)
+        && !bodies().any(may_learn_of_others)
         && !flow.order.nodes.iter().copied().any(may_wait_elsewhere);
     Orderings {
         among,
