@@ -23,6 +23,7 @@ use crate::launches::ShownKernel;
 use crate::limits::MAX_FINDINGS;
 use crate::link::{self, UndefinedSymbol};
 use crate::policy::Policy;
+use crate::reach::{self, Bundle};
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 use crate::support::variants::VariantWheel;
@@ -345,6 +346,7 @@ pub struct ImagesContext<'a> {
     pub is_complete: bool,
     missing: OnceLock<Vec<UndefinedSymbol<'a>>>,
     forecasts: OnceLock<Vec<InputForecast<'a>>>,
+    bundles: OnceLock<Vec<Bundle>>,
     variant_wheels: OnceLock<Vec<VariantWheel<'a>>>,
 }
 
@@ -359,6 +361,7 @@ impl<'a> ImagesContext<'a> {
             is_complete: settings.whole_program,
             missing: OnceLock::new(),
             forecasts: OnceLock::new(),
+            bundles: OnceLock::new(),
             variant_wheels: OnceLock::new(),
         }
     }
@@ -375,6 +378,17 @@ impl<'a> ImagesContext<'a> {
                 .map(|input| InputForecast::new(input, &self.policy.gpus, None))
                 .collect()
         })
+    }
+
+    /// The packages of the run and its other files, with the GPUs that load them.
+    #[must_use]
+    pub fn bundles(&self) -> &[Bundle] {
+        self.bundles.get_or_init(|| reach::bundles(self.inputs))
+    }
+
+    /// The packages and other files, if a rule has asked for them.
+    pub(crate) fn into_bundles(self) -> OnceLock<Vec<Bundle>> {
+        self.bundles
     }
 
     /// The wheels with metadata about their variant.

@@ -59,28 +59,23 @@ impl<'a> InputForecast<'a> {
             .into_iter()
             .partition(|unit| unit.chooser == Chooser::Linker);
         let objects = Objects::new(objects, &loadable);
+        let (kernels, holders) = kernels(&loadable, &objects);
         let mut forecast = Self {
             gpus: gpus.to_vec(),
-            kernels: kernels(&loadable, &objects),
+            kernels,
             jit_bytes: Vec::with_capacity(gpus.len()),
         };
-        // Kernels of which unit, so that no kernel asks all units.
-        let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (number, unit) in loadable.iter().enumerate() {
-            for identity in unit.kernels.keys() {
-                holders.entry(identity).or_default().push(number);
-            }
-        }
         for gpu in gpus {
             let choices: Vec<Choice> = loadable.iter().map(|unit| unit.choose(*gpu)).collect();
             let linked = objects.link(*gpu);
             let mut compiled: BTreeSet<u32> = BTreeSet::new();
             let mut is_linked = false;
-            for kernel in &mut forecast.kernels {
-                let identity = kernel.kernel.identity.as_str();
-                let held = holders.get(identity).map_or(&[][..], Vec::as_slice);
-                let of_units = held.iter().map(|number| (&loadable[*number], &choices[*number]));
-                let mut cell = of_containers(identity, of_units, &objects, &linked, *gpu);
+            for (kernel, held) in forecast.kernels.iter_mut().zip(&holders) {
+                let of_units = held
+                    .units
+                    .iter()
+                    .map(|(number, images)| (&loadable[*number], *images, &choices[*number]));
+                let mut cell = of_containers(of_units, held.is_linked.then_some(&linked), *gpu);
                 if let (Some(needed), Some(driver)) = (cell.driver, driver)
                     && needed.exceeds(driver)
                 {
@@ -129,22 +124,29 @@ impl<'a> InputForecast<'a> {
     }
 }
 
-/// The loading of a kernel that these containers have.
+/// The holders of a kernel.
+#[derive(Default)]
+struct Holders<'u, 'a> {
+    /// Indices of the containers that have it, and the images in each that do.
+    units: Vec<(usize, &'u [(usize, &'a Kernel)])>,
+    /// Relocatable objects define it.
+    is_linked: bool,
+}
+
+/// The loading of a kernel that these containers have, and the objects that `linked` is about, if there are some.
 fn of_containers<'u, 'a: 'u>(
-    identity: &str,
-    units: impl Iterator<Item = (&'u Unit<'a>, &'u Choice)>,
-    objects: &Objects<'a>,
-    linked: &link::Linked,
+    units: impl Iterator<Item = (&'u Unit<'a>, &'u [(usize, &'a Kernel)], &'u Choice)>,
+    linked: Option<&link::Linked>,
     gpu: Gpu,
 ) -> Cell {
     let (mut of_driver, mut of_library): (Option<Cell>, Option<Cell>) = (None, None);
-    for (unit, choice) in units {
-        let mut cell = unit.cell(identity, choice, gpu);
+    for (unit, images, choice) in units {
+        let mut cell = unit.cell(images, choice, gpu);
         match unit.chooser {
             Chooser::Library => of_library = Some(of_library.map_or(cell, |other| other.or(cell))),
             Chooser::Driver | Chooser::Linker => {
                 // Only where no machine code fits does the driver link the objects anew.
-                if matches!(choice, Choice::Nothing) && objects.has(identity) {
+                if let (Choice::Nothing, Some(linked)) = (choice, linked) {
                     cell = linked.cell;
                 }
                 of_driver = Some(of_driver.map_or(cell, |other| other.and(cell)));
@@ -154,28 +156,44 @@ fn of_containers<'u, 'a: 'u>(
     match (of_driver, of_library) {
         (Some(one), Some(other)) => one.and(other),
         (Some(cell), None) | (None, Some(cell)) => cell,
-        (None, None) => linked.cell,
+        (None, None) => linked.map_or(Cell::without(State::None), |linked| linked.cell),
     }
 }
 
-/// The kernels of an input that a program can load, without cells.
-fn kernels<'a>(loadable: &[Unit<'a>], objects: &Objects<'a>) -> Vec<KernelForecast<'a>> {
-    let mut found: BTreeMap<&str, KernelForecast<'a>> = BTreeMap::new();
+/// The kernels of an input that a program can load, without cells, and the holders of each.
+fn kernels<'u, 'a>(
+    loadable: &'u [Unit<'a>],
+    objects: &'u Objects<'a>,
+) -> (Vec<KernelForecast<'a>>, Vec<Holders<'u, 'a>>) {
+    let mut found: BTreeMap<&str, (KernelForecast<'a>, Holders<'u, 'a>)> = BTreeMap::new();
     let of_objects: &[Unit<'a>] = if objects.are_all() { &objects.units } else { &[] };
-    for unit in loadable.iter().chain(of_objects) {
-        for (identity, holders) in &unit.kernels {
-            for (position, kernel) in holders {
-                let entry = found.entry(identity).or_insert_with(|| KernelForecast {
-                    kernel,
-                    image: unit.images[*position].0,
+    for (number, unit) in loadable.iter().chain(of_objects).enumerate() {
+        for (identity, images) in &unit.kernels {
+            let Some((first, declared)) = images.first() else {
+                continue;
+            };
+            let (kernel, holders) = found.entry(identity).or_insert_with(|| {
+                let kernel = KernelForecast {
+                    kernel: declared,
+                    image: unit.images[*first].0,
                     has_body: false,
                     cells: Vec::new(),
-                });
-                entry.has_body |= kernel.stub.is_none() && shows_stubs(unit.images[*position].1);
+                };
+                let holders = Holders {
+                    is_linked: objects.has(identity),
+                    ..Holders::default()
+                };
+                (kernel, holders)
+            });
+            kernel.has_body |= images
+                .iter()
+                .any(|(position, kernel)| kernel.stub.is_none() && shows_stubs(unit.images[*position].1));
+            if number < loadable.len() {
+                holders.units.push((number, images));
             }
         }
     }
-    found.into_values().collect()
+    found.into_values().unzip()
 }
 
 /// The oldest target in whose machine code a kernel without a body is known as one.

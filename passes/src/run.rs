@@ -29,11 +29,14 @@ mod text;
 mod text_cache;
 mod unpack;
 
+use std::sync::OnceLock;
+
 use ptxcheck_common::maps::NameMap;
 use rayon::prelude::*;
 
 use crate::finding::Finding;
 use crate::group::{self, Group};
+use crate::reach::{self, Bundle};
 use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::{fingerprint, locate};
@@ -62,6 +65,15 @@ pub struct Outcome {
     pub groups: Vec<Group>,
     /// The effect of the settings on findings that are not there.
     pub decisions: Decisions,
+    pub(crate) bundles: OnceLock<Vec<Bundle>>,
+}
+
+impl Outcome {
+    /// The packages of the run and its other files, with the GPUs that load them. They are computed once, of the inputs that are there then.
+    #[must_use]
+    pub fn bundles(&self) -> &[Bundle] {
+        self.bundles.get_or_init(|| reach::bundles(&self.inputs))
+    }
 }
 
 /// The effect of the settings on findings that are not in [`Outcome::findings`].
@@ -169,15 +181,16 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> Unfinished 
         findings: Vec::new(),
         groups: Vec::new(),
         decisions: Decisions::default(),
+        bundles: OnceLock::new(),
     };
     for (index, scanned) in scanned.into_iter().enumerate() {
         let (report, findings) = assemble::assemble(index, scanned, settings, &texts);
         outcome.inputs.push(report);
         outcome.findings.extend(findings);
     }
-    outcome
-        .findings
-        .extend(compare::compare(&outcome.inputs, settings));
+    let (compared, bundles) = compare::compare(&outcome.inputs, settings);
+    outcome.findings.extend(compared);
+    outcome.bundles = bundles;
     dedup::drop_imported_repetitions(&mut outcome.findings);
     // An audit reports each file by itself.
     if !settings.images_only {

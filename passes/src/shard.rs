@@ -9,6 +9,7 @@ pub mod lines;
 
 use std::fs::File;
 use std::io::Read as _;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -280,6 +281,7 @@ impl Shard {
                 expired: first.head.expired.clone(),
                 gone: Vec::new(),
             },
+            bundles: OnceLock::new(),
         };
         if join(shards, registry, &mut outcome)? != all_inputs {
             return Err(MergeError::OtherRun(deal.number));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use ptxcheck_passes::names::base;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Status};
+use rayon::prelude::*;
 
 use crate::amounts::{plural, size};
 use crate::escape;
@@ -200,9 +201,14 @@ fn kernels(input: &InputReport) -> String {
         return String::new();
     }
     let count = differing.len();
+    // Reading the names of tens of thousands of kernels takes longer than all else here.
+    let named: Vec<_> = differing
+        .into_par_iter()
+        .map(|(name, held)| ((base(name), held), name))
+        .collect();
     let mut families: BTreeMap<(String, BTreeSet<String>), Vec<&str>> = BTreeMap::new();
-    for (name, held) in differing {
-        families.entry((base(name), held)).or_default().push(name);
+    for (family, name) in named {
+        families.entry(family).or_default().push(name);
     }
     let mut rows = vec![
         columns

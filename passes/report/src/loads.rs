@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ptxcheck_passes::forecast::Gpu;
-use ptxcheck_passes::reach::{Bundle, FileReach, GpuLoad, Reach, bundles};
+use ptxcheck_passes::reach::{Bundle, FileReach, GpuLoad, Reach};
 use ptxcheck_passes::run::{InputReport, Outcome};
 use serde::Serialize;
 
@@ -15,14 +15,14 @@ use crate::styles::BOLD;
 #[derive(Debug)]
 pub(crate) struct Loads<'a> {
     inputs: &'a [InputReport],
-    bundles: Vec<Bundle<'a>>,
+    bundles: &'a [Bundle],
 }
 
 impl<'a> Loads<'a> {
     pub(crate) fn of(outcome: &'a Outcome) -> Self {
         Self {
             inputs: &outcome.inputs,
-            bundles: bundles(&outcome.inputs),
+            bundles: outcome.bundles(),
         }
     }
 
@@ -37,7 +37,7 @@ impl<'a> Loads<'a> {
             };
             return vec![(name, Reach::default().to_string())];
         }
-        let of_bundle = |bundle: &Bundle<'a>| (self.name(bundle), bundle.reach.to_string());
+        let of_bundle = |bundle: &Bundle| (self.name(bundle), bundle.reach.to_string());
         self.bundles.iter().map(of_bundle).collect()
     }
 
@@ -67,8 +67,8 @@ impl<'a> Loads<'a> {
         files.find(|file| file.input == input).map(|file| &file.reach)
     }
 
-    fn name(&self, bundle: &Bundle<'a>) -> String {
-        match (bundle.package, bundle.files.as_slice()) {
+    fn name(&self, bundle: &Bundle) -> String {
+        match (bundle.package.as_deref(), bundle.files.as_slice()) {
             (Some(package), [_]) => package.to_owned(),
             (Some(package), files) => format!("{package} ({})", plural(files.len() as u64, "file")),
             (None, [file]) => self.inputs[file.input].name.clone(),
@@ -125,14 +125,15 @@ impl ReachJson {
 
 /// The packages and other files of a run, as JSON.
 pub(crate) fn json(outcome: &Outcome) -> Vec<BundleJson<'_>> {
-    let file = |file: &FileReach<'_>| FileJson {
+    let file = |file: &FileReach| FileJson {
         input: &outcome.inputs[file.input].name,
         reach: ReachJson::new(&file.reach),
     };
-    bundles(&outcome.inputs)
+    outcome
+        .bundles()
         .iter()
         .map(|bundle| BundleJson {
-            package: bundle.package,
+            package: bundle.package.as_deref(),
             reach: ReachJson::new(&bundle.reach),
             files: bundle.files.iter().map(file).collect(),
         })

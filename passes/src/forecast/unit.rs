@@ -161,11 +161,8 @@ impl<'a> Unit<'a> {
         (0..self.images.len()).filter(move |position| is_nameless(self.images[*position].1))
     }
 
-    /// The loading of a kernel of this unit on a GPU that takes this choice.
-    pub(super) fn cell(&self, identity: &str, choice: &Choice, gpu: Gpu) -> Cell {
-        let Some(holders) = self.kernels.get(identity) else {
-            return Cell::without(State::None);
-        };
+    /// The loading of a kernel, which these images of this unit have, on a GPU that takes this choice.
+    pub(super) fn cell(&self, holders: &[(usize, &'a Kernel)], choice: &Choice, gpu: Gpu) -> Cell {
         let held = |position: usize| holders.iter().find(|(holder, _)| *holder == position);
         let may_hold = |position: &usize| held(*position).is_some() || !self.images[*position].1.is_whole();
         let is_by_library = self.chooser == Chooser::Library;

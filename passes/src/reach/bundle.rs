@@ -12,48 +12,44 @@ use crate::inventory::InputReport;
 const MEMBER: char = '!';
 
 /// A package, or all files of a run that lie in none.
-#[derive(Clone, Debug)]
-pub struct Bundle<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bundle {
     /// The name of the package; `None` for files that lie in none.
-    pub package: Option<&'a str>,
+    pub package: Option<String>,
     /// Its files with kernels that a driver loads, in the order of the run.
-    pub files: Vec<FileReach<'a>>,
+    pub files: Vec<FileReach>,
     /// The GPUs that load its kernels.
     pub reach: Reach,
-    kernels: LoadedKernels<'a>,
 }
 
 /// A file, and the GPUs that load its kernels.
-#[derive(Clone, Debug)]
-pub struct FileReach<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileReach {
     /// Index of the input.
     pub input: usize,
     /// The GPUs.
     pub reach: Reach,
-    kernels: LoadedKernels<'a>,
+    /// The GPUs that the file leaves out and that load its kernels from other files of the package: a package can have a library for
+    /// each version of CUDA.
+    pub elsewhere: Vec<Gpu>,
 }
 
 /// The packages of a run, in the order of their first files, and its other files. Those without a kernel that a driver loads are left
 /// out.
 #[must_use]
-pub fn bundles(inputs: &[InputReport]) -> Vec<Bundle<'_>> {
-    let files: Vec<FileReach<'_>> = inputs
+pub fn bundles(inputs: &[InputReport]) -> Vec<Bundle> {
+    let files: Vec<(usize, LoadedKernels<'_>)> = inputs
         .par_iter()
+        .map(LoadedKernels::of)
         .enumerate()
-        .map(|(input, report)| {
-            let kernels = LoadedKernels::of(report);
-            FileReach {
-                input,
-                reach: kernels.reach(),
-                kernels,
-            }
-        })
-        .filter(|file| file.reach.kernels > 0)
+        .filter(|(_, kernels)| !kernels.is_empty())
         .collect();
     let mut order: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    let mut bundles: Vec<(Option<&str>, Vec<FileReach<'_>>)> = Vec::new();
+    let mut bundles: Vec<(Option<&str>, Vec<(usize, LoadedKernels<'_>)>)> = Vec::new();
     for file in files {
-        let package = inputs[file.input]
+        let package = inputs[file.0]
             .name
             .rsplit_once(MEMBER)
             .map(|(package, _)| package);
@@ -65,27 +61,43 @@ pub fn bundles(inputs: &[InputReport]) -> Vec<Bundle<'_>> {
     }
     bundles
         .into_iter()
-        .map(|(package, files)| Bundle::new(package, files))
+        .map(|(package, files)| Bundle::new(package, &files))
         .collect()
 }
 
-impl<'a> Bundle<'a> {
-    fn new(package: Option<&'a str>, files: Vec<FileReach<'a>>) -> Self {
-        let mut kernels = LoadedKernels::default();
-        for file in &files {
-            kernels.add(&file.kernels);
+impl Bundle {
+    fn new(package: Option<&str>, files: &[(usize, LoadedKernels<'_>)]) -> Self {
+        let package = package.map(str::to_owned);
+        if let [(input, kernels)] = files {
+            let reach = kernels.reach();
+            return Self {
+                package,
+                files: vec![FileReach {
+                    input: *input,
+                    reach: reach.clone(),
+                    elsewhere: Vec::new(),
+                }],
+                reach,
+            };
         }
+        let mut all = LoadedKernels::default();
+        for (_, kernels) in files {
+            all.add(kernels);
+        }
+        let of_file = |(input, kernels): &(usize, LoadedKernels<'_>)| {
+            let reach = kernels.reach();
+            let mut elsewhere = reach.left_out();
+            elsewhere.retain(|gpu| all.serve(kernels, *gpu));
+            FileReach {
+                input: *input,
+                reach,
+                elsewhere,
+            }
+        };
         Self {
             package,
-            reach: kernels.reach(),
-            files,
-            kernels,
+            files: files.iter().map(of_file).collect(),
+            reach: all.reach(),
         }
-    }
-
-    /// True if a GPU loads the kernels of one of these files from others: a package can have a library for each version of CUDA.
-    #[must_use]
-    pub fn has_elsewhere(&self, file: &FileReach<'a>, gpu: Gpu) -> bool {
-        self.kernels.serve(&file.kernels, gpu)
     }
 }

@@ -112,6 +112,10 @@ impl<'a> LoadedKernels<'a> {
         Self(forecast.kernels.iter().map(row).collect())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds those of another input: a kernel of both loads where one of them does.
     pub(super) fn add(&mut self, others: &Self) {
         for (identity, row) in &others.0 {

@@ -36,7 +36,7 @@ use crate::finding::Value;
 use crate::forecast::Gpu;
 use crate::inventory::{ImageKind, InputReport, listed};
 use crate::names::in_message;
-use crate::reach::{Bundle, FileReach, Load, bundles, generations};
+use crate::reach::{Bundle, FileReach, Load, generations};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -68,14 +68,14 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     if !(policy.gpus.is_empty() && policy.require_sm.is_empty() && policy.require_ptx.is_empty()) {
         return;
     }
-    for bundle in bundles(context.inputs) {
+    for bundle in context.bundles() {
         let mut found: BTreeMap<Vec<Gpu>, Found> = BTreeMap::new();
         for file in &bundle.files {
             let input = &context.inputs[file.input];
             if is_bare(input) {
                 continue;
             }
-            let missing = missing(&bundle, file);
+            let missing = missing(bundle, file);
             let Some(newest) = newest(file) else {
                 continue;
             };
@@ -111,16 +111,16 @@ fn is_bare(input: &InputReport) -> bool {
 }
 
 /// The GPUs that load no kernel of a file, newer than one that does. Those that are served by other files of the package are none.
-fn missing(bundle: &Bundle<'_>, file: &FileReach<'_>) -> Vec<Gpu> {
+fn missing(bundle: &Bundle, file: &FileReach) -> Vec<Gpu> {
     let is_served = |gpu: Gpu| {
-        matches!(bundle.reach.load(gpu), Load::Code | Load::Compiled) || bundle.has_elsewhere(file, gpu)
+        matches!(bundle.reach.load(gpu), Load::Code | Load::Compiled) || file.elsewhere.contains(&gpu)
     };
     let mut gpus = file.reach.left_out();
     gpus.retain(|gpu| !is_served(*gpu));
     gpus
 }
 
-fn newest(file: &FileReach<'_>) -> Option<Gpu> {
+fn newest(file: &FileReach) -> Option<Gpu> {
     let mut loading = file.reach.gpus.iter().rev();
     loading.find(|one| one.load.is_some()).map(|one| one.gpu)
 }

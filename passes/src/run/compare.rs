@@ -1,6 +1,7 @@
 //! The rules that compare images, over all inputs of a run.
 
 use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use ptxcheck_common::maps::NameMap;
 
@@ -9,11 +10,13 @@ use crate::finding::{Finding, Frame, Located, Related, Source, Value};
 use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::names;
+use crate::reach::Bundle;
 use crate::rule::{Check, Level};
 use crate::settings::Settings;
 
-/// Runs the rules that compare images over the inputs of a run; returns their findings.
-pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Finding> {
+/// Runs the rules that compare images over the inputs of a run; returns their findings, and the packages of the run if a rule has asked
+/// for them.
+pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> (Vec<Finding>, OnceLock<Vec<Bundle>>) {
     let context = ImagesContext::new(inputs, settings);
     let sources = KernelSources::new(inputs);
     let mut findings = Vec::new();
@@ -28,7 +31,7 @@ pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Findin
             );
         }
     }
-    findings
+    (findings, context.into_bundles())
 }
 
 /// The source lines of the kernels of each input, by their identity: those of machine code are in the PTX beside it.
@@ -193,7 +196,7 @@ mod tests {
                     .collect(),
                 variants: None,
             };
-            let findings = compare(&[input], &settings).into_iter();
+            let findings = compare(&[input], &settings).0.into_iter();
             findings
                 .map(|finding| format!("{} {}", finding.rule.code, finding.message))
                 .collect()

@@ -6,7 +6,6 @@ use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::image;
 use ptxcheck_passes::image::decompress::unpack;
 use ptxcheck_passes::policy::{Driver, Policy, StubPolicy};
-use ptxcheck_passes::reach::bundles;
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
@@ -275,7 +274,7 @@ fn symbol(numbers: &mut Numbers) -> Symbol {
 
 /// Makes the sentences about the GPUs that load the packages of a run.
 pub fn sentences(outcome: &Outcome) {
-    for bundle in bundles(&outcome.inputs) {
+    for bundle in outcome.bundles() {
         drop(bundle.reach.to_string());
     }
 }
