@@ -383,7 +383,12 @@ impl<'a> ImagesContext<'a> {
     /// The packages of the run and its other files, with the GPUs that load them.
     #[must_use]
     pub fn bundles(&self) -> &[Bundle] {
-        self.bundles.get_or_init(|| reach::bundles(self.inputs))
+        if let Some(bundles) = self.bundles.get() {
+            return bundles;
+        }
+        // Not while the lock is held: a thread that waits for others may begin another rule, which asks for the same.
+        let bundles = reach::bundles(self.inputs);
+        self.bundles.get_or_init(|| bundles)
     }
 
     /// The packages and other files, if a rule has asked for them.

@@ -36,18 +36,21 @@ pub struct FileReach {
     pub elsewhere: Vec<Gpu>,
 }
 
+/// An input, and its kernels.
+type LoadedInput<'a> = (usize, LoadedKernels<'a>);
+
 /// The packages of a run, in the order of their first files, and its other files. Those without a kernel that a driver loads are left
 /// out.
 #[must_use]
 pub fn bundles(inputs: &[InputReport]) -> Vec<Bundle> {
-    let files: Vec<(usize, LoadedKernels<'_>)> = inputs
+    let files: Vec<LoadedInput<'_>> = inputs
         .par_iter()
         .map(LoadedKernels::of)
         .enumerate()
         .filter(|(_, kernels)| !kernels.is_empty())
         .collect();
     let mut order: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    let mut bundles: Vec<(Option<&str>, Vec<(usize, LoadedKernels<'_>)>)> = Vec::new();
+    let mut bundles: Vec<(Option<&str>, Vec<LoadedInput<'_>>)> = Vec::new();
     for file in files {
         let package = inputs[file.0]
             .name
@@ -66,7 +69,7 @@ pub fn bundles(inputs: &[InputReport]) -> Vec<Bundle> {
 }
 
 impl Bundle {
-    fn new(package: Option<&str>, files: &[(usize, LoadedKernels<'_>)]) -> Self {
+    fn new(package: Option<&str>, files: &[LoadedInput<'_>]) -> Self {
         let package = package.map(str::to_owned);
         if let [(input, kernels)] = files {
             let reach = kernels.reach();
@@ -84,7 +87,7 @@ impl Bundle {
         for (_, kernels) in files {
             all.add(kernels);
         }
-        let of_file = |(input, kernels): &(usize, LoadedKernels<'_>)| {
+        let of_file = |(input, kernels): &LoadedInput<'_>| {
             let reach = kernels.reach();
             let mut elsewhere = reach.left_out();
             elsewhere.retain(|gpu| all.serve(kernels, *gpu));

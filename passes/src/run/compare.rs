@@ -1,9 +1,9 @@
 //! The rules that compare images, over all inputs of a run.
 
-use std::cell::OnceCell;
 use std::sync::OnceLock;
 
 use ptxcheck_common::maps::NameMap;
+use rayon::prelude::*;
 
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
 use crate::finding::{Finding, Frame, Located, Related, Source, Value};
@@ -11,7 +11,7 @@ use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::names;
 use crate::reach::Bundle;
-use crate::rule::{Check, Level};
+use crate::rule::{Check, Level, Rule};
 use crate::settings::Settings;
 
 /// Runs the rules that compare images over the inputs of a run; returns their findings, and the packages of the run if a rule has asked
@@ -19,32 +19,36 @@ use crate::settings::Settings;
 pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> (Vec<Finding>, OnceLock<Vec<Bundle>>) {
     let context = ImagesContext::new(inputs, settings);
     let sources = KernelSources::new(inputs);
-    let mut findings = Vec::new();
-    for rule in settings.registry.rules().filter(|rule| settings.wants(rule)) {
+    let rules: Vec<&'static Rule> = settings
+        .registry
+        .rules()
+        .filter(|rule| settings.wants(rule))
+        .collect();
+    let of_rule = |rule: &&'static Rule| {
+        let mut drafts = Vec::new();
         if let Check::Images(check) | Check::Linked(_, check) = rule.check {
-            let mut drafts = Vec::new();
             check(&context, &mut Report::new(rule, &mut drafts));
-            findings.extend(
-                drafts
-                    .into_iter()
-                    .filter_map(|draft| finding(draft, inputs, settings, &sources)),
-            );
         }
-    }
-    (findings, context.into_bundles())
+        let findings = drafts
+            .into_iter()
+            .filter_map(|draft| finding(draft, inputs, settings, &sources));
+        findings.collect::<Vec<_>>()
+    };
+    let findings: Vec<Vec<Finding>> = rules.par_iter().map(of_rule).collect();
+    (findings.concat(), context.into_bundles())
 }
 
 /// The source lines of the kernels of each input, by their identity: those of machine code are in the PTX beside it.
 struct KernelSources<'a> {
     inputs: &'a [InputReport],
-    known: OnceCell<NameMap<(usize, &'a str), &'a Frame>>,
+    known: OnceLock<NameMap<(usize, &'a str), &'a Frame>>,
 }
 
 impl<'a> KernelSources<'a> {
     fn new(inputs: &'a [InputReport]) -> Self {
         Self {
             inputs,
-            known: OnceCell::new(),
+            known: OnceLock::new(),
         }
     }
 
