@@ -78,6 +78,12 @@ fn ptx(sm: u32, more: &str) -> String {
     format!(".version 7.8\n.target sm_{sm}\n.address_size 64\n.visible .entry k({more}\n{{\n\tret;\n}}\n")
 }
 
+/// PTX with a source line.
+fn lined() -> String {
+    let text = ptx(75, ")").replace("\tret;", "\t.loc 1 2 3\n\tret;");
+    format!("{text}.file 1 \"src/k.cu\"\n")
+}
+
 fn fat(texts: &[(u32, String)]) -> Vec<u8> {
     let entries: Vec<_> = texts.iter().map(|(sm, text)| Entry::ptx(*sm, text)).collect();
     container(&entries)
@@ -309,6 +315,7 @@ pub fn pairs() -> Vec<RulePair> {
             needing("libcudart.so.12"),
         ),
         of_python(),
+        pair("PTX530", &["-W", "PTX530"], fat(&[(75, lined())]), one(75)),
         pair("PTX901", &[], one(90)[..60].to_vec(), one(90)),
         pair(
             "PTX903",

@@ -4,7 +4,7 @@ use ptxcheck_ptx_parser::Tree;
 
 use super::{stubs, weak};
 use ptxcheck_ir::Module;
-use ptxcheck_ir::facts::{Facts, is_absolute};
+use ptxcheck_ir::facts::{Facts, SectionBytes, is_absolute};
 use ptxcheck_ir::limits::SHOWN_PATHS;
 
 /// The facts of the module lowered from `tree`. Digests of weak functions cost a walk over their text, so they are
@@ -14,6 +14,7 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
     let mut facts = Facts {
         producer: producer(tree.source()),
         paths: paths(tree),
+        sections: sections(tree),
         needs_its_target: needs_its_target(tree.source()),
         is_debug: tree.target().any(|word| word == b"debug"),
         ..Facts::of(module)
@@ -48,6 +49,35 @@ fn producer(source: &[u8]) -> Option<String> {
     let line = lines
         .find(|line| line.starts_with(b"// Cuda compilation tools") || line.starts_with(b"// Based on"))?;
     Some(String::from_utf8_lossy(line[2..].trim_ascii()).into_owned())
+}
+
+/// The bytes of the lines of PTX that name a place in a source, if there are some.
+fn sections(tree: &Tree<'_>) -> Option<SectionBytes> {
+    // Builds without source lines name no file either.
+    if tree.files().is_empty() {
+        return None;
+    }
+    let source = tree.source();
+    let ends = memchr::memchr_iter(b'\n', source).map(|at| at + 1);
+    let mut from = 0;
+    let mut lines = 0;
+    for end in ends.chain(std::iter::once(source.len())) {
+        if names_a_place(&source[from..end]) {
+            lines += (end - from) as u64;
+        }
+        from = end;
+    }
+    Some(SectionBytes {
+        lines,
+        ..SectionBytes::default()
+    })
+}
+
+/// True for `.loc` and `.file` (PTX ISA, Debugging Directives).
+fn names_a_place(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let rest = line.strip_prefix(b".loc").or_else(|| line.strip_prefix(b".file"));
+    rest.and_then(<[u8]>::first).is_some_and(u8::is_ascii_whitespace)
 }
 
 fn paths(tree: &Tree<'_>) -> Vec<String> {

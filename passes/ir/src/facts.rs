@@ -36,7 +36,7 @@ pub struct Facts {
     pub code_class: Option<CodeClass>,
     /// The first instruction of PTX that its own target or version does not have, where that was looked for.
     pub illegal: Option<Illegal>,
-    /// The bytes of machine code by their use; `None` for other images.
+    /// The bytes of machine code by their use, and of PTX those of its source lines; `None` for images without either.
     pub sections: Option<SectionBytes>,
     /// Built for debugging (`-G`).
     pub is_debug: bool,
@@ -81,7 +81,7 @@ impl Facts {
     }
 }
 
-/// The bytes of the sections of machine code, by their use. The rest of an image is symbols, relocations and attributes.
+/// The bytes of an image by their use. The rest of machine code is symbols, relocations and attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SectionBytes {
     /// Instructions.

@@ -99,7 +99,7 @@ fn of_images<'a>(kind: ImageKind, target: &'a str, images: &[&ImageReport]) -> T
         debug: sections.debug,
         constants: sections.constants,
         ptx: if kind == ImageKind::Ptx {
-            unpacked
+            unpacked.saturating_sub(sections.lines)
         } else {
             sections.ptx
         },

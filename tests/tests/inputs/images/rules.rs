@@ -541,6 +541,50 @@ fn build_paths_are_reported_on_request() {
 }
 
 #[test]
+fn source_lines_are_reported_on_request() {
+    let line = |entries: &[Entry], args: &[&str]| {
+        let (_, document) = check(&container(entries), args);
+        let found = report::findings(&document).iter();
+        let found = found.map(|finding| {
+            let [lines, text] = ["line_bytes", "ptx_bytes"].map(|key| finding["data"][key].as_u64().unwrap());
+            let message = finding["message"].as_str().unwrap().to_owned();
+            (message, lines, text, finding["data"]["images"].to_string())
+        });
+        found.collect::<Vec<_>>()
+    };
+    let request = ["-A", "all", "-W", "PTX530"];
+    let code = |sections: &[(&str, usize)]| {
+        let cubin = sections.iter().fold(Elf::cubin(90, &[("k", &[])]), |cubin, (name, bytes)| {
+            cubin.section(name, vec![0; *bytes])
+        });
+        Entry::cubin(90, cubin.bytes())
+    };
+    // `.local` begins like `.loc`, and is none.
+    let plain = clean("sm_90", "k", "").replace("ret;", ".local .b32 x;\n\tret;");
+    let lined = format!("{}.file 1 \"k.cu\"\n", plain.replace("ret;", ".loc 1 2 3\n\tret;"));
+    let ptx = |text: &str| Entry::ptx(90, text);
+    let with_lines = code(&[(".debug_line", 10), (".nv_debug_line_sass", 20), (".nv_debug_ptx_txt", 40)]);
+    let message = "2 of its 4 images hold source lines: 57 bytes of line tables, and 40 bytes of PTX beside them";
+    assert_eq!(
+        line(&[code(&[]), ptx(&plain), with_lines.clone(), ptx(&lined)], &request),
+        [(message.to_owned(), 57, 40, "[2,3]".to_owned())]
+    );
+    let message = "its only image holds source lines: 27 bytes of line tables";
+    assert_eq!(
+        line(&[ptx(&lined)], &request),
+        [(message.to_owned(), 27, 0, "[0]".to_owned())]
+    );
+    let of_debugging = Entry {
+        flags: with_lines.flags | IS_DEBUG,
+        ..with_lines.clone()
+    };
+    assert_eq!(line(&[of_debugging], &request), []);
+    assert_eq!(line(&[code(&[(".debug_frame", 10)]), ptx(&plain)], &request), []);
+    assert_eq!(codes(&container(&[with_lines]), &[]), [""; 0]);
+    assert_eq!(codes(lined.as_bytes(), &["-W", "PTX530"]), [""; 0]);
+}
+
+#[test]
 fn images_for_32_bits_are_reported() {
     let narrow = Entry {
         flags: 0,
