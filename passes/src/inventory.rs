@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comments::Comment;
 use crate::ir::IsaVersion;
-use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
+use crate::limits::{MAX_COMPARED_IMAGES, MAX_POLICY_VIOLATIONS, SHOWN_NAMES};
 use crate::rule::ProblemKind;
 use crate::variants::VariantMetadata;
 
@@ -230,6 +230,61 @@ pub struct InputReport {
     /// Its metadata about wheel variants, if it is a file with such metadata and the policy has them checked.
     #[serde(default)]
     pub variants: Option<VariantMetadata>,
+    /// The files that the policy does not allow, if it is a package as a whole or a file in none, and has such files.
+    #[serde(default)]
+    pub contents: Option<PolicyContents>,
+}
+
+/// The files of a package, or a file in none, that the policy does not allow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PolicyContents {
+    /// The first of them.
+    pub files: Vec<PolicyFile>,
+    /// Number of others.
+    pub left_out: usize,
+}
+
+/// A file that the policy does not allow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyFile {
+    /// Its path in the package; empty for the input itself.
+    pub path: String,
+    /// The reason.
+    pub violation: PolicyViolation,
+}
+
+/// The reason why the policy does not allow a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum PolicyViolation {
+    /// It is a package with so many bytes.
+    PackageSize(u64),
+    /// It has so many bytes, unpacked.
+    FileSize(u64),
+    /// It has a name that matches the pattern with this index.
+    Name(usize),
+}
+
+impl PolicyContents {
+    /// Adds a file; those beyond the limit are counted.
+    pub(crate) fn add(&mut self, path: &str, violation: PolicyViolation) {
+        let file = PolicyFile {
+            path: path.to_owned(),
+            violation,
+        };
+        // An archive that was added to holds a path several times.
+        if self.files.len() >= MAX_POLICY_VIOLATIONS {
+            self.left_out += 1;
+        } else if !self.files.contains(&file) {
+            self.files.push(file);
+        }
+    }
+
+    /// None if it holds nothing.
+    pub(crate) fn some(self) -> Option<Self> {
+        (!self.files.is_empty()).then_some(self)
+    }
 }
 
 /// A symbol that an input exports and that the policy wants hidden.

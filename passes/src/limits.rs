@@ -55,6 +55,9 @@ pub(crate) const MAX_NAMED_FORMS: usize = 64;
 /// Most symbols of an input that are exported and should not be. More are not listed.
 pub(crate) const MAX_EXPORTED_SYMBOLS: usize = 10_000;
 
+/// Most files of a package that are named as not what the policy allows. More are counted.
+pub(crate) const MAX_POLICY_VIOLATIONS: usize = 1_000;
+
 /// Most bytes of a file with metadata about wheel variants that are read.
 pub(crate) const MAX_VARIANT_FILE_BYTES: usize = 4 << 20;
 

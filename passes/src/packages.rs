@@ -23,7 +23,9 @@ pub use ptxcheck_packages::{is_installed_package, limits};
 use crate::candidates::{self, Readable};
 use crate::deadline::Deadline;
 use crate::image::{Content, InputError, ReadError};
+use crate::inventory::{PolicyContents, PolicyViolation};
 use crate::patterns::Pattern;
+use crate::policy::Policy;
 use crate::rule::ProblemKind;
 use crate::scope::{Root, fits_path};
 use crate::variants::MetadataName;
@@ -43,6 +45,8 @@ pub struct Members {
     pub members: Vec<PackageMember>,
     /// Names of those that are left out.
     pub left_out: Vec<String>,
+    /// The files that the policy does not allow, if there are some.
+    pub contents: Option<PolicyContents>,
 }
 
 /// Members that are inputs beside those with device code.
@@ -79,7 +83,8 @@ impl Package {
         }
     }
 
-    /// The members of the package called `name` that are inputs, but for those that `exclude` fits.
+    /// The members of the package called `name` that are inputs, but for those that `exclude` fits, and the files that the policy does not
+    /// allow.
     #[must_use]
     pub fn members(
         &self,
@@ -87,6 +92,7 @@ impl Package {
         exclude: &[Pattern],
         root: &Root,
         additional: Additional,
+        policy: &Policy,
         deadline: &Deadline,
     ) -> Members {
         let selection = Selection {
@@ -94,8 +100,11 @@ impl Package {
             exclude,
             root,
             additional,
+            policy,
             left_out: RefCell::default(),
+            contents: RefCell::default(),
         };
+        selection.note_package("", self.content.len() as u64);
         let source = Source::memory(Arc::<Content>::clone(&self.content));
         let entries = ptxcheck_packages::open(&source, self.kind, &selection, &|| deadline.is_over());
         let member = |Entry { path, content, .. }| PackageMember {
@@ -110,6 +119,7 @@ impl Package {
         Members {
             members: entries.into_iter().map(member).collect(),
             left_out: selection.left_out.into_inner(),
+            contents: selection.contents.into_inner().some(),
         }
     }
 
@@ -175,7 +185,24 @@ struct Selection<'a> {
     exclude: &'a [Pattern],
     root: &'a Root,
     additional: Additional,
+    policy: &'a Policy,
     left_out: RefCell<Vec<String>>,
+    contents: RefCell<PolicyContents>,
+}
+
+impl Selection<'_> {
+    /// Notes a package that is too large.
+    fn note_package(&self, path: &str, bytes: u64) {
+        if exceeds(bytes, self.policy.max_package_bytes) {
+            let mut contents = self.contents.borrow_mut();
+            contents.add(path, PolicyViolation::PackageSize(bytes));
+        }
+    }
+}
+
+/// True if there is a limit, and these bytes are more.
+pub(crate) fn exceeds(bytes: u64, limit: Option<u64>) -> bool {
+    limit.is_some_and(|limit| bytes > limit)
 }
 
 impl Select for Selection<'_> {
@@ -202,5 +229,23 @@ impl Select for Selection<'_> {
             self.left_out.borrow_mut().push(name);
         }
         is_out
+    }
+
+    fn note(&self, path: &str, bytes: u64) {
+        if !self.policy.is_about_files() {
+            return;
+        }
+        if is_installed_package(path) {
+            self.note_package(path, bytes);
+        }
+        let mut contents = self.contents.borrow_mut();
+        if exceeds(bytes, self.policy.max_file_bytes) {
+            contents.add(path, PolicyViolation::FileSize(bytes));
+        }
+        let spellings = [path.to_owned()];
+        let mut patterns = self.policy.forbidden_files.iter();
+        if let Some(pattern) = patterns.position(|pattern| fits_path(pattern, &spellings)) {
+            contents.add(path, PolicyViolation::Name(pattern));
+        }
     }
 }

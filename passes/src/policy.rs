@@ -42,6 +42,12 @@ pub struct Policy {
     pub max_target_bytes: Option<u64>,
     /// No image may lie twice in a file.
     pub forbid_duplicates: bool,
+    /// Most bytes of a package.
+    pub max_package_bytes: Option<u64>,
+    /// Most bytes of a file, unpacked.
+    pub max_file_bytes: Option<u64>,
+    /// Patterns of the paths of files that no package may hold.
+    pub forbidden_files: Vec<Pattern>,
     /// Patterns of symbols that no file may export, as they are in the file or in C++.
     pub hidden_symbols: Vec<Pattern>,
     /// Budgets for the machine code of kernels.
@@ -181,6 +187,12 @@ impl ByDesign {
 }
 
 impl Policy {
+    /// True if it says something about the files of packages.
+    #[must_use]
+    pub const fn is_about_files(&self) -> bool {
+        self.max_package_bytes.is_some() || self.max_file_bytes.is_some() || !self.forbidden_files.is_empty()
+    }
+
     /// True if the policy says that a kernel need not be there for a GPU.
     #[must_use]
     pub fn is_by_design(&self, kernel: &str, gpu: Gpu) -> bool {

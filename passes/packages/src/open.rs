@@ -21,6 +21,9 @@ pub trait Select {
 
     /// True if a member that is an input, or a package, is left out all the same.
     fn leaves_out(&self, path: &str) -> bool;
+
+    /// Takes note of a file or link, wanted or not, and of its unpacked bytes as the package states them.
+    fn note(&self, _path: &str, _bytes: u64) {}
 }
 
 /// A member that is an input, or that has an error.
@@ -194,6 +197,11 @@ impl Walk<'_> {
         }
         self.members += 1;
         self.bounds.check_time()
+    }
+
+    /// Has the caller take note of a file or link, by its clean name.
+    pub(crate) fn note(&self, name: &str, bytes: u64) {
+        self.select.note(&self.path(name), bytes);
     }
 
     /// The path of a member in the outermost package.

@@ -116,6 +116,7 @@ fn member(walk: &mut Walk<'_>, header: &Header, said: Said, stream: &mut dyn Rea
     );
     // Other members have no content, and the field is ignored.
     if matches!(kind, EntryType::Link | EntryType::Symlink) {
+        walk.note(&name, 0);
         let target = said
             .link
             .or_else(|| header.link_name_bytes().map(|name| name.into_owned()));
@@ -145,6 +146,7 @@ fn member(walk: &mut Walk<'_>, header: &Header, said: Said, stream: &mut dyn Rea
     let mut content = (&mut *stream).take(size);
     // In the oldest archives, folders are files whose names end with a slash.
     if is_file && !raw.ends_with(b"/") {
+        walk.note(&name, size);
         file(walk, &name, size, is_sparse, &mut content)?;
     }
     skip(&mut content, &name)?;

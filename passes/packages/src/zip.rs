@@ -143,6 +143,7 @@ const LOCAL_HEADER_BYTES: u64 = 30;
 
 fn add(walk: &mut Walk<'_>, member: &Listed, is_repeated: bool) -> Result<(), Trouble> {
     let name = member.name.as_str();
+    walk.note(name, member.packed.size());
     if member.is_link {
         return add_link(walk, member);
     }

@@ -410,6 +410,7 @@ mod tests {
             problems: Vec::new(),
             exported: Vec::new(),
             variants: None,
+            contents: None,
         }
     }
 

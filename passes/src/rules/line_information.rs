@@ -66,7 +66,10 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             0 => String::new(),
             ptx => format!(", and {ptx} bytes of PTX beside them"),
         };
-        let message = format!("{images} source lines: {} bytes of line tables{text}", bytes.lines);
+        let message = format!(
+            "{images} source lines: {} bytes of line tables{text}",
+            bytes.lines
+        );
         let finding = report.definite(ImagePlace::image(number, *first), message);
         finding.in_general(RULE.summary);
         finding
@@ -90,7 +93,9 @@ fn with_lines(input: &InputReport) -> impl Iterator<Item = (u32, &SectionBytes)>
         let is_packed = image.container.is_some() || image.kind == ImageKind::Cubin;
         is_packed && !image.is_debug && !image.role.is_copy()
     };
-    let released = (0..).zip(&input.images).filter(move |(_, image)| is_released(image));
+    let released = (0..)
+        .zip(&input.images)
+        .filter(move |(_, image)| is_released(image));
     released.filter_map(|(index, image)| {
         let sections = image.facts.sections.as_ref()?;
         (sections.lines > 0).then_some((index, sections))

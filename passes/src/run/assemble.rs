@@ -36,6 +36,7 @@ pub(super) fn assemble(
             problems: Vec::new(),
             exported: scanned.exported,
             variants: scanned.variants,
+            contents: scanned.contents,
         },
     };
     for InputError { kind, message } in scanned.errors {

@@ -199,6 +199,7 @@ mod tests {
                     })
                     .collect(),
                 variants: None,
+                contents: None,
             };
             let findings = compare(&[input], &settings).0.into_iter();
             findings

@@ -82,6 +82,7 @@ pub(super) fn scan_content(
             errors,
             exported: exported(content, settings),
             variants: None,
+            contents: None,
             is_refused: false,
         })
     });

@@ -3,9 +3,11 @@
 use super::bytes::Bytes;
 use super::content::{guarded, scan_content};
 use super::package::{self, Scanned};
+use super::scanned::ScannedInput;
 use super::text_cache::TextCache;
 use crate::deadline::Deadline;
-use crate::packages::Package;
+use crate::inventory::{PolicyContents, PolicyViolation};
+use crate::packages::{Package, exceeds};
 use crate::settings::Settings;
 use crate::shard_assignment::Deal;
 
@@ -57,8 +59,22 @@ fn scan_part(
         Ok(Ok(opened)) => package::scan(index, &name, &opened, deal, &deadline, settings, texts),
         Ok(Err(content)) => {
             let place = (index, 0);
-            scan_content(place, name, path.as_deref(), &content, &deadline, settings, texts).into()
+            let scanned = scan_content(place, name, path.as_deref(), &content, &deadline, settings, texts);
+            ScannedInput {
+                contents: too_large(content.len() as u64, settings),
+                ..scanned
+            }
+            .into()
         }
         Err(error) => Scanned::refused(&name, error),
     }
+}
+
+/// The note that a file which is no package has more bytes than the policy allows.
+fn too_large(bytes: u64, settings: &Settings) -> Option<PolicyContents> {
+    let mut contents = PolicyContents::default();
+    if exceeds(bytes, settings.policy.max_file_bytes) {
+        contents.add("", PolicyViolation::FileSize(bytes));
+    }
+    contents.some()
 }

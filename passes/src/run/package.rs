@@ -44,27 +44,43 @@ pub(super) fn scan(
             &settings.exclude.paths,
             &settings.root,
             additional,
+            &settings.policy,
             deadline,
         ))
     });
     let Members {
-        members, left_out, ..
+        members,
+        left_out,
+        contents,
     } = match opened {
         Ok(members) => members,
         Err(error) => return Scanned::refused(name, error),
     };
     if members.is_empty() {
+        let input = ScannedInput {
+            contents,
+            ..ScannedInput::without_device_code(name.to_owned())
+        };
         return Scanned {
             left_out,
-            ..ScannedInput::without_device_code(name.to_owned()).into()
+            ..input.into()
         };
     }
+    // One shard reports what is said about the package as a whole.
+    let is_reporting = deal.is_none_or(Deal::is_first);
+    let whole = contents.filter(|_| is_reporting).map(|contents| {
+        let input = ScannedInput {
+            contents: Some(contents),
+            ..ScannedInput::without_device_code(name.to_owned())
+        };
+        (members.len(), input)
+    });
     let is_ours = deal.map(|deal| deal.members(&members));
     let ours = |number: usize| is_ours.as_ref().is_none_or(|is_ours| is_ours[number]);
     if let Some(progress) = &settings.progress {
         progress.add((0..members.len()).filter(|number| ours(*number)).count());
     }
-    let inputs: Vec<(usize, ScannedInput)> = members
+    let mut inputs: Vec<(usize, ScannedInput)> = members
         .into_par_iter()
         .enumerate()
         .filter(|(number, _)| ours(*number))
@@ -76,16 +92,12 @@ pub(super) fn scan(
             (number, scanned)
         })
         .collect();
+    inputs.extend(whole);
     match package.change() {
         Some(change) => Scanned::refused(name, InputError::new(ProblemKind::Unreadable, change)),
         None => Scanned {
             inputs,
-            // One shard reports them.
-            left_out: if deal.is_none_or(Deal::is_first) {
-                left_out
-            } else {
-                Vec::new()
-            },
+            left_out: if is_reporting { left_out } else { Vec::new() },
             is_dealt: deal.is_some(),
         },
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::text_cache::TextKey;
 use crate::image::{InputError, PackedImage};
-use crate::inventory::{ExportedSymbol, Facts, Host, ImageReport};
+use crate::inventory::{ExportedSymbol, Facts, Host, ImageReport, PolicyContents};
 use crate::variants::VariantMetadata;
 
 /// An input whose images have been read.
@@ -17,6 +17,8 @@ pub(super) struct ScannedInput {
     pub(super) exported: Vec<ExportedSymbol>,
     /// Its metadata about wheel variants.
     pub(super) variants: Option<VariantMetadata>,
+    /// The files that the policy does not allow.
+    pub(super) contents: Option<PolicyContents>,
     /// None of it was read: it holds no device code, or nothing that this release reads.
     pub(super) is_refused: bool,
 }
@@ -31,6 +33,7 @@ impl ScannedInput {
             errors: vec![error],
             exported: Vec::new(),
             variants: None,
+            contents: None,
             is_refused: true,
         }
     }
@@ -44,6 +47,7 @@ impl ScannedInput {
             errors: Vec::new(),
             exported: Vec::new(),
             variants: None,
+            contents: None,
             is_refused: false,
         }
     }

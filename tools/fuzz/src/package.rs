@@ -3,6 +3,7 @@
 use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::image::Content;
 use ptxcheck_passes::packages::{Additional, Package};
+use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::policy::{Driver, Policy};
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
@@ -262,7 +263,14 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             mlir: true,
             metadata: true,
         };
-        let members = package.members("mutant.whl", &[], &Root::default(), additional, Deadline::NEVER);
+        let policy = Policy {
+            max_package_bytes: Some(1_000),
+            max_file_bytes: Some(1_000),
+            forbidden_files: Pattern::path("*.ptx").into_iter().collect(),
+            ..Policy::default()
+        };
+        let root = Root::default();
+        let members = package.members("mutant.whl", &[], &root, additional, &policy, Deadline::NEVER);
         for member in members.members {
             let path = member.path.clone();
             let leads_out = path.starts_with('/') || path.split(['/', '!']).any(|part| part == "..");

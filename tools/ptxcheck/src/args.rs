@@ -19,6 +19,7 @@ use crate::baseline::BaselineArgs;
 use crate::budgets::BudgetArgs;
 use crate::config;
 use crate::levels::Levels;
+use crate::package_limits::PackageArgs;
 use crate::ratchet::RatchetArgs;
 use crate::reports::{Format, Output, ReportArgs};
 
@@ -339,6 +340,10 @@ pub struct AuditArgs {
     /// Report images that lie twice in a file
     #[arg(long, help_heading = "Policy")]
     pub forbid_duplicates: bool,
+
+    /// Limits for packages and the files in them.
+    #[command(flatten)]
+    pub package: PackageArgs,
 
     /// Budgets for the machine code of kernels.
     #[command(flatten)]

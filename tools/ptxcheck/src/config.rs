@@ -25,6 +25,7 @@ use ptxcheck_passes::settings::{self, LevelSetting, Override, Settings};
 pub use audit::{NO_REGISTERS, block_of, driver_of_cuda, parse_gpus, sorted};
 use file::{File, Params};
 use findings::PatternReader;
+pub use findings::path_pattern;
 
 /// The name of the file.
 pub const FILE: &str = "ptxcheck.toml";
@@ -391,6 +392,9 @@ require-ptx = "90"
 min-driver = "550.54"
 max-target-size = "50M"
 forbid-duplicates = true
+max-package-size = "100M"
+max-file-size = "400M"
+forbidden-files = ["*.a", "**/tests/**"]
 gpus = ["7.5", "12.0"]
 hidden-symbols = "cub::*"
 min-cuda = "12.4"
@@ -490,6 +494,21 @@ max-code = "1M"
             ("[params]\nnear-limit = 300\n", (2, 14), "1 to 100"),
             ("[params]\nnear-limt = 80\n", (2, 1), "did you mean `near-limit`?"),
             ("[param]\n", (1, 2), "did you mean `params`?"),
+            (
+                "[audit]\nmax-package-size = \"100 apples\"\n",
+                (2, 20),
+                "100 apples",
+            ),
+            (
+                "[audit]\nmax-file-sise = \"1M\"\n",
+                (2, 1),
+                "did you mean `max-file-size`?",
+            ),
+            (
+                "[audit]\nforbidden-files = [\"*.a\", \"[b\"]\n",
+                (2, 27),
+                "`[b` is no pattern",
+            ),
             ("[[allow]]\nrule = \"PTX401\"\n", (1, 1), "needs a reason"),
             (
                 "[[allow]]\nrule = \"PTX401\"\nreason = \" \"\n",

@@ -12,6 +12,7 @@ mod inputs;
 mod levels;
 mod misspelt;
 mod output;
+mod package_limits;
 mod panics;
 mod progress;
 mod ratchet;

@@ -554,19 +554,32 @@ fn source_lines_are_reported_on_request() {
     };
     let request = ["-A", "all", "-W", "PTX530"];
     let code = |sections: &[(&str, usize)]| {
-        let cubin = sections.iter().fold(Elf::cubin(90, &[("k", &[])]), |cubin, (name, bytes)| {
-            cubin.section(name, vec![0; *bytes])
-        });
+        let cubin = sections
+            .iter()
+            .fold(Elf::cubin(90, &[("k", &[])]), |cubin, (name, bytes)| {
+                cubin.section(name, vec![0; *bytes])
+            });
         Entry::cubin(90, cubin.bytes())
     };
     // `.local` begins like `.loc`, and is none.
     let plain = clean("sm_90", "k", "").replace("ret;", ".local .b32 x;\n\tret;");
-    let lined = format!("{}.file 1 \"k.cu\"\n", plain.replace("ret;", ".loc 1 2 3\n\tret;"));
+    let lined = format!(
+        "{}.file 1 \"k.cu\"\n",
+        plain.replace("ret;", ".loc 1 2 3\n\tret;")
+    );
     let ptx = |text: &str| Entry::ptx(90, text);
-    let with_lines = code(&[(".debug_line", 10), (".nv_debug_line_sass", 20), (".nv_debug_ptx_txt", 40)]);
-    let message = "2 of its 4 images hold source lines: 57 bytes of line tables, and 40 bytes of PTX beside them";
+    let with_lines = code(&[
+        (".debug_line", 10),
+        (".nv_debug_line_sass", 20),
+        (".nv_debug_ptx_txt", 40),
+    ]);
+    let message =
+        "2 of its 4 images hold source lines: 57 bytes of line tables, and 40 bytes of PTX beside them";
     assert_eq!(
-        line(&[code(&[]), ptx(&plain), with_lines.clone(), ptx(&lined)], &request),
+        line(
+            &[code(&[]), ptx(&plain), with_lines.clone(), ptx(&lined)],
+            &request
+        ),
         [(message.to_owned(), 57, 40, "[2,3]".to_owned())]
     );
     let message = "its only image holds source lines: 27 bytes of line tables";

@@ -186,6 +186,7 @@ fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
     policy.min_driver = args.min_driver.max(args.min_cuda).or(policy.min_driver);
     policy.max_target_bytes = args.max_target_size.or(policy.max_target_bytes);
     policy.forbid_duplicates |= args.forbid_duplicates;
+    args.package.apply(&mut policy);
     let budget = args.budget.budget();
     if !budget.is_empty() {
         policy.budgets.push(budget);

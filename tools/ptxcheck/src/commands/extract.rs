@@ -13,6 +13,7 @@ use ptxcheck_passes::image::embedded::SiblingPtx;
 use ptxcheck_passes::image::{self, Content, InputError, PackedImage, cubin};
 use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::packages::{Additional, Package, PackageMember};
+use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
@@ -110,7 +111,14 @@ fn extract_package(
         ..Additional::default()
     };
     let members = package
-        .members(name, &[], &Root::default(), additional, deadline)
+        .members(
+            name,
+            &[],
+            &Root::default(),
+            additional,
+            &Policy::default(),
+            deadline,
+        )
         .members;
     let mut folders = Folders::default();
     for member in members {

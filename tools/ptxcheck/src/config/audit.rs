@@ -25,6 +25,7 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         .map(|entry| by_design(entry.span().start, entry.get_ref(), reader))
         .collect::<Result<_, _>>()?;
     let hidden_symbols = reader.names(audit.hidden_symbols.as_ref())?;
+    let forbidden_files = reader.paths(audit.forbidden_files.as_ref())?;
     let budgets = audit
         .budget
         .iter()
@@ -74,6 +75,9 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         min_driver: min_driver.max(of_cuda),
         max_target_bytes: audit.max_target_size.as_ref().map(spelt).map(size).transpose()?,
         forbid_duplicates: audit.forbid_duplicates,
+        max_package_bytes: audit.max_package_size.as_ref().map(spelt).map(size).transpose()?,
+        max_file_bytes: audit.max_file_size.as_ref().map(spelt).map(size).transpose()?,
+        forbidden_files,
         hidden_symbols,
         budgets,
         required_blocks,

@@ -184,6 +184,15 @@ pub(super) struct Audit {
     pub max_target_size: Option<Spanned<String>>,
     /// No image may lie twice in a file
     pub forbid_duplicates: bool,
+    /// Most bytes of a package, as in `100M`
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub max_package_size: Option<Spanned<String>>,
+    /// Most bytes of a file, unpacked, in a package or by itself
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub max_file_size: Option<Spanned<String>>,
+    /// Patterns of files that no package may hold
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub forbidden_files: Option<Spanned<StringList>>,
     /// Patterns of symbols that no library may export, as they are in the file or in C++
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
     pub hidden_symbols: Option<Spanned<StringList>>,

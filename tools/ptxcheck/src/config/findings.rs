@@ -74,9 +74,9 @@ impl<'t> PatternReader<'t> {
         texts.map(|(at, text)| self.name(at, text)).collect()
     }
 
-    fn paths(&mut self, texts: Option<&Spanned<StringList>>) -> Result<Vec<Pattern>, FileError> {
+    pub(super) fn paths(&mut self, texts: Option<&Spanned<StringList>>) -> Result<Vec<Pattern>, FileError> {
         let texts = texts.into_iter().flat_map(StringList::with_offsets);
-        texts.map(|at| self.pattern(at, path)).collect()
+        texts.map(|at| self.pattern(at, path_pattern)).collect()
     }
 
     fn scope(
@@ -194,7 +194,12 @@ impl<'t> PatternReader<'t> {
 }
 
 /// A pattern of paths. A folder stands for all that is in it.
-fn path(text: &str) -> Result<Pattern, BadPattern> {
+/// A pattern of paths; one that ends with `/` is for all in the folder.
+///
+/// # Errors
+///
+/// A sentence, if it is none.
+pub fn path_pattern(text: &str) -> Result<Pattern, BadPattern> {
     if text.starts_with("re:") {
         return Pattern::path(text);
     }
