@@ -13,7 +13,7 @@ use crate::forecast::Columns;
 use crate::loads::Loads;
 use crate::styles::BOLD;
 use crate::table::{family, table};
-use crate::{resources, sizes};
+use crate::{resources, sizes, unread};
 
 /// Most images that have a line of their own; more are shown by kind.
 const LISTED_IMAGES: usize = 48;
@@ -30,20 +30,25 @@ pub struct Shown {
     pub sizes: bool,
 }
 
-/// The GPUs that load each package, then the tables of all inputs that hold device code, with the forecast for these GPUs, if there are some, and the tables that
+/// The inputs that could not be read and the GPUs that load each package, then the tables of all inputs that hold device code, with the forecast for these GPUs, if there are some, and the tables that
 /// are asked for.
 #[must_use]
 pub fn render(outcome: &Outcome, forecast: &Columns, shown: Shown) -> String {
     let mut text = String::new();
     let loads = Loads::of(outcome);
-    for line in loads.lines() {
+    for line in unread::lines(outcome).into_iter().chain(loads.lines()) {
         let _ = writeln!(text, "{line}");
     }
     if !text.is_empty() {
         text.push('\n');
     }
     let held = outcome.inputs.iter().enumerate();
-    for (number, input) in held.filter(|(_, input)| input.status != Status::Skipped) {
+    let has_tables = |input: &InputReport| match input.status {
+        Status::Skipped => false,
+        Status::Failed => !input.images.is_empty(),
+        _ => true,
+    };
+    for (number, input) in held.filter(|(_, input)| has_tables(input)) {
         let _ = writeln!(
             text,
             "{BOLD}{}{BOLD:#}: {}",
@@ -67,13 +72,15 @@ pub fn render(outcome: &Outcome, forecast: &Columns, shown: Shown) -> String {
     text
 }
 
-/// The GPUs that load each package, as Markdown; empty where there is no kernel that a driver loads.
+/// The inputs that could not be read and the GPUs that load each package, as Markdown; empty where there are none and no kernel that a
+/// driver loads.
 #[must_use]
 pub fn loads_markdown(outcome: &Outcome) -> String {
-    match Loads::of(outcome).markdown() {
+    let loads = match Loads::of(outcome).markdown() {
         list if list.is_empty() => list,
         list => format!("### What loads\n\n{list}"),
-    }
+    };
+    unread::markdown(outcome) + &loads
 }
 
 fn headline(input: &InputReport) -> String {

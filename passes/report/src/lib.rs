@@ -49,6 +49,7 @@ mod sizes;
 pub mod styles;
 pub mod summary;
 mod table;
+mod unread;
 
 use ptxcheck_passes::finding::{Finding, Frame};
 use ptxcheck_passes::group::Group;

@@ -13,6 +13,7 @@ mod project;
 #[cfg(unix)]
 mod readers;
 mod refusals;
+mod releases;
 mod reports;
 #[cfg(unix)]
 mod robust;

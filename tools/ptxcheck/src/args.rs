@@ -281,7 +281,8 @@ pub struct ServeArgs {
 #[derive(Args, Debug)]
 pub struct AuditArgs {
     /// Files and folders: libraries, executables, objects, archives, fat binaries, cubins, and packages of them (wheels, conda,
-    /// Debian, zip, tar); `pypi:NAME==VERSION` for a wheel that pip downloads once
+    /// Debian, zip, tar); `pypi:NAME==VERSION` for a wheel that pip downloads once, `conda:NAME==VERSION[=BUILD]` for a package that conda,
+    /// mamba or micromamba does
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub paths: Vec<PathBuf>,
 

@@ -81,6 +81,15 @@ impl Unread {
     }
 }
 
+/// A sentence about a path that leads to nothing; `-` is standard input.
+pub fn absence(path: &Path) -> Option<String> {
+    let error = path.metadata().err().filter(|_| path.as_os_str() != "-")?;
+    Some(format!(
+        "`{}`: {error}",
+        escape::line(&shown::path(path.as_os_str()))
+    ))
+}
+
 /// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name. Those that the
 /// configuration excludes are not among them.
 ///

@@ -190,6 +190,7 @@ class Schemas(unittest.TestCase):
         "host": ("audit-v2", ptxcheck.Host),
         "cell": ("audit-v2", ptxcheck.Cell),
         "loads": ("audit-v2", ptxcheck.Loads),
+        "unread": ("audit-v2", ptxcheck.Unread),
         "release": ("diff-v1", ptxcheck.Release),
         "change": ("diff-v1", ptxcheck.Change),
         "target": ("diff-v1", ptxcheck.ChangedTarget),

@@ -17,6 +17,7 @@ use crate::loads::{self, BundleJson};
 use crate::pinned::RatchetJson;
 use crate::resources::Fit;
 use crate::sizes::SizesJson;
+use crate::unread::{self, UnreadJson};
 
 use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 
@@ -43,6 +44,7 @@ pub fn render(
 struct Document<'a> {
     schema_version: u32,
     tool: Tool,
+    unread: Vec<UnreadJson<'a>>,
     policy: PolicyJson<'a>,
     inputs: Vec<AuditedJson<'a>>,
     loads: Vec<BundleJson<'a>>,
@@ -65,6 +67,7 @@ impl<'a> Document<'a> {
         Self {
             schema_version: SCHEMA_VERSION,
             tool: Tool::THIS,
+            unread: unread::json(outcome),
             policy: PolicyJson::new(policy),
             inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
             loads: loads::json(outcome),

@@ -1,8 +1,8 @@
 //! The document as JSON lines: the objects that it lists, each on a line of its own, for programs that read a stream, or join those of
 //! several runs.
 //!
-//! `kind` says what a line is, and the other keys are those of the document: `run` (`schema_version`, `tool` and the policy of an audit)
-//! comes first, then each `input`, each package as `loads`, each cell of the `forecast`, the `ratchet` where there is one, each `finding`, and the `summary`.
+//! `kind` says what a line is, and the other keys are those of the document: `run` (`schema_version`, `tool`, and of an audit `unread` and
+//! the policy) comes first, then each `input`, each package as `loads`, each cell of the `forecast`, the `ratchet` where there is one, each `finding`, and the `summary`.
 
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::{InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 use crate::forecast::Columns;
 use crate::loads;
 use crate::pinned::RatchetJson;
+use crate::unread::{self, UnreadJson};
 
 /// One line.
 #[derive(Serialize)]
@@ -31,6 +32,8 @@ struct Run<'a> {
     schema_version: u32,
     tool: Tool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    unread: Option<Vec<UnreadJson<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<PolicyJson<'a>>,
 }
 
@@ -40,7 +43,7 @@ struct Run<'a> {
 ///
 /// None in practice: the lines hold nothing that JSON can't say.
 pub fn render(outcome: &Outcome, elapsed: Duration) -> serde_json::Result<Vec<String>> {
-    let mut lines = vec![line("run", Run::new(None))?];
+    let mut lines = vec![line("run", Run::OF_CHECK)?];
     for input in &outcome.inputs {
         lines.push(line("input", InputJson::new(input))?);
     }
@@ -59,7 +62,12 @@ pub fn render_audit(
     ratchet: Option<&Comparison>,
     elapsed: Duration,
 ) -> serde_json::Result<Vec<String>> {
-    let mut lines = vec![line("run", Run::new(Some(PolicyJson::new(policy))))?];
+    let run = Run {
+        unread: Some(unread::json(outcome)),
+        policy: Some(PolicyJson::new(policy)),
+        ..Run::OF_CHECK
+    };
+    let mut lines = vec![line("run", run)?];
     for input in &outcome.inputs {
         lines.push(line("input", audit::AuditedJson::new(input))?);
     }
@@ -75,14 +83,13 @@ pub fn render_audit(
     conclude(lines, outcome, false, elapsed)
 }
 
-impl<'a> Run<'a> {
-    const fn new(policy: Option<PolicyJson<'a>>) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            tool: Tool::THIS,
-            policy,
-        }
-    }
+impl Run<'_> {
+    const OF_CHECK: Self = Self {
+        schema_version: SCHEMA_VERSION,
+        tool: Tool::THIS,
+        unread: None,
+        policy: None,
+    };
 }
 
 /// Adds the findings and the summary.

@@ -98,11 +98,16 @@ impl Audited {
         let settings = Settings { policy, ..settings };
         let baseline = Prepared::of(&args.baseline)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
-        let (paths, wheels) = releases::fetch(paths)?;
+        // Before minutes go into reading the others.
+        let named = paths.iter().filter(|path| !releases::is_release(path));
+        for problem in named.filter_map(|path| inputs::absence(path)) {
+            output::complain(&problem);
+        }
+        let (paths, packages) = releases::fetch(paths)?;
         let Collected {
             mut inputs, left_out, ..
         } = inputs::collect(&paths, &settings);
-        inputs.extend(wheels);
+        inputs.extend(packages);
         inputs.extend(more);
         let progress = Arc::new(Progress::default());
         let settings = Settings {

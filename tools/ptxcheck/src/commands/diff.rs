@@ -82,8 +82,12 @@ impl Compared {
             mlir_worker: super::worker::mlir_command(),
             ..settings
         };
-        for path in [&args.old, &args.new] {
-            exists(path)?;
+        // Before minutes go into reading one of them.
+        if let Some(problem) = [&args.old, &args.new]
+            .into_iter()
+            .find_map(|path| inputs::absence(path))
+        {
+            return Err(problem);
         }
         Ok(Self {
             old: Side::read(&args.old, &gpus, &settings)?,
@@ -111,17 +115,6 @@ impl Compared {
             new: &self.new.name,
             diff,
         }
-    }
-}
-
-/// An error about a release that is not there, before minutes go into reading the other.
-fn exists(path: &Path) -> Result<(), String> {
-    match path.metadata() {
-        Err(error) if path.as_os_str() != "-" => Err(format!(
-            "`{}`: {error}",
-            escape::line(&shown::path(path.as_os_str()))
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -43,6 +43,7 @@ from ._report import (
     Resources,
     Source,
     Suppression,
+    Unread,
     from_document,
 )
 from ._settings import Settings
@@ -51,8 +52,8 @@ __all__ = [
     "Audit", "AuditInput", "Cell", "Change", "ChangedKernel", "ChangedTarget", "CheckFailed", "CheckTimeout", "Checker",
     "Definition", "Diff", "FileLoads", "Finding", "Frame", "GpuLoad", "Host", "Image", "Input", "JitBytes", "Kernel",
     "LoadedImage", "Loads", "Location", "NeededLibrary", "Place", "Problem", "ProgramNotFound", "PtxcheckError", "Related",
-    "Release", "Report", "Resources", "Settings", "Source", "Suppression", "UsageError", "audit", "check", "check_async",
-    "diff", "find_program", "from_document",
+    "Release", "Report", "Resources", "Settings", "Source", "Suppression", "Unread", "UsageError", "audit", "check",
+    "check_async", "diff", "find_program", "from_document",
 ]  # fmt: skip
 
 

@@ -238,6 +238,14 @@ class LoadedImage:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """An input of which nothing could be read."""
+
+    input: str
+    message: str
+
+
+@dataclass(frozen=True)
 class GpuLoad:
     """The part of the kernels that a GPU loads, in a word, and their number."""
 
@@ -314,6 +322,7 @@ class Audit(Report):
     """The result of an audit."""
 
     inputs: tuple[AuditInput, ...]
+    unread: tuple[Unread, ...] = ()
     loads: tuple[Loads, ...] = ()
     forecast: tuple[Cell, ...] | None = None
 
