@@ -296,3 +296,21 @@ __global__ void reached_first(int *level, const int *first, const int *to, int n
   for (int e = first[v]; e < first[v + 1]; e++)
     if (level[to[e]] < 0) level[to[e]] = round + 1;
 }
+
+// One block: the number of the block is only compared with 0.
+__global__ void scan_counts(int *counts, int n, int *total)
+{
+    __shared__ int sum;
+    int own = 0;
+    if (threadIdx.x < n)
+        own = counts[threadIdx.x + 1];
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    int before = atomicAdd(&sum, own);
+    __syncthreads();
+    if (threadIdx.x < n)
+        counts[threadIdx.x + 1] = before + own;  //~[G] PTX417?
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *total = sum;
+}

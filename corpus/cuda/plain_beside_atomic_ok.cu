@@ -246,3 +246,13 @@ __global__ void sum_of_block(float *sum, const float *in) {
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(sum, part);
 }
+
+// The scope says that the threads of a block alone change its slice, which begins where memory says.
+__global__ void slices_of_blocks(unsigned *count, const int *first, const int *in, unsigned *out) {
+  unsigned *own = count + first[blockIdx.x];
+  own[threadIdx.x] = 0;  //~[G,ir] PTX418?
+  __syncthreads();
+  atomicAdd_block(&own[in[blockIdx.x * blockDim.x + threadIdx.x] & 63], 1u);
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = own[threadIdx.x];
+}

@@ -9,7 +9,7 @@ __global__ void __launch_bounds__(128) full_only(float *out, const float *in, in
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (warp == 0) {
     for (int k = 0; k < rounds; k++) {
-      buffer[lane] = in[k * 32 + lane];  // not found: named barriers are left out
+      buffer[lane] = in[k * 32 + lane];  //~[!nvcc-O3] PTX416
       sync(1, 128);
     }
   } else {
@@ -27,11 +27,11 @@ __global__ void __launch_bounds__(64) readers_arrive(float *out, const float *in
   __shared__ float buffer[32];
   int lane = threadIdx.x % 32;
   if (threadIdx.x < 32) {
-    buffer[lane] = in[lane];
+    buffer[lane] = in[lane];  //~[ir] PTX416
     sync(1, 64);
   } else {
     arrive(1, 64);
-    out[lane] = buffer[31 - lane];  // not found: named barriers are left out
+    out[lane] = buffer[31 - lane];  //~[!ir] PTX416
   }
 }
 
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(64) arrives_too_early(float *out, const float 
     buffer[lane] = in[lane];
   } else {
     sync(1, 64);
-    out[lane] = buffer[31 - lane];  // not found: named barriers are left out
+    out[lane] = buffer[31 - lane];  //~[!ir] PTX416
   }
 }
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(256) count_of_a_warp(int *out, const int *in) 
   int t = threadIdx.x, group = t / 64;
   s[t] = in[t];
   sync(1 + group, 32);
-  out[t] = s[t ^ 63];  // not found: named barriers are left out
+  out[t] = s[t ^ 63];  //~ PTX416
 }
 
 // wrong: a group meets with itself and reads what another group has written.
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(256) other_group(int *out, const int *in) {
   int t = threadIdx.x, group = t / 64;
   s[t] = in[t];
   sync(1 + group, 64);
-  out[t] = s[t ^ 64];  // not found: named barriers are left out
+  out[t] = s[t ^ 64];  //~ PTX416
 }
 
 // wrong: only the first two warps meet, and the third one reads, too.
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(96) third_warp_reads(int *out, const int *in) 
     s[t] = in[t];
     asm volatile("bar.sync 1, 64;" ::: "memory");
   }
-  out[t] = s[63 - (t & 31)];  // not found: named barriers are left out
+  out[t] = s[63 - (t & 31)];  // not found: nothing shows that blocks have a third warp
 }
 
 // wrong: writers and readers wait at barriers of different numbers.
@@ -82,10 +82,10 @@ __global__ void __launch_bounds__(128) different_numbers(int *out, const int *in
   __shared__ int s[64];
   int t = threadIdx.x;
   if (t < 64) {
-    s[t] = in[t];
+    s[t] = in[t];  //~[ir] PTX416
     asm volatile("bar.sync 1, 64;" ::: "memory");
   } else {
     asm volatile("bar.sync 2, 64;" ::: "memory");
-    out[t] = s[127 - t];  // not found: named barriers are left out
+    out[t] = s[127 - t];  //~[!ir] PTX416
   }
 }

@@ -20,12 +20,12 @@ __global__ void __launch_bounds__(128) producer_and_consumers(int *out, const in
   for (int round = 0; round < rounds; ++round) {
     if (warp == 0) {
       buffer[threadIdx.x] = sum_of_warp(in[round * 32 + threadIdx.x]);
-      wait(1, 128);
-      arrive(2, 128);
+      arrive(1, 128);
+      wait(2, 128);
     } else {
       wait(1, 128);
       out[round * 128 + threadIdx.x] = sum_of_warp(buffer[threadIdx.x & 31]);
-      wait(2, 128);
+      arrive(2, 128);
     }
   }
 }

@@ -494,17 +494,16 @@ impl Settings {
             .any(|setting| setting.change == Change::Forbid && setting.matches(rule, certainty))
     }
 
-    /// The least certainty with which a finding of a rule of `family` can be reported.
-    #[must_use]
-    pub fn least_certainty(&self, family: Family) -> Certainty {
+    /// The least certainty with which a finding of some of the rules can be reported.
+    fn least_certainty(&self, is_one: impl Fn(&Rule) -> bool) -> Certainty {
         let shows_potential = self.registry.rules().any(|rule| {
-            rule.family == family
+            is_one(rule)
                 && rule.can_be_potential
                 && self.level(rule, Certainty::Potential, rule.definite) > Level::Allow
         });
         if shows_potential {
             Certainty::Potential
-        } else if self.search(|_| true) != SearchScope::None && family == Family::Warp {
+        } else if self.search(is_one) != SearchScope::None {
             Certainty::Conditional
         } else {
             Certainty::Definite
@@ -543,13 +542,20 @@ impl Settings {
                 .into_iter()
                 .find(|&certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
         });
+        // Conditional findings are potential ones with a witness.
+        let with_witnesses = |is_one: fn(&Rule) -> bool| match self.least_certainty(is_one) {
+            Certainty::Definite => Certainty::Definite,
+            Certainty::Conditional | Certainty::Potential => Certainty::Potential,
+        };
         AnalysisOptions {
-            // Conditional findings are potential ones with a witness.
-            lanes: match self.least_certainty(Family::Warp) {
-                Certainty::Definite => Certainty::Definite,
-                Certainty::Conditional | Certainty::Potential => Certainty::Potential,
-            },
-            spaces: wants_spaces.then(|| self.least_certainty(Family::Space)),
+            lanes: with_witnesses(|rule| rule.family == Family::Warp && !is_about_accesses(rule)),
+            accesses: with_witnesses(is_about_accesses),
+            spaces: wants_spaces.then(
+                || match self.least_certainty(|rule| rule.family == Family::Space) {
+                    Certainty::Potential => Certainty::Potential,
+                    Certainty::Definite | Certainty::Conditional => Certainty::Definite,
+                },
+            ),
             nulls,
             // A global address that is converted twice is not reported unless a setting asks for it.
             global_twice: !(self.levels.is_empty()
@@ -567,6 +573,13 @@ impl Settings {
             .filter(|&certainty| rule.can_be(certainty))
             .any(|certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
     }
+}
+
+/// The rules about accesses of several threads that nothing orders.
+const ACCESS_RULES: [&str; 4] = ["PTX415", "PTX416", "PTX417", "PTX418"];
+
+fn is_about_accesses(rule: &Rule) -> bool {
+    ACCESS_RULES.contains(&rule.code)
 }
 
 /// The level of a finding while the settings are applied to it.

@@ -316,6 +316,12 @@ pub fn pairs() -> Vec<RulePair> {
         ),
         of_python(),
         pair("PTX530", &["-W", "PTX530"], fat(&[(75, lined())]), one(75)),
+        pair(
+            "PTX531",
+            &["audit", "--max-file-size", "1000"],
+            fat(&[(75, "// a comment\n".repeat(100) + &ptx(75, ")"))]),
+            one(75),
+        ),
         pair("PTX901", &[], one(90)[..60].to_vec(), one(90)),
         pair(
             "PTX903",

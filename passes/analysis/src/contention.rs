@@ -22,14 +22,18 @@ use self::beside::plain_beside_atomics;
 use self::contexts::{Entered, Kernel};
 pub use self::contexts::{KernelLaunch, SharedObject};
 use self::facts::{AllFacts, facts_of};
-use self::origin::{Origin, Set, number, numbers_of_special};
-use self::summary::Summaries;
+use self::origin::{Origin, Set, number, numbers_of_special, property};
+use self::summary::{Summaries, origins_of};
 use self::updates::lost_updates;
 pub use self::updates::{LostUpdate, UpdateKind, Writers};
 use crate::lanes::{Launch, launches_of};
 use crate::limits::MAX_CONTENTION_INSTRUCTIONS;
 use crate::shared::Shared;
-use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, SymbolId, Value};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{
+    AccessKind, BinaryOp, Body, Condition, FunctionId, InstructionId, Op, Register, Scope, Space, SymbolId,
+    Value,
+};
 
 /// The accesses of a module that nothing orders, each in the order of the input.
 #[derive(Debug, Default)]
@@ -99,6 +103,24 @@ fn add_findings(module: &Shared<'_>, entered: &Entered<'_, '_>, found: &mut Cont
     }
 }
 
+/// True if threads of a block may have different values where an instruction reads one.
+pub(crate) fn varies_in_block(
+    module: &Shared<'_>,
+    function: FunctionId,
+    value: Value,
+    reader: InstructionId,
+) -> bool {
+    let Some(body) = &module.module.function(function).body else {
+        return true;
+    };
+    let result_of = |_: SymbolId, _: &[Option<Origin>]| None;
+    let mut origins = origins_of(module, function, body, &result_of);
+    let varies = property::VARIES_IN_BLOCK.with(property::UNCLEAR);
+    origins.description_at_read(value, reader).is_none_or(|origin| {
+        origin.variance().has_any(property::VARIES_IN_BLOCK) || origin.is(varies) || origin.arguments != 0
+    })
+}
+
 /// A kernel and the functions that it calls, each after its callers unless they call each other.
 fn functions_of(module: &Shared<'_>, kernel: FunctionId) -> Vec<FunctionId> {
     let graph = module.call_graph();
@@ -121,18 +143,68 @@ fn functions_of(module: &Shared<'_>, kernel: FunctionId) -> Vec<FunctionId> {
     order
 }
 
+/// True if a function does nothing with the number of a block but compare it with constants for equality: no block has a part of the work
+/// of its own, and the kernel is meant for one.
+fn only_picks_blocks_out(body: &Body<'_>, numbers_of: impl Fn(&Value) -> Set) -> bool {
+    let mut of_block: FxHashSet<Register> = FxHashSet::default();
+    loop {
+        let known = of_block.len();
+        for instruction in &body.instructions {
+            let uses = body.uses(instruction);
+            let is_of_block = |value: &Value| {
+                numbers_of(value).has_any(number::OF_BLOCK)
+                    || value
+                        .register()
+                        .is_some_and(|register| of_block.contains(&register))
+            };
+            if !uses.iter().any(is_of_block) {
+                continue;
+            }
+            match instruction.op {
+                // `blockIdx.x == 0 && threadIdx.x == 0` is `(blockIdx.x | threadIdx.x) == 0`.
+                _ if Form::of(instruction.op, uses).moved().is_some() => {
+                    of_block.extend(body.defined(instruction))
+                }
+                Op::Binary(BinaryOp::Or, _) => of_block.extend(body.defined(instruction)),
+                Op::Compare(Condition::Equal | Condition::NotEqual, ..)
+                    if uses.iter().any(|value| matches!(value, Value::Integer(_))) => {}
+                _ => return false,
+            }
+        }
+        if of_block.len() == known {
+            return true;
+        }
+    }
+}
+
 /// The thread and block numbers that a kernel reads and that differ among the threads of its launches.
 fn numbers_read(module: &Shared<'_>, launches: &[Launch], functions: &[FunctionId]) -> Set {
     let bodies = functions
         .iter()
         .filter_map(|&id| Some((id, module.module.function(id).body.as_ref()?)));
+    let numbers_of = |value: &Value| match value {
+        Value::Special(special) => numbers_of_special(*special).unwrap_or(Set::NONE),
+        _ => Set::NONE,
+    };
     let read = bodies.clone().flat_map(|(_, body)| &body.values);
-    let read = read.fold(Set::NONE, |all, value| match value {
-        Value::Special(special) => all.with(numbers_of_special(*special).unwrap_or(Set::NONE)),
-        _ => all,
-    });
+    let read = read.fold(Set::NONE, |all, value| all.with(numbers_of(value)));
     // Threads may take their numbers from a counter.
     let has_counter = || bodies.clone().any(|(id, body)| uses_atomic(module, id, body));
+    let only_picks = || {
+        bodies
+            .clone()
+            .all(|(_, body)| only_picks_blocks_out(body, numbers_of))
+    };
+    // An atomic that is not among the threads of a block is meant for several blocks.
+    let has_atomic = || {
+        bodies
+            .clone()
+            .any(|(id, body)| has_atomic_of_grid(module, id, body))
+    };
+    let read = match read.has_any(number::OF_BLOCK) && only_picks() && !has_atomic() {
+        true => read.without(number::OF_BLOCK),
+        false => read,
+    };
     let read = match read.is_empty() && has_counter() {
         true => number::THREAD[0].with(number::BLOCK[0]),
         false => read,
@@ -150,6 +222,21 @@ fn numbers_read(module: &Shared<'_>, launches: &[Launch], functions: &[FunctionI
     (0..3).fold(all, |all, dimension| match has_one(dimension) {
         true => all.without(number::THREAD[dimension]),
         false => all,
+    })
+}
+
+/// True if a function has an atomic that is neither to shared memory, as far as is known, nor among the threads of a block.
+fn has_atomic_of_grid(module: &Shared<'_>, function: FunctionId, body: &Body<'_>) -> bool {
+    body.instructions.iter().any(|instruction| {
+        let (Op::Access(access), &[address, ..]) = (instruction.op, body.uses(instruction)) else {
+            return false;
+        };
+        let is_shared = || {
+            let variable = module.function(function).variable_and_distance(address);
+            access.space == Space::Shared
+                || variable.is_some_and(|(symbol, _)| module.module.symbol(symbol).space == Space::Shared)
+        };
+        access.kind.is_atomic() && access.scope > Scope::Cta && !is_shared()
     })
 }
 

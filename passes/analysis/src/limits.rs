@@ -242,6 +242,9 @@ pub(crate) const MAX_BLOCK_PATHS: usize = 16;
 /// Most warps of a block whose accesses are compared with each other.
 pub(crate) const MAX_BLOCK_WARPS: usize = 4;
 
+/// Most warps of a block with barriers that count threads: all of them are analysed.
+pub(crate) const MAX_NAMED_WARPS: u32 = 16;
+
 /// Most instructions, other than moves, that one operand of a warp collective is followed through to find its origin.
 pub(crate) const MAX_OPERAND_STEPS: usize = 32;
 

@@ -163,12 +163,13 @@ impl<'a> ModuleAnalyses<'a> {
     }
 
     /// The possible exchanges of lanes through shared memory, in the order of the input, in variables without a definite
-    /// one; none if the options exclude potential findings about lanes.
+    /// one; none if the options exclude potential findings about accesses.
     pub fn possible_exchanges(&self) -> &[PossibleExchange] {
-        self.possible_exchanges.get_or_init(|| match self.options.lanes {
-            Certainty::Potential => lanes::possible_exchanges(self, self.exchanges()),
-            Certainty::Definite | Certainty::Conditional => Vec::new(),
-        })
+        self.possible_exchanges
+            .get_or_init(|| match self.options.accesses {
+                Certainty::Potential => lanes::possible_exchanges(self, self.exchanges()),
+                Certainty::Definite | Certainty::Conditional => Vec::new(),
+            })
     }
 
     /// The accesses of threads of different warps to the same bytes of shared memory that no block barrier orders, in the order
@@ -179,18 +180,19 @@ impl<'a> ModuleAnalyses<'a> {
     }
 
     /// The accesses of threads of different warps to one variable in shared memory that no block barrier orders, and that may be to
-    /// the same bytes; none if the options exclude potential findings about lanes.
+    /// the same bytes; none if the options exclude potential findings about accesses.
     pub fn possible_barriers(&self) -> &[MissingBarrier] {
-        self.possible_barriers.get_or_init(|| match self.options.lanes {
-            Certainty::Potential => lanes::possible_barriers(self, self.missing_barriers()),
-            Certainty::Definite | Certainty::Conditional => Vec::new(),
-        })
+        self.possible_barriers
+            .get_or_init(|| match self.options.accesses {
+                Certainty::Potential => lanes::possible_barriers(self, self.missing_barriers()),
+                Certainty::Definite | Certainty::Conditional => Vec::new(),
+            })
     }
 
     /// The accesses to one place in global memory by several threads that nothing orders: stores that may be lost, and plain accesses
-    /// beside atomics; none if the options exclude potential findings about lanes.
+    /// beside atomics; none if the options exclude potential findings about accesses.
     pub fn contention(&self) -> &Contention {
-        self.contention.get_or_init(|| match self.options.lanes {
+        self.contention.get_or_init(|| match self.options.accesses {
             Certainty::Potential => contention::find(self),
             Certainty::Definite | Certainty::Conditional => Contention::default(),
         })

@@ -20,6 +20,8 @@ use crate::param_objects::{ParamObjects, ParamUse};
 pub struct AnalysisOptions {
     /// Findings about lanes: only definite ones, or also potential ones.
     pub lanes: Certainty,
+    /// Findings about accesses of several threads that nothing orders: only definite ones, or also potential ones.
+    pub accesses: Certainty,
     /// Findings about addresses in a wrong space: none, only definite ones, or also potential ones.
     pub spaces: Option<Certainty>,
     /// Findings about uses of address 0: none, only definite ones, or also potential ones.
@@ -36,6 +38,7 @@ impl AnalysisOptions {
     pub fn potential() -> Self {
         Self {
             lanes: Certainty::Potential,
+            accesses: Certainty::Potential,
             spaces: Some(Certainty::Potential),
             nulls: Some(Certainty::Potential),
             global_twice: true,
@@ -49,6 +52,7 @@ impl Default for AnalysisOptions {
     fn default() -> Self {
         Self {
             lanes: Certainty::Definite,
+            accesses: Certainty::Definite,
             spaces: Some(Certainty::Definite),
             nulls: Some(Certainty::Definite),
             global_twice: false,

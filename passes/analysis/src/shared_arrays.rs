@@ -454,7 +454,9 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
     fn has_path(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
         let paths = Paths::new(self.body);
         if without_barrier {
-            paths.without_marked(&self.waits).lead(from, to)
+            // In a call, the barrier may come after the use, or before it.
+            let is_apart = self.waits[from.index()] || self.waits[to.index()];
+            !is_apart && paths.without_marked(&self.waits).lead(from, to)
         } else {
             paths.lead(from, to)
         }

@@ -170,6 +170,10 @@ impl Agent {
     pub(crate) fn on(&mut self, thread: usize, point: Point, event: &Event<'_>) {
         match *event {
             Event::Met(threads) | Event::Passed(threads) => self.meet(threads),
+            Event::PassedCounted(_, waiting, arrived) => {
+                let threads: Vec<usize> = arrived.iter().chain(waiting).copied().collect();
+                self.meet(&threads);
+            }
             Event::Access(access, _) if access.space == Space::Shared => {
                 let words = words(access.address, access.bytes);
                 match access.kind {
@@ -194,6 +198,7 @@ impl Agent {
             | Event::MayWait
             | Event::Arrived(..)
             | Event::AtBarrier
+            | Event::Signals(_)
             | Event::Ended => {}
         }
     }

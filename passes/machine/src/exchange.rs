@@ -1,18 +1,14 @@
 //! Exchanges in a run: threads that access the same bytes of shared or global memory, one of them to write, in no order.
 //!
-//! Lanes of one warp have clocks:
-//!
-//! ```text
-//! clock(l)[m]      the last epoch of lane m that comes before what lane l does next; clock(l)[l] is the epoch of l itself
-//! meeting of G     for l ∈ G: clock(l) := max of the clocks in G, and then l begins an epoch of its own
-//! (m, e) before l  e ≤ clock(l)[m]: an access of lane m in its epoch e comes before what lane l does next
-//! ```
+//! Lanes of one warp have clocks (`clocks`): an access of lane m in its epoch e comes before what lane l does next if l knows of the epoch e
+//! of m.
 //!
 //! Lanes meet at collectives with a mask and at barriers of the block, and nowhere else: two accesses that no chain of meetings orders are
 //! unordered, no matter which one the schedule of the run executes first (PTX ISA, Memory Consistency Model: causality order). All warps of
 //! a block pass its barriers together, so that a warp has clocks of its own. `block` compares accesses of threads of different warps.
 
 mod block;
+mod clocks;
 mod found;
 
 pub use self::found::{Example, Exchange, ExchangeKind};
@@ -22,6 +18,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::block::BlockAccesses;
+use self::clocks::Clocks;
 use self::found::Found;
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
@@ -42,9 +39,9 @@ struct Kept {
     is_store: bool,
     is_volatile: bool,
     epoch: u32,
-    /// See [`Clocks::passed`].
+    /// See [`LaneClocks::passed`].
     passed: u32,
-    /// See [`Clocks::since`].
+    /// See [`LaneClocks::since`].
     since: u32,
     point: Point,
     /// The byte that is written, if it is known; for a read, what the lane itself wrote last.
@@ -54,9 +51,9 @@ struct Kept {
 }
 
 /// The lanes of a warp.
-#[derive(Clone, Debug)]
-struct Clocks {
-    of: [[u32; WARP]; WARP],
+#[derive(Clone, Debug, Default)]
+struct LaneClocks {
+    clocks: Clocks,
     /// By lane, the number of passed instructions whose ordering effect is unknown; after a meeting, the most of those who met.
     passed: [u32; WARP],
     /// By lane, the instructions that may order it with others which it has executed since it met others last.
@@ -64,43 +61,26 @@ struct Clocks {
     ended: u32,
 }
 
-impl Default for Clocks {
-    fn default() -> Self {
-        let mut of = [[0; WARP]; WARP];
-        for (lane, clock) in of.iter_mut().enumerate() {
-            clock[lane] = 1;
-        }
-        Self {
-            of,
-            passed: [0; WARP],
-            since: [0; WARP],
-            ended: 0,
-        }
-    }
-}
-
-impl Clocks {
+impl LaneClocks {
     /// True if an access of a lane comes before what another does next.
     fn is_before(&self, (lane, epoch): (u8, u32), other: u8) -> bool {
-        epoch <= self.of[usize::from(other)][usize::from(lane)]
+        epoch <= self.clocks.of(usize::from(other))[usize::from(lane)]
     }
 
     /// Lanes meet, a bit for each: what each did comes before what all of them do next.
     fn meet(&mut self, lanes: u32) {
+        self.clocks.meet(lanes);
         let members = || (0..WARP).filter(|lane| lanes >> lane & 1 == 1);
-        let mut joined = [0; WARP];
-        for member in members() {
-            for (all, &one) in joined.iter_mut().zip(&self.of[member]) {
-                *all = one.max(*all);
-            }
-        }
         let passed = members().map(|member| self.passed[member]).max().unwrap_or(0);
         for member in members() {
-            self.of[member] = joined;
-            self.of[member][member] += 1;
             self.passed[member] = passed;
             self.since[member] = 0;
         }
+    }
+
+    fn may_order(&mut self, lane: usize) {
+        self.passed[lane] += 1;
+        self.since[lane] += 1;
     }
 
     /// True if an access comes before all that other lanes have still to do.
@@ -134,7 +114,7 @@ impl Clocks {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Exchanges {
-    warps: FxHashMap<u32, Clocks>,
+    warps: FxHashMap<u32, LaneClocks>,
     /// By warp, and by space and address.
     bytes: FxHashMap<(u32, Byte), Vec<Kept>>,
     kept: usize,
@@ -167,8 +147,8 @@ impl Exchanges {
     }
 
     /// Those of threads of different warps through shared memory, too: see [`Exchange::is_across_warps`]. Threads are ordered by barriers of
-    /// the block alone. A thread that has executed since the last one what may order it with others in another way has none: an atomic, a
-    /// fence, a load that acquires, a barrier with a count, a bulk copy, a strong load of what a thread of another warp has written
+    /// the block alone, and those of some warps by barriers with a count. A thread that has executed since the last one what may order it with others in another way has none: an atomic, a
+    /// fence, a load that acquires, a barrier whose count is never complete, a bulk copy, a strong load of what a thread of another warp has written
     /// with a strong store, a loop that reads memory and whose end is not known. Nor are strong accesses any among themselves, accesses of a thread that has ended before the next barrier, and
     /// writes of the value that the byte has already.
     #[must_use]
@@ -232,8 +212,7 @@ impl Exchanges {
             block.may_order(thread);
         }
         let clocks = self.warps.entry((thread / WARP) as u32).or_default();
-        clocks.passed[thread % WARP] += 1;
-        clocks.since[thread % WARP] += 1;
+        clocks.may_order(thread % WARP);
     }
 
     /// The threads of another block begin.
@@ -379,7 +358,7 @@ impl Exchanges {
         let clocks = self.warps.entry(warp).or_default();
         let known = self.bytes.entry((warp, byte)).or_default();
         let mut new = Kept {
-            epoch: clocks.of[usize::from(new.lane)][usize::from(new.lane)],
+            epoch: clocks.clocks.epoch(usize::from(new.lane)),
             passed: clocks.passed[usize::from(new.lane)],
             since: clocks.since[usize::from(new.lane)],
             ..new
@@ -449,7 +428,7 @@ impl Exchanges {
 }
 
 /// The kind of a pair of accesses of two lanes in no order, if it is one.
-fn kind_of(clocks: &Clocks, old: &Kept, new: &Kept) -> Option<ExchangeKind> {
+fn kind_of(clocks: &LaneClocks, old: &Kept, new: &Kept) -> Option<ExchangeKind> {
     let is_known = old.value.is_some() && new.value.is_some();
     let are_equal = is_known && old.value == new.value;
     // Lanes that all write the same with one instruction, in no order, may read it.
@@ -482,6 +461,19 @@ impl Observer for Exchanges {
                 self.meet(threads);
                 if let Some(block) = &mut self.block {
                     block.pass(threads);
+                }
+            }
+            Event::Signals(number) => {
+                let clocks = self.warps.entry(warp).or_default();
+                clocks.may_order(at.thread % WARP);
+                if let Some(block) = &mut self.block {
+                    block.signal(at.thread, number);
+                }
+            }
+            Event::PassedCounted(number, threads, _) => {
+                self.meet(threads);
+                if let Some(block) = &mut self.block {
+                    block.pass_counted(number, threads);
                 }
             }
             Event::Fence if !self.strong_readers.contains(&at.thread) => {}

@@ -13,6 +13,8 @@ use crate::world::{At, Outside, Read, Unmodelled, World};
 #[derive(Clone, Debug, Default)]
 struct Loads {
     of_threads: BTreeMap<usize, u64>,
+    /// By number of the block among those that run, and of the thread.
+    of_threads_of_blocks: BTreeMap<(u32, usize), u64>,
     of_others: Option<u64>,
 }
 
@@ -69,6 +71,13 @@ impl Given {
         self
     }
 
+    /// The same for one thread of one block, by its number among those that run.
+    pub fn load_in_block(&mut self, site: Site, (block, thread): (u32, usize), value: u64) -> &mut Self {
+        let loads = self.loads.entry(site).or_default();
+        loads.of_threads_of_blocks.insert((block, thread), value);
+        self
+    }
+
     /// Result number `number` of an instruction that the machine does not compute.
     pub fn result(&mut self, site: Site, number: usize, value: u64) -> &mut Self {
         self.results.insert((site, number), value);
@@ -80,7 +89,11 @@ impl Given {
             return None;
         }
         let loads = self.loads.get(&at.site())?;
-        loads.of_threads.get(&at.thread).copied().or(loads.of_others)
+        let of_block = loads.of_threads_of_blocks.get(&(at.block, at.thread));
+        of_block
+            .or_else(|| loads.of_threads.get(&at.thread))
+            .copied()
+            .or(loads.of_others)
     }
 
     /// The effect of calls of a function that the module does not hold.

@@ -54,6 +54,7 @@ mod agent;
 mod asynchronous;
 mod calls;
 mod collective;
+mod counted;
 mod detour;
 mod effects;
 pub mod evaluate;

@@ -1,6 +1,6 @@
 //! The state of a run, and what all of its parts do with it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId};
@@ -73,6 +73,8 @@ pub(crate) struct Machine<'r> {
     /// Threads of the block; [`Self::threads`] has whole warps.
     pub(crate) count: usize,
     pub(crate) threads: Vec<Thread>,
+    /// By number of a barrier with a count: the threads that have come to it without waiting, since it was complete last.
+    pub(crate) signals: BTreeMap<u64, Vec<usize>>,
     /// Registers of all frames.
     pub(crate) registers: u64,
     pub(crate) contexts: Contexts,

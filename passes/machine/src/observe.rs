@@ -42,7 +42,7 @@ pub enum Event<'a> {
     /// The thread accesses memory; of a store, with the values of its elements, or none where the instruction does not say.
     Access(Accessed, &'a [Word]),
     /// The thread executes an instruction that may wait for others or order its actions with theirs, in a way that the machine does not
-    /// model: a matrix operation, an asynchronous copy, a barrier with a count, code that is not here.
+    /// model: a matrix operation, an asynchronous copy, a barrier with a count that is not known or never complete, code that is not here.
     MayOrder,
     /// The thread executes a fence: what it does from here on comes after what it has seen of others by strong reads.
     Fence,
@@ -56,6 +56,11 @@ pub enum Event<'a> {
     Met(&'a [usize]),
     /// Threads, of which this is the first, continue from a barrier.
     Passed(&'a [usize]),
+    /// The thread comes to a barrier with this number and a count, and goes on without waiting.
+    Signals(u64),
+    /// Threads, of which this is the first, continue from a barrier with this number whose count is complete; and those who have come to it
+    /// without waiting.
+    PassedCounted(u64, &'a [usize], &'a [usize]),
     /// Something went wrong there.
     Wrong(Wrong),
     /// The thread waits in vain, and is released with results of 0.
@@ -83,7 +88,7 @@ impl View<'_> {
             State::Running => Standing::Running,
             State::Poised(_) => Standing::Poised,
             State::Waiting(_, mask) => Standing::Waiting(mask),
-            State::AtBarrier { .. } => Standing::AtBarrier,
+            State::AtBarrier { .. } | State::AtCounted { .. } => Standing::AtBarrier,
             State::Ended => Standing::Ended,
         };
         for (number, warp) in self.threads[..self.count].chunks(WARP).enumerate() {

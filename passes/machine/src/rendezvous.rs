@@ -79,7 +79,7 @@ impl Machine<'_> {
                 (warp_of(waiting).contains(&other) && mask & lane_bit(other) != 0).then_some(mask)
             }
             State::AtBarrier { .. } => Some(0),
-            State::Running | State::Poised(_) | State::Ended => None,
+            State::Running | State::Poised(_) | State::AtCounted { .. } | State::Ended => None,
         }
     }
 
@@ -139,7 +139,11 @@ impl Machine<'_> {
                     common = Some(number);
                     group.push(thread);
                 }
-                State::AtBarrier { .. } | State::Waiting(..) | State::Running | State::Poised(_) => {
+                State::AtBarrier { .. }
+                | State::AtCounted { .. }
+                | State::Waiting(..)
+                | State::Running
+                | State::Poised(_) => {
                     return Ok(false);
                 }
             }
@@ -231,7 +235,11 @@ impl Machine<'_> {
             let mut warp = warp_of(thread).filter(|&other| self.threads[other].state != State::Ended);
             let number = |thread: usize| match self.threads[thread].state {
                 State::AtBarrier { number, .. } => Some(number),
-                State::Running | State::Poised(_) | State::Waiting(..) | State::Ended => None,
+                State::Running
+                | State::Poised(_)
+                | State::Waiting(..)
+                | State::AtCounted { .. }
+                | State::Ended => None,
             };
             warp.all(|other| number(other).is_some() && number(other) == number(thread))
         };
@@ -254,7 +262,11 @@ impl Machine<'_> {
         for (thread, wrong) in wrong {
             let mask = match self.threads[thread].state {
                 State::Waiting(_, mask) => Some(mask),
-                State::Running | State::Poised(_) | State::AtBarrier { .. } | State::Ended => None,
+                State::Running
+                | State::Poised(_)
+                | State::AtBarrier { .. }
+                | State::AtCounted { .. }
+                | State::Ended => None,
             };
             self.wrong(thread, wrong, lane_bit(thread), mask);
         }
@@ -294,7 +306,11 @@ impl Machine<'_> {
     fn miss(&mut self, missing: usize, waiting: usize) {
         let mask = match self.threads[waiting].state {
             State::Waiting(_, mask) => Some(mask),
-            State::Running | State::Poised(_) | State::AtBarrier { .. } | State::Ended => None,
+            State::Running
+            | State::Poised(_)
+            | State::AtBarrier { .. }
+            | State::AtCounted { .. }
+            | State::Ended => None,
         };
         if warp_of(waiting).contains(&missing) {
             self.wrong(waiting, Wrong::Missing, lane_bit(missing), mask);

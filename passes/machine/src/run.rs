@@ -3,6 +3,8 @@
 //! Threads run without visible effects as long as they can; only when none can, those at one visible instruction take a step. The schedule
 //! says which instruction that is.
 
+use std::collections::BTreeMap;
+
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::Body;
 use rustc_hash::FxHashMap;
@@ -87,6 +89,7 @@ impl Kernel<'_> {
             block: 0,
             count,
             threads: Vec::new(),
+            signals: BTreeMap::new(),
             registers,
             contexts: Contexts::default(),
             rooms: std::array::from_fn(|_| Room::default()),
@@ -166,6 +169,7 @@ impl Machine<'_> {
         self.threads = (0..count.next_multiple_of(WARP)).map(thread).collect();
         self.registers = (body.registers.len() * count) as u64;
         self.rooms[SHARED] = Room::default();
+        self.signals.clear();
     }
 
     fn note_uneven_warps(&mut self) {
@@ -188,7 +192,7 @@ impl Machine<'_> {
             };
             self.perform_some();
             let meeting = self.order.meeting(count);
-            if meeting.is_first && (self.meet(meeting, true)? || self.pass_barrier()?) {
+            if meeting.is_first && (self.meet(meeting, true)? || self.pass_any_barrier()?) {
                 continue;
             }
             let mut points = self.poised(false);
@@ -200,10 +204,11 @@ impl Machine<'_> {
             }
             match self.order.pick(&points) {
                 Some(point) => self.visible_step(point)?,
-                None if self.meet(meeting, false)? || self.pass_barrier()? || is_running => {}
+                None if self.meet(meeting, false)? || self.pass_any_barrier()? || is_running => {}
                 None if self.threads.iter().all(|thread| thread.state == State::Ended) => return Ok(()),
                 None if self.agent.as_mut().is_some_and(Agent::perform) => {}
                 None if self.agent.as_mut().is_some_and(Agent::is_hung) => return Err(End::Stopped),
+                None if self.pass_incomplete()? => {}
                 None => self.deadlock()?,
             }
         }
@@ -259,7 +264,11 @@ impl Machine<'_> {
                     // Lanes execute these together.
                     State::Poised(Act::ActiveMask | Act::Together(_)) => break,
                     State::Poised(_) if !self.is_stalled(thread) => self.visible_steps(&[thread])?,
-                    State::Poised(_) | State::Waiting(..) | State::AtBarrier { .. } | State::Ended => break,
+                    State::Poised(_)
+                    | State::Waiting(..)
+                    | State::AtBarrier { .. }
+                    | State::AtCounted { .. }
+                    | State::Ended => break,
                 }
             }
             is_running |= self.threads[thread].state == State::Running;

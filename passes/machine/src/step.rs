@@ -282,8 +282,19 @@ impl Machine<'_> {
     }
 
     fn arrive_at_barrier(&mut self, thread: usize, barrier: Barrier) -> Step {
+        if barrier.counted && !barrier.cluster {
+            let state = match self.uses(thread)[..] {
+                [Some(number), Some(count), ..] if barrier.waits => State::AtCounted { number, count },
+                [Some(number), Some(_), ..] => State::Poised(Act::Signal(number)),
+                _ => State::Poised(Act::PassBarrier),
+            };
+            if matches!(state, State::AtCounted { .. }) {
+                self.tell(thread, &Event::AtBarrier);
+            }
+            self.threads[thread].state = state;
+            return Ok(());
+        }
         if !barrier.waits || barrier.counted {
-            // A count says that not all take part; which do, nobody here knows.
             self.threads[thread].state = State::Poised(Act::PassBarrier);
             return Ok(());
         }
@@ -337,12 +348,8 @@ impl Machine<'_> {
                 match act {
                     Act::ActiveMask => self.resume(thread, &[Some(u64::from(lanes))]),
                     Act::Access(access) => self.execute_access(thread, access)?,
-                    Act::PassBarrier => {
-                        self.tell(thread, &Event::MayOrder);
-                        self.record.has_passed_counted = true;
-                        self.ask_results(thread);
-                        self.advance(thread);
-                    }
+                    Act::PassBarrier => self.pass_unordered(thread),
+                    Act::Signal(number) => self.signal(thread, number),
                     Act::Outside(symbol) => self.call_outside(thread, symbol)?,
                     Act::Together(kind) => {
                         self.reach(thread);

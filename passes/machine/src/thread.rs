@@ -180,8 +180,10 @@ pub(crate) enum Act {
     Access(Access),
     /// A collective without a member mask.
     Together(Collective),
-    /// A barrier at which the thread does not wait, or whose participants the machine does not know.
+    /// A barrier whose number or count of threads the machine does not know.
     PassBarrier,
+    /// A barrier with this number and a count, at which the thread does not wait.
+    Signal(u64),
     /// A call of code that is not here.
     Outside(Option<SymbolId>),
 }
@@ -204,6 +206,11 @@ pub(crate) enum State {
     AtBarrier {
         number: Numbered,
         aligned: bool,
+    },
+    /// At a barrier with a number and a count of threads.
+    AtCounted {
+        number: u64,
+        count: u64,
     },
     Ended,
 }

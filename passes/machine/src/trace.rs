@@ -205,9 +205,11 @@ impl Observer for Trace {
             Event::Ended => self.alone(at, Doing::Ends),
             Event::Visible(threads) => self.together(at, Doing::Acts, threads),
             Event::Met(threads) => self.together(at, Doing::Meets, threads),
-            Event::Passed(threads) => self.together(at, Doing::Passes, threads),
-            // Of accesses, those that others see are acts.
-            Event::Access(..) | Event::Fence | Event::MayOrder | Event::MayWait => {}
+            Event::Passed(threads) | Event::PassedCounted(_, threads, _) => {
+                self.together(at, Doing::Passes, threads);
+            }
+            // Of accesses and signals, those that others see are acts.
+            Event::Access(..) | Event::Signals(_) | Event::Fence | Event::MayOrder | Event::MayWait => {}
         }
     }
 }

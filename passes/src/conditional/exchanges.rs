@@ -605,9 +605,12 @@ impl ExchangeSearch<'_, '_> {
         if rest.memory == Memory::Ascending {
             let loads = self.neighbours.iter().map(|site| WitnessLoad {
                 site: site.clone(),
-                others: NEIGHBOUR,
+                others: match rest.has_other_neighbour {
+                    true => NEIGHBOUR - 1,
+                    false => NEIGHBOUR,
+                },
                 differing: match rest.has_other_neighbour {
-                    true => (1 << 5, NEIGHBOUR - 1),
+                    true => (1 << 5, NEIGHBOUR),
                     false => (0, 0),
                 },
             });

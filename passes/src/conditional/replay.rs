@@ -273,7 +273,10 @@ impl<'m> Replay<'m> {
             given.load(at.clone(), None, load.others);
             for lane in (0..WARP as u32).filter(|lane| load.differing.0 >> lane & 1 == 1) {
                 let thread = witness.warp as usize * WARP + lane as usize;
-                given.load(at.clone(), Some(thread), load.of_lane(lane));
+                match witness.last_block() {
+                    Some(block) => given.load_in_block(at.clone(), (block, thread), load.of_lane(lane)),
+                    None => given.load(at.clone(), Some(thread), load.of_lane(lane)),
+                };
             }
         }
         WitnessWorld {
@@ -506,6 +509,13 @@ impl<'m> Replay<'m> {
         };
         let alive = of_warp.filter(|group| group.standing != Standing::Ended);
         let is_there = |group: &&Group| group.site.as_ref() == Some(&failure.site);
+        // Lanes that the mask of a collective does not name wait there in vain, and not because they skip the barrier.
+        let is_unnamed =
+            |group: &Group| matches!(group.standing, Standing::Waiting(mask) if mask & group.lanes == 0);
+        let mut others = alive.clone().filter(|group| !is_there(group)).peekable();
+        if problem == Problem::SkippedBarrier && others.peek().is_some() && others.all(is_unnamed) {
+            return None;
+        }
         let lanes = |groups: &mut dyn Iterator<Item = &Group>| groups.fold(0, |all, group| all | group.lanes);
         Some(ReplayedFailure {
             problem,
@@ -652,7 +662,9 @@ impl Observer for Course {
         match *event {
             Event::Branch(to) => self.add(at, to),
             Event::Arrived(_, mask) => self.add(at, (mask, at.thread % WARP)),
-            Event::Met(threads) | Event::Passed(threads) => self.add(at, threads),
+            Event::Met(threads) | Event::Passed(threads) | Event::PassedCounted(_, threads, _) => {
+                self.add(at, threads);
+            }
             _ => {}
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Rest {
     pub order: RunOrder,
     /// What threads update is large.
     pub is_large: bool,
-    /// One lane finds another neighbour than the rest.
+    /// One lane of the block that runs last finds another neighbour than the rest.
     pub has_other_neighbour: bool,
 }
 

@@ -468,17 +468,17 @@ impl KernelSearch<'_, '_> {
         let mut found = root.findings.iter().map(|found| &found.issue);
         let known = found.find(|issue| issue.site == failure.site && issue.problem == failure.problem);
         let (split, other) = known.map_or((None, None), |issue| (issue.split.clone(), issue.other.clone()));
-        let mut issue = Issue::new(
-            failure.problem,
-            Certainty::Conditional,
-            failure.site,
-            failure.lanes,
-        );
+        // The run names the lanes that read, and the analysis those that they read from.
+        let (lanes, here) = match known {
+            Some(issue) if failure.problem == Problem::AbsentSource => (issue.lanes, issue.here),
+            _ => (failure.lanes, failure.here),
+        };
+        let mut issue = Issue::new(failure.problem, Certainty::Conditional, failure.site, lanes);
         issue.split = split;
         issue.other = other;
         issue.mask = failure.mask;
         issue.kind = failure.kind;
-        issue.here = failure.here;
+        issue.here = here;
         Some(Conditional {
             function: self.root.function,
             launch: root.launch,

@@ -102,7 +102,7 @@ pub(super) const MAX_ARRAYS: u64 = 0x6000;
 /// Each byte of a large number: positive as an integer of any size, and as a floating-point number.
 pub(super) const LARGE: u64 = 0x3f3f_3f3f_3f3f_3f3f;
 
-/// The values that a load gives to the lanes of the warp that goes wrong; all other warps get `others`.
+/// The values that a load gives to the lanes of the warp that goes wrong, in the last block if several run; all other threads get `others`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessLoad {
     /// The load, with the calls that lead there.
@@ -145,6 +145,17 @@ impl Witness {
             all.reverse();
         }
         all
+    }
+
+    /// The number of the block that runs last, if several do.
+    pub(super) fn last_block(&self) -> Option<u32> {
+        (self.order != RunOrder::Together).then(|| self.blocks().len().saturating_sub(1) as u32)
+    }
+
+    /// The block, by its number in the grid, in which lanes are given values of their own, if several blocks run.
+    #[must_use]
+    pub fn block_of_differing_lanes(&self) -> Option<u32> {
+        self.last_block().map(|block| self.number_in_grid(block))
     }
 
     /// The number in the grid of the block that runs with this number.

@@ -43,7 +43,8 @@
 //! mark that the other one has overwritten.
 //!
 //! A place counts as shared if no number that distinguishes the threads is part of its address: it is the same for all of them, or it
-//! depends on numbers loaded from memory. A kernel that reads no block number is launched with one block, and one that reads no thread number
+//! depends on numbers loaded from memory. A kernel that reads no block number, or only compares it with constants for equality and has no
+//! atomic, is launched with one block, and one that reads no thread number
 //! with one thread, unless its threads take numbers from an atomic counter. Addresses in data count only where the store depends on what it
 //! overwrites, and where they do not move on in a loop: the elements from one loaded number to the next belong to one thread.
 //!

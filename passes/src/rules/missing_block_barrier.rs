@@ -52,14 +52,22 @@
 //! A read counts only in threads that certainly use its value, because compilers load in all threads what some need. Two writes count only
 //! if their values are known to differ and something may read the bytes afterwards.
 //!
-//! A `cp.async` is a write, and a wait for it orders its own thread alone. Silent are named barriers, mbarriers, bulk copies, loads that
+//! A named barrier (`bar.sync 1, 64;`) orders the warps that come to it, if all numbers and counts of the kernel's barriers are known and its
+//! blocks have at most 512 threads, as stated or bounded (`__launch_bounds__`): other warps pass it by, and threads that only arrive wait for
+//! nobody. Accesses after two places of one barrier are compared where its count is that of the warps that come to it, each from one place.
+//! Otherwise kernels with named barriers are silent.
+//!
+//! A write of what an operation leaves of the value that others read, such as `n = min(n, limit)`, does not count where all threads do the same:
+//! whichever value they read, the same is left.
+//!
+//! A `cp.async` is a write, and a wait for it orders its own thread alone. Silent are mbarriers, bulk copies, loads that
 //! acquire and stores that release, fences in kernels in which something reads strongly (`volatile`, relaxed, an atomic), and loops that
 //! wait for another thread: all of these may order the two. So are pairs of strong accesses, atomics, and pairs that a `__syncwarp` or another
 //! collective of the warp separates, unless the block size is stated, or the kernel has a barrier of the block and divides the thread number
 //! by 32. Threads of one warp are PTX415's.
 //!
 //! Potential are accesses to one variable of which one is at a place that nothing relates to the other, or that threads make on ways that
-//! are not decided: the rounds of a loop that reads the whole tile, for example. Branches that all threads take alike keep accesses apart.
+//! are not decided: the rounds of a loop that reads the whole tile, for example. Places whose intervals have nothing in common are apart. Branches that all threads take alike keep accesses apart.
 //! Loops in which each thread begins at a place of its own and goes on by one step keep threads apart, too. An atomic beside a plain read
 //! or write of the same bytes is potential.
 //!

@@ -38,7 +38,8 @@
 //! chosen as for PTX417, and the finding names them. An old value may still be good enough.
 //!
 //! Two addresses count as one place if they are computed in one way, or if both depend on thread numbers or on data and lie in one object. A
-//! barrier of the block orders accesses to elements that belong to a block. A kernel in which threads wait for others in a loop is taken to
+//! barrier of the block orders accesses to elements that belong to a block, or that an atomic among the threads of a block
+//! (`atomicAdd_block`) changes. A kernel in which threads wait for others in a loop is taken to
 //! order its phases by that. Shared memory is PTX416's.
 //!
 //! Silent are volatile, relaxed and other strong accesses; a load whose value an atomic on the same place takes, as in a loop of

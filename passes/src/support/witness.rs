@@ -60,8 +60,12 @@ pub(crate) fn tell(
         loads.push(if lanes == 0 {
             format!("{} loaded", load.others)
         } else {
+            let block = match witness.block_of_differing_lanes() {
+                Some(block) => format!(" of block {block}"),
+                None => String::new(),
+            };
             format!(
-                "{value} loaded in {}, {} in the others",
+                "{value} loaded in {}{block}, {} in the others",
                 named(lanes),
                 load.others
             )

@@ -4,8 +4,8 @@
 //! one place(p, a)   the addresses are computed in one way, or both depend on thread numbers or data, and are not those of different
 //!                   fields of a record
 //! apart(p, a)       both are made by one thread, or both addresses distinguish all threads
-//! unordered(p, a)   a path leads from p to a, or from a to p; one without a barrier, where the block numbers are in both addresses, or the
-//!                   kernel waits for other blocks
+//! unordered(p, a)   a path leads from p to a, or from a to p; one without a barrier, where the block numbers are in both addresses, the
+//!                   kernel waits for other blocks, or the scope of the atomic is the block
 //! ```
 //!
 //! A plain load is left out whose value an atomic at the same place takes as an operand: a loop of `atomicCAS` begins with one.
@@ -18,7 +18,7 @@ use super::origin::{number, property};
 use crate::lanes::Site;
 use crate::limits::MAX_CONTENTION_PAIRS;
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{Body, FunctionId, InstructionId};
+use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Scope};
 
 /// A plain access to what an atomic changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,12 +139,19 @@ impl Pair<'_> {
         is_one_thread || are_distinguished
     }
 
+    /// True if the atomic is one among the threads of a block: then threads of other blocks have other places.
+    fn is_of_own_block(&self) -> bool {
+        let atomic = self.body.instruction(self.atomic.0.at);
+        matches!(atomic.op, Op::Access(access) if access.scope <= Scope::Cta)
+    }
+
     /// True if a path leads from one to the other on which nothing orders them.
     fn is_in_one_phase(&self) -> bool {
         let kernel = self.entered.kernel;
         let (plain, atomic) = (self.plain.1, self.atomic.1);
         let facts = self.entered.facts;
-        let is_of_block = facts.waits_for_others
+        let is_of_block = self.is_of_own_block()
+            || facts.waits_for_others
             || kernel.is_one_block(plain.numbers()) && kernel.is_one_block(atomic.numbers());
         let is_of_warp =
             plain.numbers().has_any(number::OF_THREAD) && atomic.numbers().has_any(number::OF_THREAD);

@@ -24,6 +24,7 @@ mod found;
 mod groups;
 mod kernels;
 mod matters;
+mod named;
 mod orderings;
 mod pairs;
 mod possible;
@@ -32,6 +33,7 @@ mod segments;
 mod shared_accesses;
 mod variables;
 mod waits;
+mod warps;
 
 pub(crate) use self::block::find as find_missing_barriers;
 pub(crate) use self::block_possible::find as find_possible_barriers;

@@ -9,6 +9,7 @@
 use super::value::{ALL, Lanes, Pool, ValueId, Vector, WARP};
 use crate::launches::{MAX_BLOCK_THREADS as MAX_THREADS, Shape};
 use crate::shared::Shared;
+use crate::value::ThreadNumbers;
 use ptxcheck_ir::{FunctionId, LaunchBounds, Special};
 
 /// Most warps of a CTA.
@@ -147,6 +148,23 @@ impl Launch {
     pub(super) fn ends_in_part_of_a_warp(&self) -> bool {
         self.thread_count()
             .is_some_and(|threads| threads > WARP as u32 && threads % WARP as u32 != 0)
+    }
+
+    /// The numbers of the threads of the analysed warp, as far as they are known.
+    pub(super) fn thread_numbers(&self) -> ThreadNumbers {
+        let is_row = match self.shape {
+            Some([_, y, z]) => (y, z) == (1, 1),
+            None => self.layout == Layout::OneRow,
+        };
+        match self.warp {
+            Some(warp) if is_row => {
+                let first = warp * WARP as u32;
+                ThreadNumbers {
+                    x: (first, first + WARP as u32 - 1),
+                }
+            }
+            _ => ThreadNumbers::ALL,
+        }
     }
 
     /// Number of warps that can differ.

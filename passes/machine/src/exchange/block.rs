@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! phase      the number of barriers that the block has passed, all of its threads that have not ended together
-//! unordered  two accesses of threads of different warps of a block in one phase
+//! unordered  two accesses of threads of different warps of a block in one phase, of which no barrier with a count orders one before the other
 //!            two accesses of threads of different blocks of which neither has seen before what others have done
 //! ```
 //!
-//! That is a vector clock for each thread of the block: nothing but a barrier of the block makes a thread of one warp wait for one of
-//! another warp here, and it raises all clocks alike. What else may order threads (`may_order`) makes a thread's accesses of the rest of its
+//! That is a vector clock for each thread of the block: a barrier of the block raises all clocks alike. A barrier with a count orders the
+//! warps that come to it: warps have clocks for these (`clocks`), all lanes of a warp together. What else may order threads (`may_order`) makes a thread's accesses of the rest of its
 //! phase comparable with none; of another block's, for good.
 //!
 //! Of a byte, the accesses of the current phase are kept, and of the grid all: those of a warp with one instruction together (after FastTrack:
@@ -17,6 +17,7 @@
 use ptxcheck_ir::{FunctionId, InstructionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::clocks::{Clock, Clocks, join};
 use super::found::{Example, Exchange, ExchangeKind, Found};
 use crate::launch::{WARP, lane_bit};
 use crate::limits::{MAX_EXAMPLES, MAX_KEPT_ACCESSES, MAX_KEPT_OF_BYTE};
@@ -50,6 +51,8 @@ struct When {
     block: u32,
     warp: u32,
     phase: u32,
+    /// The epoch of the warp, by the barriers with a count.
+    epoch: u32,
     /// Nothing but barriers orders the thread with those of other warps of its block.
     is_free_in_block: bool,
     /// Nothing orders it with threads of other blocks.
@@ -57,11 +60,13 @@ struct When {
 }
 
 impl When {
-    /// True if nothing orders two accesses of threads of different warps.
-    const fn is_unordered(self, other: Self) -> bool {
+    /// True if nothing orders an access of a thread and a later one of a thread of another warp. `known`: the epochs that the latter warp
+    /// knows of.
+    const fn is_unordered(self, other: Self, known: &Clock) -> bool {
         if self.block == other.block {
             self.warp != other.warp
                 && self.phase == other.phase
+                && self.epoch > known[self.warp as usize % WARP]
                 && self.is_free_in_block
                 && other.is_free_in_block
         } else {
@@ -157,6 +162,10 @@ pub(super) struct BlockAccesses {
     phase: u32,
     /// By thread; after a meeting, alike for those who met.
     threads: Vec<Ordered>,
+    /// The clocks of the warps of the block.
+    clocks: Clocks,
+    /// By number of a barrier with a count: what those know who have come to it without waiting, since it was complete last.
+    signals: FxHashMap<u64, Clock>,
     bytes: FxHashMap<Byte, Cell>,
     kept: usize,
     is_cut: bool,
@@ -239,10 +248,34 @@ impl BlockAccesses {
         }
     }
 
+    /// A thread comes to a barrier with a count without waiting there.
+    pub(super) fn signal(&mut self, thread: usize, number: u64) {
+        if self.of_grid.is_some() {
+            return self.may_order(thread);
+        }
+        let clock = self.clocks.signal(thread / WARP % WARP);
+        join(self.signals.entry(number).or_insert([0; WARP]), &clock);
+    }
+
+    /// Threads pass a barrier with a count.
+    pub(super) fn pass_counted(&mut self, number: u64, threads: &[usize]) {
+        if self.of_grid.is_some() {
+            threads.iter().for_each(|&thread| self.may_order(thread));
+            return;
+        }
+        let warps = threads
+            .iter()
+            .fold(0_u32, |warps, &thread| warps | 1 << (thread / WARP % WARP));
+        let heard = self.signals.remove(&number).unwrap_or([0; WARP]);
+        self.clocks.wait(warps, &heard);
+    }
+
     /// The threads of another block begin.
     pub(super) fn enter(&mut self, block: u32) {
         (self.block, self.phase) = (block, 0);
         self.threads.clear();
+        self.clocks = Clocks::default();
+        self.signals.clear();
     }
 
     /// Compares an access with those before that nothing orders with it, and keeps it.
@@ -283,12 +316,14 @@ impl BlockAccesses {
             block,
             warp,
             phase,
+            epoch: self.clocks.epoch(warp as usize % WARP),
             is_free_in_block: ordered.since == 0,
             is_free_in_grid: is_of_grid && !ordered.has_seen,
         };
         if !is_compared || !when.is_free_in_block && !when.is_free_in_grid {
             return;
         }
+        let known = self.clocks.of(warp as usize % WARP);
         let Some(cell) = self.bytes.get_mut(&new.byte) else {
             return;
         };
@@ -311,7 +346,7 @@ impl BlockAccesses {
             own: own.filter(|_| !new.is_store),
         };
         for kept in &cell.kept {
-            if let Some(kind) = kind_of(&kept.alike, &alike) {
+            if let Some(kind) = kind_of(&kept.alike, &alike, known) {
                 let is_in_next_round = new.is_store && new.first_phase < phase;
                 let pair = Pair {
                     kind,
@@ -327,7 +362,7 @@ impl BlockAccesses {
             }
         }
         if is_of_grid {
-            self.is_cut |= !cell.update(at, new, &alike, found);
+            self.is_cut |= !cell.update((at, new, &alike), known, found);
         }
         self.kept += usize::from(cell.keep(alike, lane, new.number));
         self.is_cut |= self.kept + count > MAX_KEPT_ACCESSES;
@@ -361,7 +396,12 @@ impl Cell {
 
     /// Notes the last write and the last read, and finds a thread that changes what it has read, and what another one had written with the
     /// same instruction. False if there are too many.
-    fn update(&mut self, at: &At<'_>, new: &New, alike: &Alike, found: &mut Found) -> bool {
+    fn update(
+        &mut self,
+        (at, new, alike): (&At<'_>, &New, &Alike),
+        known: &Clock,
+        found: &mut Found,
+    ) -> bool {
         let thread = (alike.when.block, at.thread);
         if new.is_atomic || new.is_strong {
             self.written = None;
@@ -370,7 +410,7 @@ impl Cell {
         if !new.is_store {
             if let Some(written) = &mut self.written {
                 written.reads.retain(|read| read.thread != thread);
-                if written.when.is_unordered(alike.when) && written.reads.len() < MAX_KEPT_OF_BYTE {
+                if written.when.is_unordered(alike.when, known) && written.reads.len() < MAX_KEPT_OF_BYTE {
                     written.reads.push(Read {
                         thread,
                         point: at.point,
@@ -387,7 +427,7 @@ impl Cell {
         if let Some(written) = &self.written
             && let Some(read) = written.reads.iter().find(|read| read.thread == thread)
             && written.point == at.point
-            && written.when.is_unordered(alike.when)
+            && written.when.is_unordered(alike.when, known)
         {
             let first = Kept {
                 alike: Alike {
@@ -417,9 +457,10 @@ impl Cell {
     }
 }
 
-/// The kind of a pair of accesses that nothing orders, if they are of different warps and their order matters.
-fn kind_of(old: &Alike, new: &Alike) -> Option<ExchangeKind> {
-    if !old.when.is_unordered(new.when) || old.is_strong && new.is_strong {
+/// The kind of a pair of accesses that nothing orders, if they are of different warps and their order matters. `known`: the epochs that the
+/// warp of the latter knows of.
+fn kind_of(old: &Alike, new: &Alike, known: &Clock) -> Option<ExchangeKind> {
+    if !old.when.is_unordered(new.when, known) || old.is_strong && new.is_strong {
         return None;
     }
     let are_equal = old.value.is_some() && old.value == new.value;

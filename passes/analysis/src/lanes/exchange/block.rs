@@ -15,15 +15,17 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::certain_paths::{CertainCode, CertainPaths, implies, is_full_barrier};
+use super::certain_paths::{CertainCode, CertainPaths, Decision, implies, is_full_barrier};
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
-use super::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
+use super::kernels::{PairKey, group_by_object, position_of_pair, search_kernels};
 use super::matters::{self, OpenRead};
+use super::named::{NamedBarriers, is_passed_once};
 use super::orderings::Among;
 use super::screen::block::{BlockSuspect, suspects};
 use super::segments::Head;
 use super::shared_accesses::{ByLane, Touch, Touches, Word};
+use super::warps::{Block, BlockWarp, solve_block};
 use crate::block_size;
 use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
 use crate::lanes::flow::Flow;
@@ -32,8 +34,8 @@ use crate::lanes::layout::LaneLayout;
 use crate::lanes::scenario::Fixed;
 use crate::lanes::slice::Slices;
 use crate::lanes::uniform::Uniform;
-use crate::lanes::value::{Lanes, Pool, WARP, lanes};
-use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_PAIRS, MAX_EXCHANGE_PLACES};
+use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::limits::{MAX_EXCHANGE_PAIRS, MAX_EXCHANGE_PLACES};
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
 
@@ -130,16 +132,6 @@ impl Meet for FoundPair {
     }
 }
 
-/// One analysed warp.
-pub(super) struct BlockWarp<'a> {
-    /// Its number in the block.
-    pub index: u32,
-    /// Its solution. The pool is in [`Block::pool`].
-    pub flow: Flow<'a>,
-    /// Its accesses.
-    pub touches: Touches,
-}
-
 /// An access that lanes of a warp certainly make after a head.
 #[derive(Clone)]
 struct Made {
@@ -148,7 +140,22 @@ struct Made {
     /// The access, among those of the warp.
     touch: usize,
     lanes: Lanes,
+    /// The head that the code comes after.
+    head: u32,
     code: Rc<CertainCode>,
+}
+
+/// An access of a warp.
+fn access_of<'b>(block: &'b Block<'_>, made: &Made) -> &'b Touch {
+    &block.warps[made.warp].touches.all[made.touch]
+}
+
+/// The conditions for pairs of accesses.
+struct Pairing<'s> {
+    /// The branches that the threads of all warps take alike.
+    uniform: &'s Uniform,
+    /// The warp with the later access of each pair, if it is not any.
+    later: Option<usize>,
 }
 
 /// A write by one warp and another access, by another warp, to the same bytes.
@@ -171,85 +178,6 @@ impl Candidate {
     }
 }
 
-/// The analysed warps of a block, and the pool of all of their solutions.
-pub(super) struct Block<'a> {
-    /// The launch.
-    pub launch: Launch,
-    /// The warps, lowest first.
-    pub warps: Vec<BlockWarp<'a>>,
-    /// The vectors.
-    pub pool: Pool,
-}
-
-impl<'a> Block<'a> {
-    fn touch(&self, made: &Made) -> &Touch {
-        &self.warps[made.warp].touches.all[made.touch]
-    }
-
-    /// True if these are all warps of the block.
-    pub(super) fn is_whole(&self) -> bool {
-        self.launch.shape.is_some() && self.launch.warp_count() as usize == self.warps.len()
-    }
-
-    /// Calls `ask` with the solution of a warp, with the pool in its place.
-    pub(super) fn with_flow<T>(&mut self, warp: usize, ask: impl FnOnce(&mut Flow<'a>, &Touches) -> T) -> T {
-        let BlockWarp { flow, touches, .. } = &mut self.warps[warp];
-        std::mem::swap(&mut flow.pool, &mut self.pool);
-        let answer = ask(flow, touches);
-        std::mem::swap(&mut flow.pool, &mut self.pool);
-        answer
-    }
-}
-
-/// The solutions of those of these warps that a launch has, with their accesses; `None` if the budget is spent. `fixed`: nothing is.
-pub(super) fn solve_warps<'a>(
-    layout: &'a LaneLayout<'a>,
-    fixed: &'a Fixed<'a>,
-    (launch, warps): (Launch, &[u32]),
-    accesses: impl Fn(&mut Flow<'_>) -> Touches,
-) -> Option<Block<'a>> {
-    let mut block = Block {
-        launch,
-        warps: Vec::new(),
-        pool: layout.reusable_pool(),
-    };
-    let existing = warps.iter().filter(|warp| **warp < launch.warp_count());
-    for &index in existing.take(MAX_BLOCK_WARPS) {
-        let launch = Launch {
-            warp: Some(index),
-            ..launch
-        };
-        let mut flow = Flow::new(layout, launch, fixed, std::mem::take(&mut block.pool))?;
-        let touches = accesses(&mut flow);
-        block.pool = std::mem::take(&mut flow.pool);
-        block.warps.push(BlockWarp { index, flow, touches });
-    }
-    Some(block)
-}
-
-/// True if a warp writes to a shared variable outside of its bounds. Reads say nothing: compilers read ahead, and drop the value.
-pub(super) fn leaves_a_variable(layout: &LaneLayout<'_>, touches: &Touches) -> bool {
-    let module = layout.module.module;
-    let mut stores = touches
-        .all
-        .iter()
-        .filter(|touch| touch.is_shared && touch.is_store);
-    stores.any(|touch| {
-        let Object::Variable(symbol) = touch.object else {
-            return false;
-        };
-        let size = module
-            .symbol(symbol)
-            .size
-            .and_then(|size| i64::try_from(size).ok());
-        let leaves = |lane: usize, size: i64| {
-            let place = touch.places[lane];
-            place < 0 || place.saturating_add(i64::from(touch.bytes)) > size
-        };
-        size.is_some_and(|size| lanes(touch.may).any(|lane| leaves(lane, size)))
-    })
-}
-
 struct BlockKernel<'k> {
     layout: &'k LaneLayout<'k>,
     aborts: Vec<bool>,
@@ -261,26 +189,17 @@ impl BlockKernel<'_> {
     /// The pairs that are definite with one launch; `None` if the budget is spent.
     fn launched(&self, launch: Launch, warps: &[u32]) -> Option<InLaunch<PairKey, FoundPair>> {
         let fixed = Fixed::default();
-        let mut block = solve_warps(self.layout, &fixed, (launch, warps), Touches::of_block)?;
-        let nodes = block
-            .warps
-            .iter()
-            .flat_map(|warp| reached_nodes(&warp.flow))
-            .collect();
-        if launch.shape.is_none() {
-            block
-                .warps
-                .retain(|warp| !leaves_a_variable(self.layout, &warp.touches));
-        }
+        let mut block = solve_block(self.layout, &fixed, (launch, warps), Touches::of_block)?;
         let found = if block.warps.len() > 1 {
             self.pairs(&mut block)
         } else {
             Vec::new()
         };
-        self.layout.keep_pool(block.pool);
+        let Block { pool, reached, .. } = block;
+        self.layout.keep_pool(pool);
         Some(InLaunch {
             found: found.into_iter().collect(),
-            reached: nodes,
+            reached,
         })
     }
 
@@ -298,12 +217,15 @@ impl BlockKernel<'_> {
         let mut pairs = Vec::new();
         let mut known = FxHashSet::default();
         for mut pair in found {
-            let (write, other) = (block.touch(&pair.write), block.touch(&pair.other));
+            let (write, other) = (access_of(block, &pair.write), access_of(block, &pair.other));
             if other.is_store {
                 if !may_be_read(block, &reads, &pair) {
                     continue;
                 }
             } else {
+                if matters::is_settled(&block.warps[pair.other.warp].flow, write, other) {
+                    continue;
+                }
                 let used = used.get(&(pair.other.warp, pair.other.touch)).copied();
                 pair.lanes
                     .iter_mut()
@@ -339,7 +261,7 @@ impl BlockKernel<'_> {
                     is_at_write: pair.is_at_write,
                 },
             };
-            let node = block.touch(pair.later()).node;
+            let node = access_of(block, pair.later()).node;
             pairs.push((place.key.reported_at(node), found));
         }
         pairs
@@ -347,131 +269,22 @@ impl BlockKernel<'_> {
 
     /// The pairs that nothing orders, whether they matter or not; `None` if the budget is spent.
     fn candidates(&self, block: &Block<'_>) -> Option<Vec<Candidate>> {
-        let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
-        let uniform = Uniform::of_block(&flows, block.is_whole())?;
-        let mut paths: Vec<CertainPaths<'_, '_>> = block
-            .warps
-            .iter()
-            .map(|warp| {
-                CertainPaths::new(
-                    &warp.flow,
-                    &warp.touches,
-                    Among::Warps,
-                    Some(&uniform),
-                    &self.aborts,
-                )
-            })
-            .collect();
-        let order = &self.layout.order;
-        let is_head = |&node: &u32| {
-            let is_start = node == 0 || is_full_barrier(flows[0].graph, node) && uniform.is_undivided(node);
-            is_start
-                && !order.is_in_or_before_irreducible_loop(node)
-                && flows.iter().filter(|flow| flow.may[node as usize] != 0).count() > 1
+        let mut search = PairSearch {
+            kernel: self,
+            block,
+            constant: constant_objects(block),
+            left: MAX_EXCHANGE_PLACES,
+            found: Vec::new(),
         };
-        let constant = constant_objects(block);
-        let mut left = MAX_EXCHANGE_PLACES;
-        let mut found = Vec::new();
-        for head in order.nodes.iter().copied().filter(is_head) {
-            if self.layout.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
-                break;
-            }
-            let mut made = Vec::new();
-            for (warp, paths) in paths.iter_mut().enumerate() {
-                for code in paths
-                    .code_after(Head { node: head, part: 0 })
-                    .into_iter()
-                    .map(Rc::new)
-                {
-                    let touches = &block.warps[warp].touches;
-                    for touch in touches.accesses_in_node(code.node) {
-                        let access = &touches.all[touch];
-                        let is_variable = matches!(access.object, Object::Variable(_));
-                        let lanes = access.lanes & code.lanes;
-                        if access.part == 0
-                            && access.is_shared
-                            && is_variable
-                            && lanes != 0
-                            && !constant.contains(&access.object)
-                        {
-                            made.push(Made {
-                                warp,
-                                touch,
-                                lanes,
-                                code: Rc::clone(&code),
-                            });
-                        }
-                    }
-                }
-            }
-            self.overlaps(block, head, &made, &mut left, &mut found)?;
+        match &block.named {
+            None => search.after_heads_of_all()?,
+            Some(named) => search.after_heads_of_two(named)?,
         }
-        Some(found)
+        Some(search.found)
     }
 
-    /// Adds the pairs among the accesses after a head; `None` if the budget is spent.
-    fn overlaps(
-        &self,
-        block: &Block<'_>,
-        head: u32,
-        made: &[Made],
-        left: &mut usize,
-        found: &mut Vec<Candidate>,
-    ) -> Option<()> {
-        let sizes = made.iter().map(|made| block.touch(made).bytes);
-        let Some(granule) = sizes.min().map(|bytes| i64::from(bytes.max(1))) else {
-            return Some(());
-        };
-        let mut writes: FxHashMap<Word, Vec<(usize, usize)>> = FxHashMap::default();
-        for (number, made) in made.iter().enumerate() {
-            let touch = block.touch(made);
-            for lane in lanes(made.lanes).filter(|_| touch.is_store) {
-                for word in touch.words(lane, granule) {
-                    *left = left.checked_sub(1)?;
-                    writes.entry(word).or_default().push((number, lane));
-                }
-            }
-        }
-        let mut by_pair: FxHashMap<(usize, usize), Option<usize>> = FxHashMap::default();
-        for (number, other) in made.iter().enumerate() {
-            let touch = block.touch(other);
-            for lane in lanes(other.lanes) {
-                for word in touch.words(lane, granule) {
-                    for &(write, writer) in writes.get(&word).into_iter().flatten() {
-                        *left = left.checked_sub(1)?;
-                        let by = &made[write];
-                        let written = block.touch(by);
-                        let is_pair = by.warp != other.warp
-                            && written.overlaps(writer, touch, lane)
-                            && !(written.is_strong && touch.is_strong)
-                            && (!touch.is_store
-                                || write < number
-                                    && stored_values_differ(&block.pool, written, writer, touch, lane));
-                        if !is_pair {
-                            continue;
-                        }
-                        let known = *by_pair.entry((write, number)).or_insert_with(|| {
-                            let is_at_write = self.is_at_write(block, head, by, other)?;
-                            found.push(Candidate {
-                                write: by.clone(),
-                                other: other.clone(),
-                                lanes: [0; WARP],
-                                is_at_write,
-                            });
-                            Some(found.len() - 1)
-                        });
-                        if let Some(known) = known {
-                            found[known].lanes[writer] |= 1 << lane;
-                        }
-                    }
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// True if the write is the later access of a pair after a head; `None` if the pair is not definite at either of the two.
-    fn is_at_write(&self, block: &Block<'_>, head: u32, write: &Made, other: &Made) -> Option<bool> {
+    /// True if the write is the later access of a pair; `None` if the pair is not definite at either of the two.
+    fn is_at_write(&self, block: &Block<'_>, of: &Pairing<'_>, write: &Made, other: &Made) -> Option<bool> {
         let is_later = |later: &Made, earlier: &Made| {
             let (now, then) = (&*earlier.code, &*later.code);
             let follows = match (now.is_in_next_round, then.is_in_next_round) {
@@ -479,15 +292,16 @@ impl BlockKernel<'_> {
                 (false, true) => true,
                 (false, false) => self.is_behind(block, later, earlier),
             };
+            let is_alike = |decision: &Decision| {
+                then.decisions.contains(decision) && of.uniform.is_branch(decision.node)
+            };
             follows
-                && now
-                    .decisions
-                    .iter()
-                    .all(|decision| then.decisions.contains(decision))
-                && implies(&self.layout.graph, &self.layout.order, head, then)
+                && of.later.is_none_or(|warp| warp == later.warp)
+                && now.decisions.iter().all(is_alike)
+                && implies(&self.layout.graph, &self.layout.order, later.head, then)
         };
         // Lanes of one warp that are ordered show that the code was written for one warp.
-        let is_of_warps = write.code.collectives == other.code.collectives || self.has_warps(block.launch);
+        let is_of_warps = write.code.collectives == other.code.collectives || self.has_warps(block);
         match is_of_warps {
             true if is_later(other, write) => Some(false),
             true if is_later(write, other) => Some(true),
@@ -496,14 +310,15 @@ impl BlockKernel<'_> {
     }
 
     /// True if blocks certainly have several warps, as the launch or the code says.
-    fn has_warps(&self, launch: Launch) -> bool {
-        launch.shape.is_some() || self.counts_warps
+    fn has_warps(&self, block: &Block<'_>) -> bool {
+        let are_counted = |named: &NamedBarriers| (1..block.warps.len()).any(|warp| named.counts_on(warp));
+        block.launch.shape.is_some() || self.counts_warps || block.named.as_ref().is_some_and(are_counted)
     }
 
     /// True if one access may come after another one in the order of the code, or the other needs fewer decisions.
     fn is_behind(&self, block: &Block<'_>, later: &Made, earlier: &Made) -> bool {
         let rank = |made: &Made| {
-            let touch = block.touch(made);
+            let touch = access_of(block, made);
             (self.layout.order.rank[touch.node as usize], touch.at)
         };
         rank(later) >= rank(earlier) || later.code.decisions.len() > earlier.code.decisions.len()
@@ -523,8 +338,210 @@ impl BlockKernel<'_> {
         };
         let has_warps =
             || block.launch.most.is_some_and(|most| most > WARP as u32) || !is_of_one_warp(block, pair);
-        let is_shown = higher == 1 && has_barrier() && has_warps() || is_read_below(block, pair);
+        let is_counted = |named: &NamedBarriers| named.counts_on(higher as usize);
+        let is_shown = higher == 1 && has_barrier() && has_warps()
+            || block.named.as_ref().is_some_and(is_counted)
+            || is_read_below(block, pair);
         (is_shown, Some(higher * WARP as u32))
+    }
+}
+
+/// The search for pairs that nothing orders.
+struct PairSearch<'s, 'a> {
+    kernel: &'s BlockKernel<'s>,
+    block: &'s Block<'a>,
+    /// Objects of which all writes are of one constant.
+    constant: FxHashSet<Object>,
+    left: usize,
+    found: Vec<Candidate>,
+}
+
+impl<'s, 'a> PairSearch<'s, 'a> {
+    fn flow(&self, warp: usize) -> &'s Flow<'a> {
+        &self.block.warps[warp].flow
+    }
+
+    fn paths<'p>(&self, warp: usize, uniform: &'p Uniform) -> CertainPaths<'p, 'a>
+    where
+        's: 'p,
+    {
+        let BlockWarp { flow, touches, .. } = &self.block.warps[warp];
+        CertainPaths::new(flow, touches, Among::Warps, Some(uniform), &self.kernel.aborts)
+    }
+
+    fn is_full(&self) -> bool {
+        self.kernel.layout.module.deadline.is_over_at_step() || self.found.len() >= MAX_EXCHANGE_PAIRS
+    }
+
+    /// The entry, and the barriers of the block that the threads of these warps pass equally often.
+    fn heads(&self, uniform: &Uniform, warps: &[usize]) -> Vec<u32> {
+        let order = &self.kernel.layout.order;
+        let graph = &self.kernel.layout.graph;
+        let is_head = |&node: &u32| {
+            let is_start = node == 0 || is_full_barrier(graph, node) && uniform.is_undivided(node);
+            let is_reached = |warp: &&usize| self.flow(**warp).may[node as usize] != 0;
+            is_start
+                && !order.is_in_or_before_irreducible_loop(node)
+                && warps.iter().filter(is_reached).count() > 1
+        };
+        order.nodes.iter().copied().filter(is_head).collect()
+    }
+
+    /// Compares the accesses of all warps after each head.
+    fn after_heads_of_all(&mut self) -> Option<()> {
+        let warps: Vec<usize> = (0..self.block.warps.len()).collect();
+        let flows: Vec<&Flow<'_>> = warps.iter().map(|&warp| self.flow(warp)).collect();
+        let uniform = Uniform::of_block(&flows, self.block.is_whole())?;
+        let mut paths: Vec<CertainPaths<'_, '_>> =
+            warps.iter().map(|&warp| self.paths(warp, &uniform)).collect();
+        let pairing = Pairing {
+            uniform: &uniform,
+            later: None,
+        };
+        for head in self.heads(&uniform, &warps) {
+            if self.is_full() {
+                break;
+            }
+            let mut made = Vec::new();
+            for &warp in &warps {
+                self.add_made(&mut made, warp, &mut paths[warp], head);
+            }
+            self.overlaps(&pairing, &made)?;
+        }
+        Some(())
+    }
+
+    /// Compares the accesses of two warps after each head of the two, past the barriers that do not order them: for all pairs of warps.
+    fn after_heads_of_two(&mut self, named: &NamedBarriers) -> Option<()> {
+        let count = self.block.warps.len();
+        let of_each = (0..count).map(|warp| Uniform::of_block(&[self.flow(warp)], true));
+        let of_each: Vec<Uniform> = of_each.collect::<Option<_>>()?;
+        for [one, other] in (0..count).flat_map(|other| (0..other).map(move |one| [one, other])) {
+            let both = Uniform::of_block(&[self.flow(one), self.flow(other)], true)?;
+            let passed = [
+                named.nodes_without_order(one, other),
+                named.nodes_without_order(other, one),
+            ];
+            let mut paths = [(one, &passed[0]), (other, &passed[1])]
+                .map(|(warp, passed)| self.paths(warp, &of_each[warp]).passing(passed));
+            let common = self.heads(&both, &[one, other]);
+            let mut starts: Vec<([u32; 2], Option<usize>)> =
+                common.into_iter().map(|head| ([head; 2], None)).collect();
+            let meetings = named.meetings([one, other]).into_iter();
+            starts.extend(meetings.filter_map(|meeting| {
+                let nodes = meeting.nodes;
+                let is_undivided =
+                    of_each[one].is_undivided(nodes[0]) && of_each[other].is_undivided(nodes[1]);
+                let later = match meeting.waits {
+                    [true, true] => None,
+                    [waits, _] => Some(if waits { one } else { other }),
+                };
+                let is_once = || nodes.iter().all(|&node| is_passed_once(self.kernel.layout, node));
+                let order = &self.kernel.layout.order;
+                let is_regular = || {
+                    !nodes
+                        .iter()
+                        .any(|&node| order.is_in_or_before_irreducible_loop(node))
+                };
+                let is_head =
+                    meeting.is_exact && is_undivided && is_regular() && (later.is_none() || is_once());
+                is_head.then_some((nodes, later))
+            }));
+            for (heads, later) in starts {
+                if self.is_full() {
+                    return Some(());
+                }
+                let mut made = Vec::new();
+                for (place, warp) in [one, other].into_iter().enumerate() {
+                    self.add_made(&mut made, warp, &mut paths[place], heads[place]);
+                }
+                let uniform = &both;
+                self.overlaps(&Pairing { uniform, later }, &made)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the accesses to variables in shared memory that lanes of a warp certainly make after a head.
+    fn add_made(&self, made: &mut Vec<Made>, warp: usize, paths: &mut CertainPaths<'_, '_>, head: u32) {
+        let touches = &self.block.warps[warp].touches;
+        let code = paths.code_after(Head { node: head, part: 0 });
+        for code in code.into_iter().map(Rc::new) {
+            for touch in touches.accesses_in_node(code.node) {
+                let access = &touches.all[touch];
+                let is_variable = matches!(access.object, Object::Variable(_));
+                let lanes = access.lanes & code.lanes;
+                if access.part == 0
+                    && access.is_shared
+                    && is_variable
+                    && lanes != 0
+                    && !self.constant.contains(&access.object)
+                {
+                    made.push(Made {
+                        warp,
+                        touch,
+                        lanes,
+                        head,
+                        code: Rc::clone(&code),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Adds the pairs among accesses; `None` if the budget is spent.
+    fn overlaps(&mut self, pairing: &Pairing<'_>, made: &[Made]) -> Option<()> {
+        let block = self.block;
+        let sizes = made.iter().map(|made| access_of(block, made).bytes);
+        let Some(granule) = sizes.min().map(|bytes| i64::from(bytes.max(1))) else {
+            return Some(());
+        };
+        let mut writes: FxHashMap<Word, Vec<(usize, usize)>> = FxHashMap::default();
+        for (number, made) in made.iter().enumerate() {
+            let touch = access_of(block, made);
+            for lane in lanes(made.lanes).filter(|_| touch.is_store) {
+                for word in touch.words(lane, granule) {
+                    self.left = self.left.checked_sub(1)?;
+                    writes.entry(word).or_default().push((number, lane));
+                }
+            }
+        }
+        let mut by_pair: FxHashMap<(usize, usize), Option<usize>> = FxHashMap::default();
+        for (number, other) in made.iter().enumerate() {
+            let touch = access_of(block, other);
+            for lane in lanes(other.lanes) {
+                for word in touch.words(lane, granule) {
+                    for &(write, writer) in writes.get(&word).into_iter().flatten() {
+                        self.left = self.left.checked_sub(1)?;
+                        let by = &made[write];
+                        let written = access_of(block, by);
+                        let is_pair = by.warp != other.warp
+                            && written.overlaps(writer, touch, lane)
+                            && !(written.is_strong && touch.is_strong)
+                            && (!touch.is_store
+                                || write < number
+                                    && stored_values_differ(&block.pool, written, writer, touch, lane));
+                        if !is_pair {
+                            continue;
+                        }
+                        let known = *by_pair.entry((write, number)).or_insert_with(|| {
+                            let is_at_write = self.kernel.is_at_write(block, pairing, by, other)?;
+                            self.found.push(Candidate {
+                                write: by.clone(),
+                                other: other.clone(),
+                                lanes: [0; WARP],
+                                is_at_write,
+                            });
+                            Some(self.found.len() - 1)
+                        });
+                        if let Some(known) = known {
+                            self.found[known].lanes[writer] |= 1 << lane;
+                        }
+                    }
+                }
+            }
+        }
+        Some(())
     }
 }
 
@@ -537,11 +554,11 @@ fn higher(block: &Block<'_>, pair: &Candidate) -> u32 {
 /// True if both accesses of a pair are at places that the lane alone decides: such memory is meant for one warp.
 fn is_of_one_warp(block: &Block<'_>, pair: &Candidate) -> bool {
     let depends_on_lane = |made: &Made| {
-        let touch = block.touch(made);
+        let touch = access_of(block, made);
         touch.places.iter().any(|place| *place != touch.places[0])
     };
     let is_alike = |made: &Made| {
-        let touch = block.touch(made);
+        let touch = access_of(block, made);
         block.warps.iter().all(|warp| {
             let mut same = warp
                 .touches
@@ -556,7 +573,7 @@ fn is_of_one_warp(block: &Block<'_>, pair: &Candidate) -> bool {
 
 /// True if the lower warp of a pair reads what no lower warp writes.
 fn is_read_below(block: &Block<'_>, pair: &Candidate) -> bool {
-    let (write, other) = (block.touch(&pair.write), block.touch(&pair.other));
+    let (write, other) = (access_of(block, &pair.write), access_of(block, &pair.other));
     let higher = higher(block, pair);
     if other.is_store || block.warps[pair.write.warp].index != higher {
         return false;
@@ -602,7 +619,7 @@ fn used(block: &mut Block<'_>, pairs: &[Candidate]) -> FxHashMap<(usize, usize),
     for warp in 0..block.warps.len() {
         let mut readers: FxHashMap<usize, Lanes> = FxHashMap::default();
         for pair in pairs.iter().filter(|pair| pair.other.warp == warp) {
-            if !block.touch(&pair.other).is_store {
+            if !access_of(block, &pair.other).is_store {
                 let lanes = pair.lanes.iter().fold(0, |all, lanes| all | lanes);
                 *readers.entry(pair.other.touch).or_default() |= lanes;
             }
@@ -621,7 +638,7 @@ fn used(block: &mut Block<'_>, pairs: &[Candidate]) -> FxHashMap<(usize, usize),
 
 /// By warp: the reads at unknown addresses, if two writes are among the pairs.
 fn open_reads(block: &mut Block<'_>, pairs: &[Candidate]) -> Vec<Vec<OpenRead>> {
-    let has_two_writes = pairs.iter().any(|pair| block.touch(&pair.other).is_store);
+    let has_two_writes = pairs.iter().any(|pair| access_of(block, &pair.other).is_store);
     let warps = 0..block.warps.len();
     warps
         .filter(|_| has_two_writes)
@@ -631,8 +648,8 @@ fn open_reads(block: &mut Block<'_>, pairs: &[Candidate]) -> Vec<Vec<OpenRead>> 
 
 /// True if a thread may read the bytes of two writes after one of them.
 fn may_be_read(block: &Block<'_>, reads: &[Vec<OpenRead>], pair: &Candidate) -> bool {
-    let write = block.touch(&pair.write);
-    let nodes = [write.node, block.touch(&pair.other).node];
+    let write = access_of(block, &pair.write);
+    let nodes = [write.node, access_of(block, &pair.other).node];
     block.warps.iter().zip(reads).any(|(warp, open)| {
         matters::may_be_read(&warp.flow, &warp.touches, open, (write, &pair.lanes), nodes)
     })

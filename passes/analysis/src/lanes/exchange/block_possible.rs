@@ -7,7 +7,7 @@
 //!                 to the same bytes, or
 //!                 a write and a read of which one has a known address and the other none, or two without one, if that of either is
 //!                 not related from lane to lane or the two differ in the distances between lanes; unless both count from an address
-//!                 that each thread has for itself
+//!                 that each thread has for itself, or the intervals of the addresses have nothing in common
 //! ```
 //!
 //! Left out are accesses in two arms of a branch that all threads take alike, reads that nothing uses, and, where the size of blocks is
@@ -17,17 +17,17 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::block::{
-    Block, FoundPair, by_variable, computes_warp_number, has_full_barrier, leaves_a_variable,
-    search_suspects, solve_warps,
-};
-use super::certain_paths::is_block_ordering;
+use super::block::{FoundPair, by_variable, computes_warp_number, has_full_barrier, search_suspects};
+use super::certain_paths::{is_block_ordering, is_full_barrier};
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
-use super::kernels::{PairKey, position_of_pair, reached_nodes};
+use super::kernels::{PairKey, position_of_pair};
+use super::matters::is_settled;
+use super::named::NamedBarriers;
 use super::possible::{Access, have_private_part};
 use super::screen::block::possible_suspects;
 use super::shared_accesses::{Loose, Touch, Touches};
+use super::warps::{Block, solve_block};
 use crate::lanes::explore::{InEach, InLaunch, Launches};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
@@ -102,17 +102,7 @@ fn pairs_in_launch(
     (launch, warps): (Launch, &[u32]),
 ) -> Option<InLaunch<PairKey, FoundPair>> {
     let fixed = Fixed::default();
-    let mut block = solve_warps(layout, &fixed, (launch, warps), Touches::of_block_with_loose)?;
-    let reached = block
-        .warps
-        .iter()
-        .flat_map(|warp| reached_nodes(&warp.flow))
-        .collect();
-    if launch.shape.is_none() {
-        block
-            .warps
-            .retain(|warp| !leaves_a_variable(layout, &warp.touches));
-    }
+    let mut block = solve_block(layout, &fixed, (launch, warps), Touches::of_block_with_loose)?;
     let found = possible_pairs(layout, &block).unwrap_or_default();
     let (mut pairs, mut steps) = (BTreeMap::new(), MAX_USE_STEPS);
     for possible in found {
@@ -151,7 +141,8 @@ fn pairs_in_launch(
         // The first pairs of warps come first.
         pairs.entry(place.key).or_insert(FoundPair { object, pair });
     }
-    layout.keep_pool(block.pool);
+    let Block { pool, reached, .. } = block;
+    layout.keep_pool(pool);
     Some(InLaunch {
         found: pairs,
         reached,
@@ -167,8 +158,8 @@ fn seems_to_have_warps(layout: &LaneLayout<'_>, launch: Launch) -> bool {
     launch.shape.is_some() || launch.most.is_some() || computes_warp_number(layout)
 }
 
-/// By warp, the accesses that lanes may make after a head, with these lanes.
-type Reached = Vec<Vec<(Access, Lanes)>>;
+/// A warp, and the accesses that its lanes may make after a head, with these lanes.
+type OfWarp = (usize, Vec<(Access, Lanes)>);
 
 /// The pairs of a solution, each once; `None` if the budget is spent.
 fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Possible>> {
@@ -187,17 +178,9 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
         reached: FxHashMap::default(),
         found: Vec::new(),
     };
-    for &head in &layout.order.nodes {
-        if layout.module.deadline.is_over_at_step() || search.found.len() >= MAX_EXCHANGE_PAIRS {
-            break;
-        }
-        let kind = layout.graph.nodes[head as usize].kind;
-        let is_head = head == 0 || kind == NodeKind::Barrier || !has_warps && kind == NodeKind::Collective;
-        if is_head {
-            let warps = 0..block.warps.len();
-            let reached: Reached = warps.map(|warp| search.accesses_after(warp, head)).collect();
-            search.add_pairs(&reached);
-        }
+    match &block.named {
+        None => search.after_heads_of_all(),
+        Some(named) => search.after_heads_of_two(named),
     }
     Some(search.found)
 }
@@ -227,6 +210,65 @@ struct PossibleSearch<'s, 'a> {
 }
 
 impl PossibleSearch<'_, '_> {
+    fn is_full(&self) -> bool {
+        self.layout.module.deadline.is_over_at_step() || self.found.len() >= MAX_EXCHANGE_PAIRS
+    }
+
+    /// The entry, and the orderings from which paths begin, but for barriers with a count if these do not count.
+    fn heads(&self, with_counts: bool) -> Vec<u32> {
+        let graph = &self.layout.graph;
+        let is_head = |&node: &u32| match graph.nodes[node as usize].kind {
+            NodeKind::Barrier => with_counts || is_full_barrier(graph, node),
+            NodeKind::Collective => !self.has_warps,
+            _ => node == 0,
+        };
+        self.layout.order.nodes.iter().copied().filter(is_head).collect()
+    }
+
+    /// Compares the accesses of all warps after each head.
+    fn after_heads_of_all(&mut self) {
+        let none = FxHashSet::default();
+        for head in self.heads(true) {
+            if self.is_full() {
+                return;
+            }
+            let warps = 0..self.block.warps.len();
+            let reached: Vec<OfWarp> = warps
+                .map(|warp| (warp, self.accesses_after(warp, head, &none)))
+                .collect();
+            for (place, other) in reached.iter().enumerate() {
+                for one in &reached[..place] {
+                    self.add_pairs(one, other);
+                }
+            }
+        }
+    }
+
+    /// Compares the accesses of two warps after the heads of both and after the barriers at which they meet, past the barriers that do not
+    /// order them: for all pairs of warps.
+    fn after_heads_of_two(&mut self, named: &NamedBarriers) {
+        let count = self.block.warps.len();
+        for [one, other] in (0..count).flat_map(|other| (0..other).map(move |one| [one, other])) {
+            let passed = [
+                named.nodes_without_order(one, other),
+                named.nodes_without_order(other, one),
+            ];
+            let common = self.heads(false).into_iter().map(|head| [head; 2]);
+            let meetings = named
+                .meetings([one, other])
+                .into_iter()
+                .map(|meeting| meeting.nodes);
+            for heads in common.chain(meetings) {
+                if self.is_full() {
+                    return;
+                }
+                let first = (one, self.accesses_after(one, heads[0], &passed[0]));
+                let second = (other, self.accesses_after(other, heads[1], &passed[1]));
+                self.add_pairs(&first, &second);
+            }
+        }
+    }
+
     /// True if paths end at a node.
     fn is_end(&self, node: u32) -> bool {
         let flow = &self.block.warps[0].flow;
@@ -234,8 +276,9 @@ impl PossibleSearch<'_, '_> {
         is_block_ordering(flow, node) || !self.has_warps && is_collective
     }
 
-    /// The nodes that a warp may reach after a head without an ordering, the head included if it is the entry.
-    fn nodes_after(&self, warp: usize, head: u32) -> FxHashSet<u32> {
+    /// The nodes that a warp may reach after a head without an ordering, the head included if it is the entry. `passed`: barriers that
+    /// order nothing.
+    fn nodes_after(&self, warp: usize, head: u32, passed: &FxHashSet<u32>) -> FxHashSet<u32> {
         let flow = &self.block.warps[warp].flow;
         let touches = &self.block.warps[warp].touches;
         let mut nodes = FxHashSet::default();
@@ -250,7 +293,8 @@ impl PossibleSearch<'_, '_> {
             }
             for edge in self.layout.graph.nodes[node as usize].edges.clone() {
                 let target = flow.graph.targets[edge as usize];
-                if flow.edges[edge as usize] != 0 && !self.is_end(target) && nodes.insert(target) {
+                let is_open = !self.is_end(target) || passed.contains(&target);
+                if flow.edges[edge as usize] != 0 && is_open && nodes.insert(target) {
                     open.push(target);
                 }
             }
@@ -258,10 +302,10 @@ impl PossibleSearch<'_, '_> {
         nodes
     }
 
-    fn accesses_after(&self, warp: usize, head: u32) -> Vec<(Access, Lanes)> {
+    fn accesses_after(&self, warp: usize, head: u32, passed: &FxHashSet<u32>) -> Vec<(Access, Lanes)> {
         let touches = &self.block.warps[warp].touches;
         let mut all = Vec::new();
-        for node in self.nodes_after(warp, head) {
+        for node in self.nodes_after(warp, head, passed) {
             let known = touches.accesses_in_node(node).map(|number| {
                 let touch = &touches.all[number];
                 (Access::Known(number), touch.may, touch.part, touch.object)
@@ -282,20 +326,18 @@ impl PossibleSearch<'_, '_> {
         all
     }
 
-    fn add_pairs(&mut self, reached: &Reached) {
-        let count = reached.len();
-        for (one, other) in (0..count).flat_map(|other| (0..other).map(move |one| (one, other))) {
-            if reached[one].len() + reached[other].len() > MAX_LOOSE_ACCESSES {
-                continue;
-            }
-            for warps in [(one, other), (other, one)] {
-                for &(write, by) in &reached[warps.0] {
-                    for &(access, of) in &reached[warps.1] {
-                        if self.found.len() < MAX_EXCHANGE_PAIRS && self.known.insert((warps, write, access))
-                        {
-                            let found = self.possible_pair(warps, (write, by), (access, of));
-                            self.found.extend(found);
-                        }
+    /// Adds the pairs among the accesses of two warps.
+    fn add_pairs(&mut self, one: &OfWarp, other: &OfWarp) {
+        if one.1.len() + other.1.len() > MAX_LOOSE_ACCESSES {
+            return;
+        }
+        for (writing, accessing) in [(one, other), (other, one)] {
+            let warps = (writing.0, accessing.0);
+            for &(write, by) in &writing.1 {
+                for &(access, of) in &accessing.1 {
+                    if self.found.len() < MAX_EXCHANGE_PAIRS && self.known.insert((warps, write, access)) {
+                        let found = self.possible_pair(warps, (write, by), (access, of));
+                        self.found.extend(found);
                     }
                 }
             }
@@ -325,6 +367,9 @@ impl PossibleSearch<'_, '_> {
         let found = match (write, other) {
             (Access::Known(write), Access::Known(other)) => {
                 let (write, other) = (&one.all[write], &two.all[other]);
+                if kind == OtherKind::Read && is_settled(&self.block.warps[warps.1].flow, write, other) {
+                    return None;
+                }
                 let lanes = self.common_lanes(write, other, kind)?;
                 possible(write.object, kind, lanes)
             }
@@ -335,12 +380,12 @@ impl PossibleSearch<'_, '_> {
                     OtherKind::Write => false,
                     OtherKind::Atomic => true,
                 };
-                (is_pair && write.object == other.object)
+                (is_pair && write.object == other.object && !other.is_apart_from(write))
                     .then(|| possible(write.object, kind, (first, of)))?
             }
             (Access::Loose(write), Access::Known(other)) => {
                 let (write, other) = (&one.loose[write], &two.all[other]);
-                (kind != OtherKind::Write && write.object == other.object)
+                (kind != OtherKind::Write && write.object == other.object && !write.is_apart_from(other))
                     .then(|| possible(write.object, kind, (first, of)))?
             }
             (Access::Loose(write), Access::Loose(other)) => {
@@ -351,7 +396,8 @@ impl PossibleSearch<'_, '_> {
                 (kind != OtherKind::Write
                     && write.object == other.object
                     && is_unrelated
-                    && !have_private_part(write, other))
+                    && !have_private_part(write, other)
+                    && !write.is_apart_from_loose(other))
                 .then(|| possible(write.object, kind, (first, of)))?
             }
         };
@@ -430,7 +476,10 @@ impl PossibleSearch<'_, '_> {
     fn comes_after(&mut self, from: u32, to: u32) -> bool {
         if !self.reached.contains_key(&from) {
             let warps = 0..self.block.warps.len();
-            let after = warps.flat_map(|warp| self.nodes_after(warp, from)).collect();
+            let none = FxHashSet::default();
+            let after = warps
+                .flat_map(|warp| self.nodes_after(warp, from, &none))
+                .collect();
             self.reached.insert(from, after);
         }
         self.reached[&from].contains(&to)

@@ -90,6 +90,8 @@ pub(super) struct CertainPaths<'s, 'a> {
     among: Among,
     /// Collectives that order no accesses of the threads in question.
     ignored: Option<&'s Groups>,
+    /// Barriers of the block that order none, by their nodes.
+    passed: Option<&'s FxHashSet<u32>>,
     /// By node: false where no path leads to code that is asked for.
     wanted: Option<&'s [bool]>,
     /// Without it, no branch that is not decided is taken alike.
@@ -131,6 +133,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
             touches,
             among,
             ignored: None,
+            passed: None,
             wanted: None,
             uniform,
             aborts,
@@ -150,6 +153,14 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
     pub(super) fn between_groups(self, groups: &'s Groups) -> Self {
         Self {
             ignored: Some(groups),
+            ..self
+        }
+    }
+
+    /// The same, past these barriers of the block, which do not order the accesses of the threads in question.
+    pub(super) fn passing(self, passed: &'s FxHashSet<u32>) -> Self {
+        Self {
+            passed: Some(passed),
             ..self
         }
     }
@@ -338,7 +349,10 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
     fn is_ordering(&self, node: u32) -> bool {
         match self.among {
             Among::Lanes => orders_lanes(self.flow, node, self.ignored),
-            Among::Warps => is_block_ordering(self.flow, node),
+            Among::Warps => {
+                is_block_ordering(self.flow, node)
+                    && !self.passed.is_some_and(|passed| passed.contains(&node))
+            }
         }
     }
 

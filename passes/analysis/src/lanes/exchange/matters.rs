@@ -11,8 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conflicts::Clash;
 use super::found::Object;
+use super::orderings::stored_value;
 use super::shared_accesses::{ByLane, Touch, Touches};
 use super::variables::variable_of_address;
+use crate::contention::varies_in_block;
 use crate::lanes::collective_call::{Call, call_at_node};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
@@ -20,8 +22,13 @@ use crate::lanes::placement::Placement;
 use crate::lanes::uses::{LoadUsers, certain_users_of_load};
 use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::limits::{MAX_USE_STEPS, MAX_USE_STEPS_OF_ONE};
+use crate::shared::Shared;
 use crate::slots::Effect;
-use ptxcheck_ir::{AccessKind, Collective, InstructionId, Op, Semantics, Space, Value};
+use ptxcheck_common::names;
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{
+    AccessKind, Body, Callee, Class, Collective, FunctionId, InstructionId, Op, Semantics, Space, Value,
+};
 
 /// Keeps the clashes of a solution that certainly matter, with the lanes for which they do. `entry`: the lanes that surely
 /// begin together.
@@ -59,7 +66,7 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
         for others in &mut clash.lanes {
             *others &= used;
         }
-        has_any_lane(&clash.lanes)
+        has_any_lane(&clash.lanes) && !is_settled(flow, write, other)
     });
 }
 
@@ -181,6 +188,110 @@ pub(super) fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -
     }
     open
 }
+
+/// True if a write stores what an operation leaves of the value that was there, in one thread as in another, and the operation leaves the
+/// same of what it has left: `n = min(n, limit)`. Then it does not matter which of the two values the operation reads in a thread, nor what
+/// the thread reads after its own write.
+pub(super) fn is_settled(flow: &Flow<'_>, write: &Touch, read: &Touch) -> bool {
+    let (graph, order) = (flow.graph, flow.order);
+    let context = graph.context_of_node(write.node);
+    let is_of_context = graph.nodes[write.node as usize].context == graph.nodes[read.node as usize].context;
+    let settled = || settled_load(flow.module, context.function, write.at);
+    let comes_after = || match write.node == read.node {
+        true => write.at < read.at,
+        false => order.dominates(write.node, read.node),
+    };
+    let is_one_place = || write.places.iter().all(|place| *place == read.places[0]);
+    is_of_context && settled().is_some_and(|load| load == read.at || comes_after() && is_one_place())
+}
+
+/// The load of whose value a store writes what operations of one kind leave, each with a number that all threads of the block share, if
+/// they settle it.
+fn settled_load(module: &Shared<'_>, function: FunctionId, store: InstructionId) -> Option<InstructionId> {
+    let analyses = module.function(function);
+    let body = module.module.function(function).body.as_ref()?;
+    let (mut value, mut kind) = (stored_value(body, body.instruction(store))?, None);
+    for _ in 0..MAX_SETTLING_STEPS {
+        let at = analyses.only_writer(value)?;
+        let instruction = body.instruction(at);
+        let uses = body.uses(instruction);
+        if let Some(own) = Settling::of(instruction.op) {
+            let &[one, other] = uses else { return None };
+            value = match [one, other].map(|operand| varies_in_block(module, function, operand, at)) {
+                [true, false] => one,
+                [false, true] => other,
+                _ => return None,
+            };
+            if *kind.get_or_insert(own) != own {
+                return None;
+            }
+        } else if let Op::CallResult(call) = instruction.op {
+            let (own, operands) = settling_call(module, body, call)?;
+            value = match operands.map(|operand| varies_in_block(module, function, operand, call)) {
+                [true, false] => operands[0],
+                [false, true] => operands[1],
+                _ => return None,
+            };
+            if *kind.get_or_insert(own) != own {
+                return None;
+            }
+        } else if let [Form::Moved(from, _)] = analyses.possible_forms(at)[..] {
+            value = from;
+        } else {
+            let is_load = matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Load);
+            return kind.is_some().then_some(at).filter(|_| is_load);
+        }
+    }
+    None
+}
+
+/// An operation that changes nothing when it is done again with the same operand, and those with which it may be mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settling {
+    /// Least and greatest of two, by signed numbers or not.
+    Limits(bool),
+    /// Bits that are set or cleared.
+    Bits,
+}
+
+impl Settling {
+    const fn of(op: Op) -> Option<Self> {
+        let Op::Binary(op, _) = op else { return None };
+        match op.class() {
+            Class::Least { signed } | Class::Greatest { signed } => Some(Self::Limits(signed)),
+            Class::And | Class::Or => Some(Self::Bits),
+            _ => None,
+        }
+    }
+}
+
+/// The functions for the least and the greatest of two integers, which debug builds call (CUDA Math API, Integer Intrinsics).
+const LIMITS: [&str; 8] = ["min", "max", "umin", "umax", "llmin", "llmax", "ullmin", "ullmax"];
+
+/// A call of such a function, and its arguments.
+fn settling_call(
+    module: &Shared<'_>,
+    body: &Body<'_>,
+    call: InstructionId,
+) -> Option<(Settling, [Value; 2])> {
+    let instruction = body.instruction(call);
+    let (Op::Call(number), Some(Callee::Direct(symbol))) = (instruction.op, body.callee(instruction)) else {
+        return None;
+    };
+    let name = module.module.symbol(symbol).name;
+    let base = names::base(name);
+    let base = base.rsplit("::").next()?;
+    let is_unsigned = base.starts_with('u') || names::readable(name).contains("unsigned");
+    match body.arguments(body.call(number)) {
+        [one, other] if LIMITS.contains(&base) => {
+            Some((Settling::Limits(!is_unsigned), [one.value, other.value]))
+        }
+        _ => None,
+    }
+}
+
+/// Most operations between a read and a write of what they leave of its value.
+const MAX_SETTLING_STEPS: usize = 16;
 
 /// True if an access after two writes of different values, in these nodes, may read the bytes of the first one: `write`, by the
 /// lanes of a clash.

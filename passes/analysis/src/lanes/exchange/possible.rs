@@ -14,11 +14,12 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::certain_paths::CertainPaths;
-use super::conflicts::find_clashes;
+use super::conflicts::{Clash, find_clashes};
 use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
 use super::kernels::{
     AccessPlace, PairKey, group_by_object, kernels_that_call, position_of_pair, reached_nodes, search_kernels,
 };
+use super::matters;
 use super::orderings::Among;
 use super::segments;
 use super::shared_accesses::{Loose, Touch, Touches};
@@ -235,8 +236,13 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             };
             let all = find_clashes(touches, &flow.pool, &exact, own, |_, _| true, |_, _| Some(false));
             // A write by a single instruction is usually executed by the one lane that its branch lets through.
+            let is_settled = |clash: &Clash| {
+                let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
+                !other.is_store && matters::is_settled(flow, write, other)
+            };
             for clash in all.iter().filter(|clash| {
                 clash.write != clash.other
+                    && !is_settled(clash)
                     && !leaves_one_value_at_one_address(flow, &touches.all[clash.write])
             }) {
                 let (object, is_store) = (touches.all[clash.write].object, touches.all[clash.other].is_store);
@@ -258,7 +264,11 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             for &(other, of) in &loose {
                 let second = &touches.loose[other];
                 let is_pair = access.is_store && !second.is_store && access.object == second.object;
-                if is_pair && may_be_two_lanes(lanes, of) && !have_private_part(access, second) {
+                if is_pair
+                    && may_be_two_lanes(lanes, of)
+                    && !have_private_part(access, second)
+                    && !access.is_apart_from_loose(second)
+                {
                     let is_likely =
                         is_lane_relation_unknown(flow, access) || is_lane_relation_unknown(flow, second);
                     add(
@@ -273,7 +283,11 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             for &(other, of) in &exact {
                 let second = &touches.all[other];
                 let is_pair = access.is_store != second.is_store && access.object == second.object;
-                if is_pair && may_be_two_lanes(lanes, of) && !leaves_one_value_at_one_address(flow, second) {
+                if is_pair
+                    && may_be_two_lanes(lanes, of)
+                    && !leaves_one_value_at_one_address(flow, second)
+                    && !access.is_apart_from(second)
+                {
                     let (loose, exact) = (Access::Loose(one), Access::Known(other));
                     let is_likely = is_lane_relation_unknown(flow, access);
                     match access.is_store {

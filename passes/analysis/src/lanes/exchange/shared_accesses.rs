@@ -13,9 +13,13 @@ use super::variables::{Own, variable_of_address};
 use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
+use crate::lanes::launch::Launch;
 use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes};
+use crate::shared::Shared;
+use crate::value::{Interval, Intervals, OfThreads, Source, ThreadNumbers};
 use ptxcheck_ir::{
-    Access, AccessKind, Body, Instruction, InstructionId, Scope, Semantics, Space, SymbolId, Value,
+    Access, AccessKind, Body, FunctionId, Instruction, InstructionId, Scope, Semantics, Space, SymbolId,
+    Value,
 };
 
 /// Pairs of lanes: by lane, the other lanes.
@@ -98,8 +102,70 @@ pub(super) struct Loose {
     pub may: Lanes,
     /// The address.
     pub address: ValueId,
+    /// The bytes of the variable that it may access: the first one, and the end; `None` if that is not known.
+    pub extent: Option<(i64, i64)>,
     /// The values with a different number in each lane that the address is computed from.
     pub own: Vec<Own>,
+}
+
+/// True if two ranges of bytes have none in common.
+const fn are_disjoint(one: (i64, i64), other: (i64, i64)) -> bool {
+    one.1 <= other.0 || other.1 <= one.0
+}
+
+impl Loose {
+    /// True if it certainly has no bytes in common with another access to the variable that may be made at any address of this extent.
+    pub(super) fn is_apart_from_loose(&self, other: &Self) -> bool {
+        match (self.extent, other.extent) {
+            (Some(one), Some(other)) => are_disjoint(one, other),
+            _ => false,
+        }
+    }
+
+    /// The same for an access of which the address is known.
+    pub(super) fn is_apart_from(&self, other: &Touch) -> bool {
+        self.extent.is_some_and(|extent| {
+            lanes(other.may).all(|lane| {
+                let place = other.places[lane];
+                are_disjoint(extent, (place, place.saturating_add(i64::from(other.bytes))))
+            })
+        })
+    }
+}
+
+/// The intervals of the values of a solution, by function.
+struct IntervalsOfFlow<'a, 'm> {
+    module: &'a Shared<'m>,
+    threads: ThreadNumbers,
+    by_function: FxHashMap<FunctionId, Option<Intervals<'a, 'm>>>,
+}
+
+impl<'a, 'm> IntervalsOfFlow<'a, 'm> {
+    fn new(module: &'a Shared<'m>, launch: Launch) -> Self {
+        Self {
+            module,
+            threads: launch.thread_numbers(),
+            by_function: FxHashMap::default(),
+        }
+    }
+
+    /// The bytes of a variable that an access may access; `None` if they are not known.
+    fn extent(
+        &mut self,
+        function: FunctionId,
+        (object, address): (Object, Value),
+        (past, bytes): (i64, u32),
+    ) -> Option<(i64, i64)> {
+        let threads = self.threads;
+        let module = self.module;
+        let intervals = self.by_function.entry(function).or_insert_with(|| {
+            Source::of_function(module, function).map(|source| Intervals::new(source, OfThreads(threads)))
+        });
+        let found: Interval = intervals.as_mut()?.description_of(address)?;
+        let is_of_object =
+            matches!((object, found.base), (Object::Variable(one), Some(other)) if one == other);
+        (is_of_object && found.is_known()).then(|| (found.least + past, found.most + past + i64::from(bytes)))
+    }
 }
 
 /// The accesses of one solution, in the order of its nodes.
@@ -158,6 +224,7 @@ impl Touches {
             ..self
         };
         let objects = objects_by_address(flow);
+        let mut intervals = IntervalsOfFlow::new(flow.module, flow.launch);
         let order = flow.order;
         let mut asked = Vec::new();
         for &node in &order.nodes {
@@ -165,7 +232,7 @@ impl Touches {
                 continue;
             }
             let (first, first_loose) = (touches.all.len(), touches.loose.len());
-            touches.add_node(flow, &objects, node, &mut asked);
+            touches.add_node(flow, (&objects, &mut intervals), node, &mut asked);
             if touches.all.len() > first {
                 touches.by_node.insert(node, (first, touches.all.len()));
             }
@@ -208,11 +275,12 @@ impl Touches {
     fn add_node(
         &mut self,
         flow: &mut Flow<'_>,
-        objects: &FxHashMap<u32, Object>,
+        (objects, intervals): (&FxHashMap<u32, Object>, &mut IntervalsOfFlow<'_, '_>),
         node: u32,
         asked: &mut Vec<(InstructionId, Value)>,
     ) {
-        let body = flow.graph.context_of_node(node).body;
+        let context = flow.graph.context_of_node(node);
+        let (body, function) = (context.body, context.function);
         let range = flow.graph.nodes[node as usize].instructions.clone();
         let all = || range.clone().map(|number| InstructionId::new(number as usize));
         asked.clear();
@@ -252,7 +320,7 @@ impl Touches {
                     ((holds, fails), true) => (here & fails, here & !holds),
                 },
             };
-            let loose = |touches: &mut Self, flow: &mut Flow<'_>| {
+            let mut loose = |touches: &mut Self, flow: &mut Flow<'_>| {
                 if touches.looks_for_loose
                     && let Some((object, own)) = variable_of_address(flow, node, at, address)
                 {
@@ -265,6 +333,7 @@ impl Touches {
                         object,
                         may,
                         address: place,
+                        extent: intervals.extent(function, (object, address), (past, access.bytes())),
                         own,
                     });
                 }

@@ -85,10 +85,51 @@ fn barriers_of_the_block_order() {
 }
 
 #[test]
+fn barriers_with_a_count_order_those_who_come() {
+    has(&handed_over("barrier.sync 1, 64;"), 0);
+    // The writer arrives and the reader waits.
+    has(
+        &handed_over("@%p1 barrier.arrive 1, 64;\n@!%p1 barrier.sync 1, 64;"),
+        0,
+    );
+    // The reader arrives: the writer waits for it, and not the other way round.
+    has(
+        &handed_over("@!%p1 barrier.arrive 1, 64;\n@%p1 barrier.sync 1, 64;"),
+        1,
+    );
+    // Each warp passes alone, or at a barrier of its own.
+    has(&handed_over("barrier.sync 1, 32;"), 1);
+    has(
+        &handed_over("@%p1 barrier.sync 1, 32;\n@!%p1 barrier.sync 2, 32;"),
+        1,
+    );
+    // Which threads a count that is never complete orders, nobody knows.
+    has(&handed_over("barrier.sync 1, 96;"), 0);
+    // Warps 0 and 1 meet, and so do 2 and 3: the writer is in warp 0, and the reader in warp 2.
+    let far = "@%p2 st.shared.u32 [words], 7;\nshr.u32 %r8, %r1, 6;\nadd.u32 %r8, %r8, 1;\nbarrier.sync %r8, 64;\n\
+               setp.eq.u32 %p4, %r1, READER;\n@%p4 ld.shared.u32 %r3, [words];\n";
+    for schedule in SCHEDULES {
+        let of = |reader: &str| found(&far.replace("READER", reader), 128, schedule).len();
+        assert_eq!((of("33"), of("65")), (0, 1), "{schedule:?}");
+    }
+    // What warp 1 has heard of warp 0, warp 2 hears of warp 1.
+    let chain = "@%p2 st.shared.u32 [words], 7;\nsetp.lt.u32 %p5, %r1, 64;\nsetp.ge.u32 %p6, %r1, 32;\n@%p5 barrier.sync 1, 64;\n\
+                 @%p6 barrier.sync 2, 64;\nsetp.eq.u32 %p4, %r1, 65;\n@%p4 ld.shared.u32 %r3, [words];\n";
+    for schedule in SCHEDULES {
+        assert!(found(chain, 96, schedule).is_empty(), "{schedule:?}");
+    }
+    // A second pass begins anew.
+    let again = "@%p2 st.shared.u32 [words], 8;\n".to_owned();
+    has(&(handed_over("barrier.sync 1, 64;") + &again), 1);
+    has(
+        &(handed_over("barrier.sync 1, 64;") + "barrier.sync 1, 64;\n" + &again),
+        0,
+    );
+}
+
+#[test]
 fn what_may_order_in_another_way_is_no_pair() {
     for between in [
-        "barrier.sync 1, 64;",
-        "@%p1 barrier.arrive 1, 64;\n@!%p1 barrier.sync 1, 64;",
         "ld.volatile.global.u32 %r4, [%d1];\nmembar.cta;",
         "atom.global.add.u32 %r4, [%d1], 1;",
         "ld.acquire.gpu.global.u32 %r4, [%d1];",

@@ -3,6 +3,7 @@
 //!
 //! All paths count, those to later rounds of a loop, too, where the branches of a warp are not decided.
 
+use std::cell::LazyCell;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,6 +16,7 @@ use crate::lanes::launch::{Launch, MAX_WARPS, launches_of};
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_INSTRUCTIONS};
 use crate::shared::Shared;
+use crate::threads::Threads;
 use crate::value::{Atom, Terms};
 use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, InstructionId, Op, Rare, Space, Value};
 
@@ -34,7 +36,11 @@ pub(crate) fn suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
         if module.deadline.is_over_at_step() {
             return Vec::new();
         }
-        if function.is_damaged || !may_have_pair(module, body) {
+        if function.is_damaged {
+            continue;
+        }
+        marked[id.index()] = may_meet_by_counts(module, id, body);
+        if !may_have_pair(module, body) {
             continue;
         }
         let search = BlockScreen::new(module, id, body, Compared::Single);
@@ -53,6 +59,23 @@ fn may_have_pair(module: &Shared<'_>, body: &Body<'_>) -> bool {
     }
     let (stores, accesses) = count_accesses(body, names_shared(module, body));
     stores > 0 && accesses > 1
+}
+
+/// True if a function has a barrier with a count of threads that may be known: it may order some warps of a block, and leave others out.
+fn may_meet_by_counts(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
+    if !body.has(Rare::BARRIER) || body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
+        return false;
+    }
+    let is_kernel = module.module.function(id).is_kernel();
+    let threads = LazyCell::new(|| Threads::of_warp(body, module.function(id), 0));
+    body.instructions.iter().any(|instruction| match instruction.op {
+        Op::Barrier(barrier) if barrier.counted => {
+            let count = body.uses(instruction).get(1);
+            // The caller may say it.
+            !is_kernel || count.is_some_and(|&count| threads.in_lane(count, 0).is_some())
+        }
+        _ => false,
+    })
 }
 
 /// True if a function names a variable in shared memory.
@@ -124,12 +147,13 @@ pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
         if function.is_damaged || body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
             continue;
         }
+        marked[id.index()] |= may_meet_by_counts(module, id, body);
         let is_mixed = has_atomic_beside_plain(body);
         if (is_mixed || may_have_pair(module, body))
             && let Some(mut search) = BlockScreen::new(module, id, body, Compared::Any)
         {
             let heads = search.heads();
-            marked[id.index()] = is_mixed || heads.into_iter().any(|head| search.leads_to_pair(head));
+            marked[id.index()] |= is_mixed || heads.into_iter().any(|head| search.leads_to_pair(head));
             if marked[id.index()] {
                 let mut found = search.meeting_warps().unwrap_or_default();
                 found.extend([0, 1]);
