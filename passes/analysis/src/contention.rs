@@ -163,7 +163,7 @@ fn only_picks_blocks_out(body: &Body<'_>, numbers_of: impl Fn(&Value) -> Set) ->
             match instruction.op {
                 // `blockIdx.x == 0 && threadIdx.x == 0` is `(blockIdx.x | threadIdx.x) == 0`.
                 _ if Form::of(instruction.op, uses).moved().is_some() => {
-                    of_block.extend(body.defined(instruction))
+                    of_block.extend(body.defined(instruction));
                 }
                 Op::Binary(BinaryOp::Or, _) => of_block.extend(body.defined(instruction)),
                 Op::Compare(Condition::Equal | Condition::NotEqual, ..)
