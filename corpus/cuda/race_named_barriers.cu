@@ -1,3 +1,4 @@
+// targets: sm_120
 // why: named barriers that do not cover those that share a place, or that order them the wrong way round
 
 __device__ void sync(int barrier, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory"); }
