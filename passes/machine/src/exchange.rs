@@ -147,10 +147,11 @@ impl Exchanges {
     }
 
     /// Those of threads of different warps through shared memory, too: see [`Exchange::is_across_warps`]. Threads are ordered by barriers of
-    /// the block alone, and those of some warps by barriers with a count. A thread that has executed since the last one what may order it with others in another way has none: an atomic, a
-    /// fence, a load that acquires, a barrier whose count is never complete, a bulk copy, a strong load of what a thread of another warp has written
-    /// with a strong store, a loop that reads memory and whose end is not known. Nor are strong accesses any among themselves, accesses of a thread that has ended before the next barrier, and
-    /// writes of the value that the byte has already.
+    /// the block alone, and those of some warps by barriers with a count. A thread that has executed since the last one what may order it
+    /// with others in another way has none: an atomic, a fence, a load that acquires, a barrier whose count is never complete, a bulk copy, a
+    /// strong load of what a thread of another warp has written with a strong store, a loop that reads memory and whose end is not known. Nor
+    /// are strong accesses any among themselves, accesses of a thread that has ended before the next barrier, and writes of the value that the
+    /// byte has already.
     #[must_use]
     pub fn with_block(self) -> Self {
         Self {

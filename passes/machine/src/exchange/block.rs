@@ -8,8 +8,8 @@
 //! ```
 //!
 //! That is a vector clock for each thread of the block: a barrier of the block raises all clocks alike. A barrier with a count orders the
-//! warps that come to it: warps have clocks for these (`clocks`), all lanes of a warp together. What else may order threads (`may_order`) makes a thread's accesses of the rest of its
-//! phase comparable with none; of another block's, for good.
+//! warps that come to it: warps have clocks for these (`clocks`), all lanes of a warp together. What else may order threads (`may_order`)
+//! makes a thread's accesses of the rest of its phase comparable with none; of another block's, for good.
 //!
 //! Of a byte, the accesses of the current phase are kept, and of the grid all: those of a warp with one instruction together (after FastTrack:
 //! Flanagan and Freund, PLDI 2009, which keeps the last write and the reads since).

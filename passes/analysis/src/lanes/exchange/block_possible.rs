@@ -367,10 +367,10 @@ impl PossibleSearch<'_, '_> {
         let found = match (write, other) {
             (Access::Known(write), Access::Known(other)) => {
                 let (write, other) = (&one.all[write], &two.all[other]);
+                let lanes = self.common_lanes(write, other, kind)?;
                 if kind == OtherKind::Read && is_settled(&self.block.warps[warps.1].flow, write, other) {
                     return None;
                 }
-                let lanes = self.common_lanes(write, other, kind)?;
                 possible(write.object, kind, lanes)
             }
             (Access::Known(write), Access::Loose(other)) => {
