@@ -260,7 +260,7 @@ impl AddressSearch<'_> {
         for (place, &value) in self.body.uses(instruction).iter().enumerate() {
             if let Value::Param(number, _) = value
                 && self.follows_params
-                && !self.loads_address(instruction)
+                && !self.loads_passed_address(instruction)
             {
                 self.found.opaque_params.push(number);
             }
@@ -281,12 +281,12 @@ impl AddressSearch<'_> {
             {
                 continue;
             }
-            if !self.is_followed(instruction) {
+            if !self.is_use_without_leak(instruction) {
                 self.found.leaked.push(address.0);
             }
         }
         if let Op::CallResult(call) = instruction.op
-            && let Some(address) = self.address_of_result(call, instruction, callees)
+            && let Some(address) = self.address_returned_by_call(call, instruction, callees)
         {
             match self.body.results(instruction) {
                 &[Value::Register(result)]
@@ -299,7 +299,7 @@ impl AddressSearch<'_> {
             }
             return Ok(());
         }
-        if let Some(address) = bytes.and_then(|bytes| self.held_address(instruction, bytes)) {
+        if let Some(address) = bytes.and_then(|bytes| self.address_held_in_slot(instruction, bytes)) {
             for register in self.body.defined(instruction) {
                 let known = &mut self.known[register.index()];
                 if matches!(known, RegisterAddress::Pending)
@@ -310,7 +310,7 @@ impl AddressSearch<'_> {
             }
         }
         if (!leads_on || address_operand(self.body, instruction).is_none())
-            && !self.loads_address(instruction)
+            && !self.loads_passed_address(instruction)
         {
             for register in self.body.defined(instruction) {
                 let known = &mut self.known[register.index()];
@@ -394,7 +394,7 @@ impl AddressSearch<'_> {
     }
 
     /// The address that a call returns: an address computed from one of its arguments.
-    fn address_of_result(
+    fn address_returned_by_call(
         &mut self,
         call: InstructionId,
         instruction: &Instruction,
@@ -440,7 +440,7 @@ impl AddressSearch<'_> {
     }
 
     /// The address that an instruction loads from a slot.
-    fn held_address(&self, instruction: &Instruction, bytes: Bytes) -> Option<Address> {
+    fn address_held_in_slot(&self, instruction: &Instruction, bytes: Bytes) -> Option<Address> {
         let Base::Symbol(symbol) = bytes.base else {
             return None;
         };
@@ -511,7 +511,8 @@ impl AddressSearch<'_> {
             let Base::Symbol(symbol) = bytes.base else {
                 continue;
             };
-            for ((_, offset), &address) in self.held_addresses_among(symbol, bytes.offset, bytes.count) {
+            for ((_, offset), &address) in self.held_addresses_overlapping(symbol, bytes.offset, bytes.count)
+            {
                 let value = match (instruction.op, self.body.results(instruction)) {
                     (Op::Access(access), &[result]) if access.kind == AccessKind::Load => result,
                     _ => self.body.stored(instruction).unwrap_or(Value::Unknown),
@@ -535,7 +536,7 @@ impl AddressSearch<'_> {
             for touched in callees.accessed_bytes(passed.callee, passed.param).unwrap_or(&[]) {
                 let from = passed.offset.checked_add(touched.offset).ok_or(Conflict)?;
                 if self
-                    .held_addresses_among(symbol, from, touched.count)
+                    .held_addresses_overlapping(symbol, from, touched.count)
                     .next()
                     .is_some()
                 {
@@ -547,7 +548,7 @@ impl AddressSearch<'_> {
     }
 
     /// The slots with addresses that share some of these bytes of a symbol.
-    fn held_addresses_among(
+    fn held_addresses_overlapping(
         &self,
         symbol: SymbolId,
         from: i64,
@@ -559,7 +560,7 @@ impl AddressSearch<'_> {
     }
 
     /// True if an instruction loads an address that a caller passes.
-    fn loads_address(&self, instruction: &Instruction) -> bool {
+    fn loads_passed_address(&self, instruction: &Instruction) -> bool {
         self.loaded_param(instruction).is_some()
     }
 
@@ -582,12 +583,12 @@ impl AddressSearch<'_> {
             Value::Register(register) => {
                 !matches!(self.known[register.index()], RegisterAddress::Resolved(None))
             }
-            Value::Symbol(symbol, _) => self.is_local(symbol),
+            Value::Symbol(symbol, _) => self.is_local_symbol(symbol),
             _ => false,
         }
     }
 
-    fn is_local(&self, symbol: SymbolId) -> bool {
+    fn is_local_symbol(&self, symbol: SymbolId) -> bool {
         self.module.symbol(symbol).space == Space::Local
     }
 
@@ -595,7 +596,7 @@ impl AddressSearch<'_> {
     fn address_of_value(&mut self, value: Value) -> Option<Address> {
         match value {
             Value::Symbol(symbol, offset) => self
-                .is_local(symbol)
+                .is_local_symbol(symbol)
                 .then_some((Base::Symbol(symbol), i64::from(offset))),
             Value::Register(register) => self.address_of_register(register),
             _ => None,
@@ -619,7 +620,7 @@ impl AddressSearch<'_> {
             }
             // A register in its own chain stays unknown.
             self.known[register.index()] = RegisterAddress::Resolved(None);
-            if let Some(param) = self.param_in(register) {
+            if let Some(param) = self.param_piece_in(register) {
                 chain.push((register, 0));
                 break Some((Base::Param(param), 0));
             }
@@ -638,7 +639,7 @@ impl AddressSearch<'_> {
     }
 
     /// The piece of a parameter that a register holds.
-    fn param_in(&self, register: Register) -> Option<ParamPiece> {
+    fn param_piece_in(&self, register: Register) -> Option<ParamPiece> {
         let definition = self.definitions.only_writer(self.body, register)?;
         self.loaded_param(self.body.instruction(definition))
     }
@@ -669,7 +670,7 @@ impl AddressSearch<'_> {
     }
 
     /// True if a use of an address, other than an access to its slot, does not let it leak.
-    fn is_followed(&self, instruction: &Instruction) -> bool {
+    fn is_use_without_leak(&self, instruction: &Instruction) -> bool {
         match instruction.op {
             Op::Access(_) => false,
             Op::Compare(..) | Op::IsSpace(_) => true,

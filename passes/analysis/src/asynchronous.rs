@@ -16,32 +16,31 @@
 //! operand.rs           the constants among their operands, in the contexts that decide them
 //! points_to.rs         the memory that an address certainly points into
 //! frames.rs            the functions that a kernel reaches, by the constants that it passes
-//! asked.rs             the instructions of such a function that are executed, and those that certainly are
-//! alike.rs             instructions that all threads of a block or a warp reach alike
+//! frame_view.rs        the instructions of such a function that are executed, and those that certainly are
+//! uniform_reach.rs     instructions that all threads of a block or a warp reach uniformly
 //! flow.rs              instructions that may be executed after others, through calls
-//! own.rs               the own CTA within its cluster
+//! own_cta.rs           the own CTA within its cluster
 //! pending.rs           the copies that are in flight at a place
 //! view.rs              the part of a body that one thread executes
 //! sum.rs               addresses as sums, and the distance between two of them
 //! round.rs             loops, and whether they have a second round
 //! unfenced_stores.rs   ordinary stores to bytes that copies read as their source, and fences between the two
-//! late.rs              fences that come too late for the storing threads
+//! late_fences.rs       fences that come too late for the storing threads
 //! sites.rs             names for places
 //! size.rs              bytes that copies access
 //! ```
 
-mod alike;
-mod asked;
 mod barriers;
 mod expected;
 mod flow;
+mod frame_view;
 mod frames;
 mod invalid;
 mod kernel;
-mod late;
+mod late_fences;
 mod operand;
 mod overlap;
-mod own;
+mod own_cta;
 mod pending;
 mod points_to;
 mod problems;
@@ -55,6 +54,7 @@ mod tests;
 mod unfenced;
 mod unfenced_stores;
 mod ungrouped;
+mod uniform_reach;
 mod unordered;
 mod unwaited;
 mod view;
@@ -62,8 +62,8 @@ mod view;
 pub use barriers::Initialisation;
 pub use expected::{MAX_BYTES, WrongBytes};
 pub use invalid::{InvalidOperand, MAX_ARRIVALS};
-pub use late::Late;
-pub use overlap::{UnderWay, Ways};
+pub use late_fences::Late;
+pub use overlap::{CopyInFlight, Ways};
 pub(crate) use problems::AsyncParts;
 pub use problems::{AsyncAnalysis, AsyncProblem};
 pub use tensor_map::AddressedObject;

@@ -53,7 +53,7 @@ pub(crate) fn computes_warp_number(body: &Body<'_>, analyses: &Analyses<'_>) -> 
             return false;
         };
         let is_number = |(warp, threads): (u32, &Threads<'_, '_>)| {
-            threads.in_lane(number, lane) == Some(u64::from(warp * WARP + lane))
+            threads.value_in_lane(number, lane) == Some(u64::from(warp * WARP + lane))
         };
         warps.into_iter().zip(threads.iter()).all(is_number)
     })
@@ -152,7 +152,7 @@ impl TestedKernel<'_, '_> {
         let constant = self.constant_compared_with(predicate)?;
         let value = |thread: u32| {
             self.threads_of_warp(thread / WARP)
-                .in_lane(predicate, thread % WARP)
+                .value_in_lane(predicate, thread % WARP)
         };
         let first = value(0)?;
         // `<` and `>=` change at the constant, `<=` and `>` after it.

@@ -246,7 +246,7 @@ mod tests {
         .func d() { call c; ret; }\n.visible .entry k() { call a; ret; }\n";
 
     /// The names of the marked functions, after `mark` on those named `start`.
-    fn marked(start: &str, mark: impl Fn(&super::CallGraph, &mut [bool])) -> String {
+    fn names_after_marking(start: &str, mark: impl Fn(&super::CallGraph, &mut [bool])) -> String {
         with_ptx(CALLS, |module| {
             let ids = || (0..module.module.functions.len()).map(ptxcheck_ir::FunctionId::new);
             let name = |id| module.module.function_name(id);
@@ -260,19 +260,28 @@ mod tests {
 
     #[test]
     fn callers_are_marked_through_cycles() {
-        assert_eq!(marked("c", |graph, marks| graph.mark_callers(marks)), "abcdk");
-        assert_eq!(marked("b", |graph, marks| graph.mark_callers(marks)), "abk");
-        assert_eq!(marked("d", |graph, marks| graph.mark_callers(marks)), "d");
+        assert_eq!(
+            names_after_marking("c", |graph, marks| graph.mark_callers(marks)),
+            "abcdk"
+        );
+        assert_eq!(
+            names_after_marking("b", |graph, marks| graph.mark_callers(marks)),
+            "abk"
+        );
+        assert_eq!(
+            names_after_marking("d", |graph, marks| graph.mark_callers(marks)),
+            "d"
+        );
     }
 
     #[test]
     fn callees_are_marked_by_the_calls_that_are_followed() {
         assert_eq!(
-            marked("k", |graph, marks| graph.mark_callees(marks, |_| true)),
+            names_after_marking("k", |graph, marks| graph.mark_callees(marks, |_| true)),
             "abck"
         );
         assert_eq!(
-            marked("k", |graph, marks| {
+            names_after_marking("k", |graph, marks| {
                 let last = graph.calls_to(ptxcheck_ir::FunctionId::new(1)).to_vec();
                 graph.mark_callees(marks, |site| !last.contains(site));
             }),

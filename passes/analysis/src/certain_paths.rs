@@ -40,7 +40,7 @@ impl CertainPaths<'_, '_> {
     fn successor_taken(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<BlockId> {
         let (_, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;
-        let holds = threads.in_lane(Value::Register(guard.register), lane)? & 1 == 1;
+        let holds = threads.value_in_lane(Value::Register(guard.register), lane)? & 1 == 1;
         let way = usize::from(holds == guard.negated);
         self.body.successors(block).get(way).copied()
     }

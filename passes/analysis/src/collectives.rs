@@ -69,13 +69,13 @@ pub(crate) fn find_sites(module: &Shared<'_>) -> Vec<CollectiveSite> {
     for (function, _, body) in module.module.bodies() {
         if !body.collectives.is_empty() && !module.deadline.is_over_after(body.instructions.len()) {
             budget.chains = MAX_CALL_CHAINS;
-            add_sites_of(module, function, body, &mut budget, &mut sites);
+            add_sites_of_function(module, function, body, &mut budget, &mut sites);
         }
     }
     sites
 }
 
-fn add_sites_of(
+fn add_sites_of_function(
     module: &Shared<'_>,
     function: FunctionId,
     body: &Body<'_>,

@@ -17,7 +17,7 @@ pub struct ConstantObject {
 }
 
 /// The constant objects of a module, in the order of their declarations.
-pub(crate) fn find(module: &Module<'_>) -> Vec<ConstantObject> {
+pub(crate) fn find_constant_objects(module: &Module<'_>) -> Vec<ConstantObject> {
     let named: FxHashSet<SymbolId> = module.initializers.iter().copied().collect();
     let symbols = (0..module.symbols.len()).map(SymbolId::new);
     let candidates = symbols.filter(|&id| {
@@ -41,7 +41,7 @@ pub(crate) fn find(module: &Module<'_>) -> Vec<ConstantObject> {
         if objects.is_empty() {
             break;
         }
-        let used: FxHashSet<SymbolId> = body.values.iter().filter_map(symbol_of).collect();
+        let used: FxHashSet<SymbolId> = body.values.iter().filter_map(symbol_operand).collect();
         objects.retain(|object| {
             let is_constant = module.symbol(object.symbol).space == Space::Const;
             is_constant || !used.contains(&object.symbol) || is_only_read(body, object.symbol)
@@ -50,7 +50,7 @@ pub(crate) fn find(module: &Module<'_>) -> Vec<ConstantObject> {
     objects
 }
 
-const fn symbol_of(value: &Value) -> Option<SymbolId> {
+const fn symbol_operand(value: &Value) -> Option<SymbolId> {
     match value {
         Value::Symbol(symbol, _) => Some(*symbol),
         _ => None,

@@ -88,7 +88,7 @@ impl<'a> Constants<'a> {
         arguments: &'a Arguments,
     ) -> Self {
         let slice = Slice::of_seeds(body, analyses, arguments, seeds);
-        let mut constants = Self::of_slice(body, analyses, slice);
+        let mut constants = Self::solve_slice(body, analyses, slice);
         let slice = &constants.slice;
         let cells = slice.flowing.saturating_mul(body.blocks.len());
         if slice.flowing > 0
@@ -102,18 +102,18 @@ impl<'a> Constants<'a> {
 
     /// The constants of fixed variables only; those that flow are unknown. Each writer is visited once.
     #[must_use]
-    pub fn fixed_only(
+    pub fn of_fixed_variables(
         body: &'a Body<'a>,
         analyses: &'a Analyses<'_>,
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        Self::of_slice(body, analyses, Slice::of_seeds(body, analyses, arguments, seeds))
+        Self::solve_slice(body, analyses, Slice::of_seeds(body, analyses, arguments, seeds))
     }
 
-    fn of_slice(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
-        let params = slice.params_read();
-        slice.leave_out_unknown();
+    fn solve_slice(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
+        let params = slice.read_params();
+        slice.remove_unknown_variables();
         slice.separate_fixed(analyses);
         Self {
             body,
@@ -221,7 +221,7 @@ impl<'a> Slice<'a> {
     /// Adds `seeds`, and the variables that they depend on.
     fn add_with_inputs(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
         for seed in seeds.filter(|_| !analyses.is_damaged()) {
-            if let Some(variable) = Variable::read_by(seed) {
+            if let Some(variable) = Variable::of_operand(seed) {
                 self.add_variable(variable);
             }
         }
@@ -259,13 +259,13 @@ impl<'a> Slice<'a> {
             _ => (None, &[][..]),
         };
         let guard = instruction.guard.map(|guard| Variable::Register(guard.register));
-        let read = read.iter().filter_map(|&value| Variable::read_by(value));
+        let read = read.iter().filter_map(|&value| Variable::of_operand(value));
         guard.into_iter().chain(slot).chain(read)
     }
 
     /// Removes the variables that hold no constant anywhere, because none of their writers ever computes one from values
     /// that the slice knows. They are most of those that branches depend on.
-    fn leave_out_unknown(&mut self) {
+    fn remove_unknown_variables(&mut self) {
         let count = self.variables.len();
         let writers = |place: usize| {
             let writers = self.writers(self.variables[place]).iter();
@@ -303,7 +303,7 @@ impl<'a> Slice<'a> {
         let is_known = |variable| self.index_of(variable).is_some_and(|place| may_be_known[place]);
         let may_be = |value: &Value| match *value {
             Value::Integer(_) => true,
-            value => Variable::read_by(value).is_some_and(is_known),
+            value => Variable::of_operand(value).is_some_and(is_known),
         };
         let uses = self.body.uses(instruction);
         if let Some(piece) = self.body.loaded_piece(instruction) {
@@ -331,7 +331,7 @@ impl<'a> Slice<'a> {
                 self.index_of(Variable::Slot(slot)),
             ) && !flows[place]
             {
-                flows[place] = !analyses.is_before(store, load);
+                flows[place] = !analyses.is_on_every_path_to(store, load);
             }
         }
         // Variables that depend on a flow-sensitive one are flow-sensitive.
@@ -357,7 +357,7 @@ impl<'a> Slice<'a> {
     fn blocks_writing_flowing(&self) -> Vec<bool> {
         let flowing = &self.variables[..self.flowing];
         let is_spoiled = |variable: &Variable| match *variable {
-            Variable::Slot(slot) => self.slots.is_spoiled(slot),
+            Variable::Slot(slot) => self.slots.has_foreign_writes(slot),
             Variable::Register(_) => false,
         };
         if flowing.iter().any(is_spoiled) {
@@ -469,7 +469,7 @@ impl<'a> Slice<'a> {
         self.index_of(variable)?.checked_sub(self.flowing)
     }
 
-    fn params_read(&self) -> Vec<ParamPiece> {
+    fn read_params(&self) -> Vec<ParamPiece> {
         let registers = self
             .variables
             .iter()

@@ -2,28 +2,28 @@
 //!
 //! * `origin` describes values: the thread numbers, the data and the object that they are computed from; `summary` does so for the results
 //!   of functions.
-//! * `shape` recognises two computations of one address, and `execution` the comparisons that choose the threads.
+//! * `shape_numbers` recognises two computations of one address, and `execution` the comparisons that choose the threads.
 //! * `facts` collects stores, atomics and calls of a function, `contexts` adds what the callers pass and which threads call.
-//! * `updates` finds stores that may be lost, and `beside` plain accesses to what atomics change.
+//! * `updates` finds stores that may be lost, and `plain_beside_atomics` plain accesses to what atomics change.
 
-mod beside;
 mod contexts;
 mod execution;
 mod facts;
 mod origin;
-mod shape;
+mod plain_beside_atomics;
+mod shape_numbers;
 mod summary;
 mod updates;
 
 use rustc_hash::FxHashSet;
 
-pub use self::beside::PlainBesideAtomic;
-use self::beside::plain_beside_atomics;
 use self::contexts::{Entered, Kernel};
 pub use self::contexts::{KernelLaunch, SharedObject};
 use self::facts::{AllFacts, facts_of};
-use self::origin::{Origin, Set, number, numbers_of_special, property};
-use self::summary::{Summaries, origins_of};
+use self::origin::{Origin, SmallSet, number, numbers_of_special, property};
+pub use self::plain_beside_atomics::PlainBesideAtomic;
+use self::plain_beside_atomics::plain_accesses_beside_atomics;
+use self::summary::{Summaries, origin_evaluator};
 use self::updates::lost_updates;
 pub use self::updates::{LostUpdate, UpdateKind, Writers};
 use crate::lanes::{Launch, launches_of};
@@ -45,7 +45,7 @@ pub struct Contention {
 }
 
 /// The accesses of a module that nothing orders.
-pub(crate) fn find(module: &Shared<'_>) -> Contention {
+pub(crate) fn find_contention(module: &Shared<'_>) -> Contention {
     let summaries = Summaries::new(module);
     let result_of = |symbol: SymbolId, arguments: &[Option<Origin>]| summaries.result_of(symbol, arguments);
     let mut facts = AllFacts::default();
@@ -54,7 +54,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Contention {
         if !function.is_kernel() || function.is_damaged {
             continue;
         }
-        let functions = functions_of(module, id);
+        let functions = kernel_and_callees(module, id);
         // Callees first.
         for &function in functions.iter().rev() {
             let Some(body) = &module.module.function(function).body else {
@@ -73,13 +73,13 @@ pub(crate) fn find(module: &Shared<'_>) -> Contention {
         let Some(&block) = launches.first() else {
             continue;
         };
-        let numbers = numbers_read(module, &launches, &functions);
+        let numbers = thread_numbers_read_by(module, &launches, &functions);
         let kernel = Kernel {
             id,
             numbers,
             launch: KernelLaunch {
                 block,
-                blocks: number::BLOCK.map(|block| numbers.has_any(block)),
+                blocks: number::BLOCK.map(|block| numbers.intersects(block)),
             },
             functions,
             facts: &facts,
@@ -99,7 +99,7 @@ fn add_findings(module: &Shared<'_>, entered: &Entered<'_, '_>, found: &mut Cont
     if let Some(body) = &module.module.function(entered.function).body {
         found
             .beside_atomics
-            .extend(plain_beside_atomics(entered, body, is_global));
+            .extend(plain_accesses_beside_atomics(entered, body, is_global));
     }
 }
 
@@ -114,15 +114,17 @@ pub(crate) fn varies_in_block(
         return true;
     };
     let result_of = |_: SymbolId, _: &[Option<Origin>]| None;
-    let mut origins = origins_of(module, function, body, &result_of);
-    let varies = property::VARIES_IN_BLOCK.with(property::UNCLEAR);
+    let mut origins = origin_evaluator(module, function, body, &result_of);
+    let varies = property::VARIES_IN_BLOCK.union(property::UNCLEAR);
     origins.description_at_read(value, reader).is_none_or(|origin| {
-        origin.variance().has_any(property::VARIES_IN_BLOCK) || origin.is(varies) || origin.arguments != 0
+        origin.variance().intersects(property::VARIES_IN_BLOCK)
+            || origin.has_property(varies)
+            || origin.arguments != 0
     })
 }
 
 /// A kernel and the functions that it calls, each after its callers unless they call each other.
-fn functions_of(module: &Shared<'_>, kernel: FunctionId) -> Vec<FunctionId> {
+fn kernel_and_callees(module: &Shared<'_>, kernel: FunctionId) -> Vec<FunctionId> {
     let graph = module.call_graph();
     let callees =
         |id: FunctionId| -> Vec<FunctionId> { graph.calls_of(id).iter().map(|call| call.callee).collect() };
@@ -145,14 +147,14 @@ fn functions_of(module: &Shared<'_>, kernel: FunctionId) -> Vec<FunctionId> {
 
 /// True if a function does nothing with the number of a block but compare it with constants for equality: no block has a part of the work
 /// of its own, and the kernel is meant for one.
-fn only_picks_blocks_out(body: &Body<'_>, numbers_of: impl Fn(&Value) -> Set) -> bool {
+fn only_compares_block_number(body: &Body<'_>, numbers_of: impl Fn(&Value) -> SmallSet) -> bool {
     let mut of_block: FxHashSet<Register> = FxHashSet::default();
     loop {
         let known = of_block.len();
         for instruction in &body.instructions {
             let uses = body.uses(instruction);
             let is_of_block = |value: &Value| {
-                numbers_of(value).has_any(number::OF_BLOCK)
+                numbers_of(value).intersects(number::OF_BLOCK)
                     || value
                         .register()
                         .is_some_and(|register| of_block.contains(&register))
@@ -178,35 +180,39 @@ fn only_picks_blocks_out(body: &Body<'_>, numbers_of: impl Fn(&Value) -> Set) ->
 }
 
 /// The thread and block numbers that a kernel reads and that differ among the threads of its launches.
-fn numbers_read(module: &Shared<'_>, launches: &[Launch], functions: &[FunctionId]) -> Set {
+fn thread_numbers_read_by(module: &Shared<'_>, launches: &[Launch], functions: &[FunctionId]) -> SmallSet {
     let bodies = functions
         .iter()
         .filter_map(|&id| Some((id, module.module.function(id).body.as_ref()?)));
     let numbers_of = |value: &Value| match value {
-        Value::Special(special) => numbers_of_special(*special).unwrap_or(Set::NONE),
-        _ => Set::NONE,
+        Value::Special(special) => numbers_of_special(*special).unwrap_or(SmallSet::NONE),
+        _ => SmallSet::NONE,
     };
     let read = bodies.clone().flat_map(|(_, body)| &body.values);
-    let read = read.fold(Set::NONE, |all, value| all.with(numbers_of(value)));
+    let read = read.fold(SmallSet::NONE, |all, value| all.union(numbers_of(value)));
     // Threads may take their numbers from a counter.
-    let has_counter = || bodies.clone().any(|(id, body)| uses_atomic(module, id, body));
+    let has_counter = || {
+        bodies
+            .clone()
+            .any(|(id, body)| uses_atomic_result(module, id, body))
+    };
     let only_picks = || {
         bodies
             .clone()
-            .all(|(_, body)| only_picks_blocks_out(body, numbers_of))
+            .all(|(_, body)| only_compares_block_number(body, numbers_of))
     };
     // An atomic that is not among the threads of a block is meant for several blocks.
     let has_atomic = || {
         bodies
             .clone()
-            .any(|(id, body)| has_atomic_of_grid(module, id, body))
+            .any(|(id, body)| has_grid_wide_atomic(module, id, body))
     };
-    let read = match read.has_any(number::OF_BLOCK) && only_picks() && !has_atomic() {
-        true => read.without(number::OF_BLOCK),
+    let read = match read.intersects(number::OF_BLOCK) && only_picks() && !has_atomic() {
+        true => read.difference(number::OF_BLOCK),
         false => read,
     };
     let read = match read.is_empty() && has_counter() {
-        true => number::THREAD[0].with(number::BLOCK[0]),
+        true => number::THREAD[0].union(number::BLOCK[0]),
         false => read,
     };
     let has_one = |dimension: usize| {
@@ -215,18 +221,18 @@ fn numbers_read(module: &Shared<'_>, launches: &[Launch], functions: &[FunctionI
     };
     let is_single = (0..3).all(has_one);
     let all = if is_single {
-        read.without(number::OF_THREAD)
+        read.difference(number::OF_THREAD)
     } else {
         read
     };
     (0..3).fold(all, |all, dimension| match has_one(dimension) {
-        true => all.without(number::THREAD[dimension]),
+        true => all.difference(number::THREAD[dimension]),
         false => all,
     })
 }
 
 /// True if a function has an atomic that is neither to shared memory, as far as is known, nor among the threads of a block.
-fn has_atomic_of_grid(module: &Shared<'_>, function: FunctionId, body: &Body<'_>) -> bool {
+fn has_grid_wide_atomic(module: &Shared<'_>, function: FunctionId, body: &Body<'_>) -> bool {
     body.instructions.iter().any(|instruction| {
         let (Op::Access(access), &[address, ..]) = (instruction.op, body.uses(instruction)) else {
             return false;
@@ -241,7 +247,7 @@ fn has_atomic_of_grid(module: &Shared<'_>, function: FunctionId, body: &Body<'_>
 }
 
 /// True if a function uses what an atomic returns.
-fn uses_atomic(module: &Shared<'_>, function: FunctionId, body: &Body<'_>) -> bool {
+fn uses_atomic_result(module: &Shared<'_>, function: FunctionId, body: &Body<'_>) -> bool {
     let mut atomics = body.instructions.iter().filter(|instruction| {
         matches!(instruction.op, Op::Access(access)
             if matches!(access.kind, AccessKind::Atomic | AccessKind::ReadModifyWrite))

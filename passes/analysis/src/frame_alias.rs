@@ -112,7 +112,7 @@ fn follow_address(
 
 /// True if an address of a function's frame is in a place where it is not followed.
 fn leaks_frame_address(body: &Body<'_>, slots: &Slots) -> bool {
-    body.has(Rare::STACK_ALLOC) || slots.has_leaked()
+    body.has(Rare::STACK_ALLOC) || slots.has_leaked_address()
 }
 
 /// True if an address in a function may point into the thread's own memory. It is not the address of an access behind a

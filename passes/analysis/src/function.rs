@@ -142,7 +142,7 @@ impl<'a> Analyses<'a> {
     }
 
     /// True if each path to `second` passes `first`.
-    pub fn is_before(&self, first: InstructionId, second: InstructionId) -> bool {
+    pub fn is_on_every_path_to(&self, first: InstructionId, second: InstructionId) -> bool {
         let (from, to) = (self.body().block_of(first), self.body().block_of(second));
         if from == to {
             return first < second;
@@ -156,13 +156,13 @@ impl<'a> Analyses<'a> {
     pub fn only_store_for(&self, load: InstructionId) -> Option<InstructionId> {
         let slot = self.loaded_slot(load, self.body().instruction(load))?;
         let store = self.slots().only_store(self.body(), slot)?;
-        self.is_before(store, load).then_some(store)
+        self.is_on_every_path_to(store, load).then_some(store)
     }
 
     /// The stores that may have written the value that an instruction loads from a slot; empty if other writes are possible.
     pub(crate) fn stores_for(&self, load: InstructionId) -> &[InstructionId] {
         match self.loaded_slot(load, self.body().instruction(load)) {
-            Some(slot) if !self.slots().is_spoiled(slot) => self.slots().stores_to(slot),
+            Some(slot) if !self.slots().has_foreign_writes(slot) => self.slots().stores_to(slot),
             _ => &[],
         }
     }
@@ -175,7 +175,7 @@ impl<'a> Analyses<'a> {
     }
 
     /// The value that an instruction stores in a slot, if it is one value.
-    pub(crate) fn stored_by(&self, store: InstructionId) -> Option<Value> {
+    pub(crate) fn value_stored_by(&self, store: InstructionId) -> Option<Value> {
         let instruction = self.body().instruction(store);
         match (
             self.slots().effect_on_slots(store, instruction),
@@ -187,9 +187,9 @@ impl<'a> Analyses<'a> {
     }
 
     /// The values that are stored to a slot by its name.
-    pub(crate) fn stored_in(&self, slot: SlotId) -> impl Iterator<Item = Value> + '_ {
+    pub(crate) fn values_stored_in(&self, slot: SlotId) -> impl Iterator<Item = Value> + '_ {
         let stores = self.slots().stores_to(slot).iter();
-        stores.filter_map(|&store| self.stored_by(store))
+        stores.filter_map(|&store| self.value_stored_by(store))
     }
 
     /// True if an instruction loads from a slot, a part of the stack whose address is followed.
@@ -286,7 +286,7 @@ impl<'a> Analyses<'a> {
             return SmallVec::from_iter([Form::of(instruction.op, body.uses(instruction))]);
         };
         let stores = self.stores_for(at).iter();
-        let stored = stores.filter_map(|&store| self.stored_by(store));
+        let stored = stores.filter_map(|&store| self.value_stored_by(store));
         stored.map(|value| Form::Moved(value, Change::Nothing)).collect()
     }
 
@@ -379,7 +379,7 @@ impl<'a> Analyses<'a> {
     /// under a guard that a constant makes false. Meant for an instruction that is about to be reported.
     pub fn is_reached(&self, id: InstructionId) -> bool {
         self.may_be_reached(id)
-            && self.is_reached_by(
+            && self.is_reached_with_precision(
                 id,
                 &self.computed_results().reached_closely,
                 ConstantPrecision::FlowSensitive,
@@ -388,10 +388,15 @@ impl<'a> Analyses<'a> {
 
     /// The same from fixed constants alone, at little cost: meant for many instructions.
     pub fn may_be_reached(&self, id: InstructionId) -> bool {
-        self.is_reached_by(id, &self.computed_results().reached, ConstantPrecision::Fixed)
+        self.is_reached_with_precision(id, &self.computed_results().reached, ConstantPrecision::Fixed)
     }
 
-    fn is_reached_by(&self, id: InstructionId, reached: &Reached, precision: ConstantPrecision) -> bool {
+    fn is_reached_with_precision(
+        &self,
+        id: InstructionId,
+        reached: &Reached,
+        precision: ConstantPrecision,
+    ) -> bool {
         let body = self.body();
         let blocks = reached
             .blocks

@@ -72,8 +72,7 @@ pub use exchange::{
     BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,
 };
 pub(crate) use exchange::{
-    find as exchanges, find_missing_barriers as missing_barriers, find_possible as possible_exchanges,
-    find_possible_barriers as possible_barriers,
+    find_exchanges, find_missing_barriers, find_possible_exchanges, find_possible_missing_barriers,
 };
 pub use finding::{LaneFinding, Root, Threshold};
 pub(crate) use launch::launches_of;
@@ -95,7 +94,7 @@ pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     if roots.is_empty() {
         return Vec::new();
     }
-    let suspects = screen::suspects(module, &roots, &calls);
+    let suspects = screen::suspect_roots(module, &roots, &calls);
     analyse_suspects(module, &calls, roots, suspects, least)
 }
 
@@ -141,7 +140,7 @@ fn analyse_suspects(
             root
         }
     };
-    let mut shown = Shown::default();
+    let mut shown = ShownFindings::default();
     let mut all = Vec::with_capacity(roots.len());
     for some in roots.chunks(ROOTS_AT_ONCE) {
         let mut looked_at: Vec<Root> = if some.len() < 4 {
@@ -165,13 +164,13 @@ fn analyse_suspects(
 
 /// Potential findings of one kind at one instruction, over all roots and calls that lead there.
 #[derive(Default)]
-struct Shown {
+struct ShownFindings {
     /// By instruction and problem: the number of potential findings, and the last finding that is kept (its root, and its
     /// index among the findings of that root).
     of: FxHashMap<(FunctionId, InstructionId, Problem), (usize, [usize; 2])>,
 }
 
-impl Shown {
+impl ShownFindings {
     /// Keeps as many findings of the root with this index as the limit allows.
     fn keep_findings(&mut self, root: &mut Root, number: usize) {
         let mut kept = 0;
@@ -203,7 +202,7 @@ impl Shown {
 
 /// All lanes, as numbers and ranges: "0, 16-31".
 #[must_use]
-pub fn lane_ranges(set: Lanes) -> String {
+pub fn ranges_of_lanes(set: Lanes) -> String {
     let mut text = String::new();
     let mut lane = 0;
     while lane < 32 {
@@ -227,7 +226,7 @@ pub fn lane_ranges(set: Lanes) -> String {
 
 /// True if a set holds all lanes of a warp.
 #[must_use]
-pub const fn is_full(set: Lanes) -> bool {
+pub const fn is_full_warp(set: Lanes) -> bool {
     set == ALL
 }
 

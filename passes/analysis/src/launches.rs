@@ -116,7 +116,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn the_run_wins_over_names_and_the_last_name_over_others() {
+    fn shapes_of_a_run_override_patterns_and_later_patterns_override_earlier_ones() {
         let mut launches = Launches {
             kernels: [
                 ("_Z3foo*", vec![[32, 4, 1]]),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_of_host_code_are_all_or_some() {
+    fn host_launches_count_only_if_all_are_known() {
         let shown = |kernel: &str, is_all| ShownKernel {
             kernel: kernel.to_owned(),
             shapes: vec![[16, 16, 1], [48, 1, 1]],

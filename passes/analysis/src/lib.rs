@@ -46,8 +46,7 @@ mod contexts;
 pub mod dataflow;
 pub mod definitions;
 pub mod dominators;
-mod ends;
-mod entered;
+mod entered_function;
 mod frame_alias;
 mod function;
 pub mod lanes;
@@ -71,6 +70,7 @@ pub mod shared_arrays;
 mod slots;
 #[cfg(test)]
 mod testing;
+mod thread_ends;
 mod threads;
 mod value;
 mod variable;

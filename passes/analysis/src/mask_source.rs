@@ -44,13 +44,13 @@ pub struct Loaded {
 
 /// Determines whether a value is loaded at an address that differs from lane to lane.
 #[must_use]
-pub fn loaded_per_lane(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Loaded {
+pub fn classify_lane_dependent_load(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Loaded {
     let mut is_converted = false;
-    let origin = loaded_or_converted(module, id, value, &mut is_converted);
+    let origin = origin_as_loaded_data(module, id, value, &mut is_converted);
     Loaded { origin, is_converted }
 }
 
-fn loaded_or_converted(
+fn origin_as_loaded_data(
     module: &ModuleAnalyses<'_>,
     id: FunctionId,
     value: Value,
@@ -129,10 +129,10 @@ pub fn origin_as_lane_mask(module: &ModuleAnalyses<'_>, id: FunctionId, value: V
         return param;
     }
     let is_made = match body.instruction(at).op {
-        Op::Call(_) | Op::CallResult(_) => is_made_in_callee(module, id, body, at),
-        _ => match mask_maker(body, at) {
+        Op::Call(_) | Op::CallResult(_) => is_mask_returned_by_callee(module, id, body, at),
+        _ => match mask_producer(body, at) {
             Some(MaskMaker::Lanes) => true,
-            Some(MaskMaker::Ballot(mask)) => is_surely_no_data(module, id, body, mask),
+            Some(MaskMaker::Ballot(mask)) => is_certainly_mask(module, id, body, mask),
             None => false,
         },
     };
@@ -151,7 +151,7 @@ enum MaskMaker {
     Ballot(Value),
 }
 
-fn mask_maker(body: &Body<'_>, at: InstructionId) -> Option<MaskMaker> {
+fn mask_producer(body: &Body<'_>, at: InstructionId) -> Option<MaskMaker> {
     let instruction = body.instruction(at);
     match (instruction.op, body.uses(instruction)) {
         (Op::ActiveMask, _) => Some(MaskMaker::Lanes),
@@ -162,18 +162,18 @@ fn mask_maker(body: &Body<'_>, at: InstructionId) -> Option<MaskMaker> {
 
 /// True if a mask is a constant or computed from the active lanes, and so certainly no data. A program whose ballots take
 /// masks that are data keeps masks in memory: then data does not indicate swapped operands.
-fn is_surely_no_data(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
+fn is_certainly_mask(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
     match source_of_moves(module, id, mask) {
         Value::Integer(_) => true,
         mask => module
             .function(id)
             .only_writer(mask)
-            .is_some_and(|at| mask_maker(body, at).is_some()),
+            .is_some_and(|at| mask_producer(body, at).is_some()),
     }
 }
 
 /// True if a call returns a ballot or the mask of the active lanes: unoptimised code makes a function of each intrinsic.
-fn is_made_in_callee(
+fn is_mask_returned_by_callee(
     module: &ModuleAnalyses<'_>,
     id: FunctionId,
     body: &Body<'_>,
@@ -185,7 +185,7 @@ fn is_made_in_callee(
         } = returned_value(module, id, body, at)?;
         let inner = module.module.function(callee).body.as_ref()?;
         let value = source_of_moves(module, callee, value);
-        match mask_maker(inner, module.function(callee).only_writer(value)?)? {
+        match mask_producer(inner, module.function(callee).only_writer(value)?)? {
             MaskMaker::Lanes => Some(true),
             MaskMaker::Ballot(mask) => {
                 let mask = source_of_moves(module, callee, mask);
@@ -195,7 +195,7 @@ fn is_made_in_callee(
                 let piece =
                     inner.loaded_piece(inner.instruction(module.function(callee).only_writer(mask)?))?;
                 let mask = body.passed(call, piece)?;
-                Some(is_surely_no_data(module, id, body, mask))
+                Some(is_certainly_mask(module, id, body, mask))
             }
         }
     };

@@ -46,7 +46,7 @@ pub struct Misaligned {
 }
 
 /// All misaligned accesses of a module, in the order of the input.
-pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
+pub(crate) fn find_misaligned_accesses(module: &Shared<'_>) -> Vec<Misaligned> {
     let mut found = Vec::new();
     for (id, function, body) in module.module.bodies() {
         let is_source = |value: &Value| is_source_of_alignment(module, *value);
@@ -80,7 +80,7 @@ fn make_uncalled_potential(module: &Shared<'_>, found: &mut [Misaligned]) {
 
 /// The same for the addresses of asynchronous operations, whose alignment differs from their size. Only operations for which
 /// `unit` gives an alignment, with the operations, in the order of the input.
-pub(crate) fn misaligned_asynchronous(
+pub(crate) fn misaligned_async_addresses(
     module: &Shared<'_>,
     unit: impl Fn(&Asynchronous, InstructionId) -> Option<u32>,
 ) -> Vec<(AsyncOp, Misaligned)> {
@@ -102,7 +102,7 @@ pub(crate) fn misaligned_asynchronous(
                     continue;
                 };
                 if let Some(unit) = unit(one, at) {
-                    found.extend(search.judge_unit(at, unit, (address, past)));
+                    found.extend(search.judge_address_alignment(at, unit, (address, past)));
                     operations.resize(found.len(), one.op);
                 }
             }
@@ -161,11 +161,11 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
         {
             return None;
         }
-        self.judge_unit(at, access.unit(), (address, past))
+        self.judge_address_alignment(at, access.unit(), (address, past))
     }
 
     /// Judges an address that has to be a multiple of `unit` bytes.
-    fn judge_unit(
+    fn judge_address_alignment(
         &mut self,
         at: InstructionId,
         unit: u32,
@@ -188,7 +188,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
             unit,
             of,
             past: past as u32,
-            is_definite: !self.may_be_tested(at),
+            is_definite: !self.may_follow_address_test(at),
             is_uncalled: false,
         })
     }
@@ -229,7 +229,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
     }
 
     /// True if a branch on a path to an instruction, or its guard, may be a test of an address.
-    fn may_be_tested(&mut self, at: InstructionId) -> bool {
+    fn may_follow_address_test(&mut self, at: InstructionId) -> bool {
         let block = self.body.block_of(at);
         let (cfg, post) = (self.analyses.cfg(), self.analyses.post_dominators());
         let mut conditions: Vec<Value> = Vec::new();
@@ -257,11 +257,11 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
                 }
             }
         }
-        self.depend_on_addresses(conditions)
+        self.are_computed_from_addresses(conditions)
     }
 
     /// True if values are computed from the address of an object, or from results of functions.
-    fn depend_on_addresses(&self, mut open: Vec<Value>) -> bool {
+    fn are_computed_from_addresses(&self, mut open: Vec<Value>) -> bool {
         let mut seen: FxHashSet<Register> = FxHashSet::default();
         while let Some(value) = open.pop() {
             let register = match value {
@@ -283,7 +283,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
                     // A value in memory is not an address that is computed here, unless it was stored on the stack.
                     Op::Access(_) => {
                         if let Some(slot) = self.analyses.loaded_slot(definition, instruction) {
-                            open.extend(self.analyses.stored_in(slot));
+                            open.extend(self.analyses.values_stored_in(slot));
                         }
                     }
                     _ => open.extend(self.body.uses(instruction)),

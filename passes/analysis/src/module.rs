@@ -16,7 +16,7 @@ use crate::constant_objects::{self, ConstantObject};
 use crate::contention::{self, Contention};
 use crate::lanes::{self, Exchange, LaneLayouts, MissingBarrier, PossibleExchange, Root, Scenario};
 use crate::misaligned::{self, Misaligned};
-use crate::out_of_bounds::{self, Outside};
+use crate::out_of_bounds::{self, OutOfBoundsAccess};
 use crate::provenance::{self, Violation};
 
 use crate::shared::{AnalysisOptions, Shared};
@@ -29,7 +29,7 @@ pub struct ModuleAnalyses<'a> {
     lanes: OnceLock<Vec<Root>>,
     /// The results about lanes have been requested.
     has_shown_lanes: AtomicBool,
-    outside: OnceLock<Vec<Outside>>,
+    outside: OnceLock<Vec<OutOfBoundsAccess>>,
     misaligned: OnceLock<Vec<Misaligned>>,
     exchanges: OnceLock<Vec<Exchange>>,
     possible_exchanges: OnceLock<Vec<PossibleExchange>>,
@@ -148,18 +148,20 @@ impl<'a> ModuleAnalyses<'a> {
 
     /// The accesses that threads make outside of objects, where the thread number decides the address; in the order of the
     /// input.
-    pub fn out_of_bounds(&self) -> &[Outside] {
-        self.outside.get_or_init(|| out_of_bounds::find(self))
+    pub fn out_of_bounds(&self) -> &[OutOfBoundsAccess] {
+        self.outside
+            .get_or_init(|| out_of_bounds::find_accesses_out_of_bounds(self))
     }
 
     /// The accesses at addresses whose known low bits violate the alignment of the access; in the order of the input.
     pub fn misaligned(&self) -> &[Misaligned] {
-        self.misaligned.get_or_init(|| misaligned::find(self))
+        self.misaligned
+            .get_or_init(|| misaligned::find_misaligned_accesses(self))
     }
 
     /// The exchanges of lanes through memory that nothing orders, in the order of the input.
     pub fn exchanges(&self) -> &[Exchange] {
-        self.exchanges.get_or_init(|| lanes::exchanges(self))
+        self.exchanges.get_or_init(|| lanes::find_exchanges(self))
     }
 
     /// The possible exchanges of lanes through shared memory, in the order of the input, in variables without a definite
@@ -167,7 +169,7 @@ impl<'a> ModuleAnalyses<'a> {
     pub fn possible_exchanges(&self) -> &[PossibleExchange] {
         self.possible_exchanges
             .get_or_init(|| match self.options.accesses {
-                Certainty::Potential => lanes::possible_exchanges(self, self.exchanges()),
+                Certainty::Potential => lanes::find_possible_exchanges(self, self.exchanges()),
                 Certainty::Definite | Certainty::Conditional => Vec::new(),
             })
     }
@@ -176,7 +178,7 @@ impl<'a> ModuleAnalyses<'a> {
     /// of the input.
     pub fn missing_barriers(&self) -> &[MissingBarrier] {
         self.missing_barriers
-            .get_or_init(|| lanes::missing_barriers(self))
+            .get_or_init(|| lanes::find_missing_barriers(self))
     }
 
     /// The accesses of threads of different warps to one variable in shared memory that no block barrier orders, and that may be to
@@ -184,7 +186,7 @@ impl<'a> ModuleAnalyses<'a> {
     pub fn possible_barriers(&self) -> &[MissingBarrier] {
         self.possible_barriers
             .get_or_init(|| match self.options.accesses {
-                Certainty::Potential => lanes::possible_barriers(self, self.missing_barriers()),
+                Certainty::Potential => lanes::find_possible_missing_barriers(self, self.missing_barriers()),
                 Certainty::Definite | Certainty::Conditional => Vec::new(),
             })
     }
@@ -193,7 +195,7 @@ impl<'a> ModuleAnalyses<'a> {
     /// beside atomics; none if the options exclude potential findings about accesses.
     pub fn contention(&self) -> &Contention {
         self.contention.get_or_init(|| match self.options.accesses {
-            Certainty::Potential => contention::find(self),
+            Certainty::Potential => contention::find_contention(self),
             Certainty::Definite | Certainty::Conditional => Contention::default(),
         })
     }
@@ -207,7 +209,7 @@ impl<'a> ModuleAnalyses<'a> {
     /// The variables that keep the content of their initialiser in each run.
     pub fn constant_objects(&self) -> &[ConstantObject] {
         self.constant_objects
-            .get_or_init(|| constant_objects::find(self.module))
+            .get_or_init(|| constant_objects::find_constant_objects(self.module))
     }
 
     /// The uses of addresses that are wrong for them, in the order of the input.

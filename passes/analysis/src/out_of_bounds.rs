@@ -27,19 +27,19 @@ use ptxcheck_ir::{
 
 use crate::block_size;
 use crate::certain_paths::CertainPaths;
-use crate::ends::functions_that_may_end_threads;
 use crate::function::Analyses;
 use crate::lanes::{Lanes, Launch, ShapeSource, Threshold, launches_of};
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, bounds_violation};
 use crate::shared::Shared;
+use crate::thread_ends::functions_that_may_end_threads;
 use crate::threads::Threads;
 use crate::value::Atom;
 
 /// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
-pub struct Outside {
+pub struct OutOfBoundsAccess {
     /// The kernel.
     pub function: FunctionId,
     /// The access.
@@ -64,7 +64,7 @@ pub struct Outside {
 }
 
 /// All such accesses of a module, in the order of the input.
-pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
+pub(crate) fn find_accesses_out_of_bounds(module: &Shared<'_>) -> Vec<OutOfBoundsAccess> {
     let mut outside = Vec::new();
     let ends = LazyCell::new(|| functions_that_may_end_threads(module));
     for (id, function, body) in module.module.bodies() {
@@ -72,8 +72,8 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
             continue;
         }
         if let Some(kernel) = BoundsKernel::new(module, id, function, body) {
-            let of_kernel: Vec<Outside> = kernel.accesses_out_of_bounds().collect();
-            if !of_kernel.is_empty() && !calls_may_end(module, body, &ends) {
+            let of_kernel: Vec<OutOfBoundsAccess> = kernel.accesses_out_of_bounds().collect();
+            if !of_kernel.is_empty() && !may_end_in_call(module, body, &ends) {
                 outside.extend(of_kernel);
             }
         }
@@ -82,7 +82,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
 }
 
 /// True if threads may not return from some call in a body; no branch shows that.
-fn calls_may_end(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
+fn may_end_in_call(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
     body.calls.iter().any(|call| {
         let callee = match call.callee {
             Callee::Direct(symbol) => module.module.called(symbol),
@@ -190,7 +190,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         self.warps[warp as usize].get_or_init(|| Threads::of_warp(self.body, self.analyses, warp))
     }
 
-    fn accesses_out_of_bounds(&self) -> impl Iterator<Item = Outside> {
+    fn accesses_out_of_bounds(&self) -> impl Iterator<Item = OutOfBoundsAccess> {
         let all = (0..).map(InstructionId::new).zip(&self.body.instructions);
         all.filter_map(
             |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
@@ -207,11 +207,17 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     }
 
     /// The access in the first warp that has a thread which makes it outside of the object.
-    fn judge_access(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
+    fn judge_access(
+        &self,
+        id: InstructionId,
+        access: &Access,
+        address: Value,
+        past: i64,
+    ) -> Option<OutOfBoundsAccess> {
         // Most addresses are in no known object, or the same in all threads.
         let (_, by) = self.threads_of_warp(0).base_and_distances(address)?;
-        let first = by.in_lane(0)?;
-        if by.in_lane(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
+        let first = by.number_in_lane(0)?;
+        if by.number_in_lane(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
             return None;
         }
         (0..self.row.div_ceil(WARP))
@@ -224,9 +230,9 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         id: InstructionId,
         access: &Access,
         (address, past): (Value, i64),
-    ) -> Option<Outside> {
+    ) -> Option<OutOfBoundsAccess> {
         let threads = self.threads_of_warp(warp);
-        let mut found: Option<Outside> = None;
+        let mut found: Option<OutOfBoundsAccess> = None;
         let (begin, by_lane) = threads.base_and_distances(address)?;
         let (object, symbol, param) = match begin {
             Atom::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
@@ -234,7 +240,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             _ => return None,
         };
         for lane in 0..(self.row - warp * WARP).min(WARP) {
-            let Some(by) = by_lane.in_lane(lane as usize) else {
+            let Some(by) = by_lane.number_in_lane(lane as usize) else {
                 continue;
             };
             let by = (by as i64).checked_add(past)?;
@@ -244,7 +250,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             if !self.surely_executes(threads, lane, id) {
                 continue;
             }
-            let known = found.get_or_insert(Outside {
+            let known = found.get_or_insert(OutOfBoundsAccess {
                 function: self.id,
                 instruction: id,
                 symbol,
@@ -278,7 +284,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     fn surely_executes(&self, threads: &Threads<'_, '_>, lane: u32, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let is_held_back = instruction.guard.is_some_and(|guard| {
-            let holds = threads.in_lane(Value::Register(guard.register), lane);
+            let holds = threads.value_in_lane(Value::Register(guard.register), lane);
             holds.is_none_or(|holds| (holds & 1 == 1) == guard.negated)
         });
         !is_held_back
@@ -301,7 +307,7 @@ fn blocks_with_full_collective(body: &Body<'_>, threads: &Threads<'_, '_>) -> Ve
         let is_sync =
             instruction.guard.is_none() && matches!(instruction.op, Op::Collective(_, MemberMask::Operand));
         let mask = body.uses(instruction).first().filter(|_| is_sync);
-        mask.and_then(|&mask| threads.uniform(mask))
+        mask.and_then(|&mask| threads.uniform_value(mask))
             .is_some_and(|mask| mask as Lanes == Lanes::MAX)
     };
     let all = body.collectives.iter().copied().filter(is_full);

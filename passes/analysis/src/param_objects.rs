@@ -123,7 +123,7 @@ impl<'a> ParamObjects<'a> {
     }
 
     /// The uses that a function makes; `None` for kernels, and if nothing is known.
-    pub(crate) fn use_of(&self, function: FunctionId) -> Option<&ParamUse> {
+    pub(crate) fn param_use_of(&self, function: FunctionId) -> Option<&ParamUse> {
         let all = self.of.get_or_init(|| {
             let mut known = ParamUses((0..self.module.functions.len()).map(|_| None).collect());
             for component in CallGraph::new(self.module).components() {
@@ -152,11 +152,12 @@ impl<'a> ParamObjects<'a> {
 
 impl Callees for ParamObjects<'_> {
     fn accessed_bytes(&self, callee: FunctionId, param: ParamPiece) -> Option<&[Touched]> {
-        self.use_of(callee)?.accessed_bytes(param)
+        self.param_use_of(callee)?.accessed_bytes(param)
     }
 
     fn returned_addresses(&self, callee: FunctionId) -> &[ReturnedAddress] {
-        self.use_of(callee).map_or(&[], |used| &used.addresses.returned)
+        self.param_use_of(callee)
+            .map_or(&[], |used| &used.addresses.returned)
     }
 }
 

@@ -18,7 +18,7 @@ use ptxcheck_ir::{AccessKind, Body, InstructionId, Op, SymbolId, Value};
 /// The parameters that a value may be loaded from: their indices, in order.
 #[must_use]
 pub fn params_loaded_into(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<u16> {
-    let mut walk = Walk {
+    let mut walk = SourceWalk {
         body,
         analyses,
         left: MAX_HELD_STEPS,
@@ -42,7 +42,7 @@ pub fn params_loaded_into(body: &Body<'_>, analyses: &Analyses<'_>, value: Value
                 .and_then(|at| analyses.slots().slot_at(symbol, at, access.bytes()));
             let stored: Vec<Value> = slot
                 .into_iter()
-                .flat_map(|slot| analyses.stored_in(slot))
+                .flat_map(|slot| analyses.values_stored_in(slot))
                 .collect();
             for value in stored {
                 let loads = walk.loads_giving(value).into_iter();
@@ -59,8 +59,8 @@ pub fn params_loaded_into(body: &Body<'_>, analyses: &Analyses<'_>, value: Value
 /// The loads that may give a value, through moves, conversions between spaces, choices and slots of the stack, in the order in which
 /// they are found.
 #[must_use]
-pub fn loads_of(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<InstructionId> {
-    let mut walk = Walk {
+pub fn loads_giving_value(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<InstructionId> {
+    let mut walk = SourceWalk {
         body,
         analyses,
         left: MAX_HELD_STEPS,
@@ -68,14 +68,14 @@ pub fn loads_of(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Vec<I
     walk.loads_giving(value)
 }
 
-struct Walk<'w, 'm> {
+struct SourceWalk<'w, 'm> {
     body: &'w Body<'m>,
     analyses: &'w Analyses<'m>,
     /// Definitions that may still be visited.
     left: usize,
 }
 
-impl Walk<'_, '_> {
+impl SourceWalk<'_, '_> {
     fn loads_giving(&mut self, value: Value) -> Vec<InstructionId> {
         let mut loads = Vec::new();
         self.walk_sources(value, |body, id, _| {
@@ -133,7 +133,7 @@ impl Walk<'_, '_> {
                     Form::Moved(from, change) if change.keeps_address() => open.push((from, plus)),
                     Form::Choice(a, b) => open.extend([(a, plus), (b, plus)]),
                     _ if let Some(slot) = self.analyses.loaded_slot(id, instruction) => {
-                        open.extend(self.analyses.stored_in(slot).map(|value| (value, plus)));
+                        open.extend(self.analyses.values_stored_in(slot).map(|value| (value, plus)));
                     }
                     _ => open.extend(other(self.body, id, plus)),
                 }

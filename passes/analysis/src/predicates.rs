@@ -56,8 +56,9 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         holds: bool,
         visit: impl FnMut(Test),
     ) {
-        let is_current =
-            |definition, by: Option<InstructionId>| analyses.is_before(definition, by.unwrap_or(reader));
+        let is_current = |definition, by: Option<InstructionId>| {
+            analyses.is_on_every_path_to(definition, by.unwrap_or(reader))
+        };
         self.for_each_test_where(predicate, holds, is_current, visit);
     }
 
@@ -134,7 +135,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
             (
                 Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), _, Logic::None),
                 &[Value::Register(from), Value::Integer(value @ (0 | 1))],
-            ) if self.is_truth(from) => {
+            ) if self.is_zero_or_one(from) => {
                 let is_one = (condition == Condition::Equal) == (value == 1);
                 follow(uses[0], (holds == is_first) == is_one);
             }
@@ -172,7 +173,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     /// True if an integer register holds 0 or 1: a `selp` of the two or the result of a test, perhaps moved, converted or
     /// masked.
     #[must_use]
-    pub(crate) fn is_truth(&self, register: Register) -> bool {
+    pub(crate) fn is_zero_or_one(&self, register: Register) -> bool {
         let mut register = register;
         for _ in 0..MAX_PREDICATE_STEPS {
             let Some(definition) = self.definitions.only_writer(self.body, register) else {
@@ -208,7 +209,7 @@ mod tests {
     use ptxcheck_ir::Value;
 
     /// The outcomes that follow if `%p3` is `holds`: indices of instructions with the outcome of each.
-    fn tests(code: &str, holds: bool) -> Vec<(Option<usize>, bool)> {
+    fn implied_outcomes(code: &str, holds: bool) -> Vec<(Option<usize>, bool)> {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n\
              setp.eq.u32 %p1, %r1, 7;\nsetp.lt.u32 %p2, %r2, 3;\n{code}\n@%p3 bra L;\nL:\nret;\n}}\n"
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_taken_apart() {
+    fn operands_of_conjunctions_and_disjunctions_are_visited() {
         let (first, second) = (Some(0), Some(1));
         let own = Some(2);
         for (code, where_true, where_false) in [
@@ -310,17 +311,17 @@ mod tests {
                 vec![(None, false)],
             ),
         ] {
-            assert_eq!(tests(code, true), where_true, "{code}");
-            assert_eq!(tests(code, false), where_false, "{code}");
+            assert_eq!(implied_outcomes(code, true), where_true, "{code}");
+            assert_eq!(implied_outcomes(code, false), where_false, "{code}");
         }
     }
 
     #[test]
-    fn nothing_is_left_out_beyond_the_limit() {
+    fn beyond_the_limit_the_unsplit_test_is_visited() {
         let chain =
             "mov.pred %p4, %p1; mov.pred %p5, %p4; mov.pred %p6, %p5; mov.pred %p7, %p6; mov.pred %p8, %p7;";
         assert_eq!(
-            tests(&format!("{chain} and.pred %p3, %p8, %p2;"), true),
+            implied_outcomes(&format!("{chain} and.pred %p3, %p8, %p2;"), true),
             [(Some(0), true), (Some(1), true)]
         );
         let code = (0..40).fold("mov.pred %p4, %p1;".to_owned(), |code, number| {
@@ -333,7 +334,7 @@ mod tests {
                 }
             )
         });
-        let found = tests(&format!("{code} mov.pred %p3, %q39;"), true);
+        let found = implied_outcomes(&format!("{code} mov.pred %p3, %q39;"), true);
         assert!(
             found.iter().any(|(definition, _)| definition.is_none()),
             "{found:?}"

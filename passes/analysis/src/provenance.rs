@@ -121,7 +121,7 @@ fn find_violations_among(
         last = Some(site_of_violation(violation));
         chains < MAX_CALL_CHAINS
     });
-    doubt_never_called(module, &mut violations);
+    make_uncalled_potential(module, &mut violations);
     violations
 }
 
@@ -130,12 +130,12 @@ fn find_violations_among(
 /// toolkit's.
 fn is_replaceable(module: &Shared<'_>, id: FunctionId) -> bool {
     let symbol = module.module.symbol(module.module.function(id).symbol);
-    symbol.linkage == Linkage::Weak && !is_instance(symbol.name)
+    symbol.linkage == Linkage::Weak && !is_template_instance(symbol.name)
 }
 
 /// True if a name, mangled as in the Itanium C++ ABI, is that of a member, of an entity in a namespace, or of an instance of
 /// a template: `_ZN…`, `_Z3maxIiE…`; or a reserved name that a program does not use: `__shfl_sync`.
-fn is_instance(name: &str) -> bool {
+fn is_template_instance(name: &str) -> bool {
     let Some(encoding) = name.strip_prefix("_Z") else {
         return name.starts_with("__");
     };
@@ -160,7 +160,7 @@ fn is_reached(module: &Shared<'_>, violation: &Violation) -> bool {
 }
 
 /// Makes violations in functions that nothing calls not definite.
-fn doubt_never_called(module: &Shared<'_>, violations: &mut [Violation]) {
+fn make_uncalled_potential(module: &Shared<'_>, violations: &mut [Violation]) {
     if !violations.iter().any(|violation| violation.is_definite) {
         return;
     }

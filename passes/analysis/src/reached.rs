@@ -88,7 +88,7 @@ fn decided_guards(
     let none = Arguments::default();
     let seeds = guarded.iter().map(|(_, guard)| Value::Register(guard.register));
     let constants = match precision {
-        ConstantPrecision::Fixed => Constants::fixed_only(body, analyses, seeds, &none),
+        ConstantPrecision::Fixed => Constants::of_fixed_variables(body, analyses, seeds, &none),
         ConstantPrecision::FlowSensitive => Constants::new(body, analyses, seeds, &none),
     };
     let decided = constants.visit_before(guarded.iter().map(|(id, _)| *id), |id, read| {

@@ -31,7 +31,7 @@ impl Uses {
 /// constants of the host.
 #[must_use]
 pub fn undefined_symbols(module: &Module<'_>) -> Vec<Uses> {
-    symbols_where(module, |symbol| {
+    used_symbols_where(module, |symbol| {
         symbol.is_undefined() && symbol.host_constant.is_none()
     })
 }
@@ -39,7 +39,7 @@ pub fn undefined_symbols(module: &Module<'_>) -> Vec<Uses> {
 /// The symbols for which `is_wanted` holds that are used, in the order of their first use. The uses in code are those in
 /// [`ptxcheck_ir::Body::references`].
 #[must_use]
-pub fn symbols_where(module: &Module<'_>, is_wanted: impl Fn(&Symbol<'_>) -> bool) -> Vec<Uses> {
+pub fn used_symbols_where(module: &Module<'_>, is_wanted: impl Fn(&Symbol<'_>) -> bool) -> Vec<Uses> {
     let mut found: Vec<Uses> = Vec::new();
     let mut places: FxHashMap<SymbolId, usize> = FxHashMap::default();
     let mut entry = |symbol: SymbolId, found: &mut Vec<Uses>| {

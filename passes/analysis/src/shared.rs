@@ -154,7 +154,7 @@ impl<'a> Shared<'a> {
         // The host passes no such address to a kernel.
         let may_be_passed = self.module.has_local_memory && !self.module.function(function).is_kernel();
         let has_passed = may_be_passed && *self.has_passed.get_or_init(has_passed);
-        has_passed.then(|| self.objects.use_of(function))?
+        has_passed.then(|| self.objects.param_use_of(function))?
     }
 
     /// True if an instruction of a function that accesses an address may access the thread's own memory: its frame, or that of a caller.

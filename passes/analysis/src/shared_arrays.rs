@@ -121,7 +121,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
 
     /// Two uses in a function that conflict, the earlier first, and the array of each.
     #[must_use]
-    pub fn conflict(&self, function: FunctionId) -> Option<[(InstructionId, SymbolId); 2]> {
+    pub fn find_conflict(&self, function: FunctionId) -> Option<[(InstructionId, SymbolId); 2]> {
         let body = self.module.module.function(function).body.as_ref()?;
         let analyses = self.module.function(function);
         let taint = self.taint_by_register(function, body);
@@ -159,7 +159,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         let all = |used: Use| used.reads | used.writes;
         let close = pair(first.writes, all(second)).or_else(|| pair(all(first), second.writes));
         let lost = pair(first.writes, second.reads);
-        if close.is_none() && lost.is_none() || !paths.is_one_always_with_other(first.at, second.at) {
+        if close.is_none() && lost.is_none() || !paths.is_one_on_all_paths_of_other(first.at, second.at) {
             return None;
         }
         if close.is_some() && paths.has_path(first.at, second.at, true) {
@@ -312,12 +312,13 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             }
             // The index may have a constant part.
             (_, Form::Sum(one, other))
-                if self.is_past_base(function, body, one) || self.is_past_base(function, body, other) =>
+                if self.is_index_past_base(function, body, one)
+                    || self.is_index_past_base(function, body, other) =>
             {
                 used().at_distance(1)
             }
             (_, Form::ProductSum(index, Value::Integer(1..), _))
-                if self.is_past_base(function, body, index) =>
+                if self.is_index_past_base(function, body, index) =>
             {
                 used().at_distance(1)
             }
@@ -341,7 +342,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
 
     /// True if a value is a sum with a positive number or a parameter of the kernel in it, as indices relative to the base
     /// of an array are: a parameter may be the start of the array. Other parts are assumed to be positive or 0.
-    fn is_past_base(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
+    fn is_index_past_base(&self, function: FunctionId, body: &Body<'_>, value: Value) -> bool {
         let analyses = self.module.function(function);
         let is_kernel = self.module.module.function(function).is_kernel();
         // With each value: it is a summand, not a factor.
@@ -464,7 +465,7 @@ impl<'f, 'b> ArrayPaths<'f, 'b> {
 
     /// True if one of two instructions is on every path through the other, ignoring loops and branches that threads take
     /// differently.
-    fn is_one_always_with_other(&self, first: InstructionId, second: InstructionId) -> bool {
+    fn is_one_on_all_paths_of_other(&self, first: InstructionId, second: InstructionId) -> bool {
         let (first, second) = (self.deciding_block(first), self.deciding_block(second));
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         first == second

@@ -102,7 +102,7 @@ impl Slots {
             return Self::EMPTY;
         }
         let addresses = Addresses::new(module, body, definitions, callees, follows_params);
-        let mut found = Found::default();
+        let mut found = AccessedSlots::default();
         for &(id, bytes) in &addresses.accesses {
             if let Some(slot) = slot_of(bytes) {
                 let number = found.intern(slot);
@@ -154,7 +154,7 @@ impl Slots {
     }
 
     /// The slots of the accesses, and of the symbols that escape; both are sorted.
-    fn of_accesses(body: &Body<'_>, found: Found, escaped: &[SymbolId]) -> Self {
+    fn of_accesses(body: &Body<'_>, found: AccessedSlots, escaped: &[SymbolId]) -> Self {
         let mut order: Vec<(Slot, SlotId)> = found.slots.into_iter().zip(0..).collect();
         order.sort_unstable();
         let slots: Vec<Slot> = order.iter().map(|(slot, _)| *slot).collect();
@@ -224,7 +224,7 @@ impl Slots {
 
     /// True if the address of some `.local` symbol is used in a way that is not followed, other than passed to functions that do not keep it.
     #[must_use]
-    pub(crate) const fn has_leaked(&self) -> bool {
+    pub(crate) const fn has_leaked_address(&self) -> bool {
         self.has_leaked
     }
 
@@ -263,7 +263,7 @@ impl Slots {
 
     /// True if a slot may be written otherwise than by its own stores.
     #[must_use]
-    pub(crate) fn is_spoiled(&self, slot: SlotId) -> bool {
+    pub(crate) fn has_foreign_writes(&self, slot: SlotId) -> bool {
         self.escapes(slot) || self.slots_overlapping(slot).next().is_some()
     }
 
@@ -273,7 +273,7 @@ impl Slots {
         let &[one] = self.stores_to(slot) else { return None };
         let store = body.instruction(one);
         let is_plain = store.guard.is_none() && self.effect_on_slots(one, store) == Effect::Store(slot);
-        (is_plain && !self.is_spoiled(slot)).then_some(one)
+        (is_plain && !self.has_foreign_writes(slot)).then_some(one)
     }
 
     /// The slot of this size at an offset of a symbol, if some instruction accesses it.
@@ -317,7 +317,7 @@ const NO_SLOT: SlotId = SlotId::MAX;
 
 /// The accessed slots, numbered in the order of their first access.
 #[derive(Default)]
-struct Found {
+struct AccessedSlots {
     slots: Vec<Slot>,
     /// For each slot: its index in `slots`.
     numbers: FxHashMap<Slot, SlotId>,
@@ -325,7 +325,7 @@ struct Found {
     accesses: Vec<(InstructionId, SlotId)>,
 }
 
-impl Found {
+impl AccessedSlots {
     /// The index of a slot; a new one if it is not yet known.
     fn intern(&mut self, slot: Slot) -> SlotId {
         *self.numbers.entry(slot).or_insert_with(|| {

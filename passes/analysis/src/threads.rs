@@ -24,7 +24,7 @@ impl<'a, 'm> Threads<'a, 'm> {
     }
 
     /// The same, and through collectives of the warp, with a given outcome of `elect.sync`.
-    pub(crate) fn of_elected(
+    pub(crate) fn of_warp_with_elected(
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
         warp: u32,
@@ -34,7 +34,7 @@ impl<'a, 'm> Threads<'a, 'm> {
     }
 
     /// The threads of a warp, with values in registers alone.
-    pub(crate) fn in_registers(body: &'a Body<'m>, definitions: &'a Definitions, warp: u32) -> Self {
+    pub(crate) fn of_warp_in_registers(body: &'a Body<'m>, definitions: &'a Definitions, warp: u32) -> Self {
         let source = Source {
             body,
             definitions,
@@ -62,25 +62,25 @@ impl<'a, 'm> Threads<'a, 'm> {
     }
 
     /// A value that is the same in all lanes of the warp.
-    pub(crate) fn uniform(&self, value: Value) -> Option<u64> {
-        self.numbers_of_value(value)?.uniform()
+    pub(crate) fn uniform_value(&self, value: Value) -> Option<u64> {
+        self.numbers_of_value(value)?.uniform_number()
     }
 
     /// A value in all lanes of the warp; `None` also if it is not known in one of them.
-    pub(crate) fn each_lane(&self, value: Value) -> Option<[u64; WARP]> {
-        self.numbers_of_value(value)?.each_lane()
+    pub(crate) fn value_in_each_lane(&self, value: Value) -> Option<[u64; WARP]> {
+        self.numbers_of_value(value)?.number_in_each_lane()
     }
 
     /// A value in a lane.
-    pub(crate) fn in_lane(&self, value: Value, lane: u32) -> Option<u64> {
-        self.numbers_of_value(value)?.in_lane(lane as usize)
+    pub(crate) fn value_in_lane(&self, value: Value, lane: u32) -> Option<u64> {
+        self.numbers_of_value(value)?.number_in_lane(lane as usize)
     }
 
     /// A value in a lane, or one that all lanes of the warp have in common.
-    pub(crate) fn in_lane_or_uniform(&self, value: Value, lane: Option<u32>) -> Option<u64> {
+    pub(crate) fn value_in_lane_or_uniform(&self, value: Value, lane: Option<u32>) -> Option<u64> {
         match lane {
-            Some(lane) => self.in_lane(value, lane),
-            None => self.uniform(value),
+            Some(lane) => self.value_in_lane(value, lane),
+            None => self.uniform_value(value),
         }
     }
 
@@ -110,11 +110,14 @@ mod tests {
         sub.s32 %r17, %r6, %r5;\nret;\n}\n";
 
     /// The values and addresses of the registers of the text in a warp, by the register's index in the text.
-    fn in_warp(warp: u32, ask: impl Fn(&dyn Fn(usize) -> (Option<Numbers>, Option<(Atom, Numbers)>))) {
+    fn with_values_of_warp(
+        warp: u32,
+        ask: impl Fn(&dyn Fn(usize) -> (Option<Numbers>, Option<(Atom, Numbers)>)),
+    ) {
         with_ptx(TEXT, |module| {
             let body = module.module.functions[0].body.as_ref().unwrap();
             let definitions = Definitions::new(body);
-            let threads = Threads::in_registers(body, &definitions, warp);
+            let threads = Threads::of_warp_in_registers(body, &definitions, warp);
             ask(&|instruction| {
                 let value = body.results(&body.instructions[instruction])[0];
                 assert!(matches!(value, Value::Register(Register { .. })));
@@ -123,42 +126,47 @@ mod tests {
         });
     }
 
-    fn by_lane(number: impl Fn(i64) -> i64) -> Numbers {
+    fn numbers_by_lane(number: impl Fn(i64) -> i64) -> Numbers {
         Numbers::from_lanes(|lane| Some(number(lane as i64) as u64)).unwrap()
     }
 
     #[test]
-    fn values_are_those_of_each_lane() {
+    fn each_lane_has_its_own_value() {
         for warp in [0, 3] {
             let first = i64::from(warp) * WARP as i64;
-            in_warp(warp, |at| {
+            with_values_of_warp(warp, |at| {
                 let value = |instruction| at(instruction).0;
-                assert_eq!(value(2), Some(by_lane(|lane| (first + lane) * 4)));
-                assert_eq!(value(3), Some(by_lane(|lane| ((first + lane) * 4) & 60)));
+                assert_eq!(value(2), Some(numbers_by_lane(|lane| (first + lane) * 4)));
+                assert_eq!(value(3), Some(numbers_by_lane(|lane| ((first + lane) * 4) & 60)));
                 // Known except in lane 0, which divides by 0.
                 let quotient = value(14).unwrap();
                 let expected = |lane: i64| (first + lane) * 4 / lane;
-                assert_eq!(quotient.in_lane(0), None);
-                assert!((1..32).all(|lane| quotient.in_lane(lane) == Some(expected(lane as i64) as u64)));
-                assert_eq!(quotient.each_lane(), None);
-                let choice = by_lane(|lane| if first + lane < 7 { 4 } else { 8 });
+                assert_eq!(quotient.number_in_lane(0), None);
+                assert!(
+                    (1..32).all(|lane| quotient.number_in_lane(lane) == Some(expected(lane as i64) as u64))
+                );
+                assert_eq!(quotient.number_in_each_lane(), None);
+                let choice = numbers_by_lane(|lane| if first + lane < 7 { 4 } else { 8 });
                 assert_eq!(value(17), Some(choice));
                 // A parameter, an address, and what is computed from itself.
                 assert_eq!([12, 5, 20].map(value), [None, None, None]);
                 // The distance of two addresses in one object.
-                assert_eq!(value(21), Some(by_lane(|lane| ((first + lane) * 4) & 60)));
+                assert_eq!(value(21), Some(numbers_by_lane(|lane| ((first + lane) * 4) & 60)));
             });
         }
     }
 
     #[test]
-    fn addresses_count_from_objects() {
-        in_warp(1, |at| {
+    fn addresses_are_distances_from_objects() {
+        with_values_of_warp(1, |at| {
             let offset = |instruction| at(instruction).1.map(|(_, by)| by);
-            assert_eq!(offset(5), Some(by_lane(|lane| ((32 + lane) * 4) & 60)));
-            assert_eq!(offset(6), Some(by_lane(|lane| (((32 + lane) * 4) & 60) - lane)));
-            assert_eq!(offset(7), Some(by_lane(|lane| (32 + lane) * 12)));
-            assert_eq!(offset(11), Some(by_lane(|lane| (32 + lane) * 4)));
+            assert_eq!(offset(5), Some(numbers_by_lane(|lane| ((32 + lane) * 4) & 60)));
+            assert_eq!(
+                offset(6),
+                Some(numbers_by_lane(|lane| (((32 + lane) * 4) & 60) - lane))
+            );
+            assert_eq!(offset(7), Some(numbers_by_lane(|lane| (32 + lane) * 12)));
+            assert_eq!(offset(11), Some(numbers_by_lane(|lane| (32 + lane) * 4)));
             // A parameter is not a number, and a number is not an address.
             assert_eq!([13, 12, 19].map(offset), [None, None, None]);
             assert!(

@@ -18,7 +18,7 @@ mod numbers;
 mod parts;
 
 pub(crate) use evaluator::{Domain, Evaluator, Result, Source};
-pub(crate) use interval::{Interval, Intervals, OfThreads, ThreadNumbers};
+pub(crate) use interval::{Interval, IntervalDomain, Intervals, ThreadNumbers};
 pub(crate) use known_bits::{Bits, KnownBits, bits_of_result as known_bits, may_give_known_bits};
 pub(crate) use linear::{Elected, Linear, Sum, Unknowns};
 pub(crate) use numbers::Numbers;

@@ -15,7 +15,7 @@ pub(crate) enum Variable {
 
 impl Variable {
     /// The variable that an operand reads, if it is a register.
-    pub(crate) fn read_by(value: Value) -> Option<Self> {
+    pub(crate) fn of_operand(value: Value) -> Option<Self> {
         value.register().map(Self::Register)
     }
 

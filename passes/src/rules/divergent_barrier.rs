@@ -39,7 +39,7 @@
 //! that is the same within each warp but differs between warps is not seen. Barriers with a count are not judged: the
 //! count says that some threads stay away.
 
-use crate::analysis::lanes::{Problem, is_full};
+use crate::analysis::lanes::{Problem, is_full_warp};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
@@ -69,7 +69,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::subject(lanes, "skips", "skip")
             ),
             (_, 0) => "some warps of the block may skip this barrier".to_owned(),
-            (_, lanes) if is_full(lanes) => {
+            (_, lanes) if is_full_warp(lanes) => {
                 "some lanes may skip this barrier while others wait at it".to_owned()
             }
             (_, lanes) => format!("{} may skip the barrier that others wait at", text::named(lanes)),

@@ -68,7 +68,7 @@ const HELP: [&str; 2] = [
 
 /// Variables that their own module puts on the host.
 fn module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for uses in references::symbols_where(module.module, |symbol| symbol.is_host) {
+    for uses in references::used_symbols_where(module.module, |symbol| symbol.is_host) {
         let symbol = module.module.symbol(uses.symbol);
         if !matches!(symbol.kind, SymbolKind::Variable) {
             continue;

@@ -66,7 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let found = functions(module, id)
             .into_iter()
-            .find_map(|function| Some((function, uses.conflict(function)?)));
+            .find_map(|function| Some((function, uses.find_conflict(function)?)));
         let Some((function, [(first_use, first), (second_use, second)])) = found else {
             continue;
         };

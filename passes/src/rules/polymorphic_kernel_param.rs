@@ -25,7 +25,7 @@
 //! are followed, and choices of several objects; copies that another function makes are not. PTX only: LLVM IR reads by-value
 //! parameters in another way. Where the compiler knows the class, it calls the function itself.
 
-use crate::analysis::param_sources::{loads_of, params_loaded_into};
+use crate::analysis::param_sources::{loads_giving_value, params_loaded_into};
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{Callee, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};
@@ -102,7 +102,7 @@ fn has_object(function: &FunctionContext<'_>, call: &crate::ir::Call) -> bool {
 fn parameters(function: &FunctionContext<'_>, callee: Value) -> Vec<u16> {
     let (body, analyses) = (function.body, function.analyses());
     let mut params = Vec::new();
-    for load in loads_of(body, analyses, callee) {
+    for load in loads_giving_value(body, analyses, callee) {
         let instruction = body.instruction(load);
         let is_in_memory = matches!(
             instruction.op,

@@ -57,7 +57,7 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::lanes::Threshold;
 use crate::analysis::misaligned::Misaligned;
-use crate::analysis::out_of_bounds::Outside;
+use crate::analysis::out_of_bounds::OutOfBoundsAccess;
 use crate::analysis::provenance::{Base, Violation, Wrong};
 use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
@@ -161,7 +161,7 @@ fn by_low_bits(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut
 }
 
 /// Reports an access at an offset that the number of the thread decides.
-fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<'_>) {
+fn by_thread(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess, report: &mut Report<'_>) {
     let function = module.module.function(outside.function);
     let (name, size) = match (outside.symbol, outside.param) {
         (Some(symbol), _) => {

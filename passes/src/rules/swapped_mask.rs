@@ -43,7 +43,7 @@ use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
 use crate::rule::{Check, Family, Level, Rule};
 
-use crate::analysis::mask_source::{OperandOrigin, loaded_per_lane, origin_as_lane_mask};
+use crate::analysis::mask_source::{OperandOrigin, classify_lane_dependent_load, origin_as_lane_mask};
 use crate::support::wording;
 
 /// The rule.
@@ -121,7 +121,7 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
         let mut is_converted = frame.is_converted;
         let mask = match frame.mask {
             Operand::At(value) => {
-                let loaded = loaded_per_lane(module, frame.function, value);
+                let loaded = classify_lane_dependent_load(module, frame.function, value);
                 is_converted |= loaded.is_converted;
                 loaded.origin
             }

@@ -207,7 +207,7 @@ fn one(
             text::named(first.others)
         ),
     };
-    let [later, earlier] = first.later_and_earlier();
+    let [later, earlier] = first.sites_later_first();
     let place = text::place_of(later);
     let draft = match conditional {
         Some(_) => report.conditional(place, message),
@@ -261,7 +261,7 @@ fn one(
         } else {
             further_words(pair.kind)
         };
-        (pair.later_and_earlier()[0], words)
+        (pair.sites_later_first()[0], words)
     });
     text::add_further(draft, vec![&first.other, &first.write], further);
     if first.is_volatile {

@@ -34,7 +34,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::collectives::CollectiveSite;
-use crate::analysis::lanes::{Lanes, Problem, is_full};
+use crate::analysis::lanes::{Lanes, Problem, is_full_warp};
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, InstructionId};
@@ -69,7 +69,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let operation = wording::collective(module, site.function, site.instruction, site.kind);
         let right = match arriving.get(&(site.function, site.instruction)) {
-            Some(Some(lanes)) if !is_full(*lanes) => lanes::mask_as_code(*lanes),
+            Some(Some(lanes)) if !is_full_warp(*lanes) => lanes::mask_as_code(*lanes),
             _ => "`0xffffffff` in converged code, or `__ballot_sync(0xffffffff, condition)` taken before the branch".to_owned(),
         };
         let finding = report

@@ -1,7 +1,7 @@
 //! Asynchronous operations in words, and findings about them.
 
 use super::addresses;
-use crate::analysis::asynchronous::{AddressedObject, AsyncProblem, UnderWay, Ways};
+use crate::analysis::asynchronous::{AddressedObject, AsyncProblem, CopyInFlight, Ways};
 use crate::context::{Draft, ModuleContext, Report};
 use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, MatrixAsync, MbarrierOp, TensorMemory};
 use crate::names;
@@ -53,7 +53,7 @@ pub(crate) fn of_operand<'r, D>(
 
 /// A finding about an access, in this word, to what a copy under way still needs.
 pub(crate) fn under_way<'r>(
-    problem: AsyncProblem<UnderWay>,
+    problem: AsyncProblem<CopyInFlight>,
     message: String,
     access: &str,
     report: &'r mut Report<'_>,

@@ -1,6 +1,6 @@
 //! Lanes and masks in words.
 
-use crate::analysis::lanes::{Lanes, Site, is_full, lane_ranges};
+use crate::analysis::lanes::{Lanes, Site, is_full_warp, ranges_of_lanes};
 use crate::context::Place;
 use crate::launches::Shape;
 
@@ -9,7 +9,7 @@ const LISTED_RUNS: usize = 4;
 
 /// "lane 3", "lanes 0-15", "lanes 1, 3, 5, …, 31", "all lanes".
 pub(crate) fn named(lanes: Lanes) -> String {
-    if is_full(lanes) {
+    if is_full_warp(lanes) {
         return "all lanes".to_owned();
     }
     let is_first = |lane: &u32| lanes >> lane & 1 == 1 && (*lane == 0 || lanes >> (lane - 1) & 1 == 0);
@@ -41,7 +41,7 @@ pub(crate) fn named(lanes: Lanes) -> String {
 
 /// "3", "0 and 16", "0, 2-5 and 31".
 fn listed(lanes: Lanes) -> String {
-    let list = lane_ranges(lanes);
+    let list = ranges_of_lanes(lanes);
     match list.rsplit_once(", ") {
         Some((before, last)) => format!("{before} and {last}"),
         None => list,
@@ -67,14 +67,14 @@ pub(crate) fn mask(mask: Lanes) -> String {
 pub(crate) fn mask_with_lanes(lanes: Lanes) -> String {
     match lanes {
         0 => mask(lanes),
-        _ if is_full(lanes) => mask(lanes),
+        _ if is_full_warp(lanes) => mask(lanes),
         _ => format!("{} ({})", mask(lanes), named(lanes)),
     }
 }
 
 /// A mask to write: `0x0000ffff` in quotes for code, followed by the lanes.
 pub(crate) fn mask_as_code(lanes: Lanes) -> String {
-    if is_full(lanes) {
+    if is_full_warp(lanes) {
         format!("`{}`", mask(lanes))
     } else {
         format!("`{}` ({})", mask(lanes), named(lanes))

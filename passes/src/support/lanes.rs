@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::lanes::{Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full};
+use crate::analysis::lanes::{
+    Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full_warp,
+};
 use crate::conditional::Conditional;
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
@@ -140,7 +142,7 @@ pub(crate) fn begin<'r>(
     draft.data("lanes", crate::finding::Value::Numbers(numbers(issue.lanes)));
     draft.data("here", crate::finding::Value::Numbers(numbers(issue.here)));
     if let Some((site, lanes)) = &issue.split {
-        let message = if is_full(*lanes) {
+        let message = if is_full_warp(*lanes) {
             "lanes may go different ways here".to_owned()
         } else if found.round.is_some() {
             format!(
@@ -295,7 +297,7 @@ pub(crate) fn operation(module: &ModuleContext<'_>, issue: &Issue) -> Cow<'stati
 
 /// The mask to write where these lanes take part; a ballot where that is known no better than "any".
 pub(crate) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
-    if lanes == launch.lanes() {
+    if lanes == launch.analysed_lanes() {
         ballot(launch)
     } else {
         mask_as_code(lanes)
@@ -306,7 +308,7 @@ pub(crate) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
 pub(crate) fn ballot(launch: &Launch) -> String {
     format!(
         "`__ballot_sync({}, condition)`, taken before the branch",
-        mask(launch.lanes())
+        mask(launch.analysed_lanes())
     )
 }
 

@@ -25,7 +25,7 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn wrong_initialisations(self) -> Vec<AsyncProblem<Initialisation>> {
         let mut found = Vec::new();
-        for kernel in self.closed_kernels() {
+        for kernel in self.kernels_without_unknown_code() {
             if !kernel.has_operation(is_initialisation) {
                 found.extend(self.first_problem(kernel, uses_barrier, Initialisation::None));
                 continue;
@@ -100,7 +100,7 @@ impl AsyncAnalysis<'_, '_> {
                 && second.is_reached(self.module)
             {
                 let again = AsyncProblem::of_site(kernel, second, Initialisation::Again);
-                found.push(again.with_place(first.place(), false));
+                found.push(again.with_other_place(first.place(), false));
             }
         }
     }
@@ -113,7 +113,10 @@ impl AsyncAnalysis<'_, '_> {
         let (at, init_at) = (used.operation.instruction, init.operation.instruction);
         used.function == init.function
             && body.instruction(at).guard.is_none()
-            && self.module.function(used.function).is_before(at, init_at)
+            && self
+                .module
+                .function(used.function)
+                .is_on_every_path_to(at, init_at)
             && !Paths::new(body).lead(init_at, at)
     }
 }

@@ -31,7 +31,7 @@ pub enum WrongBytes {
 }
 
 /// An operation that counts bytes at a barrier with a known address.
-struct Counted<'k> {
+struct CountingOperation<'k> {
     site: &'k AsyncSite,
     barrier: BarrierPlace,
     is_copy: bool,
@@ -44,7 +44,7 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn wrong_bytes(self) -> Vec<AsyncProblem<WrongBytes>> {
         let mut found = Vec::new();
-        for kernel in self.closed_kernels() {
+        for kernel in self.kernels_without_unknown_code() {
             // A barrier without an initialisation is another problem. If no thread waits at it, the bytes make no
             // difference.
             let waits = |op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. }));
@@ -73,12 +73,12 @@ impl AsyncAnalysis<'_, '_> {
             return;
         };
         let mut told: Vec<BarrierPlace> = Vec::new();
-        for &Counted { barrier, .. } in &all {
+        for &CountingOperation { barrier, .. } in &all {
             if told.contains(&barrier) {
                 continue;
             }
             told.push(barrier);
-            let own: Vec<&Counted<'_>> = all.iter().filter(|one| one.barrier == barrier).collect();
+            let own: Vec<&CountingOperation<'_>> = all.iter().filter(|one| one.barrier == barrier).collect();
             let of_kind = |of_copies| own.iter().filter(move |one| one.is_copy == of_copies);
             let sum = |of_copies| of_kind(of_copies).map(|one| one.bytes).sum();
             let (brought, expected) = (sum(true), sum(false));
@@ -97,7 +97,8 @@ impl AsyncAnalysis<'_, '_> {
                     copied: copy.bytes,
                 };
                 found.push(
-                    AsyncProblem::of_site(kernel, expect.site, detail).with_place(copy.site.place(), true),
+                    AsyncProblem::of_site(kernel, expect.site, detail)
+                        .with_other_place(copy.site.place(), true),
                 );
             }
         }
@@ -105,7 +106,7 @@ impl AsyncAnalysis<'_, '_> {
 
     /// All operations that count bytes at mbarriers in a kernel; `None` if the address or the bytes of some are not known,
     /// or other CTAs may take part.
-    fn byte_counting_operations(self, kernel: &AsyncKernel) -> Option<Vec<Counted<'_>>> {
+    fn byte_counting_operations(self, kernel: &AsyncKernel) -> Option<Vec<CountingOperation<'_>>> {
         let mut all = Vec::new();
         for site in &kernel.operations {
             let one = &site.operation;
@@ -123,7 +124,7 @@ impl AsyncAnalysis<'_, '_> {
                 }
                 _ => continue,
             };
-            all.push(Counted {
+            all.push(CountingOperation {
                 site,
                 barrier: site.barrier_place(self.module)?,
                 is_copy,
@@ -135,16 +136,17 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// True if each thread that executes one of these executes all of them, equally often.
-    fn are_executed_together(self, all: &[&Counted<'_>]) -> bool {
+    fn are_executed_together(self, all: &[&CountingOperation<'_>]) -> bool {
         let Some(first) = all.first() else { return false };
         let id = first.site.function;
         let Some(body) = &self.module.module.function(id).body else {
             return false;
         };
         let analyses = self.module.function(id);
-        let at = |one: &Counted<'_>| one.site.operation.instruction;
-        let is_plain =
-            |one: &&Counted<'_>| one.site.function == id && body.instruction(at(one)).guard.is_none();
+        let at = |one: &CountingOperation<'_>| one.site.operation.instruction;
+        let is_plain = |one: &&CountingOperation<'_>| {
+            one.site.function == id && body.instruction(at(one)).guard.is_none()
+        };
         let mut pairs = all.iter().zip(all.iter().skip(1));
         all.iter().all(is_plain)
             && pairs.all(|(a, b)| {
@@ -152,7 +154,7 @@ impl AsyncAnalysis<'_, '_> {
                 let (of_a, of_b) = (body.block_of(a), body.block_of(b));
                 let returns_without = |of, other| Paths::new(body).without(other).lead(of, of);
                 of_a == of_b
-                    || (analyses.is_before(a, b)
+                    || (analyses.is_on_every_path_to(a, b)
                         && analyses.post_dominators().dominates(of_b, of_a)
                         && !returns_without(a, b)
                         && !returns_without(b, a))
@@ -160,7 +162,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// True if a wait at the barrier of these follows.
-    fn is_waited_for(self, kernel: &AsyncKernel, own: &[&Counted<'_>]) -> bool {
+    fn is_waited_for(self, kernel: &AsyncKernel, own: &[&CountingOperation<'_>]) -> bool {
         let Some(last) = own.last() else { return false };
         let (id, at) = last.site.site();
         let Some(body) = &self.module.module.function(id).body else {

@@ -35,7 +35,7 @@ impl<'a, 'm> Flow<'a, 'm> {
             self.instructions_leading_to(from)
                 .into_iter()
                 .any(|(id, starts)| {
-                    let (Some(paths), Some(ends)) = (self.paths_of(id), ends.get(&id)) else {
+                    let (Some(paths), Some(ends)) = (self.paths_in_function(id), ends.get(&id)) else {
                         return false;
                     };
                     let mut starts = starts.into_iter();
@@ -52,7 +52,7 @@ impl<'a, 'm> Flow<'a, 'm> {
         let mut middles = self.instructions_leading_to(through);
         middles.retain(|&id, middles| {
             let (analyses, ends) = (self.module.function(id), ends.get(&id));
-            let is_before = |middle, end| middle != end && analyses.is_before(middle, end);
+            let is_before = |middle, end| middle != end && analyses.is_on_every_path_to(middle, end);
             middles.retain(|&middle| ends.is_some_and(|ends| ends.iter().any(|&end| is_before(middle, end))));
             !middles.is_empty()
         });
@@ -60,12 +60,14 @@ impl<'a, 'm> Flow<'a, 'm> {
             self.instructions_leading_to(from)
                 .into_iter()
                 .any(|(id, starts)| {
-                    let (Some(paths), Some(middles)) = (self.paths_of(id), middles.get(&id)) else {
+                    let (Some(paths), Some(middles)) = (self.paths_in_function(id), middles.get(&id)) else {
                         return false;
                     };
                     let analyses = self.module.function(id);
                     let precedes = |start, middle| {
-                        start != middle && !analyses.is_before(middle, start) && paths.lead(start, middle)
+                        start != middle
+                            && !analyses.is_on_every_path_to(middle, start)
+                            && paths.lead(start, middle)
                     };
                     let mut starts = starts.into_iter();
                     starts.any(|start| middles.iter().any(|&middle| precedes(start, middle)))
@@ -94,7 +96,7 @@ impl<'a, 'm> Flow<'a, 'm> {
         false
     }
 
-    fn paths_of(&self, id: FunctionId) -> Option<Paths<'a, 'm>> {
+    fn paths_in_function(&self, id: FunctionId) -> Option<Paths<'a, 'm>> {
         Some(Paths::new(self.module.module.function(id).body.as_ref()?))
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! frame     a function, entered with the constants that a call passes; calls that pass the same enter the same
 //! asked     an instruction of a frame that the kernel certainly requests: the frame's function certainly reaches it, and by a call
-//!           that is asked itself (see `chain_to_request`)
+//!           that is asked itself (see `call_chain_to_request`)
 //! ```
 //!
 //! A function that is shared by kernels has operations that one of them never requests. If these lack something, it is not a
@@ -14,9 +14,9 @@ use std::sync::Arc;
 use ptxcheck_ir::{BlockId, FunctionId, InstructionId};
 use rustc_hash::FxHashMap;
 
-use super::asked::{FrameView, functions_testing_memory};
+use super::frame_view::{FrameView, functions_testing_memory};
 use crate::call_graph::CallSite;
-use crate::entered::{Entered, Executed, KnownArguments};
+use crate::entered_function::{Entered, Executed, KnownArguments};
 use crate::limits::{MAX_ASYNC_CHAIN, MAX_ASYNC_FRAMES, MAX_FRAME_ENTRIES};
 use crate::shared::Shared;
 
@@ -60,12 +60,12 @@ impl Frames {
         });
     }
 
-    pub(super) fn get(&self, number: usize) -> Option<&Frame> {
+    pub(super) fn frame_at(&self, number: usize) -> Option<&Frame> {
         self.all.get(number)
     }
 
     /// Keeps the blocks that are reached in a frame.
-    pub(super) fn keep_blocks(&mut self, number: usize, blocks: Option<Vec<bool>>) {
+    pub(super) fn set_reached_blocks(&mut self, number: usize, blocks: Option<Vec<bool>>) {
         if let Some(frame) = self.all.get_mut(number) {
             frame.blocks = blocks;
         }
@@ -73,7 +73,7 @@ impl Frames {
 
     /// True if a call of a frame may pass constants that are followed.
     pub(super) fn may_pass_constants(&self, from: usize) -> bool {
-        let depth = self.get(from).map_or(0, |frame| frame.callers.len());
+        let depth = self.frame_at(from).map_or(0, |frame| frame.callers.len());
         self.all.len() < MAX_ASYNC_FRAMES && depth < MAX_ASYNC_CHAIN
     }
 
@@ -82,7 +82,7 @@ impl Frames {
         let key = (call.callee, passed);
         let number = self.known.get(&key).copied().unwrap_or(self.all.len());
         if number == self.all.len() {
-            let outer = self.get(from).map(|frame| Arc::clone(&frame.callers));
+            let outer = self.frame_at(from).map(|frame| Arc::clone(&frame.callers));
             let outer = outer.iter().flat_map(|callers| callers.iter().copied());
             let callers = std::iter::once(call).chain(outer).collect();
             self.add_frame(call.callee, callers, key.1);
@@ -94,7 +94,7 @@ impl Frames {
     }
 
     /// The first chain of calls, innermost first, that leads to a block of a function.
-    pub(super) fn chain_to(&self, function: FunctionId, block: BlockId) -> Option<&[CallSite]> {
+    pub(super) fn call_chain_to(&self, function: FunctionId, block: BlockId) -> Option<&[CallSite]> {
         Some(&self.frames_reaching(function, block).next()?.1.callers)
     }
 
@@ -107,14 +107,14 @@ impl Frames {
     }
 
     /// The first chain of calls, innermost first, by which the kernel certainly requests an instruction.
-    pub(super) fn chain_to_request(
+    pub(super) fn call_chain_to_request(
         &self,
         module: &Shared<'_>,
         function: FunctionId,
         at: InstructionId,
     ) -> Option<Vec<CallSite>> {
         let body = module.module.function(function).body.as_ref()?;
-        let mut search = Asked {
+        let mut search = RequestSearch {
             module,
             frames: self,
             tests_memory: functions_testing_memory(module),
@@ -124,13 +124,13 @@ impl Frames {
         reaching.find_map(|(number, _)| {
             search
                 .frame_surely_reaches(number, at)
-                .then(|| search.chain_to_frame(number, 0))?
+                .then(|| search.call_chain_to_frame(number, 0))?
         })
     }
 }
 
 /// A search for calls that a kernel certainly requests.
-struct Asked<'a, 'm> {
+struct RequestSearch<'a, 'm> {
     module: &'a Shared<'m>,
     frames: &'a Frames,
     tests_memory: Vec<bool>,
@@ -138,10 +138,10 @@ struct Asked<'a, 'm> {
     chains: FxHashMap<usize, Option<Vec<CallSite>>>,
 }
 
-impl Asked<'_, '_> {
+impl RequestSearch<'_, '_> {
     /// True if the function of a frame certainly reaches an instruction.
     fn frame_surely_reaches(&self, number: usize, at: InstructionId) -> bool {
-        let Some(frame) = self.frames.get(number) else {
+        let Some(frame) = self.frames.frame_at(number) else {
             return false;
         };
         let body = self.module.module.function(frame.function).body.as_ref();
@@ -157,8 +157,8 @@ impl Asked<'_, '_> {
         })
     }
 
-    fn chain_to_frame(&mut self, number: usize, depth: usize) -> Option<Vec<CallSite>> {
-        let frame = self.frames.get(number)?;
+    fn call_chain_to_frame(&mut self, number: usize, depth: usize) -> Option<Vec<CallSite>> {
+        let frame = self.frames.frame_at(number)?;
         if self.module.module.function(frame.function).is_kernel() {
             return Some(Vec::new());
         }
@@ -171,7 +171,7 @@ impl Asked<'_, '_> {
             if depth > MAX_ASYNC_CHAIN || !self.frame_surely_reaches(from, call.instruction) {
                 return None;
             }
-            let outer = self.chain_to_frame(from, depth + 1)?;
+            let outer = self.call_chain_to_frame(from, depth + 1)?;
             Some(std::iter::once(call).chain(outer).collect())
         });
         self.chains.insert(number, found.clone());
@@ -191,7 +191,7 @@ pub(super) fn is_requested_through(
         let Some(mut entered) = Entered::new(module, call.caller, passed) else {
             return Some(false);
         };
-        entered.settle_definitions();
+        entered.remove_unreachable_definitions();
         if entered.execution_of(call.instruction) == Executed::Never {
             return None;
         }

@@ -5,7 +5,7 @@ use ptxcheck_ir::{AsyncOp, Asynchronous, CopyKind, InstructionId, MbarrierOp, Op
 use super::operand::AsyncOperands;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::tensor_map::AddressedObject;
-use crate::misaligned::{Misaligned, misaligned_asynchronous};
+use crate::misaligned::{Misaligned, misaligned_async_addresses};
 use crate::place::Place;
 
 /// The most arrivals of an mbarrier (PTX ISA, Contents of the mbarrier object).
@@ -42,7 +42,7 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn misaligned_addresses(self) -> Vec<AsyncProblem<(Misaligned, AddressedObject)>> {
         let module = self.module.module;
-        let all = misaligned_asynchronous(self.module, required_alignment).into_iter();
+        let all = misaligned_async_addresses(self.module, required_alignment).into_iter();
         all.filter_map(|(operation, one)| {
             let (id, at) = (one.function, one.instruction);
             let accessed = match module.function(id).body.as_ref()?.instruction(at).op {
@@ -54,7 +54,7 @@ impl AsyncAnalysis<'_, '_> {
                 symbol: one.symbol,
             };
             Some(AsyncProblem {
-                place: Place::Instruction(id, at, self.chain_to(id, at)?),
+                place: Place::Instruction(id, at, self.call_chain_to(id, at)?),
                 operation,
                 root: id,
                 is_definite: one.is_definite,

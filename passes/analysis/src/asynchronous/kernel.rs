@@ -7,7 +7,7 @@ use ptxcheck_ir::{
 };
 use rustc_hash::FxHashMap;
 
-use super::asked::FrameView;
+use super::frame_view::FrameView;
 use super::frames::Frames;
 use super::sites::{BarrierPlace, Site};
 use super::sum::constant_variable_and_offset;
@@ -127,17 +127,17 @@ impl AsyncKernel {
         let Some(body) = &module.module.function(id).body else {
             return false;
         };
-        module.function(id).may_be_reached(at) && self.frames.chain_to(id, body.block_of(at)).is_some()
+        module.function(id).may_be_reached(at) && self.frames.call_chain_to(id, body.block_of(at)).is_some()
     }
 
     /// The first chain of calls, innermost first, by which the kernel reaches an instruction of a function.
-    pub(super) fn chain_to(
+    pub(super) fn call_chain_to(
         &self,
         module: &Shared<'_>,
         (id, at): (FunctionId, InstructionId),
     ) -> Option<&[CallSite]> {
         let body = module.module.function(id).body.as_ref()?;
-        self.frames.chain_to(id, body.block_of(at))
+        self.frames.call_chain_to(id, body.block_of(at))
     }
 
     /// An operation, with a chain of calls by which the kernel certainly requests it: no function in the chain has a branch
@@ -145,7 +145,7 @@ impl AsyncKernel {
     pub(super) fn requested_site(&self, module: &Shared<'_>, site: &AsyncSite) -> Option<AsyncSite> {
         let chain = self
             .frames
-            .chain_to_request(module, site.function, site.operation.instruction)?;
+            .call_chain_to_request(module, site.function, site.operation.instruction)?;
         Some(AsyncSite {
             callers: chain.into(),
             ..*site
@@ -196,7 +196,7 @@ fn build_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> As
     let mut sites: FxHashMap<(FunctionId, InstructionId), AsyncSite> = FxHashMap::default();
     let mut frames = Frames::of_kernel(kernel);
     let mut number = 0;
-    while let Some(frame) = frames.get(number) {
+    while let Some(frame) = frames.frame_at(number) {
         let (id, callers) = (frame.function, Arc::clone(&frame.callers));
         let function = module.module.function(id);
         let Some(body) = &function.body else {
@@ -206,7 +206,7 @@ fn build_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> As
         };
         all.is_open |= function.is_damaged || module.deadline.is_over_after(body.instructions.len());
         let view = FrameView::new(module, id, &frame.passed, body, &[]);
-        frames.keep_blocks(number, view.reached_blocks());
+        frames.set_reached_blocks(number, view.reached_blocks());
         for operation in &body.asynchronous {
             if view.is_reached(operation.instruction) {
                 all.is_open |= operation.op == AsyncOp::Unknown;
@@ -224,7 +224,8 @@ fn build_kernel(module: &Shared<'_>, kernel: FunctionId, has_any: &[bool]) -> As
                 continue;
             }
             let Some(callee) = direct_callee(module.module, body, body.instruction(call.instruction)) else {
-                all.is_open |= !is_harmless(module.module, body, body.instruction(call.instruction));
+                all.is_open |=
+                    !calls_toolchain_function(module.module, body, body.instruction(call.instruction));
                 continue;
             };
             if !all.functions.contains(&callee) {
@@ -260,7 +261,7 @@ fn direct_callee(module: &Module<'_>, body: &Body<'_>, call: &Instruction) -> Op
 }
 
 /// True for a call of a function that the toolchain provides.
-fn is_harmless(module: &Module<'_>, body: &Body<'_>, call: &Instruction) -> bool {
+fn calls_toolchain_function(module: &Module<'_>, body: &Body<'_>, call: &Instruction) -> bool {
     matches!(body.callee(call), Some(Callee::Direct(symbol)) if HARMLESS.contains(&module.symbol(symbol).name))
 }
 

@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, InstructionId, Op, Space};
 
-use super::own::cluster_size;
+use super::own_cta::cluster_size;
 use super::pending::Pending;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::round;
@@ -75,7 +75,7 @@ impl Ways {
 
 /// The execution in which a copy is in flight at an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnderWay {
+pub struct CopyInFlight {
     /// The thread that executes both, if only its number shows that it does.
     pub thread: Option<u32>,
     /// It is the one that `elect.sync` picks.
@@ -90,18 +90,18 @@ pub(super) struct Overlap {
     pub(super) function: FunctionId,
     pub(super) access: InstructionId,
     pub(super) copy: Asynchronous,
-    pub(super) under_way: UnderWay,
+    pub(super) under_way: CopyInFlight,
 }
 
 impl AsyncAnalysis<'_, '_> {
     /// The reads of bytes that a copy writes, before any wait for it; the copy is the other place of each.
     #[must_use]
-    pub fn early_reads(self) -> Vec<AsyncProblem<UnderWay>> {
+    pub fn early_reads(self) -> Vec<AsyncProblem<CopyInFlight>> {
         let reads = |kind| matches!(kind, AccessKind::Load | AccessKind::Atomic);
-        let mut found = self.accesses_under_way(End::Destination, reads);
+        let mut found = self.accesses_during_copies(End::Destination, reads);
         let writes = |op| End::Destination.is_shared_end_of(op);
         for kernel in self
-            .closed_kernels()
+            .kernels_without_unknown_code()
             .filter(|kernel| kernel.has_operation(writes))
         {
             self.add_unwaited_reads(kernel, &mut found);
@@ -111,13 +111,13 @@ impl AsyncAnalysis<'_, '_> {
 
     /// The writes of bytes that a copy may still be reading; the copy is the other place of each.
     #[must_use]
-    pub fn overwritten_sources(self) -> Vec<AsyncProblem<UnderWay>> {
+    pub fn overwritten_sources(self) -> Vec<AsyncProblem<CopyInFlight>> {
         let writes = |kind| !matches!(kind, AccessKind::Load | AccessKind::Other);
-        self.problems_of_overlaps(&self.accesses_under_way(End::Source, writes))
+        self.problems_of_overlaps(&self.accesses_during_copies(End::Source, writes))
     }
 
     /// The accesses to an end of an in-flight copy, by functions.
-    fn accesses_under_way(self, end: End, is_access: fn(AccessKind) -> bool) -> Vec<Overlap> {
+    fn accesses_during_copies(self, end: End, is_access: fn(AccessKind) -> bool) -> Vec<Overlap> {
         let (module, mut kernels) = (self.module, self.kernels().iter());
         let mut found = Vec::new();
         if kernels.any(|kernel| kernel.has_operation(|op| end.is_shared_end_of(op))) {
@@ -143,9 +143,9 @@ impl AsyncAnalysis<'_, '_> {
         found
     }
 
-    fn problems_of_overlaps(self, found: &[Overlap]) -> Vec<AsyncProblem<UnderWay>> {
+    fn problems_of_overlaps(self, found: &[Overlap]) -> Vec<AsyncProblem<CopyInFlight>> {
         let problem = |one: &Overlap| {
-            let chain = self.chain_to(one.function, one.access)?;
+            let chain = self.call_chain_to(one.function, one.access)?;
             Some(AsyncProblem {
                 place: Place::Instruction(one.function, one.access, chain),
                 operation: one.copy.op,
@@ -247,7 +247,7 @@ impl OverlapSearch<'_, '_> {
             (written != Written::Some).then_some((end.access_of_end(one)?, bytes, written == Written::Own))
         };
         pending.visit_reached(|at, instruction, states| {
-            if !states.iter().any(|states| states.may_be_under_way()) || view.executes(at) == Some(false) {
+            if !states.iter().any(|states| states.may_be_in_flight()) || view.executes(at) == Some(false) {
                 return;
             }
             let accessed = match (body.asynchronous_at(at), instruction.op) {
@@ -269,12 +269,12 @@ impl OverlapSearch<'_, '_> {
             for (operation, states) in pending.copies().iter().zip(states) {
                 // A copy between CTAs that is started again is another copy.
                 let is_itself = end == End::Source && operation.instruction == at;
-                if is_itself || !states.may_be_under_way() {
+                if is_itself || !states.may_be_in_flight() {
                     continue;
                 }
                 let held = of_copy(end, operation);
                 let is_here = accessed.2 && held.is_some_and(|(.., is_here)| is_here);
-                let ways = match (states.is_under_way(), is_here) {
+                let ways = match (states.is_in_flight(), is_here) {
                     (true, true) => ways,
                     (true, false) => Ways::SomeCtas,
                     (false, _) => Ways::Some,
@@ -293,7 +293,7 @@ impl OverlapSearch<'_, '_> {
                         function: id,
                         access: at,
                         copy: *operation,
-                        under_way: UnderWay {
+                        under_way: CopyInFlight {
                             thread: view.thread_number(),
                             is_elected: view.is_elected(),
                             ways,

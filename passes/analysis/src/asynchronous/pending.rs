@@ -45,17 +45,17 @@ impl States {
     }
 
     /// True if the copy was certainly started, and certainly not waited for.
-    pub(super) const fn is_under_way(self) -> bool {
+    pub(super) const fn is_in_flight(self) -> bool {
         self.0 != 0 && !self.intersects(Self::NONE) && !self.intersects(Self::LOST)
     }
 
     /// True if it was started on some path, and cannot have completed there.
-    pub(super) const fn may_be_under_way(self) -> bool {
+    pub(super) const fn may_be_in_flight(self) -> bool {
         (self.intersects(Self::OPEN) || self.intersects(Self::ALL_COMMITTED)) && !self.intersects(Self::LOST)
     }
 
     /// True if it may have been started, and cannot have completed.
-    pub(super) const fn may_be_open(self) -> bool {
+    pub(super) const fn may_be_incomplete(self) -> bool {
         self.intersects(Self::OPEN)
     }
 

@@ -44,7 +44,7 @@ impl<D> AsyncProblem<D> {
     }
 
     /// The same with a second place; `is_definite` is its certainty.
-    pub(super) fn with_place(self, other: Place, is_definite: bool) -> Self {
+    pub(super) fn with_other_place(self, other: Place, is_definite: bool) -> Self {
         Self {
             other: Some(other),
             is_definite,
@@ -80,7 +80,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
     }
 
     /// The kernels without unknown code.
-    pub(super) fn closed_kernels(self) -> impl Iterator<Item = &'a AsyncKernel> {
+    pub(super) fn kernels_without_unknown_code(self) -> impl Iterator<Item = &'a AsyncKernel> {
         self.kernels().iter().filter(|kernel| !kernel.is_open)
     }
 
@@ -98,7 +98,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
 
     /// The chain of calls that leads to an instruction of a function from the first kernel that reaches it; `None` if
     /// kernels call the function, and none of them reaches the instruction with its arguments.
-    pub(super) fn chain_to(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
+    pub(super) fn call_chain_to(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
         let may_others_call = || {
             let module = self.module.module;
             let known = module.symbol(module.function(id).symbol);
@@ -106,18 +106,18 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
             known.linkage != Linkage::Local
                 || references.any(|one| !one.is_call && module.called(one.symbol) == Some(id))
         };
-        let chain = self.chain_within_module(id, at);
+        let chain = self.call_chain_within_module(id, at);
         chain.or_else(|| may_others_call().then(Vec::new))
     }
 
     /// The same, considering only the arguments that this module passes to the function.
-    pub(super) fn chain_within_module(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
+    pub(super) fn call_chain_within_module(self, id: FunctionId, at: InstructionId) -> Option<Vec<CallSite>> {
         let kernels = self.kernels().iter();
         let mut kernels = kernels.filter(|kernel| kernel.functions.contains(&id)).peekable();
         if kernels.peek().is_none() {
             return Some(Vec::new());
         }
-        let mut chains = kernels.filter_map(|kernel| kernel.chain_to(self.module, (id, at)));
+        let mut chains = kernels.filter_map(|kernel| kernel.call_chain_to(self.module, (id, at)));
         Some(chains.next()?.to_vec())
     }
 
@@ -125,7 +125,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
     /// the operation in its function. `None` if no kernel reaches it.
     pub(super) fn problem_of_operands<D>(self, one: &AsyncOperands, detail: D) -> Option<AsyncProblem<D>> {
         let at = one.operation.instruction;
-        let mut callers = self.chain_to(one.function, at)?;
+        let mut callers = self.call_chain_to(one.function, at)?;
         let is_definite = one.is_surely_requested(self.module)?;
         if !one.callers.is_empty() {
             callers.clone_from(&one.callers);
@@ -160,7 +160,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
         let allocates = |op| op == AsyncOp::TensorMemory(TensorMemory::Allocate);
         let kernels = self
-            .closed_kernels()
+            .kernels_without_unknown_code()
             .filter(|kernel| !kernel.has_operation(frees));
         kernels
             .filter_map(|kernel| self.first_problem(kernel, allocates, ()))

@@ -15,13 +15,13 @@ use crate::limits::{MAX_ASYNC_LOOPS, MAX_SUM_STEPS};
 
 /// A loop.
 #[derive(Debug)]
-pub(super) struct Around {
+pub(super) struct LoopOfView {
     /// Its blocks, the header first.
     pub(super) blocks: Vec<BlockId>,
 }
 
 /// The loops of a body, on the paths of one thread: at most [`MAX_ASYNC_LOOPS`].
-pub(super) fn loops_of_view(view: &View<'_, '_>) -> Vec<Around> {
+pub(super) fn loops_of_view(view: &View<'_, '_>) -> Vec<LoopOfView> {
     let count = view.body.blocks.len();
     let is_reached = reached(view.body, [BlockId::new(0)], |block| {
         view.possible_successors(block)
@@ -51,12 +51,12 @@ pub(super) fn loops_of_view(view: &View<'_, '_>) -> Vec<Around> {
         });
         let others = (0..count).filter(|&block| is_inside[block] && block != header.index());
         let blocks = std::iter::once(header).chain(others.map(BlockId::new)).collect();
-        found.push(Around { blocks });
+        found.push(LoopOfView { blocks });
     }
     found
 }
 
-impl Around {
+impl LoopOfView {
     /// True if a thread that reaches the loop certainly executes at least a second round.
     pub(super) fn is_repeated(&self, view: &View<'_, '_>) -> bool {
         self.blocks.iter().all(|&block| {
@@ -135,7 +135,7 @@ impl Around {
         {
             return None;
         }
-        let is_before = |first, second| view.analyses.is_before(first, second);
+        let is_before = |first, second| view.analyses.is_on_every_path_to(first, second);
         let inside: Vec<InstructionId> = writers.iter().copied().filter(|&id| is_inside(id)).collect();
         if is_inside(user) {
             match inside[..] {

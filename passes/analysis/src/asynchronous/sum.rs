@@ -83,8 +83,8 @@ fn distance_bounds(view: &View<'_, '_>, first: &Stretch, second: &Stretch) -> Op
     let is_redefined = |register: Register| {
         let mut definitions = view.analyses.definitions().writers_of(register).iter();
         definitions.any(|&definition| {
-            leads_to_without(view.body, first.at, definition, first.at)
-                && leads_to_without(view.body, definition, second.at, first.at)
+            has_path_avoiding(view.body, first.at, definition, first.at)
+                && has_path_avoiding(view.body, definition, second.at, first.at)
         })
     };
     for (atom, _) in &from.atoms {
@@ -211,7 +211,7 @@ pub(super) fn constant_variable_and_offset(
 }
 
 /// True if a path leads from after an instruction to another without passing a third one in between.
-pub(super) fn leads_to_without(
+pub(super) fn has_path_avoiding(
     body: &Body<'_>,
     from: InstructionId,
     to: InstructionId,

@@ -53,9 +53,9 @@ impl AsyncAnalysis<'_, '_> {
         }
         let is_own = found.origin.is_some_and(|(function, _)| function == id);
         let chain = if is_own {
-            Self::chain_to
+            Self::call_chain_to
         } else {
-            Self::chain_within_module
+            Self::call_chain_within_module
         };
         Some(AsyncProblem {
             place: Place::Instruction(id, one.instruction, chain(self, id, one.instruction)?),

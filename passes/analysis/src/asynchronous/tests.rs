@@ -57,7 +57,7 @@ fn addresses_are_sums() {
 }
 
 #[test]
-fn a_register_that_is_written_in_between_is_another_address() {
+fn writing_a_register_in_between_changes_the_address() {
     let lines =
         "mov.u32 %r4, s;\nst.shared.u32 [%r4], %r1;\nadd.s32 %r4, %r4, 512;\nst.shared.u32 [%r4], %r1;";
     with_kernel(lines, |module, accesses| {
@@ -69,7 +69,7 @@ fn a_register_that_is_written_in_between_is_another_address() {
 }
 
 #[test]
-fn masks_leave_bytes_out() {
+fn masked_bytes_are_not_written() {
     let lines = "st.shared.u32 [s], %r1;\nst.shared.u32 [s+20], %r1;";
     with_kernel(lines, |module, accesses| {
         let any = View::any_thread(module, KERNEL).unwrap();
@@ -88,7 +88,7 @@ fn masks_leave_bytes_out() {
 }
 
 #[test]
-fn threads_that_a_comparison_tells_from_others_are_looked_at() {
+fn threads_singled_out_by_a_comparison_are_analysed() {
     let lines = "st.shared.u32 [s], %r1;\nsetp.ne.s32 %p1, %r1, 5;\n@%p1 bra DONE;\nst.shared.u32 [s+4], %r1;\nDONE:\n\
                  shl.b32 %r4, %r1, 2;\nadd.s32 %r5, %r2, %r4;\nst.shared.u32 [%r5], %r1;";
     with_kernel(lines, |module, accesses| {
@@ -113,7 +113,7 @@ fn threads_that_a_comparison_tells_from_others_are_looked_at() {
 }
 
 #[test]
-fn loops_that_certainly_go_round_again_are_told_from_others() {
+fn loops_with_a_certain_second_round_are_recognised() {
     let rounds = |first: &str, step: &str, condition: &str| {
         let lines = format!(
             "mov.u32 %r4, {first};\nAGAIN:\nst.shared.u32 [s], %r1;\n{step}\nsetp.{condition};\n@%p1 bra AGAIN;"
@@ -140,7 +140,7 @@ fn loops_that_certainly_go_round_again_are_told_from_others() {
 }
 
 #[test]
-fn functions_that_only_convert_a_pointer_are_known() {
+fn addresses_pass_through_functions_that_only_convert_a_pointer() {
     let function = |name: &str, lines: &str| {
         format!(
             ".func (.param .b64 out) {name}(.param .b64 in)\n{{\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [in];\n{lines}\nret;\n}}\n"
@@ -178,7 +178,7 @@ fn functions_that_only_convert_a_pointer_are_known() {
 }
 
 #[test]
-fn kernels_ask_a_function_for_what_they_pass() {
+fn requests_of_a_function_depend_on_its_arguments() {
     let kernel = |name: &str, mode: &str| {
         format!(
             ".visible .entry {name}(.param .u32 n)\n{{\n.reg .b32 %r<9>;\nld.param.u32 %r1, [n];\n{{\n.param .b32 a;\n\

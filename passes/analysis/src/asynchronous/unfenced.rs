@@ -4,10 +4,10 @@ use ptxcheck_ir::AsyncOp;
 
 use super::flow::Flow;
 use super::kernel::AsyncSite;
-use super::late::Late;
+use super::late_fences::Late;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sites::Site;
-use super::unfenced_stores::{Sent, is_shared_fence, orders_or_writes};
+use super::unfenced_stores::{OrdinaryStores, is_shared_fence, orders_or_writes};
 use crate::place::Place;
 
 /// The proxy fences of a kernel that reads shared memory through the async proxy after ordinary stores to it.
@@ -30,10 +30,10 @@ impl AsyncAnalysis<'_, '_> {
     pub fn unfenced_reads(self) -> Vec<AsyncProblem<FenceGap>> {
         let mut found = Vec::new();
         for kernel in self
-            .closed_kernels()
+            .kernels_without_unknown_code()
             .filter(|kernel| kernel.has_operation(reads_shared_memory))
         {
-            let mut sent = Sent::new(self.module, self.sizes(), kernel);
+            let mut sent = OrdinaryStores::new(self.module, self.sizes(), kernel);
             if !kernel.has_operation(orders_or_writes) {
                 found.extend(sent.first_read_without_fences());
                 continue;
@@ -58,7 +58,7 @@ const fn copies_from_shared(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Copy(copy) if copy.reads_shared())
 }
 
-impl Sent<'_, '_> {
+impl OrdinaryStores<'_, '_> {
     /// The first read in a kernel without any fence, in which only ordinary stores write shared memory.
     fn first_read_without_fences(&mut self) -> Option<AsyncProblem<FenceGap>> {
         let (module, kernel) = (self.module, self.kernel);
@@ -68,7 +68,7 @@ impl Sent<'_, '_> {
             .filter(|site| site.is_reached(module));
         readers.find_map(|reader| {
             // If neither orders the two, their threads race, with any proxy.
-            let store = self.own_store(reader).or_else(|| {
+            let store = self.store_by_own_thread(reader).or_else(|| {
                 let mut meetings = self.waiting_sites().iter();
                 meetings.find_map(|&meeting| flow.first_ordered_before(self.stores(), meeting, reader.site()))
             });
@@ -118,6 +118,6 @@ impl Sent<'_, '_> {
 
     fn problem_of_read(&self, store: Site, reader: &AsyncSite, gap: FenceGap) -> AsyncProblem<FenceGap> {
         AsyncProblem::of_site(self.kernel, reader, gap)
-            .with_place(Place::of_instruction(store.0, store.1), true)
+            .with_other_place(Place::of_instruction(store.0, store.1), true)
     }
 }

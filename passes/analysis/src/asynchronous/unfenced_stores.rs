@@ -18,17 +18,17 @@ use ptxcheck_ir::{
     AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
 };
 
-use super::alike::may_wait_elsewhere;
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::points_to::memory_accessed_by;
 use super::sites::Site;
 use super::size::Sizes;
-use super::sum::{ALL_BYTES, Extent, Stretch, leads_to_without, surely_overlap};
+use super::sum::{ALL_BYTES, Extent, Stretch, has_path_avoiding, surely_overlap};
+use super::uniform_reach::may_wait_at_other_barrier;
 use super::view::View;
 use crate::shared::Shared;
 
 /// The ordinary stores to shared memory of a kernel, with all its callees.
-pub(super) struct Sent<'a, 'm> {
+pub(super) struct OrdinaryStores<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
     sizes: &'a Sizes,
     pub(super) kernel: &'a AsyncKernel,
@@ -57,7 +57,7 @@ pub(super) const fn orders_or_writes(op: AsyncOp) -> bool {
     }
 }
 
-impl<'a, 'm> Sent<'a, 'm> {
+impl<'a, 'm> OrdinaryStores<'a, 'm> {
     /// Of a kernel.
     pub(super) fn new(module: &'a Shared<'m>, sizes: &'a Sizes, kernel: &'a AsyncKernel) -> Self {
         Self {
@@ -82,10 +82,10 @@ impl<'a, 'm> Sent<'a, 'm> {
     }
 
     /// A store that the thread which starts a copy has certainly made to bytes that it reads.
-    pub(super) fn own_store(&mut self, reader: &AsyncSite) -> Option<Site> {
+    pub(super) fn store_by_own_thread(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
         let bytes = self.sizes.certain_bytes(id, &reader.operation)?;
-        self.own_store_where(reader, bytes, |_| true)
+        self.store_by_own_thread_where(reader, bytes, |_| true)
             .map(|store| (id, store))
     }
 
@@ -95,8 +95,8 @@ impl<'a, 'm> Sent<'a, 'm> {
         let bytes = self.sizes.certain_bytes(id, &reader.operation)?;
         let (module, kernel) = (self.module, self.kernel);
         let is_unfenced = |store| !may_be_fenced(module, kernel, store, reader);
-        let own = self.own_store_where(reader, bytes, is_unfenced);
-        let store = own.or_else(|| self.store_of_others_where(reader, bytes, is_unfenced));
+        let own = self.store_by_own_thread_where(reader, bytes, is_unfenced);
+        let store = own.or_else(|| self.store_by_other_threads_where(reader, bytes, is_unfenced));
         store.map(|store| (id, store))
     }
 
@@ -116,7 +116,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         &self.by_function[at].1
     }
 
-    fn own_store_where(
+    fn store_by_own_thread_where(
         &mut self,
         reader: &AsyncSite,
         bytes: u64,
@@ -140,7 +140,7 @@ impl<'a, 'm> Sent<'a, 'm> {
         })
     }
 
-    fn store_of_others_where(
+    fn store_by_other_threads_where(
         &mut self,
         reader: &AsyncSite,
         bytes: u64,
@@ -215,7 +215,7 @@ impl<'a, 'm> Way<'a, 'm> {
 }
 
 /// The fences over shared memory of a kernel.
-pub(super) fn fences_of(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
+pub(super) fn shared_fences_of(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
     kernel.sites_where(is_shared_fence)
 }
 
@@ -227,12 +227,18 @@ fn last_common_barrier(module: &Shared<'_>, id: FunctionId, to: InstructionId) -
     let is_meeting = |(at, instruction): &(InstructionId, &Instruction)| {
         matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted)
             && instruction.guard.is_none()
-            && analyses.is_before(*at, to)
+            && analyses.is_on_every_path_to(*at, to)
             && post.dominates(body.block_of(*at), BlockId::new(0))
     };
     // They are on one path, so that each two have an order.
     let meetings = body.iter().filter(is_meeting).map(|(at, _)| at);
-    meetings.reduce(|last, at| if analyses.is_before(last, at) { at } else { last })
+    meetings.reduce(|last, at| {
+        if analyses.is_on_every_path_to(last, at) {
+            at
+        } else {
+            last
+        }
+    })
 }
 
 /// True if an instruction may order a store before the later copy, or write bytes that the copy reads.
@@ -248,20 +254,22 @@ fn may_be_fenced(
     };
     let analyses = module.function(id);
     let is_between = |at: InstructionId| {
-        at != copy && leads_to_without(body, store, at, copy) && leads_to_without(body, at, copy, store)
+        at != copy && has_path_avoiding(body, store, at, copy) && has_path_avoiding(body, at, copy, store)
     };
     let comes_before =
-        |from, to| leads_to_without(body, from, to, from) && !leads_to_without(body, to, from, to);
+        |from, to| has_path_avoiding(body, from, to, from) && !has_path_avoiding(body, to, from, to);
     let is_apart = |fence: &AsyncSite| {
         let at = fence.operation.instruction;
         fence.function == id
             && !is_between(at)
-            && (analyses.is_before(at, store) || comes_before(at, store) || comes_before(copy, at))
+            && (analyses.is_on_every_path_to(at, store) || comes_before(at, store) || comes_before(copy, at))
     };
-    if !fences_of(kernel).all(is_apart) {
+    if !shared_fences_of(kernel).all(is_apart) {
         return true;
     }
-    if fences_of(kernel).next().is_some() && may_wait_elsewhere(module, kernel, (id, body), store, copy) {
+    if shared_fences_of(kernel).next().is_some()
+        && may_wait_at_other_barrier(module, kernel, (id, body), store, copy)
+    {
         return true;
     }
     let mut others = kernel.bodies(module).filter(|&(function, _)| function != id);

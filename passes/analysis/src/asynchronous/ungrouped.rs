@@ -25,7 +25,7 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn waits_without_groups(self) -> Vec<AsyncProblem<Ungrouped>> {
         let mut found = Vec::new();
-        for kernel in self.closed_kernels() {
+        for kernel in self.kernels_without_unknown_code() {
             let Some(function) = kernel.sites_where(is_group_wait).next().map(|site| site.function) else {
                 continue;
             };
@@ -105,15 +105,15 @@ impl WaitSearch<'_, '_, '_> {
         if !is_other_kind && !copies.clone().all(|(_, states)| states.is_in_no_group()) {
             return None;
         }
-        let certain = copies.clone().find(|(_, states)| states.is_under_way());
+        let certain = copies.clone().find(|(_, states)| states.is_in_flight());
         let (copy, states) =
-            certain.or_else(|| copies.find(|(_, states)| !is_other_kind && states.may_be_open()))?;
+            certain.or_else(|| copies.find(|(_, states)| !is_other_kind && states.may_be_incomplete()))?;
         if !self.module.function(self.function).is_reached(wait.instruction) {
             return None;
         }
         let chain = self
             .kernel
-            .chain_to(self.module, (self.function, wait.instruction));
+            .call_chain_to(self.module, (self.function, wait.instruction));
         let place = |one: &Asynchronous| {
             Place::Instruction(self.function, one.instruction, chain.unwrap_or_default().to_vec())
         };
@@ -121,7 +121,7 @@ impl WaitSearch<'_, '_, '_> {
             place: place(wait),
             operation: copy.op,
             root: self.kernel.kernel,
-            is_definite: states.is_under_way(),
+            is_definite: states.is_in_flight(),
             other: Some(place(copy)),
             detail: Ungrouped { group, is_other_kind },
         })

@@ -10,7 +10,7 @@ use ptxcheck_ir::{
 
 use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite, barrier_place_of};
-use super::own::{MappedTo, cluster_size, cta_mapped_to};
+use super::own_cta::{MappedTo, cluster_size, cta_of_mapped_rank};
 use super::pending::may_signal;
 use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::Site;
@@ -38,7 +38,7 @@ impl AsyncAnalysis<'_, '_> {
     #[must_use]
     pub fn unordered_initialisations(self) -> Vec<AsyncProblem<Users>> {
         let kernels = self
-            .closed_kernels()
+            .kernels_without_unknown_code()
             .filter(|kernel| kernel.has_operation(is_initialisation));
         kernels
             .flat_map(|kernel| [self.problem_in_cluster(kernel), self.problem_in_block(kernel)])
@@ -83,7 +83,7 @@ impl AsyncAnalysis<'_, '_> {
             let may_be_alone = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
             let users = Users::Cluster { may_be_alone };
             let site = kernel.requested_site(module, site)?;
-            Some(AsyncProblem::of_site(kernel, &site, users).with_place(arrival.place(), !is_fenced))
+            Some(AsyncProblem::of_site(kernel, &site, users).with_other_place(arrival.place(), !is_fenced))
         })
     }
 
@@ -91,7 +91,7 @@ impl AsyncAnalysis<'_, '_> {
     fn is_fence_of_others(self, inits: &[Site], (id, fence): Site) -> bool {
         let views = View::distinct_threads(self.module, id);
         inits.iter().all(|&(of, init)| {
-            let maker = View::executing_alone(&views, init);
+            let maker = View::thread_executing_alone(&views, init);
             of == id && maker.is_some_and(|maker| !maker.is_reachable_from(init, fence))
         })
     }
@@ -123,7 +123,9 @@ impl AsyncAnalysis<'_, '_> {
         });
         let map = body.instruction(analyses.only_writer(end)?);
         match (map.op, body.uses(map)) {
-            (Op::MapShared(_), &[_, rank]) => Some(cta_mapped_to(self.module, rank, (id, at), &site.callers)),
+            (Op::MapShared(_), &[_, rank]) => {
+                Some(cta_of_mapped_rank(self.module, rank, (id, at), &site.callers))
+            }
             _ => None,
         }
     }
@@ -157,7 +159,7 @@ impl AsyncAnalysis<'_, '_> {
             let (Some(init), None) = (own.next(), own.next()) else {
                 return None;
             };
-            if may_wait(body, one.instruction) {
+            if may_wait_before(body, one.instruction) {
                 return None;
             }
             let views = views.get_or_init(|| View::distinct_threads(module, id));
@@ -167,7 +169,7 @@ impl AsyncAnalysis<'_, '_> {
                 return None;
             }
             let site = |operation| AsyncSite::in_kernel(id, operation);
-            Some(AsyncProblem::of_site(kernel, &site(one), users).with_place(site(init).place(), true))
+            Some(AsyncProblem::of_site(kernel, &site(one), users).with_other_place(site(init).place(), true))
         })
     }
 }
@@ -182,18 +184,18 @@ fn unordered_users(
     let block = body.block_of(one.instruction);
     let is_by_all = body.instruction(one.instruction).guard.is_none()
         && analyses.post_dominators().dominates(block, BlockId::new(0));
-    let maker = View::executing_alone(views, init.instruction).and_then(View::thread_number);
+    let maker = View::thread_executing_alone(views, init.instruction).and_then(View::thread_number);
     if is_by_all {
         let arrives = matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }));
         let is_of_several = arrives && expects_several_arrivals(body, analyses, init);
         return (maker.is_some() || is_of_several).then_some(Users::Block);
     }
-    let user = View::executing_alone(views, one.instruction)?.thread_number()?;
+    let user = View::thread_executing_alone(views, one.instruction)?.thread_number()?;
     (maker? != user).then_some(Users::Thread(user))
 }
 
 /// True if an instruction on a path to an instruction may make its threads wait for others.
-fn may_wait(body: &Body<'_>, to: InstructionId) -> bool {
+fn may_wait_before(body: &Body<'_>, to: InstructionId) -> bool {
     body.iter().any(|(at, instruction)| {
         let waits = match instruction.op {
             Op::Barrier(_) | Op::Collective(..) => true,

@@ -14,7 +14,7 @@ use ptxcheck_ir::{
 
 use super::flow::Flow;
 use super::kernel::AsyncKernel;
-use super::overlap::{Overlap, UnderWay, Ways};
+use super::overlap::{CopyInFlight, Overlap, Ways};
 use super::points_to::memory_accessed_by;
 use super::problems::AsyncAnalysis;
 use super::sum::{AddressSum, Extent, constant_variable_and_offset};
@@ -80,7 +80,7 @@ impl AsyncAnalysis<'_, '_> {
                 }
                 let is_waited_for = waits.clone().any(|wait| {
                     let wait = wait.operation.instruction;
-                    !analyses.is_before(at, wait) || paths.lead(wait, at)
+                    !analyses.is_on_every_path_to(at, wait) || paths.lead(wait, at)
                 });
                 if !is_waited_for
                     && paths.lead(copy.instruction, at)
@@ -91,7 +91,7 @@ impl AsyncAnalysis<'_, '_> {
                         function: id,
                         access: at,
                         copy: *copy,
-                        under_way: UnderWay {
+                        under_way: CopyInFlight {
                             thread: None,
                             is_elected: false,
                             ways: Ways::All,

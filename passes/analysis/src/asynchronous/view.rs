@@ -35,7 +35,7 @@ pub(super) struct View<'a, 'm> {
     pub(super) function: &'a Function<'m>,
     pub(super) body: &'a Body<'m>,
     pub(super) analyses: &'a Analyses<'m>,
-    thread: Option<Alone<'a, 'm>>,
+    thread: Option<SingleThread<'a, 'm>>,
     /// By block: true if its branch is taken; empty for any thread.
     taken: Vec<Option<bool>>,
     /// Operands as sums, computed on first use.
@@ -43,7 +43,7 @@ pub(super) struct View<'a, 'm> {
 }
 
 /// A single thread.
-struct Alone<'a, 'm> {
+struct SingleThread<'a, 'm> {
     threads: Rc<Threads<'a, 'm>>,
     /// Its lane; `None` for the one that `elect.sync` picks, about which only the facts common to all lanes are known.
     lane: Option<u32>,
@@ -94,9 +94,9 @@ impl<'a, 'm> View<'a, 'm> {
     /// A single thread of a warp.
     fn single_thread(&self, warp: u32, lane: Option<u32>, elected: Elected) -> Self {
         let (body, analyses) = (self.body, self.analyses);
-        let threads = Rc::new(Threads::of_elected(body, analyses, warp, elected));
+        let threads = Rc::new(Threads::of_warp_with_elected(body, analyses, warp, elected));
         let mut view = Self {
-            thread: Some(Alone { threads, lane }),
+            thread: Some(SingleThread { threads, lane }),
             ..self.for_any_thread()
         };
         let last = |block| body.block(BlockId::new(block)).next_back();
@@ -112,7 +112,7 @@ impl<'a, 'm> View<'a, 'm> {
     /// The same thread if `elect.sync` picks another one; `None` if nothing is picked, or the number of this thread is not
     /// known.
     pub(super) fn with_other_elected(&self) -> Option<Self> {
-        let Alone { threads, lane, .. } = self.thread.as_ref()?;
+        let SingleThread { threads, lane, .. } = self.thread.as_ref()?;
         let lane = Some((*lane)?);
         self.has_elect()
             .then(|| self.single_thread(threads.warp, lane, Elected::Passed))
@@ -126,7 +126,7 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The number of the thread, if it is a single thread with a known number.
     pub(super) fn thread_number(&self) -> Option<u32> {
-        let Alone { threads, lane, .. } = self.thread.as_ref()?;
+        let SingleThread { threads, lane, .. } = self.thread.as_ref()?;
         Some(threads.warp * WARP + (*lane)?)
     }
 
@@ -152,7 +152,7 @@ impl<'a, 'm> View<'a, 'm> {
     /// A value, if the thread number decides it.
     pub(super) fn known_value(&self, value: Value) -> Option<u64> {
         let alone = self.thread.as_ref()?;
-        alone.threads.in_lane_or_uniform(value, alone.lane)
+        alone.threads.value_in_lane_or_uniform(value, alone.lane)
     }
 
     /// A value that an instruction reads, as a sum: its atoms and the number that is added to them. `None` for a register with several
@@ -160,7 +160,10 @@ impl<'a, 'm> View<'a, 'm> {
     pub(super) fn value_as_sum(&self, value: Value, reader: InstructionId) -> Option<(Terms, i64)> {
         let sums = self.sums.get_or_init(|| RefCell::new(self.evaluator_of_sums()));
         let Sum { parts, by } = sums.borrow_mut().description_at_read(value, reader)?;
-        Some((sums.borrow().domain().terms_of(parts), by.uniform()? as i64))
+        Some((
+            sums.borrow().domain().terms_of(parts),
+            by.uniform_number()? as i64,
+        ))
     }
 
     fn evaluator_of_sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {
@@ -174,7 +177,7 @@ impl<'a, 'm> View<'a, 'm> {
             .map(|alone| (Rc::clone(&alone.threads), alone.lane));
         let known = move |value| {
             let (threads, lane) = thread.as_ref()?;
-            threads.in_lane_or_uniform(value, *lane)
+            threads.value_in_lane_or_uniform(value, *lane)
         };
         Evaluator::new(source, Linear::new(None, None, Unknowns::All(Rc::new(known))))
     }
@@ -210,8 +213,8 @@ impl<'a, 'm> View<'a, 'm> {
         let start = [BlockId::new(0)];
         self.executes(first) == Some(true)
             && self.executes(second) != Some(false)
-            && self.reaches_without(&start, second, None)
-            && !self.reaches_without(&start, second, Some(first))
+            && self.reaches_avoiding(&start, second, None)
+            && !self.reaches_avoiding(&start, second, Some(first))
     }
 
     /// True if only threads with the number of this one execute an instruction: after a comparison of the number, or, for
@@ -222,7 +225,7 @@ impl<'a, 'm> View<'a, 'm> {
         };
         let dominators = self.analyses.dominators();
         let all = Self::for_any_thread(self);
-        let is_come_to = self.reaches_without(&[BlockId::new(0)], id, None);
+        let is_come_to = self.reaches_avoiding(&[BlockId::new(0)], id, None);
         is_come_to
             && self.taken.iter().enumerate().any(|(block, taken)| {
                 let block = BlockId::new(block);
@@ -241,29 +244,29 @@ impl<'a, 'm> View<'a, 'm> {
                         == Some((number, 1))
                 });
                 let others = [if *taken { second } else { first }];
-                is_number && !all.reaches_without(&others, id, Some(branch))
+                is_number && !all.reaches_avoiding(&others, id, Some(branch))
             })
     }
 
     /// The first of some single threads that alone executes an instruction.
-    pub(super) fn executing_alone(views: &[Self], id: InstructionId) -> Option<&Self> {
+    pub(super) fn thread_executing_alone(views: &[Self], id: InstructionId) -> Option<&Self> {
         let mut threads = views.iter().filter(|view| view.thread_number().is_some());
         threads.find(|view| view.is_executed_by_this_alone(id))
     }
 
     /// True if the thread may reach an instruction, and executes it there.
     pub(super) fn may_execute(&self, id: InstructionId) -> bool {
-        self.executes(id) == Some(true) && self.reaches_without(&[BlockId::new(0)], id, None)
+        self.executes(id) == Some(true) && self.reaches_avoiding(&[BlockId::new(0)], id, None)
     }
 
     /// True if a path leads from one reached instruction to another.
     pub(super) fn is_reachable_from(&self, first: InstructionId, second: InstructionId) -> bool {
         let block = self.body.block_of(first);
-        self.reaches_without(&[BlockId::new(0)], first, None)
+        self.reaches_avoiding(&[BlockId::new(0)], first, None)
             && self.executes(first) != Some(false)
             && self.executes(second) != Some(false)
             && ((block == self.body.block_of(second) && first < second)
-                || self.reaches_without(self.possible_successors(block), second, None))
+                || self.reaches_avoiding(self.possible_successors(block), second, None))
     }
 
     /// The same body, for any thread.
@@ -272,7 +275,7 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// True if a path leads from the start of some blocks to an instruction without passing another one.
-    fn reaches_without(&self, from: &[BlockId], to: InstructionId, without: Option<InstructionId>) -> bool {
+    fn reaches_avoiding(&self, from: &[BlockId], to: InstructionId, without: Option<InstructionId>) -> bool {
         let next = |block| self.possible_successors(block);
         let paths = Paths::new(self.body).along(&next);
         match without {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::execution::Execution;
 use super::facts::{Entry, Facts};
-use super::origin::{Origin, Set, Target, number, property};
+use super::origin::{Origin, SmallSet, Target, number, property};
 use crate::call_graph::CallSite;
 use crate::lanes::{Launch, Site};
 use ptxcheck_ir::{FunctionId, InstructionId, SymbolId};
@@ -30,9 +30,9 @@ pub struct KernelLaunch {
 
 impl KernelLaunch {
     /// The same for threads that these numbers do not distinguish.
-    pub(super) fn without(self, apart: Set) -> Self {
+    pub(super) fn ignoring_numbers(self, apart: SmallSet) -> Self {
         Self {
-            blocks: std::array::from_fn(|side| self.blocks[side] && !apart.has(number::BLOCK[side])),
+            blocks: std::array::from_fn(|side| self.blocks[side] && !apart.contains_all(number::BLOCK[side])),
             ..self
         }
     }
@@ -44,7 +44,7 @@ pub(super) struct Context {
     /// The origins of its arguments, by parameter.
     arguments: Vec<Option<Origin>>,
     /// The numbers that its callers fix.
-    pins: Set,
+    pins: SmallSet,
     /// An atomic chooses the thread that calls it.
     is_claimed: bool,
     /// The calls that lead to it, innermost first.
@@ -60,7 +60,7 @@ pub(super) struct Kernel<'f> {
     /// The facts about each function.
     pub facts: &'f FxHashMap<FunctionId, Facts>,
     /// The thread and block numbers that it reads.
-    pub numbers: Set,
+    pub numbers: SmallSet,
     pub launch: KernelLaunch,
 }
 
@@ -80,16 +80,16 @@ pub(super) struct Reach {
     /// The piece of the parameter.
     pub offset: i32,
     /// The numbers that the comparisons before it fix.
-    pub pins: Set,
+    pub pins: SmallSet,
     /// Those that they compare in other ways.
-    pub compared: Set,
+    pub compared: SmallSet,
 }
 
 impl Reach {
     /// The numbers in its address. Blocks may have one row, whatever the kernel reads.
-    pub(super) const fn numbers(&self) -> Set {
-        if self.address.numbers.has_any(number::WHOLE_THREAD) {
-            self.address.numbers.with(number::WHOLE_THREAD)
+    pub(super) const fn numbers_in_address(&self) -> SmallSet {
+        if self.address.numbers.intersects(number::WHOLE_THREAD) {
+            self.address.numbers.union(number::WHOLE_THREAD)
         } else {
             self.address.numbers
         }
@@ -124,51 +124,52 @@ impl Kernel<'_> {
     }
 
     /// True if these numbers leave one thread of each block.
-    pub(super) fn is_one_thread(&self, apart: Set) -> bool {
-        let whole = self.numbers.common(number::WHOLE_THREAD);
+    pub(super) fn is_one_thread(&self, apart: SmallSet) -> bool {
+        let whole = self.numbers.intersection(number::WHOLE_THREAD);
         let required = if whole.is_empty() {
-            self.numbers.common(number::OF_THREAD)
+            self.numbers.intersection(number::OF_THREAD)
         } else {
             whole
         };
-        apart.has(required) || apart.has(number::LOW.with(number::HIGH))
+        apart.contains_all(required) || apart.contains_all(number::LOW.union(number::HIGH))
     }
 
     /// True if these numbers leave one block of the grid.
-    pub(super) const fn is_one_block(&self, apart: Set) -> bool {
-        apart.has(self.numbers.common(number::WHOLE_BLOCK))
+    pub(super) const fn is_one_block(&self, apart: SmallSet) -> bool {
+        apart.contains_all(self.numbers.intersection(number::WHOLE_BLOCK))
     }
 }
 
 impl Entered<'_, '_> {
     /// An origin, with those of the arguments that callers pass.
-    pub(super) fn resolved(&self, origin: &Origin) -> Option<Origin> {
+    pub(super) fn resolved_origin(&self, origin: &Origin) -> Option<Origin> {
         origin.with_arguments(&self.context.arguments)
     }
 
     /// The place that an access with this address goes to, and the threads that make it; `None` if the place is not known, or an atomic
     /// chooses the place or the thread.
-    pub(super) fn reach(&self, address: &Origin, execution: &Execution) -> Option<Reach> {
-        let address = self.resolved(address)?;
+    pub(super) fn reach_of_access(&self, address: &Origin, execution: &Execution) -> Option<Reach> {
+        let address = self.resolved_origin(address)?;
         let (object, offset) = match address.target {
             Target::Variable(symbol) => (SharedObject::Variable(symbol), 0),
             Target::Parameter(number, offset) => (SharedObject::Parameter(number), offset),
             Target::None | Target::Several | Target::ParameterBlock(_) => return None,
         };
-        let (pins, compared, is_claimed) = execution.choice.resolved(&self.context.arguments);
-        let is_chosen =
-            is_claimed || self.context.is_claimed || address.is(property::RESERVED.with(property::UNCLEAR));
+        let (pins, compared, is_claimed) = execution.choice.resolve_numbers(&self.context.arguments);
+        let is_chosen = is_claimed
+            || self.context.is_claimed
+            || address.has_property(property::RESERVED.union(property::UNCLEAR));
         (!is_chosen).then(|| Reach {
             address,
             object,
             offset,
-            pins: pins.with(self.context.pins),
+            pins: pins.union(self.context.pins),
             compared,
         })
     }
 
     /// The site of an instruction.
-    pub(super) fn site(&self, instruction: InstructionId) -> Site {
+    pub(super) fn site_of(&self, instruction: InstructionId) -> Site {
         Site {
             function: self.function,
             instruction,
@@ -177,7 +178,7 @@ impl Entered<'_, '_> {
     }
 
     fn context_of_call(&self, call: &Entry) -> Context {
-        let (pins, _, is_claimed) = call.execution.choice.resolved(&self.context.arguments);
+        let (pins, _, is_claimed) = call.execution.choice.resolve_numbers(&self.context.arguments);
         let arguments = call.arguments.iter();
         let mut callers = vec![CallSite {
             caller: self.function,
@@ -186,8 +187,10 @@ impl Entered<'_, '_> {
         }];
         callers.extend(&self.context.callers);
         Context {
-            arguments: arguments.map(|origin| self.resolved(origin.as_ref()?)).collect(),
-            pins: pins.with(self.context.pins),
+            arguments: arguments
+                .map(|origin| self.resolved_origin(origin.as_ref()?))
+                .collect(),
+            pins: pins.union(self.context.pins),
             is_claimed: is_claimed || self.context.is_claimed,
             callers,
         }
@@ -200,9 +203,9 @@ fn joined_contexts(one: Context, other: &Context) -> Context {
     let count = one.arguments.len().min(other.arguments.len());
     Context {
         arguments: (0..count)
-            .map(|place| Some(of(&one, place)?.joined(&of(other, place)?)))
+            .map(|place| Some(of(&one, place)?.join(&of(other, place)?)))
             .collect(),
-        pins: one.pins.common(other.pins),
+        pins: one.pins.intersection(other.pins),
         is_claimed: one.is_claimed && other.is_claimed,
         callers: one.callers,
     }

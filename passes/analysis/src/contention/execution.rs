@@ -10,7 +10,7 @@
 //!
 //! Numbers in arguments are those of the caller: sets of arguments stand for them.
 
-use super::origin::{Origin, Origins, Set, number, property};
+use super::origin::{Origin, Origins, SmallSet, number, property};
 use crate::dataflow::{self, Solution};
 use crate::function::Analyses;
 use crate::limits::MAX_CONTENTION_GUARDS;
@@ -26,11 +26,11 @@ use ptxcheck_ir::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Choice {
     /// The numbers that the tests fix, …
-    pins: Set,
+    pins: SmallSet,
     /// … and the arguments.
     pinned_arguments: u32,
     /// The numbers that tests compare in other ways.
-    compared: Set,
+    compared: SmallSet,
     /// An atomic chooses the thread.
     is_claimed: bool,
     /// It does if one of these arguments is what an atomic has returned.
@@ -41,9 +41,9 @@ impl Choice {
     /// The threads that pass the tests of both.
     const fn and(self, other: Self) -> Self {
         Self {
-            pins: self.pins.with(other.pins),
+            pins: self.pins.union(other.pins),
             pinned_arguments: self.pinned_arguments | other.pinned_arguments,
-            compared: self.compared.with(other.compared),
+            compared: self.compared.union(other.compared),
             is_claimed: self.is_claimed || other.is_claimed,
             claimed_arguments: self.claimed_arguments | other.claimed_arguments,
         }
@@ -52,18 +52,18 @@ impl Choice {
     /// The threads that pass the tests of one or the other.
     const fn or(self, other: Self) -> Self {
         Self {
-            pins: self.pins.common(other.pins),
+            pins: self.pins.intersection(other.pins),
             pinned_arguments: self.pinned_arguments & other.pinned_arguments,
-            compared: self.compared.common(other.compared),
+            compared: self.compared.intersection(other.compared),
             is_claimed: self.is_claimed && other.is_claimed,
             claimed_arguments: self.claimed_arguments & other.claimed_arguments,
         }
     }
 
     const CLAIMED: Self = Self {
-        pins: Set::NONE,
+        pins: SmallSet::NONE,
         pinned_arguments: 0,
-        compared: Set::NONE,
+        compared: SmallSet::NONE,
         is_claimed: true,
         claimed_arguments: 0,
     };
@@ -73,36 +73,36 @@ impl Choice {
         let (Some(one), Some(other)) = (one, other) else {
             return Self::CLAIMED;
         };
-        let chosen = property::RESERVED.with(property::UNCLEAR);
+        let chosen = property::RESERVED.union(property::UNCLEAR);
         let arguments = one.arguments | other.arguments;
-        let is_pin = are_equal && !one.numbers.has_any(other.numbers);
+        let is_pin = are_equal && !one.numbers.intersects(other.numbers);
         Self {
             pins: match is_pin {
-                true => one.numbers.with(other.numbers),
-                false => Set::NONE,
+                true => one.numbers.union(other.numbers),
+                false => SmallSet::NONE,
             },
             pinned_arguments: match is_pin {
                 true => one.arguments ^ other.arguments,
                 false => 0,
             },
-            compared: Set::NONE,
-            is_claimed: one.is(chosen)
-                || other.is(chosen)
-                || one.is(property::STRONG) != other.is(property::STRONG),
+            compared: SmallSet::NONE,
+            is_claimed: one.has_property(chosen)
+                || other.has_property(chosen)
+                || one.has_property(property::STRONG) != other.has_property(property::STRONG),
             claimed_arguments: arguments,
         }
     }
 
     /// The numbers that are fixed and those that are compared, with these arguments, and true if an atomic chooses the thread.
-    pub(super) fn resolved(&self, arguments: &[Option<Origin>]) -> (Set, Set, bool) {
+    pub(super) fn resolve_numbers(&self, arguments: &[Option<Origin>]) -> (SmallSet, SmallSet, bool) {
         let (mut pins, mut is_claimed) = (self.pins, self.is_claimed);
         for (place, argument) in arguments.iter().enumerate().take(32) {
             let Some(argument) = argument else { continue };
             if self.pinned_arguments >> place & 1 == 1 {
-                pins = pins.with(argument.numbers);
+                pins = pins.union(argument.numbers);
             }
             is_claimed |= self.claimed_arguments >> place & 1 == 1
-                && argument.is(property::RESERVED.with(property::UNCLEAR));
+                && argument.has_property(property::RESERVED.union(property::UNCLEAR));
         }
         (pins, self.compared, is_claimed)
     }
@@ -170,7 +170,7 @@ impl<'a, 'm> Guards<'a, 'm> {
     ) -> Execution {
         let block = self.body.block_of(at);
         if self.choices.is_none() {
-            let edges = self.edges(origins);
+            let edges = self.choices_on_edges(origins);
             self.choices = dataflow::solve(self.body, self.analyses.cfg(), &edges);
         }
         let before = self
@@ -190,7 +190,7 @@ impl<'a, 'm> Guards<'a, 'm> {
     }
 
     /// The threads that take each edge.
-    fn edges(&self, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Edges {
+    fn choices_on_edges(&self, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Edges {
         let blocks = (0..self.body.blocks.len()).map(BlockId::new);
         let of_block = |block: BlockId| match self.guard_of_end(block) {
             Some((guard, true)) => [!guard.negated, guard.negated]
@@ -232,9 +232,9 @@ impl<'a, 'm> Guards<'a, 'm> {
             let mut implied = Vec::new();
             tests.for_each_test(register, holds, |test| match test.definition {
                 Some(_) => choice = choice.and(self.choice_of_test(test, origins)),
-                None => match self.predicates_of_joined(test.register, test.holds) {
+                None => match self.predicates_of_joined_register(test.register, test.holds) {
                     Some(one) => implied.extend(one),
-                    None => choice = choice.and(self.choice_of_several(test, origins)),
+                    None => choice = choice.and(self.choice_of_joined_register(test, origins)),
                 },
             });
             implied.retain(|new| !predicates.contains(new));
@@ -245,7 +245,11 @@ impl<'a, 'm> Guards<'a, 'm> {
     }
 
     /// The threads for which a register with several definitions is true, or false, whichever of them it is.
-    fn choice_of_several(&self, test: Test, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Choice {
+    fn choice_of_joined_register(
+        &self,
+        test: Test,
+        origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>,
+    ) -> Choice {
         let all = self.analyses.definitions().writers_of(test.register).iter();
         let choices = all.map(|&at| match self.body.instruction(at).op {
             Op::Compare(..) => {
@@ -259,7 +263,11 @@ impl<'a, 'm> Guards<'a, 'm> {
 
     /// The predicates that hold or fail if a register with several definitions is `holds`, where all but one are constants of which it
     /// is none: unoptimised code joins the parts of a conjunction so. `None` for any other register.
-    fn predicates_of_joined(&self, register: Register, holds: bool) -> Option<Vec<(Register, bool)>> {
+    fn predicates_of_joined_register(
+        &self,
+        register: Register,
+        holds: bool,
+    ) -> Option<Vec<(Register, bool)>> {
         let moved = |at: InstructionId| {
             let from = self.analyses.form_of_result(at).moved_number();
             from.map(|from| self.analyses.trace_value(from, Form::moved_number))
@@ -342,14 +350,14 @@ impl<'a, 'm> Guards<'a, 'm> {
                     (_, 1) => Choice::of_equality(one.as_ref(), with.as_ref(), true),
                     _ => {
                         let numbers =
-                            |origin: Option<Origin>| origin.map_or(Set::NONE, |origin| origin.numbers);
+                            |origin: Option<Origin>| origin.map_or(SmallSet::NONE, |origin| origin.numbers);
                         let (one, with) = (numbers(one), numbers(with));
                         let is_warp = below <= i64::from(WARP)
-                            && one.has_any(number::WHOLE_THREAD)
-                            && !one.has_any(number::OF_BLOCK);
+                            && one.intersects(number::WHOLE_THREAD)
+                            && !one.intersects(number::OF_BLOCK);
                         Choice {
-                            pins: if is_warp { number::HIGH } else { Set::NONE },
-                            compared: one.with(with),
+                            pins: if is_warp { number::HIGH } else { SmallSet::NONE },
+                            compared: one.union(with),
                             ..Choice::default()
                         }
                     }
@@ -357,10 +365,10 @@ impl<'a, 'm> Guards<'a, 'm> {
             }
             (Op::CompareOther | Op::Collective(..), _) => Choice::default(),
             _ => {
-                let chosen = property::RESERVED.with(property::UNCLEAR);
+                let chosen = property::RESERVED.union(property::UNCLEAR);
                 let value = origins.description_of(Value::Register(test.register));
                 Choice {
-                    is_claimed: value.as_ref().is_some_and(|value| value.is(chosen)),
+                    is_claimed: value.as_ref().is_some_and(|value| value.has_property(chosen)),
                     claimed_arguments: value.map_or(0, |value| value.arguments | value.dependences),
                     ..Choice::default()
                 }

@@ -4,9 +4,9 @@
 use rustc_hash::FxHashMap;
 
 use super::execution::{Execution, Guards};
-use super::origin::{Loads, Origin, Origins, ResultOf, Target, by_parameter, property};
-use super::shape::{Shapes, shapes_of};
-use super::summary::origins_of;
+use super::origin::{Loads, Origin, Origins, ResultOf, Target, origins_by_parameter, property};
+use super::shape_numbers::{Shapes, shape_evaluator};
+use super::summary::origin_evaluator;
 use crate::function::Analyses;
 use crate::shared::Shared;
 use crate::value::{Evaluator, Linear, Source};
@@ -135,8 +135,8 @@ pub(super) fn facts_of(
         body,
         analyses,
         known,
-        origins: origins_of(module, function, body, result_of),
-        shapes: shapes_of(module, function, body),
+        origins: origin_evaluator(module, function, body, result_of),
+        shapes: shape_evaluator(module, function, body),
         sums: Evaluator::new(
             Source {
                 module: Some(module),
@@ -148,14 +148,14 @@ pub(super) fn facts_of(
     };
     let mut facts = Facts::default();
     for (at, instruction) in body.iter() {
-        let waits = collector.waits(instruction);
+        let waits = collector.wait_of(instruction);
         facts.block_waits.push(waits == Some(Wait::Block));
         facts.warp_waits.push(waits.is_some());
         if !analyses.may_be_reached(at) {
             continue;
         }
-        facts.stores.extend(collector.store(at, instruction));
-        facts.calls.extend(collector.call(at, instruction));
+        facts.stores.extend(collector.plain_store_at(at, instruction));
+        facts.calls.extend(collector.entry_of_call(at, instruction));
         facts.waits_for_others |= collector.waits_for_others(at, instruction);
     }
     collector.add_touches(&mut facts);
@@ -182,7 +182,7 @@ struct Collector<'a, 'm> {
 
 impl<'a> Collector<'a, '_> {
     /// A plain store that may be to global memory.
-    fn store(&mut self, at: InstructionId, instruction: &Instruction) -> Option<Store> {
+    fn plain_store_at(&mut self, at: InstructionId, instruction: &Instruction) -> Option<Store> {
         let (address, value) = plain_store(self.body, instruction)?;
         let address = self.origins.description_at_read(address, at)?;
         if !may_be_shared(&address) {
@@ -221,10 +221,10 @@ impl<'a> Collector<'a, '_> {
     }
 
     /// A call of a function with a body.
-    fn call(&mut self, at: InstructionId, instruction: &Instruction) -> Option<Entry> {
-        let callee = self.callee(instruction)?;
+    fn entry_of_call(&mut self, at: InstructionId, instruction: &Instruction) -> Option<Entry> {
+        let callee = self.callee_with_body(instruction)?;
         let pieces = self.body.arguments(self.call_of(instruction)?).iter();
-        let arguments = by_parameter(pieces.map(|argument| {
+        let arguments = origins_by_parameter(pieces.map(|argument| {
             let origin = self.origins.description_at_read(argument.value, at);
             (argument.param, origin)
         }));
@@ -244,7 +244,7 @@ impl<'a> Collector<'a, '_> {
     }
 
     /// The function with a body that an instruction calls.
-    fn callee(&self, instruction: &Instruction) -> Option<FunctionId> {
+    fn callee_with_body(&self, instruction: &Instruction) -> Option<FunctionId> {
         let Callee::Direct(symbol) = self.call_of(instruction)?.callee else {
             return None;
         };
@@ -254,12 +254,12 @@ impl<'a> Collector<'a, '_> {
     }
 
     /// The threads that wait for each other at an instruction.
-    fn waits(&self, instruction: &Instruction) -> Option<Wait> {
+    fn wait_of(&self, instruction: &Instruction) -> Option<Wait> {
         match instruction.op {
             Op::Barrier(barrier) => barrier.waits.then_some(Wait::Block),
             Op::Collective(..) => Some(Wait::Warp),
             Op::Call(_) => {
-                let facts = self.known.get(&self.callee(instruction)?)?;
+                let facts = self.known.get(&self.callee_with_body(instruction)?)?;
                 if facts.block_waits.contains(&true) {
                     return Some(Wait::Block);
                 }
@@ -277,7 +277,7 @@ impl<'a> Collector<'a, '_> {
             }
             Op::Call(_) => {
                 let callee = self
-                    .callee(instruction)
+                    .callee_with_body(instruction)
                     .and_then(|callee| self.known.get(&callee));
                 callee.is_some_and(|facts| facts.waits_for_others)
             }
@@ -293,7 +293,7 @@ impl<'a> Collector<'a, '_> {
                 (Op::Access(access), &[address, ..]) if is_atomic(access) => atomics.push((at, address)),
                 (Op::Call(_), _) => {
                     let callee = self
-                        .callee(instruction)
+                        .callee_with_body(instruction)
                         .and_then(|callee| self.known.get(&callee));
                     let places = callee.map_or(0, |facts| facts.atomic_arguments);
                     let arguments = self.call_of(instruction).map(|call| self.body.arguments(call));
@@ -313,20 +313,20 @@ impl<'a> Collector<'a, '_> {
             let Some(origin) = self.origins.description_at_read(address, at) else {
                 continue;
             };
-            if origin.numbers.is_empty() && !origin.is(property::DATA) {
+            if origin.numbers.is_empty() && !origin.has_property(property::DATA) {
                 facts.atomic_arguments |= origin.arguments;
             }
             let place = match self.body.instruction(at).op {
                 Op::Call(_) => self
                     .shapes
                     .description_at_read(address, at)
-                    .map(|number| place_of(number, 0)),
+                    .map(|number| place_number_at_offset(number, 0)),
                 _ => self.place_number(at),
             };
             operands.push((place, self.loads_of_operands(at)));
             facts
                 .touches
-                .extend(self.touch((at, TouchKind::Atomic), origin, place));
+                .extend(self.touch_of_access((at, TouchKind::Atomic), origin, place));
         }
         if facts.touches.is_empty() {
             return;
@@ -351,12 +351,14 @@ impl<'a> Collector<'a, '_> {
             let is_operand =
                 |(of, loads): &(Option<u64>, Loads)| place.is_some() && *of == place && loads.contains(&at);
             if kind == TouchKind::Store || !operands.iter().any(is_operand) {
-                facts.touches.extend(self.touch((at, kind), origin, place));
+                facts
+                    .touches
+                    .extend(self.touch_of_access((at, kind), origin, place));
             }
         }
     }
 
-    fn touch(
+    fn touch_of_access(
         &mut self,
         (at, kind): (InstructionId, TouchKind),
         address: Origin,
@@ -367,13 +369,13 @@ impl<'a> Collector<'a, '_> {
             kind,
             address,
             place,
-            field: self.field(at),
+            field: self.field_of_access(at),
             execution: self.guards.execution_of(at, &mut self.origins),
         })
     }
 
     /// The field that an access goes to: its address is the sum of a base, multiples of numbers, and a constant.
-    fn field(&mut self, at: InstructionId) -> Option<Field> {
+    fn field_of_access(&mut self, at: InstructionId) -> Option<Field> {
         let instruction = self.body.instruction(at);
         let (Op::Access(access), &[address, Value::Integer(past), ..]) =
             (instruction.op, self.body.uses(instruction))
@@ -387,7 +389,7 @@ impl<'a> Collector<'a, '_> {
         let stride = factors.filter(|factor| *factor != 1).fold(0, gcd);
         (bases == 1).then_some(Field {
             stride,
-            offset: (sum.by.uniform()? as i64).wrapping_add(past),
+            offset: (sum.by.uniform_number()? as i64).wrapping_add(past),
             bytes: access.bytes(),
         })
     }
@@ -415,12 +417,15 @@ impl<'a> Collector<'a, '_> {
         let &[address, Value::Integer(past), ..] = self.body.uses(self.body.instruction(at)) else {
             return None;
         };
-        Some(place_of(self.shapes.description_at_read(address, at)?, past))
+        Some(place_number_at_offset(
+            self.shapes.description_at_read(address, at)?,
+            past,
+        ))
     }
 }
 
 /// The number of the place at an offset from an address with this number.
-const fn place_of(address: u64, past: i64) -> u64 {
+const fn place_number_at_offset(address: u64, past: i64) -> u64 {
     address.wrapping_add((past as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 

@@ -20,32 +20,32 @@ use ptxcheck_ir::{
 
 /// A set of up to 16 members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Set(u16);
+pub(super) struct SmallSet(u16);
 
-impl Set {
+impl SmallSet {
     pub(super) const NONE: Self = Self(0);
 
-    pub(super) const fn one(number: u8) -> Self {
+    pub(super) const fn single(number: u8) -> Self {
         Self(1 << number)
     }
 
-    pub(super) const fn with(self, other: Self) -> Self {
+    pub(super) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(super) const fn without(self, other: Self) -> Self {
+    pub(super) const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    pub(super) const fn common(self, other: Self) -> Self {
+    pub(super) const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(super) const fn has(self, other: Self) -> bool {
+    pub(super) const fn contains_all(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    pub(super) const fn has_any(self, other: Self) -> bool {
+    pub(super) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -56,53 +56,53 @@ impl Set {
 
 /// Thread and block numbers.
 pub(super) mod number {
-    use super::Set;
+    use super::SmallSet;
 
     /// `%tid.x`, `.y` and `.z`.
-    pub(crate) const THREAD: [Set; 3] = [Set::one(0), Set::one(1), Set::one(2)];
+    pub(crate) const THREAD: [SmallSet; 3] = [SmallSet::single(0), SmallSet::single(1), SmallSet::single(2)];
     /// A remainder of the thread number, such as the lane.
-    pub(crate) const LOW: Set = Set::one(3);
+    pub(crate) const LOW: SmallSet = SmallSet::single(3);
     /// A quotient of the thread number, such as the warp.
-    pub(crate) const HIGH: Set = Set::one(4);
+    pub(crate) const HIGH: SmallSet = SmallSet::single(4);
     /// `%ctaid.x`, `.y` and `.z`.
-    pub(crate) const BLOCK: [Set; 3] = [Set::one(5), Set::one(6), Set::one(7)];
+    pub(crate) const BLOCK: [SmallSet; 3] = [SmallSet::single(5), SmallSet::single(6), SmallSet::single(7)];
     /// A remainder of the block number.
-    pub(crate) const BLOCK_LOW: Set = Set::one(8);
+    pub(crate) const BLOCK_LOW: SmallSet = SmallSet::single(8);
 
     /// `%tid` in all dimensions.
-    pub(crate) const WHOLE_THREAD: Set = THREAD[0].with(THREAD[1]).with(THREAD[2]);
+    pub(crate) const WHOLE_THREAD: SmallSet = THREAD[0].union(THREAD[1]).union(THREAD[2]);
     /// Anything of the number of a thread in its block.
-    pub(crate) const OF_THREAD: Set = WHOLE_THREAD.with(LOW).with(HIGH);
+    pub(crate) const OF_THREAD: SmallSet = WHOLE_THREAD.union(LOW).union(HIGH);
     /// `%ctaid` in all dimensions.
-    pub(crate) const WHOLE_BLOCK: Set = BLOCK[0].with(BLOCK[1]).with(BLOCK[2]);
+    pub(crate) const WHOLE_BLOCK: SmallSet = BLOCK[0].union(BLOCK[1]).union(BLOCK[2]);
     /// Anything of the number of a block.
-    pub(crate) const OF_BLOCK: Set = WHOLE_BLOCK.with(BLOCK_LOW);
+    pub(crate) const OF_BLOCK: SmallSet = WHOLE_BLOCK.union(BLOCK_LOW);
 }
 
 /// Properties of a value.
 pub(super) mod property {
-    use super::Set;
+    use super::SmallSet;
 
     /// It contains a value loaded from memory.
-    pub(crate) const DATA: Set = Set::one(0);
+    pub(crate) const DATA: SmallSet = SmallSet::single(0);
     /// It takes several values in the rounds of a loop.
-    pub(crate) const ROUNDS: Set = Set::one(1);
+    pub(crate) const ROUNDS: SmallSet = SmallSet::single(1);
     /// Something that all threads share has been added.
-    pub(crate) const SHIFTED: Set = Set::one(2);
+    pub(crate) const SHIFTED: SmallSet = SmallSet::single(2);
     /// It contains the result of an atomic.
-    pub(crate) const RESERVED: Set = Set::one(3);
+    pub(crate) const RESERVED: SmallSet = SmallSet::single(3);
     /// It contains the result of a warp collective.
-    pub(crate) const EXCHANGED: Set = Set::one(4);
+    pub(crate) const EXCHANGED: SmallSet = SmallSet::single(4);
     /// It contains a value of shared memory or the stack, of which nothing is known.
-    pub(crate) const UNCLEAR: Set = Set::one(5);
+    pub(crate) const UNCLEAR: SmallSet = SmallSet::single(5);
     /// Threads of a block may have different values.
-    pub(crate) const VARIES_IN_BLOCK: Set = Set::one(6);
+    pub(crate) const VARIES_IN_BLOCK: SmallSet = SmallSet::single(6);
     /// Threads of different blocks may have different values.
-    pub(crate) const VARIES_IN_GRID: Set = Set::one(7);
+    pub(crate) const VARIES_IN_GRID: SmallSet = SmallSet::single(7);
     /// It is computed from the size of the grid or its blocks: what is left of a thread number modulo it is one for each thread.
-    pub(crate) const SIZE: Set = Set::one(8);
+    pub(crate) const SIZE: SmallSet = SmallSet::single(8);
     /// It contains what a strong load has read.
-    pub(crate) const STRONG: Set = Set::one(9);
+    pub(crate) const STRONG: SmallSet = SmallSet::single(9);
 }
 
 /// The object that an address lies in.
@@ -123,8 +123,8 @@ pub(super) enum Target {
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
-    pub numbers: Set,
-    pub properties: Set,
+    pub numbers: SmallSet,
+    pub properties: SmallSet,
     pub target: Target,
     /// The loads from global memory that it is computed from, in order: the first [`MAX_LOADS`] that were found.
     pub loads: Loads,
@@ -146,8 +146,8 @@ impl Origin {
     /// A number that all threads share.
     pub(super) fn uniform() -> Self {
         Self {
-            numbers: Set::NONE,
-            properties: Set::NONE,
+            numbers: SmallSet::NONE,
+            properties: SmallSet::NONE,
             target: Target::None,
             loads: Loads::new(),
             arguments: 0,
@@ -156,51 +156,51 @@ impl Origin {
         }
     }
 
-    fn of_numbers(numbers: Set) -> Self {
+    fn of_numbers(numbers: SmallSet) -> Self {
         Self {
             numbers,
             ..Self::uniform()
         }
     }
 
-    fn of_property(properties: Set) -> Self {
+    fn of_property(properties: SmallSet) -> Self {
         Self {
             properties,
             ..Self::uniform()
         }
     }
 
-    pub(super) const fn is(&self, property: Set) -> bool {
-        self.properties.has_any(property)
+    pub(super) const fn has_property(&self, property: SmallSet) -> bool {
+        self.properties.intersects(property)
     }
 
     /// The groups of threads among which it may differ.
-    pub(super) const fn variance(&self) -> Set {
+    pub(super) const fn variance(&self) -> SmallSet {
         let own = self
             .properties
-            .common(property::VARIES_IN_BLOCK.with(property::VARIES_IN_GRID));
-        let own = match self.numbers.has_any(number::OF_THREAD) {
-            true => own.with(property::VARIES_IN_BLOCK),
+            .intersection(property::VARIES_IN_BLOCK.union(property::VARIES_IN_GRID));
+        let own = match self.numbers.intersects(number::OF_THREAD) {
+            true => own.union(property::VARIES_IN_BLOCK),
             false => own,
         };
-        match self.numbers.has_any(number::OF_BLOCK) {
-            true => own.with(property::VARIES_IN_GRID),
+        match self.numbers.intersects(number::OF_BLOCK) {
+            true => own.union(property::VARIES_IN_GRID),
             false => own,
         }
     }
 
     /// The value that contains both.
-    fn united(&self, other: &Self) -> Self {
+    fn union(&self, other: &Self) -> Self {
         let target = match (self.target, other.target) {
             (Target::None, one) | (one, Target::None) => one,
             (one, two) if one == two => one,
             _ => Target::Several,
         };
         Self {
-            numbers: self.numbers.with(other.numbers),
-            properties: self.properties.with(other.properties),
+            numbers: self.numbers.union(other.numbers),
+            properties: self.properties.union(other.properties),
             target,
-            loads: united_loads(&self.loads, &other.loads),
+            loads: union_of_loads(&self.loads, &other.loads),
             arguments: self.arguments | other.arguments,
             dependences: self.dependences | other.dependences,
             integer: self.integer.filter(|_| self.integer == other.integer),
@@ -210,11 +210,11 @@ impl Origin {
     /// The origin of a value that depends on this one, but does not contain its numbers or its object.
     fn as_dependence(&self) -> Self {
         Self {
-            numbers: Set::NONE,
+            numbers: SmallSet::NONE,
             properties: self
                 .properties
-                .without(property::ROUNDS.with(property::SHIFTED))
-                .with(self.variance()),
+                .difference(property::ROUNDS.union(property::SHIFTED))
+                .union(self.variance()),
             target: Target::None,
             arguments: 0,
             dependences: self.dependences | self.arguments,
@@ -229,37 +229,41 @@ impl Origin {
         Self {
             properties: dependence
                 .properties
-                .common(property::VARIES_IN_BLOCK.with(property::VARIES_IN_GRID)),
+                .intersection(property::VARIES_IN_BLOCK.union(property::VARIES_IN_GRID)),
             ..dependence
         }
     }
 
     /// True if data alone distinguish it.
     const fn is_pure_data(&self) -> bool {
-        self.is(property::DATA) && self.numbers.is_empty() && self.arguments == 0
+        self.has_property(property::DATA) && self.numbers.is_empty() && self.arguments == 0
     }
 
     /// One of two definitions.
-    pub(super) fn joined(&self, other: &Self) -> Self {
-        let of_rounds = property::ROUNDS.with(property::SHIFTED);
+    pub(super) fn join(&self, other: &Self) -> Self {
+        let of_rounds = property::ROUNDS.union(property::SHIFTED);
         // A thread begins at its own place, and goes on to what it finds in memory.
         match (self.is_pure_data(), other.is_pure_data()) {
-            (true, false) if !other.is(property::DATA) => return self.replacing(other, of_rounds),
-            (false, true) if !self.is(property::DATA) => return other.replacing(self, of_rounds),
+            (true, false) if !other.has_property(property::DATA) => {
+                return self.replacing_initial_value(other, of_rounds);
+            }
+            (false, true) if !self.has_property(property::DATA) => {
+                return other.replacing_initial_value(self, of_rounds);
+            }
             _ => {}
         }
-        let mut joined = self.united(other);
-        if joined.is(property::SHIFTED) {
-            joined.properties = joined.properties.with(property::ROUNDS);
+        let mut joined = self.union(other);
+        if joined.has_property(property::SHIFTED) {
+            joined.properties = joined.properties.union(property::ROUNDS);
         }
         joined
     }
 
     /// These data, or another value that threads begin with.
-    fn replacing(&self, begin: &Self, without: Set) -> Self {
-        let mut joined = self.united(&Self {
-            numbers: Set::NONE,
-            properties: begin.properties.without(without).with(begin.variance()),
+    fn replacing_initial_value(&self, begin: &Self, without: SmallSet) -> Self {
+        let mut joined = self.union(&Self {
+            numbers: SmallSet::NONE,
+            properties: begin.properties.difference(without).union(begin.variance()),
             arguments: 0,
             dependences: begin.dependences | begin.arguments,
             ..begin.clone()
@@ -278,10 +282,10 @@ impl Origin {
         };
         for (place, argument) in arguments.iter().enumerate() {
             if is_in(self.arguments, place) {
-                all = all.united(argument.as_ref()?);
+                all = all.union(argument.as_ref()?);
             } else if is_in(self.dependences, place) {
                 let unknown = Self::of_property(property::UNCLEAR);
-                all = all.united(&argument.as_ref().unwrap_or(&unknown).as_dependence());
+                all = all.union(&argument.as_ref().unwrap_or(&unknown).as_dependence());
             }
         }
         let known = 1_u32
@@ -292,8 +296,8 @@ impl Origin {
 
     /// The quotient of it and a number. That of a block number often undoes a product.
     fn quotient(mut self) -> Self {
-        if self.numbers.has_any(number::WHOLE_THREAD) {
-            self.numbers = self.numbers.without(number::WHOLE_THREAD).with(number::HIGH);
+        if self.numbers.intersects(number::WHOLE_THREAD) {
+            self.numbers = self.numbers.difference(number::WHOLE_THREAD).union(number::HIGH);
         }
         self
     }
@@ -303,25 +307,26 @@ impl Origin {
         if mask >= 0xffff {
             return self;
         }
-        if mask + 1 < i64::from(MAX_BLOCK_THREADS) || !self.numbers.has_any(number::WHOLE_THREAD) {
+        if mask + 1 < i64::from(MAX_BLOCK_THREADS) || !self.numbers.intersects(number::WHOLE_THREAD) {
             return self.remainder();
         }
-        self.numbers = self.numbers.without(number::OF_BLOCK);
+        self.numbers = self.numbers.difference(number::OF_BLOCK);
         self
     }
 
     /// The remainder of it.
     fn remainder(mut self) -> Self {
-        if self.numbers.has_any(number::WHOLE_THREAD) {
+        if self.numbers.intersects(number::WHOLE_THREAD) {
             self.numbers = number::LOW;
-        } else if !self.numbers.has_any(number::OF_THREAD) && self.numbers.has_any(number::WHOLE_BLOCK) {
+        } else if !self.numbers.intersects(number::OF_THREAD) && self.numbers.intersects(number::WHOLE_BLOCK)
+        {
             self.numbers = number::BLOCK_LOW;
         }
         self
     }
 }
 
-fn united_loads(one: &Loads, other: &Loads) -> Loads {
+fn union_of_loads(one: &Loads, other: &Loads) -> Loads {
     let mut all = one.clone();
     for &load in other {
         if let Err(place) = all.binary_search(&load) {
@@ -359,7 +364,7 @@ impl Origins<'_, '_> {
         }
     }
 
-    fn of_collective(collective: Collective, operands: &[Origin]) -> Origin {
+    fn origin_of_collective(collective: Collective, operands: &[Origin]) -> Origin {
         let exchanged = Origin::of_property(property::EXCHANGED);
         match (collective, operands) {
             // The sum that lanes pass on differs from lane to lane.
@@ -369,62 +374,62 @@ impl Origins<'_, '_> {
             },
             (Collective::Shuffle(_) | Collective::Reduce, [_, value, ..]) => {
                 let mut value = value.clone().quotient();
-                value.numbers = value.numbers.without(number::LOW);
+                value.numbers = value.numbers.difference(number::LOW);
                 value.integer = None;
-                value.united(&exchanged)
+                value.union(&exchanged)
             }
             _ => exchanged,
         }
     }
 
-    fn of_sum(one: &Origin, other: &Origin) -> Origin {
-        let mut sum = one.united(other);
+    fn origin_of_sum(one: &Origin, other: &Origin) -> Origin {
+        let mut sum = one.union(other);
         let is_step = |origin: &Origin| {
             origin.numbers.is_empty()
                 && origin.arguments == 0
-                && !origin.is(property::DATA)
+                && !origin.has_property(property::DATA)
                 && matches!(origin.target, Target::None)
                 && origin.integer != Some(0)
         };
         if is_step(one) || is_step(other) {
-            sum.properties = sum.properties.with(property::SHIFTED);
+            sum.properties = sum.properties.union(property::SHIFTED);
         }
         sum.integer = None;
         sum
     }
 
-    fn of_binary(op: BinaryOp, one: &Origin, other: &Origin) -> Origin {
+    fn origin_of_binary(op: BinaryOp, one: &Origin, other: &Origin) -> Origin {
         let number = |mut origin: Origin| {
             origin.target = Target::None;
             origin.integer = None;
             origin
         };
         match op.class() {
-            Class::Sum => Self::of_sum(one, other),
+            Class::Sum => Self::origin_of_sum(one, other),
             Class::Difference => {
-                let other_numbers = other.numbers.common(number::OF_THREAD);
-                if one.numbers.has_any(number::WHOLE_THREAD) && other_numbers == number::HIGH {
-                    return number(one.united(&other.as_dependence()).remainder());
+                let other_numbers = other.numbers.intersection(number::OF_THREAD);
+                if one.numbers.intersects(number::WHOLE_THREAD) && other_numbers == number::HIGH {
+                    return number(one.union(&other.as_dependence()).remainder());
                 }
-                Self::of_sum(one, other)
+                Self::origin_of_sum(one, other)
             }
-            Class::Quotient { .. } | Class::ShiftedRight { .. } => number(one.united(other)).quotient(),
-            Class::Remainder { .. } if other.is(property::SIZE) => number(one.united(other)),
-            Class::Remainder { .. } => number(one.united(other)).remainder(),
+            Class::Quotient { .. } | Class::ShiftedRight { .. } => number(one.union(other)).quotient(),
+            Class::Remainder { .. } if other.has_property(property::SIZE) => number(one.union(other)),
+            Class::Remainder { .. } => number(one.union(other)).remainder(),
             Class::And => match other.integer.or(one.integer) {
-                Some(mask) if mask & 1 == 0 => one.united(other).quotient(),
+                Some(mask) if mask & 1 == 0 => one.union(other).quotient(),
                 Some(mask) if mask > 0 && mask & mask.wrapping_add(1) == 0 => {
-                    number(one.united(other)).low_bits(mask)
+                    number(one.union(other)).low_bits(mask)
                 }
-                _ => one.united(other),
+                _ => one.union(other),
             },
-            Class::Or | Class::Xor => one.united(other),
-            Class::Other => number(one.united(other)).quotient(),
+            Class::Or | Class::Xor => one.union(other),
+            Class::Other => number(one.union(other)).quotient(),
             Class::Product
             | Class::WideProduct { .. }
             | Class::Least { .. }
             | Class::Greatest { .. }
-            | Class::ShiftedLeft => number(one.united(other)),
+            | Class::ShiftedLeft => number(one.union(other)),
         }
     }
 }
@@ -433,7 +438,7 @@ impl Domain for Origins<'_, '_> {
     type Value = Origin;
 
     fn join(&self, one: &Origin, other: &Origin) -> Option<Origin> {
-        Some(one.joined(other))
+        Some(one.join(other))
     }
 
     fn joins_descriptions(&self) -> bool {
@@ -457,7 +462,7 @@ impl Domain for Origins<'_, '_> {
             Value::Special(Special::Ntid(_) | Special::Nctaid(_)) => Origin::of_property(property::SIZE),
             Value::Special(special) => match numbers_of_special(special) {
                 Some(numbers) => Origin::of_numbers(numbers),
-                None => Origin::of_property(property::UNCLEAR.with(property::VARIES_IN_BLOCK)),
+                None => Origin::of_property(property::UNCLEAR.union(property::VARIES_IN_BLOCK)),
             },
             Value::Symbol(symbol, _) => Origin {
                 target: Target::Variable(symbol),
@@ -511,28 +516,28 @@ impl Domain for Origins<'_, '_> {
         let data = Origin::of_property(property::DATA);
         match access.kind {
             AccessKind::Load if self.is_shared_memory(access.space, address) => {
-                let unclear = Origin::of_property(property::UNCLEAR.with(property::VARIES_IN_GRID));
-                Some(unclear.united(&data).united(&varies))
+                let unclear = Origin::of_property(property::UNCLEAR.union(property::VARIES_IN_GRID));
+                Some(unclear.union(&data).union(&varies))
             }
             AccessKind::Load if matches!(access.space, Space::Const | Space::Param) => {
-                Some(data.united(&varies))
+                Some(data.union(&varies))
             }
             AccessKind::Load => {
                 let data = match access.is_strong() {
-                    true => Origin::of_property(property::DATA.with(property::STRONG)),
+                    true => Origin::of_property(property::DATA.union(property::STRONG)),
                     false => data,
                 };
                 let load = Origin {
                     loads: Loads::from_slice(&[at]),
                     ..data
                 };
-                Some(load.united(&varies))
+                Some(load.union(&varies))
             }
             AccessKind::Atomic | AccessKind::ReadModifyWrite => {
                 let reserved = property::RESERVED
-                    .with(property::DATA)
-                    .with(property::VARIES_IN_BLOCK)
-                    .with(property::VARIES_IN_GRID);
+                    .union(property::DATA)
+                    .union(property::VARIES_IN_BLOCK)
+                    .union(property::VARIES_IN_GRID);
                 Some(Origin::of_property(reserved))
             }
             AccessKind::Store | AccessKind::Reduction | AccessKind::Other => None,
@@ -548,7 +553,7 @@ impl Domain for Origins<'_, '_> {
             return Some(Origin::of_property(property::UNCLEAR));
         };
         let pieces = self.body.arguments(call).iter().zip(arguments);
-        let passed = by_parameter(pieces.map(|(argument, origin)| (argument.param, origin.clone())));
+        let passed = origins_by_parameter(pieces.map(|(argument, origin)| (argument.param, origin.clone())));
         (self.result_of)(symbol, &passed)
     }
 
@@ -560,14 +565,16 @@ impl Domain for Origins<'_, '_> {
         let all = |operands: &[Origin]| {
             let mut all = operands.iter();
             let first = all.next().cloned().unwrap_or_else(Origin::uniform);
-            all.fold(first, |all, one| all.united(one))
+            all.fold(first, |all, one| all.union(one))
         };
         Some(match (op, operands) {
-            (Op::Binary(op, _), [one, other]) => Self::of_binary(op, one, other),
-            (Op::MulAdd(op, _), [one, other, third]) => Self::of_sum(&Self::of_binary(op, one, other), third),
-            (Op::Select, [one, other, by]) => one.joined(other).united(&by.as_dependence()),
+            (Op::Binary(op, _), [one, other]) => Self::origin_of_binary(op, one, other),
+            (Op::MulAdd(op, _), [one, other, third]) => {
+                Self::origin_of_sum(&Self::origin_of_binary(op, one, other), third)
+            }
+            (Op::Select, [one, other, by]) => one.join(other).union(&by.as_dependence()),
             (Op::Compare(..) | Op::CompareOther | Op::IsSpace(_), operands) => all(operands).as_dependence(),
-            (Op::Collective(collective, _), operands) => Self::of_collective(collective, operands),
+            (Op::Collective(collective, _), operands) => Self::origin_of_collective(collective, operands),
             (Op::ActiveMask, _) => Origin::of_property(property::EXCHANGED),
             (Op::StackAlloc, _) => Origin::of_property(property::UNCLEAR),
             (Op::Copy | Op::Convert { .. } | Op::ToGeneric(..) | Op::FromGeneric(..), [one]) => one.clone(),
@@ -581,7 +588,7 @@ impl Domain for Origins<'_, '_> {
 }
 
 /// The thread numbers that a special register is; none for one that all threads share, and `None` for any other.
-pub(super) const fn numbers_of_special(special: Special) -> Option<Set> {
+pub(super) const fn numbers_of_special(special: Special) -> Option<SmallSet> {
     Some(match special {
         Special::Tid(0) => number::THREAD[0],
         Special::Tid(1) => number::THREAD[1],
@@ -596,13 +603,15 @@ pub(super) const fn numbers_of_special(special: Special) -> Option<Set> {
         | Special::LaneMaskGe
         | Special::LaneMaskGt => number::LOW,
         Special::WarpId => number::HIGH,
-        Special::Ntid(_) | Special::Nctaid(_) | Special::NwarpId | Special::Uniform => Set::NONE,
+        Special::Ntid(_) | Special::Nctaid(_) | Special::NwarpId | Special::Uniform => SmallSet::NONE,
         Special::Other => return None,
     })
 }
 
 /// The origins of arguments, by parameter, from those of their pieces: `None` where one is unknown.
-pub(super) fn by_parameter(pieces: impl Iterator<Item = (u32, Option<Origin>)>) -> Vec<Option<Origin>> {
+pub(super) fn origins_by_parameter(
+    pieces: impl Iterator<Item = (u32, Option<Origin>)>,
+) -> Vec<Option<Origin>> {
     let mut all: Vec<Option<Option<Origin>>> = Vec::new();
     for (param, origin) in pieces {
         let param = param as usize;
@@ -614,7 +623,7 @@ pub(super) fn by_parameter(pieces: impl Iterator<Item = (u32, Option<Origin>)>) 
         }
         all[param] = Some(match all[param].take() {
             None => origin,
-            Some(known) => known.zip(origin).map(|(known, origin)| known.united(&origin)),
+            Some(known) => known.zip(origin).map(|(known, origin)| known.union(&origin)),
         });
     }
     all.into_iter().map(|origin| origin.flatten()).collect()

@@ -35,18 +35,18 @@ impl<'a, 'm> Summaries<'a, 'm> {
             return known.clone();
         }
         self.results.borrow_mut().insert(function, None);
-        let summary = self.computed_summary(function);
+        let summary = self.compute_summary(function);
         self.results.borrow_mut().insert(function, summary.clone());
         summary
     }
 
-    fn computed_summary(&self, function: FunctionId) -> Option<Origin> {
+    fn compute_summary(&self, function: FunctionId) -> Option<Origin> {
         let body = self.module.module.function(function).body.as_ref()?;
         if self.module.deadline.is_over_after(body.instructions.len()) {
             return None;
         }
         let result_of = |symbol: SymbolId, arguments: &[Option<Origin>]| self.result_of(symbol, arguments);
-        let mut values = origins_of(self.module, function, body, &result_of);
+        let mut values = origin_evaluator(self.module, function, body, &result_of);
         let mut all: Option<Origin> = None;
         for (at, instruction) in body.iter() {
             let Some((_, value)) = body.returned(instruction) else {
@@ -56,7 +56,7 @@ impl<'a, 'm> Summaries<'a, 'm> {
             // The numbers of instructions mean nothing in another function.
             origin.loads = Loads::new();
             all = Some(match all {
-                Some(all) => all.joined(&origin),
+                Some(all) => all.join(&origin),
                 None => origin,
             });
         }
@@ -65,7 +65,7 @@ impl<'a, 'm> Summaries<'a, 'm> {
 }
 
 /// The evaluator of the origins in a function.
-pub(super) fn origins_of<'a, 'm>(
+pub(super) fn origin_evaluator<'a, 'm>(
     module: &'a Shared<'m>,
     function: FunctionId,
     body: &'a Body<'m>,

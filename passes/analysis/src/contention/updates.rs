@@ -67,28 +67,30 @@ pub(super) fn lost_updates<'e>(entered: &'e Entered<'_, '_>) -> impl Iterator<It
 }
 
 fn lost_update(entered: &Entered<'_, '_>, store: &Store) -> Option<LostUpdate> {
-    let reach = entered.reach(&store.address, &store.execution)?;
+    let reach = entered.reach_of_access(&store.address, &store.execution)?;
     let (kernel, address) = (entered.kernel, &reach.address);
-    let apart = reach.numbers().with(reach.pins);
+    let apart = reach.numbers_in_address().union(reach.pins);
     let writers = match (kernel.is_one_thread(apart), kernel.is_one_block(apart)) {
         (true, true) => return None,
         (false, true) => Writers::Block,
         (true, false) => Writers::Blocks,
         (false, false) => Writers::Grid,
     };
-    let is_at_data = address.is(property::DATA);
-    let has_thread = address.numbers.has_any(number::OF_THREAD);
-    if is_at_data && (has_thread || address.is(property::ROUNDS)) {
+    let is_at_data = address.has_property(property::DATA);
+    let has_thread = address.numbers.intersects(number::OF_THREAD);
+    if is_at_data && (has_thread || address.has_property(property::ROUNDS)) {
         return None;
     }
     let (kind, read) = match (store.read, store.chased.filter(|_| is_at_data)) {
-        (Some(read), _) if store.is_computed || varies(entered, store) => {
+        (Some(read), _) if store.is_computed || stored_value_may_vary(entered, store) => {
             (UpdateKind::ReadModifyWrite, Some(read))
         }
-        (None, Some(chased)) if differs(entered, store, writers) => (UpdateKind::Chased, Some(chased)),
-        (None, None) if !is_at_data && !has_thread && differs(entered, store, writers) => {
+        (None, Some(chased)) if may_store_different_values(entered, store, writers) => {
+            (UpdateKind::Chased, Some(chased))
+        }
+        (None, None) if !is_at_data && !has_thread && may_store_different_values(entered, store, writers) => {
             // The last block is the one in which something ends.
-            if writers == Writers::Blocks && reach.compared.has_any(number::OF_BLOCK) {
+            if writers == Writers::Blocks && reach.compared.intersects(number::OF_BLOCK) {
                 return None;
             }
             (UpdateKind::Different, None)
@@ -98,32 +100,35 @@ fn lost_update(entered: &Entered<'_, '_>, store: &Store) -> Option<LostUpdate> {
     Some(LostUpdate {
         kernel: kernel.id,
         object: reach.object,
-        read: read.map(|read| entered.site(read)),
-        write: entered.site(store.at),
+        read: read.map(|read| entered.site_of(read)),
+        write: entered.site_of(store.at),
         kind,
         writers,
         is_at_data,
-        launch: kernel.launch.without(apart),
+        launch: kernel.launch.ignoring_numbers(apart),
     })
 }
 
 /// True if these threads may store different values.
-fn differs(entered: &Entered<'_, '_>, store: &Store, writers: Writers) -> bool {
+fn may_store_different_values(entered: &Entered<'_, '_>, store: &Store, writers: Writers) -> bool {
     let value = store.value.as_ref();
-    let Some(value) = value.and_then(|value| entered.resolved(value)) else {
+    let Some(value) = value.and_then(|value| entered.resolved_origin(value)) else {
         return false;
     };
-    let unknown = property::RESERVED.with(property::EXCHANGED);
+    let unknown = property::RESERVED.union(property::EXCHANGED);
     let varies = match writers {
         Writers::Block => property::VARIES_IN_BLOCK,
         Writers::Blocks => property::VARIES_IN_GRID,
-        Writers::Grid => property::VARIES_IN_BLOCK.with(property::VARIES_IN_GRID),
+        Writers::Grid => property::VARIES_IN_BLOCK.union(property::VARIES_IN_GRID),
     };
-    !value.is(unknown) && value.variance().has_any(varies)
+    !value.has_property(unknown) && value.variance().intersects(varies)
 }
 
 /// True if threads store different values, perhaps.
-fn varies(entered: &Entered<'_, '_>, store: &Store) -> bool {
-    let value = store.value.as_ref().and_then(|value| entered.resolved(value));
+fn stored_value_may_vary(entered: &Entered<'_, '_>, store: &Store) -> bool {
+    let value = store
+        .value
+        .as_ref()
+        .and_then(|value| entered.resolved_origin(value));
     value.is_none_or(|value| !value.variance().is_empty())
 }

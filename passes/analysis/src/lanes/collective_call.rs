@@ -17,7 +17,7 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn mask_of_lane(&self, lane: usize) -> Option<Lanes> {
-        self.mask.in_lane(lane).map(|mask| mask as Lanes)
+        self.mask.value_in_lane(lane).map(|mask| mask as Lanes)
     }
 }
 

@@ -22,9 +22,9 @@ mod certain_paths;
 mod conflicts;
 mod found;
 mod groups;
+mod harmful_clashes;
 mod kernels;
-mod matters;
-mod named;
+mod named_barriers;
 mod orderings;
 mod pairs;
 mod possible;
@@ -35,18 +35,18 @@ mod variables;
 mod waits;
 mod warps;
 
-pub(crate) use self::block::find as find_missing_barriers;
-pub(crate) use self::block_possible::find as find_possible_barriers;
+pub(crate) use self::block::find_missing_barriers;
+pub(crate) use self::block_possible::find_possible_missing_barriers;
 use self::conflicts::Clash;
 pub use self::found::{
     BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,
 };
 use self::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
 use self::pairs::{Definite, definite_clashes};
-pub(crate) use self::possible::find as find_possible;
+pub(crate) use self::possible::find_possible_exchanges;
 use self::screen::LoopScreen;
 use self::shared_accesses::{ByLane, Touches};
-use super::explore::{self, InEach, InLaunch, Launches, Meet};
+use super::explore::{self, CommonFindings, InLaunch, Launches, Meet};
 use super::flow::Flow;
 use super::graph::NodeKind;
 use super::launch::{INDEPENDENT_LANES, Launch};
@@ -59,7 +59,7 @@ use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space, Special, Value};
 
 /// All exchanges of a module, in the order of the input.
-pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
+pub(crate) fn find_exchanges(module: &Shared<'_>) -> Vec<Exchange> {
     if module.module.target.sm < INDEPENDENT_LANES {
         return Vec::new();
     }
@@ -114,7 +114,7 @@ fn loops_with_shared_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
                 }
             }
         }
-        for of in order.loops_of(node) {
+        for of in order.loops_around(node) {
             nodes[of as usize] += 1;
             writes[of as usize] += written;
             accesses[of as usize].extend(&accessed);
@@ -141,7 +141,7 @@ fn loops_with_shared_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
 /// the first launch has none; `None` if the budget is spent.
 fn definite_pairs_in_layout(layout: &LaneLayout<'_>, launches: &Launches) -> Option<Vec<DefinitePair>> {
     let kernel = ExchangeKernel { layout };
-    Some(InEach::find_in_launches(launches, |launch| kernel.pairs_in_launch(launch))?.collect())
+    Some(CommonFindings::find_in_launches(launches, |launch| kernel.pairs_in_launch(launch))?.collect())
 }
 
 /// A definite pair of one launch, or of several.
@@ -223,7 +223,7 @@ impl ExchangeKernel<'_> {
     /// The definite pairs in a solution of warp 0; `None` if the budget is spent.
     fn pairs_in_block(&self, launch: Launch, fixed: &Fixed<'_>) -> Option<InBlock> {
         let mut flow = Flow::new(self.layout, launch, fixed, self.layout.reusable_pool())?;
-        let found = definite_clashes(&mut flow, launch.lanes());
+        let found = definite_clashes(&mut flow, launch.analysed_lanes());
         let pairs = found
             .clashes
             .iter()

@@ -56,7 +56,7 @@ impl Launches {
 
     /// The same for questions about several warps: where a row has an unknown number of whole warps, one launch for each of some
     /// widths, because the place of a warp in its row decides its coordinates.
-    pub(super) fn of_blocks(mut self) -> Self {
+    pub(super) fn for_several_warps(mut self) -> Self {
         let widths = |launch: Launch| {
             let of = move |x| Launch {
                 layout: Layout::Sides([x, MAX_BLOCK_THREADS, 1]),
@@ -110,14 +110,14 @@ pub(super) struct InLaunch<P, F> {
 }
 
 /// The definite findings of several launches: those that are definite in each launch in which lanes may reach their place.
-pub(super) struct InEach<P, F> {
+pub(super) struct CommonFindings<P, F> {
     /// By place.
     pub found: BTreeMap<P, F>,
     /// The nodes that lanes may reach in some of these launches.
     reached: FxHashSet<u32>,
 }
 
-impl<P: Place, F: Meet> InEach<P, F> {
+impl<P: Place, F: Meet> CommonFindings<P, F> {
     /// The findings of no launch.
     pub(super) fn new() -> Self {
         Self {

@@ -13,25 +13,25 @@
 
 mod cells;
 mod collectives;
+mod divergence;
 mod state;
 mod steps;
-mod ways;
 
 use rustc_hash::FxHashMap;
 
+use self::divergence::BranchWalk;
 use self::state::State;
-use self::ways::Walk;
 use super::graph::Graph;
 use super::graph::NONE;
 use super::launch::Launch;
 use super::layout::LaneLayout;
-use super::live::Live;
+use super::live::Liveness;
 use super::meaning::{Meanings, Name};
 use super::order::Order;
-use super::readonly_memory::Lasting;
+use super::readonly_memory::ReadonlyParams;
 use super::scenario::Fixed;
 use super::slice::Cell;
-use super::value::{ALL, Lanes, Pool, ValueId, Vector, Way, lanes, set_of};
+use super::value::{ALL, Lanes, Pool, ValueId, Vector, Way, lane_set, lanes_in_set};
 use crate::limits::{
     LANE_ROUNDS_TO_WIDEN, MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_LANE_VISITS, MAX_SYNC_STEPS,
 };
@@ -46,13 +46,13 @@ pub(super) struct Flow<'a> {
     pub graph: &'a Graph<'a>,
     /// Its orders.
     pub order: &'a Order,
-    live: &'a Live,
+    live: &'a Liveness,
     /// The launch.
     pub launch: Launch,
     /// The values that a scenario fixes.
     fixed: &'a Fixed<'a>,
     /// The memory that the kernel does not write.
-    lasting: &'a Lasting<'a>,
+    lasting: &'a ReadonlyParams<'a>,
     /// The vectors.
     pub pool: Pool,
     /// The lanes that may take each edge.
@@ -69,7 +69,7 @@ pub(super) struct Flow<'a> {
     out: Vec<Option<State>>,
     input: Vec<Option<State>>,
     is_followed: Vec<bool>,
-    walk: Walk,
+    walk: BranchWalk,
     is_divergent_join: Vec<bool>,
     is_divergent_loop: Vec<bool>,
     has_divergent_loop: bool,
@@ -123,7 +123,7 @@ impl<'a> Flow<'a> {
             out: vec![None; nodes],
             input: vec![None; nodes],
             is_followed: vec![false; nodes],
-            walk: Walk::default(),
+            walk: BranchWalk::default(),
             is_divergent_join: vec![false; nodes],
             is_divergent_loop: vec![false; order.loops.len()],
             has_divergent_loop: false,
@@ -161,7 +161,7 @@ impl<'a> Flow<'a> {
     fn visit_node(&mut self, node: u32, round: usize) {
         let index = node as usize;
         let (here, entry) = if node == 0 {
-            (self.launch.lanes(), Some(State::default()))
+            (self.launch.analysed_lanes(), Some(State::default()))
         } else {
             (0, None)
         };
@@ -249,7 +249,9 @@ impl<'a> Flow<'a> {
     /// The loop whose next round an edge begins.
     fn loop_continued_by_edge(&self, source: u32, target: u32) -> Option<u32> {
         let of = self.order.loop_of[target as usize];
-        self.order.ends_round(source, target, target).then_some(of)
+        self.order
+            .is_edge_to_next_round_around(source, target, target)
+            .then_some(of)
     }
 
     /// Joins the state along another edge. `of`: the loop whose next round the edge begins: a cell that the loop does not
@@ -343,8 +345,8 @@ impl<'a> Flow<'a> {
         let Some(vector) = self.known_vector_before(node, before, Value::Register(predicate)) else {
             return (0, 0);
         };
-        let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
-        let holds = set_of(holds);
+        let holds = lanes_in_set(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
+        let holds = lane_set(holds);
         (holds, vector.exact & !holds)
     }
 
@@ -380,7 +382,7 @@ impl<'a> Flow<'a> {
 
     /// True if a cell may be read on a path that has not written it. Cells outside of the states come first.
     #[must_use]
-    pub(super) fn is_read_early(&self, cell: usize) -> bool {
+    pub(super) fn is_read_before_write(&self, cell: usize) -> bool {
         match cell.checked_sub(self.is_read_early.len()) {
             None => self.is_read_early[cell],
             Some(flowing) => self.live.is_live_at_entry(0, flowing),
@@ -389,9 +391,9 @@ impl<'a> Flow<'a> {
 
     /// True if a cell outside of the states holds one value for all lanes that are together at a point.
     #[must_use]
-    pub(super) fn is_single_alike(&self, cell: usize) -> bool {
+    pub(super) fn is_single_uniform_cell(&self, cell: usize) -> bool {
         let id = self.singles[cell];
-        id != ValueId::NONE && self.pool.get(id).is_splat(self.launch.lanes())
+        id != ValueId::NONE && self.pool.get(id).is_uniform_among(self.launch.analysed_lanes())
     }
 
     /// The value of an operand before an instruction of a node.

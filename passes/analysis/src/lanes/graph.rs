@@ -197,12 +197,12 @@ impl<'a> Graph<'a> {
             ends: Vec::new(),
             rounds: None,
         };
-        graph.ends = graph.find_ends();
+        graph.ends = graph.find_end_nodes();
         Some(graph)
     }
 
     /// By node: it only ends threads.
-    pub(super) fn find_ends(&self) -> Vec<bool> {
+    pub(super) fn find_end_nodes(&self) -> Vec<bool> {
         let is_end = |node: &Node| {
             let edges = node.edges.start as usize..node.edges.end as usize;
             node.kind == NodeKind::Plain
@@ -213,7 +213,7 @@ impl<'a> Graph<'a> {
     }
 
     /// By node: all paths from it abort the kernel, by a trap or a function that does not return.
-    pub(super) fn aborting(&self) -> Vec<bool> {
+    pub(super) fn aborting_nodes(&self) -> Vec<bool> {
         let is_abort = |node: u32| {
             let current = &self.nodes[node as usize];
             let body = self.context_of_node(node).body;
@@ -253,7 +253,7 @@ impl<'a> Graph<'a> {
 
     /// True if a node only ends threads.
     #[must_use]
-    pub(super) fn is_end(&self, node: u32) -> bool {
+    pub(super) fn is_end_node(&self, node: u32) -> bool {
         self.ends[node as usize]
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::explore::{InEach, InLaunch, Launches, Place};
+use super::explore::{CommonFindings, InLaunch, Launches, Place};
 use super::finding::{LaneFinding, Root, sort_key};
 use super::flow::Flow;
 use super::launch::Launch;
@@ -132,7 +132,11 @@ impl<'k> LaneKernel<'k> {
         }
         let launch = Launch { warp, ..launch };
         let mut flow = Flow::new(self.layout, launch, self.fixed, self.layout.reusable_pool())?;
-        let entry = if self.layout.is_kernel { launch.lanes() } else { 0 };
+        let entry = if self.layout.is_kernel {
+            launch.analysed_lanes()
+        } else {
+            0
+        };
         let verdict = verdict::judge(&mut flow, entry, self.layout.converges, least);
         self.layout.keep_pool(flow.pool);
         Some((verdict, flow.wants_warp))
@@ -149,7 +153,7 @@ impl<'k> LaneKernel<'k> {
             return self.judge_launch(launch, least).map(|judged| judged.root);
         }
         let least_in_each = if are_layouts { Certainty::Definite } else { least };
-        let mut definite = InEach::new();
+        let mut definite = CommonFindings::new();
         let mut others: BTreeMap<Defect, Vec<LaneFinding>> = BTreeMap::new();
         // It is not known which threads share a warp.
         let mut has_unknown = are_layouts;
@@ -338,7 +342,7 @@ impl<'k> LaneKernel<'k> {
             warp: Some(0),
             ..launch
         }
-        .lanes();
+        .analysed_lanes();
         let nodes = self
             .judged_nodes()
             .filter(|&node| self.layout.always[node as usize] && self.layout.is_kernel);
@@ -353,9 +357,9 @@ impl<'k> LaneKernel<'k> {
                 continue;
             };
             let definitions = self.layout.module.function(context.function).definitions();
-            let threads = Threads::in_registers(context.body, definitions, 0);
+            let threads = Threads::of_warp_in_registers(context.body, definitions, 0);
             let mask = threads
-                .uniform(mask)
+                .uniform_value(mask)
                 .map(|mask| mask as Lanes)
                 .filter(|_| instruction.guard.is_none());
             let Some(mask) = mask.filter(|mask| *mask != 0 && lanes & !mask != 0) else {

@@ -19,11 +19,11 @@ use ptxcheck_ir::{
 };
 
 /// The loops of a module that are counted by lane, by function.
-pub(super) struct Counted {
+pub(super) struct LaneCountedLoops {
     is_in: Vec<bool>,
 }
 
-impl Counted {
+impl LaneCountedLoops {
     /// Marks the functions with such a loop, and those that call them. `meets`: the functions that reach a collective or a
     /// barrier; `has_shape`: the shape of some CTA is known.
     #[must_use]
@@ -31,7 +31,7 @@ impl Counted {
         let mut is_in = vec![false; module.module.functions.len()];
         for (id, _, body) in module.module.bodies() {
             if meets[id.index()] && !module.deadline.is_over_at_step() {
-                let exits = Exits::new(module, id, body, has_shape);
+                let exits = LoopExitSearch::new(module, id, body, has_shape);
                 is_in[id.index()] = exits.has_counted_loop(meets);
             }
         }
@@ -47,7 +47,7 @@ impl Counted {
 }
 
 /// Search for the values that decide the branches of one function.
-pub(super) struct Exits<'a, 'm> {
+pub(super) struct LoopExitSearch<'a, 'm> {
     module: &'a Shared<'m>,
     function: FunctionId,
     body: &'a Body<'m>,
@@ -96,7 +96,7 @@ pub(super) enum Decision {
 }
 
 /// The reason why a value does not count as computed from constants and thread numbers.
-enum Unmade {
+enum UnknownReason {
     /// It depends on other values.
     OfOthers,
     /// The search budget is spent.
@@ -112,7 +112,7 @@ struct Written {
     by_lane: bool,
 }
 
-impl<'a, 'm> Exits<'a, 'm> {
+impl<'a, 'm> LoopExitSearch<'a, 'm> {
     /// The search in a function with this body. `has_shape`: the shape of some CTA is known.
     pub(super) const fn new(
         module: &'a Shared<'m>,
@@ -144,7 +144,7 @@ impl<'a, 'm> Exits<'a, 'm> {
             for &header in self.body.successors(block) {
                 if cfg.rank(header) <= cfg.rank(block) {
                     let blocks = found.get_or_insert_with(|| self.loop_blocks(meets));
-                    if self.is_counted(header, block, blocks) {
+                    if self.is_lane_counted_loop(header, block, blocks) {
                         return true;
                     }
                 }
@@ -168,7 +168,7 @@ impl<'a, 'm> Exits<'a, 'm> {
     }
 
     /// True if the loop with this back edge is counted by lane.
-    fn is_counted(&self, header: BlockId, latch: BlockId, blocks: &mut LoopBlocks) -> bool {
+    fn is_lane_counted_loop(&self, header: BlockId, latch: BlockId, blocks: &mut LoopBlocks) -> bool {
         let (cfg, body) = (self.module.function(self.function).cfg(), self.body);
         blocks.begin_loop(header);
         blocks.add_block(latch);
@@ -253,7 +253,7 @@ impl<'a, 'm> Exits<'a, 'm> {
 
     /// What a value is computed from, if that is only constants and thread numbers: whether thread numbers are among its
     /// inputs, and the definitions of those variables that have several.
-    fn inputs_of_register(&self, register: Register) -> Result<(bool, Vec<InstructionId>), Unmade> {
+    fn inputs_of_register(&self, register: Register) -> Result<(bool, Vec<InstructionId>), UnknownReason> {
         let analyses = self.module.function(self.function);
         let (mut by_lane, mut several) = (false, Vec::new());
         let mut left = MAX_EXIT_STEPS;
@@ -265,15 +265,19 @@ impl<'a, 'm> Exits<'a, 'm> {
                 // A callee may store a known value. No other value of a variable without a definition is known.
                 match variable {
                     Variable::Slot(slot) if analyses.slots().is_written_by_callees(slot) => by_lane = true,
-                    _ => return Err(Unmade::OfOthers),
+                    _ => return Err(UnknownReason::OfOthers),
                 }
             }
-            left = left.checked_sub(writers.len()).ok_or(Unmade::TooMuchWork)?;
+            left = left
+                .checked_sub(writers.len())
+                .ok_or(UnknownReason::TooMuchWork)?;
             if writers.len() > 1 {
                 several.extend(writers);
             }
             for &write in writers {
-                let written = self.written_value(variable, write).ok_or(Unmade::OfOthers)?;
+                let written = self
+                    .written_value(variable, write)
+                    .ok_or(UnknownReason::OfOthers)?;
                 by_lane |= written.by_lane;
                 work.extend(written.reads.into_iter().filter(|read| seen.insert(*read)));
             }
@@ -284,7 +288,7 @@ impl<'a, 'm> Exits<'a, 'm> {
     /// False if a value depends on anything but constants, thread numbers and sets of lanes, so that it is not known in any
     /// round of a loop.
     pub(super) fn may_be_known(&self, register: Register) -> bool {
-        !matches!(self.inputs_of_register(register), Err(Unmade::OfOthers))
+        !matches!(self.inputs_of_register(register), Err(UnknownReason::OfOthers))
     }
 
     /// A definition of a variable; `None` if the value depends on anything but constants, thread numbers and variables.

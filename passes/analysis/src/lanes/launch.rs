@@ -196,7 +196,7 @@ impl Launch {
 
     /// The lanes that exist in the analysed warps.
     #[must_use]
-    pub fn lanes(&self) -> Lanes {
+    pub fn analysed_lanes(&self) -> Lanes {
         match self.warp {
             Some(warp) => self.existing_lanes(warp),
             // Only the last warp lacks lanes: code that analyses all warps at once analyses the last one separately.
@@ -424,7 +424,7 @@ pub(super) fn lanes_may_meet_across_instructions(module: &Shared<'_>) -> bool {
 mod tests {
     use super::*;
 
-    fn launch(shape: Option<[u32; 3]>, warp: Option<u32>) -> Launch {
+    fn launch_with_shape(shape: Option<[u32; 3]>, warp: Option<u32>) -> Launch {
         let bounds = LaunchBounds {
             required_threads: shape,
             ..LaunchBounds::default()
@@ -438,21 +438,24 @@ mod tests {
     #[test]
     fn blocks_of_two_dimensions_fold_into_warps() {
         let mut pool = Pool::default();
-        let folded = launch(Some([8, 8, 1]), Some(1));
+        let folded = launch_with_shape(Some([8, 8, 1]), Some(1));
         let (x, y) = (folded.tid_value(&mut pool, 0), folded.tid_value(&mut pool, 1));
         assert_eq!(
-            (pool.get(x).in_lane(9), pool.get(y).in_lane(9)),
+            (pool.get(x).value_in_lane(9), pool.get(y).value_in_lane(9)),
             (Some(1), Some(5))
         );
         // x is the same in both warps, y is 4w + l / 8.
-        let any = launch(Some([8, 8, 1]), None);
+        let any = launch_with_shape(Some([8, 8, 1]), None);
         let (x, y) = (any.tid_value(&mut pool, 0), any.tid_value(&mut pool, 1));
-        assert_eq!(pool.get(x).in_lane(9), Some(1));
-        assert_eq!((pool.get(y).in_lane(9), pool.get(y).low_bits(9)), (None, (2, 1)));
+        assert_eq!(pool.get(x).value_in_lane(9), Some(1));
+        assert_eq!(
+            (pool.get(y).value_in_lane(9), pool.get(y).low_bits(9)),
+            (None, (2, 1))
+        );
     }
 
     #[test]
-    fn the_module_wins_over_the_settings() {
+    fn shapes_of_the_module_override_the_settings() {
         let of = |required, most, setting| {
             let bounds = LaunchBounds {
                 required_threads: required,
@@ -488,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_shapes_those_count_that_the_module_allows() {
+    fn shapes_that_the_module_forbids_are_dropped() {
         let of = |required, most, shapes: &[Shape]| {
             let bounds = LaunchBounds {
                 required_threads: required,
@@ -526,8 +529,14 @@ mod tests {
 
     #[test]
     fn the_last_warp_lacks_lanes() {
-        assert_eq!(launch(Some([48, 1, 1]), None).existing_lanes(1), 0xffff);
-        assert_eq!(launch(Some([16, 1, 1]), None).existing_lanes(0), 0xffff);
-        assert_eq!(launch(None, None).existing_lanes(7), ALL);
+        assert_eq!(
+            launch_with_shape(Some([48, 1, 1]), None).existing_lanes(1),
+            0xffff
+        );
+        assert_eq!(
+            launch_with_shape(Some([16, 1, 1]), None).existing_lanes(0),
+            0xffff
+        );
+        assert_eq!(launch_with_shape(None, None).existing_lanes(7), ALL);
     }
 }

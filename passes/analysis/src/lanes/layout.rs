@@ -5,10 +5,10 @@ use std::cell::Cell;
 
 use super::graph::{self, Graph, NodeKind};
 use super::launch::{Launch, lanes_may_meet_across_instructions, launches_of};
-use super::live::Live;
+use super::live::Liveness;
 use super::meaning::Meanings;
 use super::order::Order;
-use super::readonly_memory::Lasting;
+use super::readonly_memory::ReadonlyParams;
 use super::slice::Slices;
 use super::value::Pool;
 use crate::limits::MAX_SHARED_VECTORS;
@@ -23,10 +23,10 @@ pub struct LaneLayout<'k> {
     pub(super) converges: bool,
     pub(super) graph: Graph<'k>,
     pub(super) order: Order,
-    pub(super) live: Live,
+    pub(super) live: Liveness,
     /// The nodes that every lane passes exactly once.
     pub(super) always: Vec<bool>,
-    pub(super) lasting: Lasting<'k>,
+    pub(super) lasting: ReadonlyParams<'k>,
     /// Some mask is computed, or thread numbers may be computed from coordinates.
     follows_meanings: bool,
     /// Addresses in shared memory are followed.
@@ -38,7 +38,7 @@ pub struct LaneLayout<'k> {
 /// A kernel with all cells in the states.
 pub(super) struct InStates<'k> {
     graph: Graph<'k>,
-    live: Live,
+    live: Liveness,
 }
 
 impl<'k> LaneLayout<'k> {
@@ -57,13 +57,13 @@ impl<'k> LaneLayout<'k> {
         let reads = module.read_dimensions(function);
         Some(Self {
             follows_meanings: reads[0] || reads[1] || order.nodes.iter().any(computes_mask),
-            lasting: Lasting::new(module, function),
+            lasting: ReadonlyParams::new(module, function),
             follows_addresses: slices.has_addresses,
             module,
             function,
             is_kernel: module.module.function(function).is_kernel(),
             converges: lanes_may_meet_across_instructions(module),
-            live: Live::new(module, &graph, &order),
+            live: Liveness::new(module, &graph, &order),
             always: nodes_passed_by_all_lanes(&graph, &order),
             pool: Cell::default(),
             graph,
@@ -94,7 +94,7 @@ impl<'k> LaneLayout<'k> {
     /// [`Self::slices_in_states`].
     pub(super) fn with_cells_in_states(&self, slices: &'k Slices) -> Option<InStates<'k>> {
         let graph = Graph::new(self.module, slices, self.function)?;
-        let live = Live::new(self.module, &graph, &self.order);
+        let live = Liveness::new(self.module, &graph, &self.order);
         Some(InStates { graph, live })
     }
 
@@ -113,7 +113,7 @@ impl<'k> LaneLayout<'k> {
         Self {
             live: in_states.live.with_peeled_rounds(&graph, &order),
             always: nodes_passed_by_all_lanes(&graph, &order),
-            lasting: Lasting::new(self.module, self.function),
+            lasting: ReadonlyParams::new(self.module, self.function),
             pool: Cell::default(),
             graph,
             order,

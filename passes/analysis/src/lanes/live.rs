@@ -17,7 +17,7 @@ use crate::slots::Effect;
 use ptxcheck_ir::{AccessKind, InstructionId, Op, Register, Value};
 
 /// The cells that are alive, by node, and those that loops may write.
-pub(super) struct Live {
+pub(super) struct Liveness {
     sets: Arc<Sets>,
     /// By node: its index in the sets.
     places: Vec<u32>,
@@ -37,7 +37,7 @@ struct Sets {
     changed: Vec<u64>,
 }
 
-impl Live {
+impl Liveness {
     /// Liveness of the cells of a graph.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
@@ -61,7 +61,7 @@ impl Live {
         let mut changed = vec![0; order.loops.len() * words];
         for (&place, node) in places.iter().zip(0..) {
             let own = &sets.changed[place as usize * words..][..words];
-            for of in order.loops_of(node) {
+            for of in order.loops_around(node) {
                 let all = &mut changed[of as usize * words..][..words];
                 all.iter_mut().zip(own).for_each(|(all, own)| *all |= own);
             }
@@ -110,7 +110,7 @@ impl Sets {
         let mut written = vec![0; nodes * words];
         for node in 0..nodes {
             let range = node * words..(node + 1) * words;
-            let mut scan = Scan {
+            let mut scan = NodeScan {
                 module,
                 graph,
                 node: node as u32,
@@ -164,7 +164,7 @@ impl Sets {
 }
 
 /// One node: the cells that it reads before it writes them, those that it always writes, and those that it may write.
-struct Scan<'a, 'g> {
+struct NodeScan<'a, 'g> {
     module: &'a Shared<'a>,
     graph: &'a Graph<'g>,
     node: u32,
@@ -173,7 +173,7 @@ struct Scan<'a, 'g> {
     changed: &'a mut [u64],
 }
 
-impl<'g> Scan<'_, 'g> {
+impl<'g> NodeScan<'_, 'g> {
     fn scan_node(&mut self) {
         let graph = self.graph;
         let context = graph.context_of_node(self.node);

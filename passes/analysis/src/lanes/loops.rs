@@ -124,7 +124,7 @@ impl LoopSearch<'_, '_> {
     }
 
     /// Puts a node, with the outermost loop around it if there is one, into a loop.
-    fn take_into_loop(&mut self, node: u32, own: u32) {
+    fn add_to_loop(&mut self, node: u32, own: u32) {
         match self.outermost_loop_of(node) {
             NONE => self.loop_of[node as usize] = own,
             outer if outer == own => {}
@@ -145,7 +145,7 @@ impl LoopSearch<'_, '_> {
             return;
         }
         let own = self.add_loop(header, true, vec![header]);
-        self.take_into_loop(header, own);
+        self.add_to_loop(header, own);
         while let Some(node) = work.pop() {
             let before = |node: u32| {
                 let sources = graph.predecessors(node);
@@ -159,14 +159,14 @@ impl LoopSearch<'_, '_> {
                     work.extend(entries.flat_map(|&entry| before(entry)));
                 }
             }
-            self.take_into_loop(node, own);
+            self.add_to_loop(node, own);
         }
     }
 
     fn add_irreducible_loop(&mut self, component: Vec<u32>) {
         let own = self.add_loop(component[0], false, Vec::new());
         for &node in &component {
-            self.take_into_loop(node, own);
+            self.add_to_loop(node, own);
         }
         self.entries[own as usize] = component;
     }

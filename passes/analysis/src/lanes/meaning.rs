@@ -115,12 +115,12 @@ impl Meanings {
     }
 
     /// True if the thread number is followed.
-    pub(super) fn follows_rank(&self) -> bool {
+    pub(super) fn follows_thread_rank(&self) -> bool {
         self.rank.is_some()
     }
 
     /// True if a value is the thread number in its block.
-    pub(super) fn is_rank(&self, name: Name) -> bool {
+    pub(super) fn is_thread_rank(&self, name: Name) -> bool {
         match self.meaning_of(name) {
             Meaning::Threads(terms) => self.rank.as_ref() == Some(terms),
             _ => false,
@@ -138,7 +138,7 @@ impl Meanings {
     }
 
     /// The name of a value that is the same at every read.
-    pub(super) fn lasting_name(&mut self, key: (u64, u64)) -> Name {
+    pub(super) fn readonly_value_name(&mut self, key: (u64, u64)) -> Name {
         self.intern(Meaning::Result(key), Vec::new())
     }
 
@@ -222,7 +222,7 @@ impl Meanings {
     pub(super) fn membership_predicate(&mut self, value: Name, bits: u8, numbers: Numbers) -> Name {
         match *self.meaning_of(value) {
             Meaning::Plus(of, width, by) if width == bits => {
-                let before = numbers.minus_constant(by, bits);
+                let before = numbers.numbers_before_adding(by, bits);
                 self.composed_name(Meaning::Among(of, bits, before), [of])
             }
             _ => self.composed_name(Meaning::Among(value, bits, numbers), [value]),
@@ -282,7 +282,7 @@ impl Meanings {
     }
 
     /// The outcome of a predicate in a lane, if it is certain.
-    fn truth_within_depth(
+    fn predicate_outcome_within_depth(
         &self,
         name: Name,
         known: &impl Fn(Name) -> Option<bool>,
@@ -294,7 +294,7 @@ impl Meanings {
         if let Some(known) = known(name) {
             return Some(known);
         }
-        let part = |name: Name| self.truth_within_depth(name, known, depth + 1);
+        let part = |name: Name| self.predicate_outcome_within_depth(name, known, depth + 1);
         match *self.meaning_of(name) {
             Meaning::Not(of, _) => part(of).map(|holds| !holds),
             Meaning::Number(of) => part(of),
@@ -331,7 +331,7 @@ impl Meanings {
         }
         let part = |name: Name| self.names_lane_within_depth(name, known, depth + 1);
         match *self.meaning_of(mask) {
-            Meaning::Ballot(predicate) => self.truth_within_depth(predicate, known, depth + 1),
+            Meaning::Ballot(predicate) => self.predicate_outcome_within_depth(predicate, known, depth + 1),
             Meaning::Not(of, 32) => part(of).map(|names| !names),
             Meaning::Own(of) => part(of),
             Meaning::Both(logic, a, b) => logic_outcome(logic, part(a), part(b)),

@@ -78,7 +78,7 @@ impl Numbers {
 
     /// The numbers of `bits` bits whose sum with `by` is in the set.
     #[must_use]
-    pub(super) fn minus_constant(&self, by: u64, bits: u8) -> Self {
+    pub(super) fn numbers_before_adding(&self, by: u64, bits: u8) -> Self {
         let back = |number: u64| number.wrapping_sub(by) & ones(bits);
         let mut all = Vec::new();
         for &(first, last) in &self.0 {
@@ -115,7 +115,7 @@ impl Numbers {
 
     /// True if all of them are in the other one.
     #[must_use]
-    pub(super) fn is_within(&self, other: &Self) -> bool {
+    pub(super) fn is_subset_of(&self, other: &Self) -> bool {
         self.intersection(other) == *self
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     use ptxcheck_ir::evaluate::compare;
 
     #[test]
-    fn they_are_those_that_compare_so() {
+    fn satisfying_numbers_are_those_for_which_the_comparison_holds() {
         use Condition as C;
         let conditions = [
             C::Equal,
@@ -155,14 +155,14 @@ mod tests {
                     assert_eq!(has(&rest, number), !holds, "not {number} {condition:?} {bound}");
                 }
                 for by in 0..16 {
-                    let before = all.minus_constant(by, bits);
+                    let before = all.numbers_before_adding(by, bits);
                     for number in 0..16 {
                         assert_eq!(has(&before, number), has(&all, (number + by) & 15));
                     }
                     assert!(before.complement(bits).complement(bits) == before);
                 }
                 assert!(all.intersection(&rest).is_empty());
-                assert!(all.is_within(&all) && rest.complement(bits) == all);
+                assert!(all.is_subset_of(&all) && rest.complement(bits) == all);
             }
         }
         let whole = Numbers::satisfying(C::GreaterEqualUnsigned, 64, 0);

@@ -8,7 +8,7 @@ const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
 /// A kernel with an object of 16 bytes at `%o`, the thread number in `%r1`, and a function `fill` of two addresses and a
 /// number. The kernel ends with a barrier of the warp with the mask at the start of the object.
-fn masks(fill: &str, kernel: &str) -> Vec<(u32, bool)> {
+fn findings_about_mask_filled_by(fill: &str, kernel: &str) -> Vec<(u32, bool)> {
     let text = format!(
         "{HEAD}.extern .func other(.param .b64 a);\n.global .b64 kept;\n\
          .func inner(.param .b64 p, .param .b32 v)\n{{\n.reg .b64 %p;\n.reg .b32 %v;\nld.param.u64 %p, [p];\n\
@@ -29,7 +29,7 @@ fn masks(fill: &str, kernel: &str) -> Vec<(u32, bool)> {
 }
 
 /// A call of `fill`.
-fn call(p: &str, q: &str, v: &str) -> String {
+fn call_of_fill(p: &str, q: &str, v: &str) -> String {
     format!(
         "{{\n.param .b64 a;\n.param .b64 b;\n.param .b32 c;\nst.param.b64 [a], {p};\nst.param.b64 [b], {q};\n\
          st.param.b32 [c], {v};\ncall.uni fill, (a, b, c);\n}}"
@@ -40,8 +40,8 @@ fn call(p: &str, q: &str, v: &str) -> String {
 const WRONG: [(u32, bool); 1] = [(0xffff_ff00, true)];
 
 #[test]
-fn what_a_callee_stores_is_known() {
-    let stores = |fill: &str| masks(fill, &call("%o", "%t", "255"));
+fn values_stored_by_a_callee_are_known() {
+    let stores = |fill: &str| findings_about_mask_filled_by(fill, &call_of_fill("%o", "%t", "255"));
     assert_eq!(stores("st.u32 [%p], %v;"), WRONG);
     assert_eq!(stores("st.u32 [%p], -1;"), []);
     // The last store counts.
@@ -57,10 +57,11 @@ fn what_a_callee_stores_is_known() {
 }
 
 #[test]
-fn what_may_be_something_else_is_not_definite() {
+fn unknown_stores_by_a_callee_leave_nothing_definite() {
     let first = "st.u32 [%o], 255;\n";
     let is_definite = |fill: &str, p: &str, q: &str, after: &str| {
-        let found = masks(fill, &format!("{first}{}\n{after}", call(p, q, "%r2")));
+        let found =
+            findings_about_mask_filled_by(fill, &format!("{first}{}\n{after}", call_of_fill(p, q, "%r2")));
         found.iter().any(|(_, is_definite)| *is_definite)
     };
     // The function does nothing with the object, or writes another part of it.
@@ -93,25 +94,25 @@ fn what_may_be_something_else_is_not_definite() {
 }
 
 #[test]
-fn a_slot_that_a_call_may_write_in_a_loop_is_not_known_in_the_next_round() {
+fn a_slot_that_a_call_writes_in_a_loop_is_unknown_in_the_next_round() {
     let unknown = "{\n.param .b64 a;\nst.param.b64 [a], %o;\ncall.uni other, (a);\n}";
     let rounds = |call: &str| {
         let code = format!(
             "st.u32 [%o], 255;\nL:\nld.u32 %r4, [%o];\nsetp.ne.u32 %c, %r4, 255;\n@%c bra OUT;\n{call}\n\
              add.u32 %r8, %r8, 1;\nsetp.lt.u32 %c, %r8, %r2;\n@%c bra L;\nOUT:"
         );
-        masks("st.u32 [%p], %v;", &code)
+        findings_about_mask_filled_by("st.u32 [%p], %v;", &code)
             .iter()
             .any(|(_, is_definite)| *is_definite)
     };
     assert!(rounds(""));
     assert!(!rounds(unknown));
-    assert!(!rounds(&call("%o", "%t", "%r2")));
-    assert!(rounds(&call("%o", "%t", "255")));
+    assert!(!rounds(&call_of_fill("%o", "%t", "%r2")));
+    assert!(rounds(&call_of_fill("%o", "%t", "255")));
 }
 
 #[test]
-fn an_address_that_is_returned_is_followed() {
+fn returned_addresses_are_followed() {
     let text = |returned: &str, store: &str| {
         format!(
             "{HEAD}.func (.param .b64 r) at(.param .b64 p, .param .b64 q)\n{{\n.reg .b64 %p, %q;\nld.param.u64 %p, [p];\n\

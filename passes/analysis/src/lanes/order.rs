@@ -80,7 +80,7 @@ impl Order {
     }
 
     /// The loops that contain a node, innermost first.
-    pub(super) fn loops_of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn loops_around(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(Some(self.loop_of[node as usize]), |&inner| {
             (inner != NONE).then(|| self.loops[inner as usize].parent)
         })
@@ -89,7 +89,7 @@ impl Order {
 
     /// The loops that an edge leaves, innermost first.
     pub(super) fn loops_left_by_edge(&self, source: u32, target: u32) -> impl Iterator<Item = u32> + '_ {
-        self.loops_of(source)
+        self.loops_around(source)
             .take_while(move |&of| !self.is_in_loop(target, of))
     }
 
@@ -103,7 +103,7 @@ impl Order {
     /// True if an edge goes back to the header of a natural loop around `node`: lanes that take it are in a later round than
     /// lanes that reach `node` now.
     #[must_use]
-    pub(super) fn ends_round(&self, source: u32, target: u32, node: u32) -> bool {
+    pub(super) fn is_edge_to_next_round_around(&self, source: u32, target: u32, node: u32) -> bool {
         let own = self.loop_of[target as usize];
         own != NONE
             && self.is_back_edge(source, target)
@@ -117,7 +117,7 @@ impl Order {
         for &node in self.nodes.iter().rev() {
             let mut after = graph.successors(node);
             if let (Some(next), None, [_]) = (after.next(), after.next(), graph.incoming_edges(node))
-                && !graph.is_end(next)
+                && !graph.is_end_node(next)
                 && !self.is_back_edge(node, next)
                 && self.loop_of[node as usize] == self.loop_of[next as usize]
             {

@@ -105,7 +105,7 @@ impl<'a> Graph<'a> {
         }
         let edges = self.targets.iter().map(|&target| target as usize).zip(0..);
         self.incoming = Groups::new(self.nodes.len(), edges);
-        self.ends = self.find_ends();
+        self.ends = self.find_end_nodes();
     }
 }
 

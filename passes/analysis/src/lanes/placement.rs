@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
 use super::graph::{NONE, NodeKind};
-use super::value::{ALL, Lanes, ValueId, lanes, set_of};
+use super::value::{ALL, Lanes, ValueId, lane_set, lanes_in_set};
 use super::visible::{self, Visible};
 use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
 use ptxcheck_common::deadline::Deadline;
@@ -137,14 +137,14 @@ impl<'f, 'a> Placement<'f, 'a> {
         // Dominators first: a recursion as deep as the code is long is avoided.
         let mut chain = vec![node];
         while let Some(&last) = chain.last() {
-            match self.root_of_node(last) {
+            match self.outer_dominator_of(last) {
                 Some(next) if !self.memo[memo].contains_key(&last) => chain.push(next),
                 _ => break,
             }
         }
         while let Some(node) = chain.pop() {
             if !self.memo[memo].contains_key(&node) {
-                let found = self.find_lanes(node, exits, 0);
+                let found = self.find_lanes_that_must_reach(node, exits, 0);
                 self.memo[memo].insert(node, found);
             }
         }
@@ -152,7 +152,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// The nearest dominator that is in no loop that does not contain the node.
-    fn root_of_node(&self, node: u32) -> Option<u32> {
+    fn outer_dominator_of(&self, node: u32) -> Option<u32> {
         let order = self.flow.order;
         if node == 0 {
             return None;
@@ -170,12 +170,12 @@ impl<'f, 'a> Placement<'f, 'a> {
         }
     }
 
-    fn find_lanes(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
-        let Some(root) = self.root_of_node(node) else {
+    fn find_lanes_that_must_reach(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
+        let Some(root) = self.outer_dominator_of(node) else {
             return self.entry;
         };
         let memo = exits as usize;
-        let before = self.nested_result(root, exits, depth);
+        let before = self.lanes_for_nested_request(root, exits, depth);
         if before == 0 {
             return 0;
         }
@@ -188,12 +188,12 @@ impl<'f, 'a> Placement<'f, 'a> {
         let own = order.loop_of[node as usize];
         let is_header = own != NONE && order.loops[own as usize].header == node;
         if !is_header || departures.is_empty() {
-            return self.lanes_together(before, node, &departures, exits, depth);
+            return self.lanes_kept_together(before, node, &departures, exits, depth);
         }
         let mut guess = before;
         loop {
             self.memo[memo].insert(node, guess);
-            let found = guess & self.lanes_together(before, node, &departures, exits, depth);
+            let found = guess & self.lanes_kept_together(before, node, &departures, exits, depth);
             if found == guess {
                 return found;
             }
@@ -204,19 +204,19 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// Result for another node that the current computation needs; no lanes if such requests nest too deep.
-    fn nested_result(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
+    fn lanes_for_nested_request(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
         if let Some(&known) = self.memo[exits as usize].get(&node) {
             return known;
         }
         if depth > MAX_DEPTH {
             return 0;
         }
-        let found = self.find_lanes(node, exits, depth + 1);
+        let found = self.find_lanes_that_must_reach(node, exits, depth + 1);
         self.memo[exits as usize].insert(node, found);
         found
     }
 
-    fn lanes_together(
+    fn lanes_kept_together(
         &mut self,
         before: Lanes,
         node: u32,
@@ -247,13 +247,14 @@ impl<'f, 'a> Placement<'f, 'a> {
     ) -> Lanes {
         let (source, here) = (departure.source, self.flow.may[node as usize]);
         let test = self.flow.tests[source as usize];
-        if test == ValueId::NONE || !self.flow.pool.get(test).is_splat(here) {
+        if test == ValueId::NONE || !self.flow.pool.get(test).is_uniform_among(here) {
             return 0;
         }
         let test = self.flow.pool.get(test);
-        let agree = lanes(departure.lanes & before).filter(|lane| test.is_splat(here | 1 << lane));
-        let agree = set_of(agree);
-        let at_test = self.nested_result(source, exits, depth);
+        let agree =
+            lanes_in_set(departure.lanes & before).filter(|lane| test.is_uniform_among(here | 1 << lane));
+        let agree = lane_set(agree);
+        let at_test = self.lanes_for_nested_request(source, exits, depth);
         if here & !at_test == 0 { agree } else { 0 }
     }
 
@@ -321,7 +322,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// True if the lanes that are at `from` together reach `node` together, except those that end silently.
-    pub(super) fn stay_together(&mut self, from: u32, node: u32) -> bool {
+    pub(super) fn do_lanes_stay_together(&mut self, from: u32, node: u32) -> bool {
         let order = self.flow.order;
         if order.is_in_or_before_irreducible_loop(node)
             || !order.dominates(from, node)
@@ -371,7 +372,7 @@ impl<'f, 'a> Placement<'f, 'a> {
             for &edge in graph.incoming_edges(current) {
                 let source = graph.sources[edge as usize];
                 if order.rank[source as usize] != NONE
-                    && !order.ends_round(source, current, node)
+                    && !order.is_edge_to_next_round_around(source, current, node)
                     && self.flow.edges[edge as usize] != 0
                     && std::mem::replace(&mut self.mark[source as usize], epoch) != epoch
                 {
@@ -413,7 +414,7 @@ impl<'f, 'a> Placement<'f, 'a> {
                 let lanes = self.flow.edges[edge as usize];
                 let stays = target != graph.exit
                     && self.mark[target as usize] == epoch
-                    && !order.ends_round(source, target, node);
+                    && !order.is_edge_to_next_round_around(source, target, node);
                 if !stays && lanes != 0 {
                     found.all.push(Departure { source, edge, lanes });
                 }
@@ -434,9 +435,9 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that certainly arrive at a node, regardless of other lanes: those that may take no departure from its
     /// paths. `None` if the budget is spent.
-    pub(super) fn certain_lanes(&mut self, node: u32) -> Option<Lanes> {
+    pub(super) fn lanes_certain_to_reach(&mut self, node: u32) -> Option<Lanes> {
         let departures = self.departures_before(node)?;
-        Some(self.flow.may[node as usize] & self.flow.launch.lanes() & !departures.leaving)
+        Some(self.flow.may[node as usize] & self.flow.launch.analysed_lanes() & !departures.leaving)
     }
 
     /// True if the budget is spent: further answers are "not known".

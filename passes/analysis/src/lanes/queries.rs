@@ -143,7 +143,7 @@ impl LaneSolution<'_> {
         };
         let here = self.flow.may[node as usize];
         let vector = self.flow.value_before(node, site.instruction, value);
-        std::array::from_fn(|lane| vector.in_lane(lane).filter(|_| here >> lane & 1 == 1))
+        std::array::from_fn(|lane| vector.value_in_lane(lane).filter(|_| here >> lane & 1 == 1))
     }
 
     /// The node of an instruction.

@@ -22,7 +22,7 @@ use crate::value::{Atom, Evaluator, Linear, Source, Sum};
 use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, Instruction, Op, Register, Space, Value};
 
 /// The memory that one kernel does not write.
-pub(super) struct Lasting<'k> {
+pub(super) struct ReadonlyParams<'k> {
     module: &'k Shared<'k>,
     kernel: FunctionId,
     /// The parameters whose memory may be written, by index; `None`: any memory may be written.
@@ -32,7 +32,7 @@ pub(super) struct Lasting<'k> {
 /// A set of parameter indices. Larger indices are in no set, and values computed from such parameters are unknown.
 type Params = u64;
 
-impl<'k> Lasting<'k> {
+impl<'k> ReadonlyParams<'k> {
     pub(super) const fn new(module: &'k Shared<'k>, kernel: FunctionId) -> Self {
         Self {
             module,
@@ -42,7 +42,7 @@ impl<'k> Lasting<'k> {
     }
 
     /// The parameter and the byte offset that a load of the kernel reads from, if that memory is never written.
-    pub(super) fn param_of_load(&self, instruction: &Instruction) -> Option<(u16, i64)> {
+    pub(super) fn readonly_param_of_load(&self, instruction: &Instruction) -> Option<(u16, i64)> {
         let body = self.module.module.function(self.kernel).body.as_ref()?;
         let &[address, Value::Integer(past), ..] = body.uses(instruction) else {
             return None;
@@ -63,7 +63,7 @@ impl<'k> Lasting<'k> {
         let Sum { parts, by } = sums.description_of(address)?;
         match sums.domain().single_atom(parts)? {
             Atom::Param(param, 0, ..) if u32::from(param) < Params::BITS => {
-                Some((param, by.uniform()? as i64))
+                Some((param, by.uniform_number()? as i64))
             }
             _ => None,
         }
@@ -135,12 +135,12 @@ impl<'k> Lasting<'k> {
                         let Effect::Load(slot) = slots.effect_on_slots(definition, instruction) else {
                             return None;
                         };
-                        if slots.is_spoiled(slot) {
+                        if slots.has_foreign_writes(slot) {
                             return None;
                         }
                         let stores = slots.stores_to(slot).iter();
                         let stored: Option<Vec<Value>> =
-                            stores.map(|&store| analyses.stored_by(store)).collect();
+                            stores.map(|&store| analyses.value_stored_by(store)).collect();
                         open.extend(stored?);
                     }
                     Op::Call(_) | Op::CallResult(_) | Op::Collective(..) | Op::Opaque | Op::MapShared(_) => {

@@ -190,7 +190,7 @@ mod tests {
     use crate::testing::with_ptx;
 
     /// The roots that the budget allows.
-    fn looked_at(text: &str, novel: usize, repeated: usize) -> Vec<String> {
+    fn names_of_affordable_roots(text: &str, novel: usize, repeated: usize) -> Vec<String> {
         with_ptx(text, |module| {
             let calls = Calls::new(module);
             let roots = calls.roots(module);
@@ -204,27 +204,27 @@ mod tests {
     }
 
     #[test]
-    fn what_brings_something_new_is_looked_at_first() {
+    fn functions_with_unseen_code_are_analysed_first() {
         // Two functions are the same except for their callees.
         let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
             .visible .func a() { bar.sync 0; ret; }\n\
             .visible .func b() { call.uni a, (); ret; }\n\
             .visible .func c() { call.uni a, (); ret; }\n\
             .visible .func d() { bar.sync 0; ret; }\n";
-        assert_eq!(looked_at(text, 3, 0), ["b", "d"]);
-        assert_eq!(looked_at(text, 3, 2), ["b", "c", "d"]);
+        assert_eq!(names_of_affordable_roots(text, 3, 0), ["b", "d"]);
+        assert_eq!(names_of_affordable_roots(text, 3, 2), ["b", "c", "d"]);
     }
 
     #[test]
-    fn kernels_are_always_looked_at() {
+    fn kernels_are_always_analysed() {
         // All others call the first.
         let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
             .visible .func a() { ret; }\n\
             .visible .func b() { bar.sync 0; call.uni a, (); ret; }\n\
             .visible .func c() { bar.sync 0; call.uni a, (); ret; }\n\
             .visible .entry k() { bar.sync 0; call.uni a, (); ret; }\n";
-        assert_eq!(looked_at(text, 4, 0), ["b", "c", "k"]);
-        assert_eq!(looked_at(text, 3, 0), ["b", "k"]);
-        assert_eq!(looked_at(text, 1, 0), ["k"]);
+        assert_eq!(names_of_affordable_roots(text, 4, 0), ["b", "c", "k"]);
+        assert_eq!(names_of_affordable_roots(text, 3, 0), ["b", "k"]);
+        assert_eq!(names_of_affordable_roots(text, 1, 0), ["k"]);
     }
 }

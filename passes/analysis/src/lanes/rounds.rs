@@ -1,6 +1,6 @@
 //! Loops that each lane leaves after its own number of rounds, analysed round by round.
 //!
-//! Each such loop ([`Exits`]) is analysed in a graph of its own with peeled first rounds. A definite finding there is
+//! Each such loop ([`LoopExitSearch`]) is analysed in a graph of its own with peeled first rounds. A definite finding there is
 //! definite in the code, and is added to the findings about the kernel.
 
 use rustc_hash::FxHashSet;
@@ -10,12 +10,12 @@ use super::finding::{Root, sort_key};
 use super::flow::Flow;
 use super::graph::{NodeKind, Test};
 use super::kernel::LaneKernel;
-use super::lane_counted_loops::Exits;
+use super::lane_counted_loops::LoopExitSearch;
 use super::launch::{Launch, launches_of};
 use super::layout::{InStates, LaneLayout};
 use super::scenario::Fixed;
 use super::slice::Slices;
-use super::undecided::open_nodes;
+use super::undecided::undecided_nodes;
 use super::verdict;
 use crate::certainty::Certainty;
 use crate::limits::{FEW_ROUNDS, MAX_ROUND_NODES, MAX_ROUNDS};
@@ -32,7 +32,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
     let kernel = LaneKernel::new(&layout, &fixed);
     let mut loops = counted_loops(&layout);
     if !loops.is_empty()
-        && let Some(open) = open_nodes(&kernel)
+        && let Some(open) = undecided_nodes(&kernel)
     {
         if open.is_empty() && least == Certainty::Definite {
             return kernel.root_without_findings();
@@ -64,11 +64,11 @@ fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
             graph.nodes[node as usize].kind,
             NodeKind::Collective | NodeKind::Barrier
         ) {
-            order.loops_of(node).for_each(|of| holds[of as usize] = true);
+            order.loops_around(node).for_each(|of| holds[of as usize] = true);
         }
         for target in graph.successors(node) {
             let of = order.loop_of[target as usize];
-            if order.ends_round(node, target, target) {
+            if order.is_edge_to_next_round_around(node, target, target) {
                 latches[of as usize].push(node);
             }
         }
@@ -94,7 +94,7 @@ fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
             }
             let is_passed = || latches[index].iter().all(|&latch| order.dominates(node, latch));
             let context = graph.context_of_node(node);
-            let exits = Exits::new(layout.module, context.function, context.body, has_shape);
+            let exits = LoopExitSearch::new(layout.module, context.function, context.body, has_shape);
             is_counted[index] = exits.is_guard_counted(guard, is_passed);
         }
     }

@@ -147,7 +147,7 @@ mod tests {
     use super::{FixedParam, Scenario};
 
     #[test]
-    fn pieces_of_parameters_are_put_together() {
+    fn param_content_is_assembled_from_pieces() {
         let piece = |offset, bytes, value| FixedParam {
             number: 1,
             offset,

@@ -17,7 +17,7 @@ const TAIL: &str = ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .
     shfl.sync.down.b32 %r6|%p2, %r2, 1, 31, -1;\nst.global.u32 [%rd1], %r6;\nL:\nst.global.u32 [%rd1], %r2;\nret;\n}\n";
 
 /// A block of 128 threads, the first of its grid, with n = 100.
-fn hundred() -> Scenario {
+fn block_of_128_with_n_100() -> Scenario {
     Scenario {
         block: Some([128, 1, 1]),
         grid: Some([1, 1, 1]),
@@ -32,7 +32,10 @@ fn hundred() -> Scenario {
     }
 }
 
-fn missing(module: &ModuleAnalyses<'_>, scenario: &Scenario) -> Option<Vec<(Lanes, Vec<u32>, bool)>> {
+fn findings_about_missing_lanes(
+    module: &ModuleAnalyses<'_>,
+    scenario: &Scenario,
+) -> Option<Vec<(Lanes, Vec<u32>, bool)>> {
     let of = |found: &LaneFinding| {
         let is_definite = found.issue.certainty == Certainty::Definite;
         (found.issue.lanes, found.warps.clone(), is_definite)
@@ -48,7 +51,7 @@ fn missing(module: &ModuleAnalyses<'_>, scenario: &Scenario) -> Option<Vec<(Lane
 }
 
 /// The instructions of the kernel with such an operation.
-fn sites(module: &ModuleAnalyses<'_>, is: impl Fn(Op) -> bool) -> Vec<Site> {
+fn sites_where(module: &ModuleAnalyses<'_>, is: impl Fn(Op) -> bool) -> Vec<Site> {
     let function = FunctionId::new(0);
     let body = module
         .module
@@ -67,11 +70,11 @@ fn sites(module: &ModuleAnalyses<'_>, is: impl Fn(Op) -> bool) -> Vec<Site> {
 }
 
 #[test]
-fn a_tail_is_wrong_for_a_size_that_splits_a_warp() {
+fn a_shuffle_in_the_tail_is_wrong_for_sizes_that_split_a_warp() {
     with_ptx(&format!("{HEAD}{TAIL}"), |module| {
-        let scenario = hundred();
+        let scenario = block_of_128_with_n_100();
         assert_eq!(
-            missing(module, &scenario),
+            findings_about_missing_lanes(module, &scenario),
             Some(vec![(0xffff_fff0, vec![3], true)])
         );
         let whole = FixedParam {
@@ -80,56 +83,59 @@ fn a_tail_is_wrong_for_a_size_that_splits_a_warp() {
         };
         let whole = Scenario {
             params: vec![whole],
-            ..hundred()
+            ..block_of_128_with_n_100()
         };
-        assert_eq!(missing(module, &whole), Some(vec![]));
+        assert_eq!(findings_about_missing_lanes(module, &whole), Some(vec![]));
         // Without a scenario, it is not known.
-        let found = missing(module, &Scenario::default()).expect("it is small");
+        let found = findings_about_missing_lanes(module, &Scenario::default()).expect("it is small");
         assert!(found.iter().all(|(.., is_definite)| !is_definite) && !found.is_empty());
     });
 }
 
 #[test]
-fn one_warp_is_looked_at_where_the_scenario_names_it() {
+fn a_scenario_with_a_warp_restricts_the_analysis_to_it() {
     with_ptx(&format!("{HEAD}{TAIL}"), |module| {
         let of = |warp| Scenario {
             warp: Some(warp),
-            ..hundred()
+            ..block_of_128_with_n_100()
         };
-        assert_eq!(missing(module, &of(0)), Some(vec![]));
-        let found = missing(module, &of(3)).expect("it has four warps");
+        assert_eq!(findings_about_missing_lanes(module, &of(0)), Some(vec![]));
+        let found = findings_about_missing_lanes(module, &of(3)).expect("it has four warps");
         assert_eq!(
             found.iter().map(|found| (found.0, found.2)).collect::<Vec<_>>(),
             [(0xffff_fff0, true)]
         );
-        assert_eq!(missing(module, &of(4)), None);
+        assert_eq!(findings_about_missing_lanes(module, &of(4)), None);
     });
 }
 
 #[test]
-fn blocks_that_the_kernel_excludes_are_no_scenario() {
+fn scenarios_with_blocks_that_the_kernel_excludes_have_no_result() {
     let text = TAIL.replace(")\n{", ")\n.reqntid 64\n{");
     with_ptx(&format!("{HEAD}{text}"), |module| {
-        assert_eq!(missing(module, &hundred()), None);
+        assert_eq!(
+            findings_about_missing_lanes(module, &block_of_128_with_n_100()),
+            None
+        );
     });
 }
 
 #[test]
-fn values_and_lanes_are_told_before_an_instruction() {
+fn solutions_give_lanes_and_values_before_an_instruction() {
     with_ptx(&format!("{HEAD}{TAIL}"), |module| {
         let scenario = Scenario {
             warp: Some(3),
             block_index: Some([2, 0, 0]),
             params: vec![FixedParam {
                 value: 356,
-                ..hundred().params[0]
+                ..block_of_128_with_n_100().params[0]
             }],
-            ..hundred()
+            ..block_of_128_with_n_100()
         };
         let layouts = module.lane_layouts();
         let layout = layouts.layout_of(FunctionId::new(0)).expect("it is whole");
-        let shuffle = sites(module, |op| matches!(op, Op::Collective(..)));
-        let compare = sites(module, |op| matches!(op, Op::Compare(..)));
+        let shuffle = sites_where(module, |op| matches!(op, Op::Collective(..)));
+        let compare = sites_where(module, |op| matches!(op, Op::Compare(..)));
         let body = module.module.function(FunctionId::new(0)).body.as_ref();
         let index = body.map(|body| body.uses(body.instruction(compare[0].instruction))[0]);
         let (lanes, values) = layout
@@ -160,7 +166,7 @@ fn loaded_values_split_a_warp() {
          setp.eq.s32 %p1, %r2, 7;\n@%p1 bra L;\nbar.warp.sync -1;\nL:\nst.global.u32 [%rd1], %r2;\nret;\n}}\n"
     );
     with_ptx(&text, |module| {
-        let loads = sites(module, |op| {
+        let loads = sites_where(module, |op| {
             matches!(op, Op::Access(access) if access.space == ptxcheck_ir::Space::Global
                 && access.kind == ptxcheck_ir::AccessKind::Load)
         });
@@ -173,10 +179,13 @@ fn loaded_values_split_a_warp() {
             }],
             ..Scenario::default()
         };
-        assert_eq!(missing(module, &fixed([1; 32])), Some(vec![]));
+        assert_eq!(
+            findings_about_missing_lanes(module, &fixed([1; 32])),
+            Some(vec![])
+        );
         let mut differs = [1; 32];
         differs[5] = 7;
-        let found = missing(module, &fixed(differs)).expect("it is small");
+        let found = findings_about_missing_lanes(module, &fixed(differs)).expect("it is small");
         assert_eq!(
             found.iter().map(|found| (found.0, found.2)).collect::<Vec<_>>(),
             [(1 << 5, true)]

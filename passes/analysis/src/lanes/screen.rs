@@ -14,7 +14,7 @@ mod corpus_tests;
 mod facts;
 mod knowable;
 mod optimistic_reach;
-mod same;
+mod same_name;
 #[cfg(test)]
 mod tests;
 mod witness;
@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 
 use self::facts::ModuleFacts;
 use self::witness::WitnessSearch;
-use super::lane_counted_loops::Counted;
+use super::lane_counted_loops::LaneCountedLoops;
 use super::launch::representative_launch;
 use super::roots::Calls;
 use super::value::WARP;
@@ -38,27 +38,27 @@ use ptxcheck_ir::FunctionId;
 
 /// Roots that may have a definite finding.
 #[must_use]
-pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls) -> Vec<FunctionId> {
+pub(super) fn suspect_roots(module: &Shared<'_>, roots: &[FunctionId], calls: &Calls) -> Vec<FunctionId> {
     let has_shape = roots
         .iter()
         .any(|&root| representative_launch(module, root, false).shape.is_some());
     let facts = ModuleFacts::new(module, has_shape);
-    let counted = Counted::new(module, &calls.meets, has_shape);
+    let counted = LaneCountedLoops::new(module, &calls.meets, has_shape);
     let mut search = WitnessSearch::new(&facts, &calls.holds);
-    let known = open_alone(&facts, &search, roots);
+    let known = search_unshared_roots(&facts, &search, roots);
     // If lanes leave a loop one after the other, a witness in it is not reached by all lanes in all rounds.
     let is_known_open = |root: &FunctionId| {
         let known = known.get(root).copied();
         counted.has_counted_loop(*root)
-            || known.unwrap_or_else(|| is_open(module, &mut search, *root))
-            || parts_beyond_a_warp(module, *root)
+            || known.unwrap_or_else(|| may_have_definite_finding(module, &mut search, *root))
+            || splits_only_later_warps(module, *root)
     };
     roots.iter().copied().filter(is_known_open).collect()
 }
 
 /// True if a kernel tests a thread number in a way that splits a warp which only larger blocks have: the test distinguishes
 /// warps, and a definite finding in that warp has a threshold.
-fn parts_beyond_a_warp(module: &Shared<'_>, root: FunctionId) -> bool {
+fn splits_only_later_warps(module: &Shared<'_>, root: FunctionId) -> bool {
     let is_beyond = |test: &u32| *test > WARP as u32;
     module.module.function(root).is_kernel()
         && block_size::tested_thread_counts(module, root)
@@ -67,12 +67,16 @@ fn parts_beyond_a_warp(module: &Shared<'_>, root: FunctionId) -> bool {
 }
 
 /// True if a root may have a definite finding. After the deadline, no root is analysed any more.
-fn is_open(module: &Shared<'_>, search: &mut WitnessSearch<'_, '_>, root: FunctionId) -> bool {
+fn may_have_definite_finding(
+    module: &Shared<'_>,
+    search: &mut WitnessSearch<'_, '_>,
+    root: FunctionId,
+) -> bool {
     module.deadline.is_over_at_step() || !has_whole_rows(module, root) || !search.has_witnesses(root)
 }
 
 /// The same for roots that share nothing with others; they are searched in parallel in a large module.
-fn open_alone<'m>(
+fn search_unshared_roots<'m>(
     facts: &ModuleFacts<'_, 'm>,
     search: &WitnessSearch<'_, 'm>,
     roots: &[FunctionId],
@@ -99,7 +103,7 @@ fn open_alone<'m>(
     let tables = search.shared_tables();
     let of_share = |(some, facts): (&[FunctionId], ModuleFacts<'_, '_>)| {
         let mut search = WitnessSearch::with_tables(&facts, Arc::clone(&tables));
-        let one = |&root: &FunctionId| (root, is_open(facts.module, &mut search, root));
+        let one = |&root: &FunctionId| (root, may_have_definite_finding(facts.module, &mut search, root));
         some.iter().map(one).collect::<Vec<_>>()
     };
     shares.into_par_iter().flat_map_iter(of_share).collect()

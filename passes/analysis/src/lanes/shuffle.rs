@@ -39,7 +39,7 @@ mod tests {
     use ptxcheck_ir::Shuffle;
 
     #[test]
-    fn segments_hold_shuffles_back() {
+    fn shuffles_stay_within_their_segment() {
         // Width 16: c = (32 - 16) << 8 | 31.
         let c = 0x101f;
         assert_eq!(source_lane(Shuffle::Down, 15, 1, c), 15);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_full_width_reaches_across_the_warp() {
+    fn full_width_shuffles_reach_all_lanes() {
         assert_eq!(source_lane(Shuffle::Index, 7, 40, 31), 8);
         assert_eq!(source_lane(Shuffle::Down, 24, 8, 31), 24);
         assert_eq!(source_lane(Shuffle::Down, 8, 8, 31), 16);

@@ -189,14 +189,14 @@ struct SliceSearch<'a, 'm> {
     of: Vec<Option<Slice>>,
     queue: Vec<(FunctionId, FrameVariable)>,
     /// The requested bytes of the objects that pointer parameters address.
-    behind: FxHashSet<Behind>,
-    open: Vec<Behind>,
+    behind: FxHashSet<PointedBytes>,
+    open: Vec<PointedBytes>,
     left: usize,
 }
 
 /// Bytes that a pointer parameter of a function points to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Behind {
+struct PointedBytes {
     function: FunctionId,
     param: ParamPiece,
     offset: i64,
@@ -351,7 +351,7 @@ impl SliceSearch<'_, '_> {
         }
     }
 
-    fn add_object_behind_pointer(&mut self, behind: Behind) {
+    fn add_object_behind_pointer(&mut self, behind: PointedBytes) {
         if self.left > 0 && self.of[behind.function.index()].is_some() && self.behind.insert(behind) {
             self.left -= 1;
             self.open.push(behind);
@@ -362,7 +362,7 @@ impl SliceSearch<'_, '_> {
     /// passed.
     fn request_written_values(&mut self, passed: &PassedAddress, offset: i64, count: u32) {
         if let Some(offset) = offset.checked_sub(passed.offset) {
-            self.add_object_behind_pointer(Behind {
+            self.add_object_behind_pointer(PointedBytes {
                 function: passed.callee,
                 param: passed.param,
                 offset,
@@ -374,7 +374,7 @@ impl SliceSearch<'_, '_> {
 
     /// Bytes that a function reads through a parameter are in slots of its callers; bytes that it may write there are stored
     /// by it or by its callees.
-    fn follow_object(&mut self, behind: Behind) {
+    fn follow_object(&mut self, behind: PointedBytes) {
         let module = self.module;
         if behind.is_written {
             self.follow_writers(behind);
@@ -402,7 +402,7 @@ impl SliceSearch<'_, '_> {
                             self.add_cell(site.caller, FrameVariable::of_slot(slot));
                         }
                     }
-                    Base::Param(param) => self.add_object_behind_pointer(Behind {
+                    Base::Param(param) => self.add_object_behind_pointer(PointedBytes {
                         function: site.caller,
                         param,
                         offset,
@@ -413,7 +413,7 @@ impl SliceSearch<'_, '_> {
         }
     }
 
-    fn follow_writers(&mut self, behind: Behind) {
+    fn follow_writers(&mut self, behind: PointedBytes) {
         let module = self.module;
         let (Some(body), Some(used)) = (
             module.module.function(behind.function).body.as_ref(),
@@ -465,7 +465,7 @@ impl SliceSearch<'_, '_> {
                 } else if let Some(used) = self.module.param_use(function)
                     && let Some((param, offset, count)) = used.access_through_param(definition)
                 {
-                    self.add_object_behind_pointer(Behind {
+                    self.add_object_behind_pointer(PointedBytes {
                         function,
                         param,
                         offset,

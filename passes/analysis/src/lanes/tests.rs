@@ -13,7 +13,7 @@ use ptxcheck_frontend_ptx::{PtxOrigin, lower};
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
 /// A kernel with `count` collectives that do not name the calling lane.
-fn wrong(count: usize) -> String {
+fn kernel_with_wrong_collectives(count: usize) -> String {
     let code = "bar.warp.sync 0;\n".repeat(count);
     format!("{HEAD}.visible .entry k()\n{{\n{code}ret;\n}}\n")
 }
@@ -21,7 +21,7 @@ fn wrong(count: usize) -> String {
 #[test]
 fn each_of_many_wrong_collectives_has_a_finding() {
     const COUNT: usize = 4_000;
-    with_ptx(&wrong(COUNT), |module| {
+    with_ptx(&kernel_with_wrong_collectives(COUNT), |module| {
         let [root] = module.lanes() else {
             panic!("there is one kernel");
         };
@@ -33,7 +33,7 @@ fn each_of_many_wrong_collectives_has_a_finding() {
 }
 
 #[test]
-fn potential_findings_under_many_kernels_are_counted() {
+fn potential_findings_beyond_the_limit_are_counted() {
     const KERNELS: usize = MAX_POTENTIAL_CONTEXTS + 50;
     let mut text = format!(
         "{HEAD}.func f(.param .b32 p)\n{{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\nld.param.b32 %r1, [p];\n\
@@ -57,8 +57,8 @@ fn potential_findings_under_many_kernels_are_counted() {
 }
 
 #[test]
-fn when_the_time_is_over_nothing_is_said() {
-    let text = wrong(3);
+fn nothing_is_reported_after_the_deadline() {
+    let text = kernel_with_wrong_collectives(3);
     let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
     let origin = PtxOrigin::new(&tree);
     let module = lower(&tree, &origin);
@@ -74,7 +74,7 @@ fn when_the_time_is_over_nothing_is_said() {
 }
 
 /// A kernel with more cells than the limit: nodes times registers with several definitions that a mask depends on.
-fn vast(first: &str) -> String {
+fn kernel_with_too_many_cells(first: &str) -> String {
     let mut text = format!(
         "{HEAD}.visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<2>;\n.reg .b32 %r<5000>;\nld.param.u32 %r0, [n];\n\
          setp.eq.u32 %p1, %r0, 0;\n{first}\n"
@@ -89,16 +89,20 @@ fn vast(first: &str) -> String {
 }
 
 #[test]
-fn a_constant_mask_is_judged_in_what_is_too_much_work() {
+fn constant_masks_are_judged_in_kernels_too_large_to_solve() {
     let found = |first: &str| {
-        with_options(&vast(first), AnalysisOptions::potential(), |module| {
-            let [root] = module.lanes() else {
-                panic!("there is one kernel");
-            };
-            assert!(root.is_limited);
-            let lanes = root.findings.iter().map(|found| found.issue.lanes);
-            lanes.collect::<Vec<_>>()
-        })
+        with_options(
+            &kernel_with_too_many_cells(first),
+            AnalysisOptions::potential(),
+            |module| {
+                let [root] = module.lanes() else {
+                    panic!("there is one kernel");
+                };
+                assert!(root.is_limited);
+                let lanes = root.findings.iter().map(|found| found.issue.lanes);
+                lanes.collect::<Vec<_>>()
+            },
+        )
     };
     assert_eq!(found("bar.warp.sync 255;"), [0xffff_ff00]);
     assert!(found("bar.warp.sync -1;").is_empty());
@@ -107,7 +111,7 @@ fn a_constant_mask_is_judged_in_what_is_too_much_work() {
 }
 
 #[test]
-fn levels_of_loops_take_a_round_each_and_no_more() {
+fn each_loop_level_takes_one_more_round_of_the_solver() {
     // Each loop ends when a counter reaches the thread number.
     let depth = 40;
     let mut text = format!(

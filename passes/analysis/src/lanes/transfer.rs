@@ -22,7 +22,7 @@ mod compare;
 mod naming;
 
 pub(super) use self::application::{Application, MAX_USES};
-use super::value::{LaneBits, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
+use super::value::{LaneBits, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes_in_set};
 use crate::value::{Bits, known_bits, may_give_known_bits};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
@@ -93,7 +93,7 @@ fn result_vector(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -
     let mut result = evaluate_exact_lanes(pool, op, uses, site);
     let left = site.here & !result.exact;
     if left == 0 {
-        return filled_from_exact_lanes(&result, site.here);
+        return with_arbitrary_values_in_other_lanes(&result, site.here);
     }
     let number = number_of_unknown_result(pool, Some(op), uses, left, site.key);
     if !compute_form(pool, op, uses, site, (left, number), &mut result) {
@@ -101,13 +101,13 @@ fn result_vector(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -
         if is_uniform(pool, uses, open) {
             // Bits outside of the known ones may matter here.
             result.rest = Rest::Uniform(number_of_unknown_result(pool, None, uses, open, site.key));
-            let mut low = lanes(open).map(|lane| result.bits[lane] & ones(result.low));
+            let mut low = lanes_in_set(open).map(|lane| result.bits[lane] & ones(result.low));
             let first = low.next();
             if low.any(|other| Some(other) != first) {
                 result.low = 0;
             }
         }
-        for lane in lanes(!result.exact) {
+        for lane in lanes_in_set(!result.exact) {
             result.bits[lane] &= ones(result.low);
         }
     }
@@ -115,9 +115,9 @@ fn result_vector(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -
         add_known_bits(pool, op, uses, site.here & !result.exact, &mut result);
     }
     if site.here & !result.exact == 0 {
-        return filled_from_exact_lanes(&result, site.here);
+        return with_arbitrary_values_in_other_lanes(&result, site.here);
     }
-    for lane in lanes(!(site.here | result.exact)) {
+    for lane in lanes_in_set(!(site.here | result.exact)) {
         result.bits[lane] = 0;
     }
     result
@@ -132,10 +132,10 @@ fn number_of_unknown_result(
     open: Lanes,
     key: (u64, u64),
 ) -> u32 {
-    if !pool.follows_addresses || !uses.iter().all(|&id| pool.is_of_block(id, open)) {
+    if !pool.follows_addresses || !uses.iter().all(|&id| pool.is_block_uniform(id, open)) {
         return pool.number_of_unknown(key);
     }
-    let key = match op.and_then(|op| common_key(pool, op, uses, open)) {
+    let key = match op.and_then(|op| key_shared_by_equal_operands(pool, op, uses, open)) {
         Some(common) => (COMPUTED, common),
         None => (key.0, key.1 | OF_BLOCK),
     };
@@ -145,7 +145,7 @@ fn number_of_unknown_result(
 }
 
 /// A key for the unknown value of a result that is the same wherever it is computed from equal operands.
-fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64> {
+fn key_shared_by_equal_operands(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64> {
     use BinaryOp as B;
     let distributes = matches!(op, Op::Binary(B::Add | B::Sub | B::MulLow | B::Shl, _));
     let is_aligned = matches!(
@@ -155,7 +155,7 @@ fn common_key(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes) -> Option<u64>
     if !distributes && !is_aligned {
         return None;
     }
-    let first = lanes(open).next()?;
+    let first = lanes_in_set(open).next()?;
     let mut hasher = FxBuildHasher.build_hasher();
     op.hash(&mut hasher);
     for &id in uses {
@@ -189,11 +189,11 @@ fn add_known_bits(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &m
     let mut all = [Bits::UNKNOWN; WARP];
     let mut of_uses = [Bits::UNKNOWN; MAX_USES];
     let (mut exact, mut most) = (0, 0);
-    for lane in lanes(open) {
+    for lane in lanes_in_set(open) {
         for (bits, vector) in of_uses.iter_mut().zip(vectors.clone()) {
             *bits = vector.bits_of(lane);
         }
-        let known = known_bits(op, 0, &of_uses[..uses.len()]).combined_with(result.bits_of(lane));
+        let known = known_bits(op, 0, &of_uses[..uses.len()]).refined_with(result.bits_of(lane));
         match known.known_number() {
             Some(value) => {
                 exact |= 1 << lane;
@@ -209,10 +209,10 @@ fn add_known_bits(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &m
 }
 
 /// The vector of a result that is exact in the lanes of `here`: the values of other lanes are arbitrary.
-fn filled_from_exact_lanes(result: &Vector, here: Lanes) -> Vector {
+fn with_arbitrary_values_in_other_lanes(result: &Vector, here: Lanes) -> Vector {
     let mut bits = result.bits;
-    let some = lanes(here).next().map_or(0, |lane| bits[lane]);
-    for lane in lanes(!result.exact) {
+    let some = lanes_in_set(here).next().map_or(0, |lane| bits[lane]);
+    for lane in lanes_in_set(!result.exact) {
         bits[lane] = some;
     }
     Vector::of_exact(bits)
@@ -228,7 +228,7 @@ fn evaluate_exact_lanes(pool: &Pool, op: Op, uses: &[ValueId], site: Application
     }
     let vectors = &vectors[..uses.len()];
     let all_exact = vectors.iter().fold(u32::MAX, |all, vector| all & vector.exact);
-    for lane in lanes(all_exact) {
+    for lane in lanes_in_set(all_exact) {
         for (value, vector) in values.iter_mut().zip(vectors) {
             *value = vector.bits[lane];
         }
@@ -291,7 +291,7 @@ fn compute_form(
             arithmetic::compute_binary(pool, (BinaryOp::Sub, bits), (zero, uses[0]), open, result)
         }
         Op::Unary(UnaryOp::PopCount, bits) => {
-            result.limit = most_bits_set(pool.get(uses[0]), bits, left);
+            result.limit = bits_possibly_set_in_lanes(pool.get(uses[0]), bits, left);
             false
         }
         Op::ExtractBits(bits, false) => compute_extraction(pool, bits, uses, left, number, result),
@@ -305,25 +305,25 @@ const PRODUCT: u64 = 1 << 40;
 /// Marks the key of a value that is the same for all threads of a block.
 const OF_BLOCK: u64 = 1 << 42;
 
-/// The first part of the key of such a value, which is equal wherever the value is computed ([`common_key`]).
+/// The first part of the key of such a value, which is equal wherever the value is computed ([`key_shared_by_equal_operands`]).
 const COMPUTED: u64 = u64::MAX;
 
 /// True if each operand holds the same value in all lanes of `among`.
 fn is_uniform(pool: &Pool, uses: &[ValueId], among: Lanes) -> bool {
-    uses.iter().all(|&id| pool.get(id).is_splat(among))
+    uses.iter().all(|&id| pool.get(id).is_uniform_among(among))
 }
 
 /// The one exact value of a vector in all lanes of `among`.
 fn common_constant(vector: &Vector, among: Lanes) -> Option<u64> {
-    let mut all = lanes(among).map(|lane| vector.in_lane(lane));
+    let mut all = lanes_in_set(among).map(|lane| vector.value_in_lane(lane));
     let first = all.next()??;
     all.all(|other| other == Some(first)).then_some(first)
 }
 
 /// Most bits that are set in the lanes `left`.
-fn most_bits_set(vector: &Vector, bits: u8, left: Lanes) -> u64 {
+fn bits_possibly_set_in_lanes(vector: &Vector, bits: u8, left: Lanes) -> u64 {
     let may_have = |lane: usize| (!vector.bits_of(lane).zeros & ones(bits)).count_ones();
-    u64::from(lanes(left).map(may_have).max().unwrap_or(0))
+    u64::from(lanes_in_set(left).map(may_have).max().unwrap_or(0))
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -353,12 +353,15 @@ fn compute_conversion(
         return true;
     }
     let mut low = narrow;
-    for lane in lanes(left) {
+    for lane in lanes_in_set(left) {
         let (known, bits) = source.low_bits(lane);
         low = low.min(known);
         result.bits[lane] = bits & ones(narrow.min(known));
     }
-    if low == narrow && (to <= from || !signed) && lanes(left).all(|lane| source.low_bits(lane).0 >= narrow) {
+    if low == narrow
+        && (to <= from || !signed)
+        && lanes_in_set(left).all(|lane| source.low_bits(lane).0 >= narrow)
+    {
         // All the bits that are left are known.
         result.exact |= left;
         return true;
@@ -373,7 +376,7 @@ fn compute_conversion(
     if normal.low >= narrow {
         return false;
     }
-    for lane in lanes(left) {
+    for lane in lanes_in_set(left) {
         result.bits[lane] = normal.bits[lane];
     }
     result.low = normal.low;
@@ -406,9 +409,9 @@ fn compute_extraction(
     let source = pool.get(*source);
     result.limit = ones(length.min(64) as u8);
     if start + length <= u64::from(bits)
-        && lanes(left).all(|lane| start + length <= u64::from(source.low_bits(lane).0))
+        && lanes_in_set(left).all(|lane| start + length <= u64::from(source.low_bits(lane).0))
     {
-        for lane in lanes(left) {
+        for lane in lanes_in_set(left) {
             result.bits[lane] = source.bits[lane] >> start & ones(length as u8);
         }
         result.exact |= left;
@@ -422,7 +425,7 @@ fn compute_extraction(
     };
     if start >= u64::from(normal.low) {
         // Only the unknown part is left.
-        for lane in lanes(left) {
+        for lane in lanes_in_set(left) {
             result.bits[lane] = 0;
         }
         result.low = 0;
@@ -437,8 +440,8 @@ fn compute_selection(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, re
     let (a, b, predicate) = (pool.get(*a), pool.get(*b), pool.get(*predicate));
     let mut low = 64;
     let mut unpicked = 0;
-    for lane in lanes(left) {
-        let sources = match predicate.in_lane(lane) {
+    for lane in lanes_in_set(left) {
+        let sources = match predicate.value_in_lane(lane) {
             Some(value) if value & 1 == 1 => [a, a],
             Some(_) => [b, b],
             None => {
@@ -446,7 +449,7 @@ fn compute_selection(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, re
                 [a, b]
             }
         };
-        match sources.map(|source| source.in_lane(lane)) {
+        match sources.map(|source| source.value_in_lane(lane)) {
             [Some(x), Some(y)] if x == y => {
                 result.exact |= 1 << lane;
                 result.bits[lane] = x;
@@ -465,7 +468,7 @@ fn compute_selection(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, re
     result.low = low;
     result.limit = if a.limit == b.limit { a.limit } else { u64::MAX };
     let most = |vector: &Vector| {
-        lanes(open & vector.exact)
+        lanes_in_set(open & vector.exact)
             .map(|lane| vector.bits[lane])
             .max()
             .unwrap_or(0)
@@ -480,11 +483,13 @@ fn compute_selection(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, re
     let is_picked = open & unpicked == 0;
     let from = |vector: &Vector| matches!(vector.rest, Rest::Uniform(_)) || open & !vector.exact == 0;
     if is_picked {
-        let from_a = lanes(open).all(|lane| predicate.in_lane(lane).is_some_and(|value| value & 1 == 1));
-        let from_b = lanes(open).all(|lane| predicate.in_lane(lane).is_some_and(|value| value & 1 == 0));
+        let from_a =
+            lanes_in_set(open).all(|lane| predicate.value_in_lane(lane).is_some_and(|value| value & 1 == 1));
+        let from_b =
+            lanes_in_set(open).all(|lane| predicate.value_in_lane(lane).is_some_and(|value| value & 1 == 0));
         let whole = if from_a { a } else { b };
         if (from_a || from_b) && whole.rest != Rest::Varying {
-            for lane in lanes(open) {
+            for lane in lanes_in_set(open) {
                 result.bits[lane] = whole.bits[lane];
             }
             result.low = whole.low;
@@ -494,10 +499,10 @@ fn compute_selection(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, re
         return false;
     }
     let apart = |lane: usize| a.bits[lane].wrapping_sub(b.bits[lane]);
-    let mut distances = lanes(open).map(apart);
+    let mut distances = lanes_in_set(open).map(apart);
     let first = distances.next().unwrap_or(0);
     if open & !unpicked == 0
-        && predicate.is_splat(open)
+        && predicate.is_uniform_among(open)
         && from(a)
         && from(b)
         && (a.exact & open == 0 || a.exact & open == open)
@@ -505,7 +510,7 @@ fn compute_selection(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, re
         && distances.all(|other| other == first)
     {
         let unknown = |vector: &Vector| if open & !vector.exact == 0 { 64 } else { vector.low };
-        for lane in lanes(open) {
+        for lane in lanes_in_set(open) {
             result.bits[lane] = a.bits[lane];
         }
         result.low = unknown(a)

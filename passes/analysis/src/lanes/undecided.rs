@@ -12,13 +12,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::explore::Launches;
 use super::kernel::LaneKernel;
-use super::lane_counted_loops::Exits;
+use super::lane_counted_loops::LoopExitSearch;
 use super::layout::LaneLayout;
 use crate::certainty::Certainty;
 use ptxcheck_ir::{Collective, InstructionId, Op};
 
 /// The open nodes, in some launch; `None` if the budget is spent, or if the result does not hold for each warp.
-pub(super) fn open_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
+pub(super) fn undecided_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>> {
     let layout = kernel.layout;
     let mut open = FxHashSet::default();
     let launches = Launches::new(layout)?;
@@ -61,7 +61,7 @@ fn lanes_may_be_known(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bo
     if mask_names_active_lanes(layout, node, id) {
         return false;
     }
-    let exits = Exits::new(layout.module, context.function, body, has_shape).with_lane_sets();
+    let exits = LoopExitSearch::new(layout.module, context.function, body, has_shape).with_lane_sets();
     let uses = body.uses(instruction).iter().enumerate();
     // The second operand of a collective is the exchanged value.
     let is_collective = matches!(instruction.op, Op::Collective(..));

@@ -28,7 +28,7 @@ use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{AccessKind, Instruction, InstructionId, Op, Space, Special, Value};
 
 /// The uniform branches of a solution.
-pub(super) struct Uniform {
+pub(super) struct UniformBranches {
     /// By node: it is divided.
     is_divided: Vec<bool>,
     /// By node: it ends with a uniform branch.
@@ -62,31 +62,35 @@ const THREAD: Reasons = 1;
 /// Anything else.
 const OTHER: Reasons = 2;
 
-impl Uniform {
+impl UniformBranches {
     /// The uniform branches of a solution; `None` if the budget is spent.
     #[must_use]
     pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
-        Self::found_by(UniformSearch::new(flow, ending_nodes(flow), None))
+        Self::from_search(UniformSearch::new(flow, ending_nodes(flow), None))
     }
 
     /// The uniform branches of a solution, those after its last barrier and collective included. Here paths to the end of a thread divide,
     /// but for those that abort the kernel. `None` if the budget is spent.
     #[must_use]
-    pub(super) fn to_the_end(flow: &Flow<'_>) -> Option<Self> {
-        Self::found_by(UniformSearch::new(flow, flow.graph.aborting(), None))
+    pub(super) fn including_code_after_last_barrier(flow: &Flow<'_>) -> Option<Self> {
+        Self::from_search(UniformSearch::new(flow, flow.graph.aborting_nodes(), None))
     }
 
     /// The branches that all threads of a block take alike, each time. `flows`: the solutions of some of its warps, of one graph;
     /// `are_all`: the block has no others. Here paths to the end of a thread divide, but for those that abort the kernel. `None` if the
     /// budget is spent.
     #[must_use]
-    pub(super) fn of_block(flows: &[&Flow<'_>], are_all: bool) -> Option<Self> {
+    pub(super) fn of_all_warps_in_block(flows: &[&Flow<'_>], are_all: bool) -> Option<Self> {
         let flow = *flows.first()?;
-        let is_decided = |node: u32| takes_one_edge(flows, are_all, node);
-        Self::found_by(UniformSearch::new(flow, flow.graph.aborting(), Some(&is_decided)))
+        let is_decided = |node: u32| do_all_lanes_take_one_edge(flows, are_all, node);
+        Self::from_search(UniformSearch::new(
+            flow,
+            flow.graph.aborting_nodes(),
+            Some(&is_decided),
+        ))
     }
 
-    fn found_by(mut search: UniformSearch<'_, '_>) -> Option<Self> {
+    fn from_search(mut search: UniformSearch<'_, '_>) -> Option<Self> {
         let flow = search.flow;
         while search.visit_all_nodes()? {}
         let is_divided = search.is_divided;
@@ -134,7 +138,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         let graph = flow.graph;
         let nodes = graph.nodes.len();
         let cells = (graph.singles + graph.flowing) as usize;
-        let varying = (0..cells).map(|cell| if flow.is_read_early(cell) { OTHER } else { 0 });
+        let varying = (0..cells).map(|cell| if flow.is_read_before_write(cell) { OTHER } else { 0 });
         Self {
             varying: varying.collect(),
             is_divided: vec![false; nodes],
@@ -442,7 +446,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         if reasons == THREAD
             && self.is_decided.is_none()
             && matches!(place, Cell::Single(_))
-            && self.flow.is_single_alike(number)
+            && self.flow.is_single_uniform_cell(number)
         {
             reasons = 0;
         }
@@ -458,7 +462,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
 
 /// True if all lanes of these solutions that reach a branch certainly take the same edge, and lanes of other warps, unless these are
 /// all, take it, too, or end.
-fn takes_one_edge(flows: &[&Flow<'_>], are_all: bool, node: u32) -> bool {
+fn do_all_lanes_take_one_edge(flows: &[&Flow<'_>], are_all: bool, node: u32) -> bool {
     let Some(graph) = flows.first().map(|flow| flow.graph) else {
         return false;
     };
@@ -467,7 +471,7 @@ fn takes_one_edge(flows: &[&Flow<'_>], are_all: bool, node: u32) -> bool {
     let (taken, others): (Vec<u32>, Vec<u32>) = edges.partition(is_taken);
     let ends = |edge: &u32| {
         let target = graph.targets[*edge as usize];
-        target == graph.exit || graph.is_end(target)
+        target == graph.exit || graph.is_end_node(target)
     };
     taken.len() <= 1 && (are_all || others.iter().all(ends))
 }

@@ -21,24 +21,24 @@
 //!
 //! [`Need::Possible`] is the dual question with the same walk: `held` is a union, and any use counts.
 
-mod carries;
+mod dependence;
 mod format;
-mod held;
-mod point;
+mod held_values;
+mod use_point;
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use self::held::{Handed, HeldValues, Need, Origin};
-use self::point::Point;
+use self::held_values::{Handed, HeldValues, Need, Origin};
+use self::use_point::Point;
 use super::collective_call::Call;
 use super::flow::Flow;
 use super::graph::{NONE, Test};
 use super::peeled_rounds::Rounds;
 use super::placement::{Exits, Placement};
 use super::shuffle;
-use super::value::{Lanes, lanes};
+use super::value::{Lanes, lanes_in_set};
 use crate::variable::FrameVariable;
 use ptxcheck_ir::{Collective, InstructionId, Value};
 
@@ -103,7 +103,7 @@ pub(super) fn certain_users_of_load(
     if left == 0 || calls.is_empty() || users(left, calls).is_none_or(|users| users.lanes == 0) {
         return Some(all);
     }
-    for lane in lanes(left) {
+    for lane in lanes_in_set(left) {
         match users(1 << lane, calls) {
             // Then it is used by another lane.
             Some(users) if users.lanes != 0 => all.lanes |= 1 << lane,
@@ -246,11 +246,11 @@ impl UseWalk<'_, '_, '_, '_> {
         let used_before = point.used;
         match current.test {
             Test::None => {}
-            Test::Guard(guard) => point.use_operand(Value::Register(guard.register)),
+            Test::Guard(guard) => point.mark_operand_used(Value::Register(guard.register)),
             Test::Table(index, guard) => {
-                point.use_operand(index);
+                point.mark_operand_used(index);
                 if let Some(guard) = guard {
-                    point.use_operand(Value::Register(guard.register));
+                    point.mark_operand_used(Value::Register(guard.register));
                 }
             }
         }
@@ -330,7 +330,12 @@ impl UseWalk<'_, '_, '_, '_> {
         };
         let must = shuffles.placement.lanes_that_must_reach(node, Exits::All);
         Some(std::array::from_fn(|lane| {
-            let from = shuffle::source_lane(mode, lane, source.in_lane(lane)?, control.in_lane(lane)?);
+            let from = shuffle::source_lane(
+                mode,
+                lane,
+                source.value_in_lane(lane)?,
+                control.value_in_lane(lane)?,
+            );
             (from == lane || must >> from & 1 == 1).then_some(from as u8)
         }))
     }

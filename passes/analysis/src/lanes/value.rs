@@ -12,7 +12,7 @@
 //! join    of the states along two edges, lane by lane: see [`Pool::join`]
 //! ```
 //!
-//! `Uniform` relates lanes of one warp that are at a point together. Facts about a single lane (exact values, bits, limits)
+//! `UniformBranches` relates lanes of one warp that are at a point together. Facts about a single lane (exact values, bits, limits)
 //! never depend on it: definite findings are based only on facts about single lanes.
 //!
 //! Vectors are interned: equal vectors have equal ids, and a state of a thousand registers is a thousand words.
@@ -36,7 +36,7 @@ pub(super) const ALL: Lanes = u32::MAX;
 pub(super) const WARP: usize = ptxcheck_ir::WARP as usize;
 
 /// The lanes in a set.
-pub(super) fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
+pub(super) fn lanes_in_set(mut set: Lanes) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = set.trailing_zeros();
         set &= set.wrapping_sub(1);
@@ -50,7 +50,7 @@ fn bit_width(number: u64) -> u8 {
 }
 
 /// The set of these lanes.
-pub(super) fn set_of(lanes: impl Iterator<Item = usize>) -> Lanes {
+pub(super) fn lane_set(lanes: impl Iterator<Item = usize>) -> Lanes {
     lanes.fold(0, |set, lane| set | 1 << lane)
 }
 
@@ -171,7 +171,7 @@ impl Vector {
 
     /// The same value, known to be a set of lanes among `all`.
     #[must_use]
-    pub(crate) fn limited_to(self, all: Lanes) -> Self {
+    pub(crate) fn restricted_to_lane_set(self, all: Lanes) -> Self {
         let mut set = Self {
             limit: u64::from(all),
             ..self
@@ -191,7 +191,7 @@ impl Vector {
             zeros: low & !bits | !ones(bit_width(self.limit)),
             ones: low & bits,
         };
-        told.combined_with(self.known.bits_in_lane(lane))
+        told.refined_with(self.known.bits_in_lane(lane))
     }
 
     /// Stores the known bits of these lanes, which are not exact, after the low bits and the limit are final.
@@ -204,13 +204,13 @@ impl Vector {
                 ones: ones & !told.0 & told.1,
             }
         };
-        let mut of_open = lanes(open).map(new);
+        let mut of_open = lanes_in_set(open).map(new);
         let first = of_open.next().unwrap_or_default();
         self.known = if of_open.all(|other| other == first) {
             LaneBits::Same(first)
         } else {
             let mut all = [Bits::UNKNOWN; WARP];
-            lanes(open).for_each(|lane| all[lane] = new(lane));
+            lanes_in_set(open).for_each(|lane| all[lane] = new(lane));
             LaneBits::ByLane(Rc::new(all))
         };
     }
@@ -224,37 +224,37 @@ impl Vector {
     /// The bits that it may have in the lanes of `here`.
     #[must_use]
     pub(crate) fn bits_possibly_set(&self, here: Lanes) -> u64 {
-        lanes(here).fold(0, |all, lane| all | !self.bits_of(lane).zeros)
+        lanes_in_set(here).fold(0, |all, lane| all | !self.bits_of(lane).zeros)
     }
 
     /// The least number that it may be in the lanes of `here`, unsigned.
     #[must_use]
-    pub(crate) fn at_least(&self, here: Lanes) -> u64 {
+    pub(crate) fn lower_bound(&self, here: Lanes) -> u64 {
         let rest = if here & !self.exact == 0 {
             u64::MAX
         } else {
             self.least
         };
-        lanes(here & self.exact).fold(rest, |least, lane| least.min(self.bits[lane]))
+        lanes_in_set(here & self.exact).fold(rest, |least, lane| least.min(self.bits[lane]))
     }
 
     /// The greatest number that it may be in the lanes of `here`, unsigned.
     #[must_use]
-    pub(crate) fn at_most(&self, here: Lanes) -> u64 {
+    pub(crate) fn upper_bound(&self, here: Lanes) -> u64 {
         let rest = if here & !self.exact == 0 { 0 } else { self.limit };
-        lanes(here & self.exact).fold(rest, |most, lane| most.max(self.bits[lane]))
+        lanes_in_set(here & self.exact).fold(rest, |most, lane| most.max(self.bits[lane]))
     }
 
     /// The lanes in which it is not known, but certainly does not have the bit of that lane.
     #[must_use]
     pub(crate) fn without_own_bit(&self, here: Lanes) -> Lanes {
-        let unknown = lanes(here & !self.exact);
-        set_of(unknown.filter(|&lane| self.bits_of(lane).zeros >> lane & 1 == 1))
+        let unknown = lanes_in_set(here & !self.exact);
+        lane_set(unknown.filter(|&lane| self.bits_of(lane).zeros >> lane & 1 == 1))
     }
 
     /// The value in a lane, if it is known.
     #[must_use]
-    pub(crate) fn in_lane(&self, lane: usize) -> Option<u64> {
+    pub(crate) fn value_in_lane(&self, lane: usize) -> Option<u64> {
         (self.exact >> lane & 1 == 1).then(|| self.bits[lane])
     }
 
@@ -271,7 +271,7 @@ impl Vector {
     /// Reduces offsets below 2^low by moving the bits above into the unknown part, which then is `number`. False if that
     /// part is not the same in all inexact lanes of `among`.
     fn has_normal_form(&self, among: Lanes) -> bool {
-        lanes(among & !self.exact).all(|lane| self.bits[lane] <= ones(self.low))
+        lanes_in_set(among & !self.exact).all(|lane| self.bits[lane] <= ones(self.low))
     }
 
     /// The same value with offsets in 0..2^low, if it has that form; `number` names the unknown part if it changes.
@@ -283,13 +283,13 @@ impl Vector {
         if self.has_normal_form(among) {
             return Some(self.clone());
         }
-        let mut above = lanes(among & !self.exact).map(|lane| self.bits[lane] & !ones(self.low));
+        let mut above = lanes_in_set(among & !self.exact).map(|lane| self.bits[lane] & !ones(self.low));
         let first = above.next()?;
         if above.any(|other| other != first) {
             return None;
         }
         let mut normal = self.clone();
-        for lane in lanes(!self.exact) {
+        for lane in lanes_in_set(!self.exact) {
             normal.bits[lane] &= ones(self.low);
         }
         normal.rest = Rest::Uniform(number);
@@ -319,12 +319,12 @@ impl Vector {
 
     /// True if all lanes of `among` hold the same value: all exact and equal, or the same unknown plus equal offsets.
     #[must_use]
-    pub(crate) fn is_splat(&self, among: Lanes) -> bool {
+    pub(crate) fn is_uniform_among(&self, among: Lanes) -> bool {
         let exact = among & self.exact;
         if exact != among && (exact != 0 || !matches!(self.rest, Rest::Uniform(_))) {
             return false;
         }
-        let mut all = lanes(among).map(|lane| self.bits[lane]);
+        let mut all = lanes_in_set(among).map(|lane| self.bits[lane]);
         let first = all.next();
         all.all(|other| Some(other) == first)
     }
@@ -466,7 +466,7 @@ impl Pool {
     }
 
     /// Marks an unknown value as one that is the same for all threads of a block ([`Self::of_block`]).
-    pub(super) fn mark_of_block(&mut self, id: ValueId) {
+    pub(super) fn mark_block_uniform(&mut self, id: ValueId) {
         if let Rest::Uniform(number) = self.get(id).rest
             && self.follows_addresses
         {
@@ -475,7 +475,7 @@ impl Pool {
     }
 
     /// True if the lanes of `among` hold known values, or values that are the same for all threads of a block.
-    pub(super) fn is_of_block(&self, id: ValueId, among: Lanes) -> bool {
+    pub(super) fn is_block_uniform(&self, id: ValueId, among: Lanes) -> bool {
         let vector = self.get(id);
         among & !vector.exact == 0
             || matches!(vector.rest, Rest::Uniform(number) if self.of_block.contains(&number))
@@ -528,9 +528,12 @@ impl Pool {
         let mut low = 64;
         let (mut same, mut shifted) = (None, None);
         let (mut is_same, mut is_shifted) = (true, way.together);
-        for lane in lanes(from_a | from_b) {
+        for lane in lanes_in_set(from_a | from_b) {
             let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
-            match (a.in_lane(lane).filter(|_| in_a), b.in_lane(lane).filter(|_| in_b)) {
+            match (
+                a.value_in_lane(lane).filter(|_| in_a),
+                b.value_in_lane(lane).filter(|_| in_b),
+            ) {
                 (Some(x), None) if !in_b => joined.set_in_lane(lane, x),
                 (None, Some(y)) if !in_a => joined.set_in_lane(lane, y),
                 (Some(x), Some(y)) if x == y => joined.set_in_lane(lane, x),
@@ -568,21 +571,23 @@ impl Pool {
         let inexact = (from_a | from_b) & !joined.exact;
         if inexact == 0 {
             // The values of lanes that never arrive are arbitrary, so they may equal those that are there.
-            let some = lanes(joined.exact).next().map_or(0, |lane| joined.bits[lane]);
-            for lane in lanes(!joined.exact) {
+            let some = lanes_in_set(joined.exact)
+                .next()
+                .map_or(0, |lane| joined.bits[lane]);
+            for lane in lanes_in_set(!joined.exact) {
                 joined.bits[lane] = some;
             }
             joined.exact = ALL;
             return;
         }
-        let most = a.at_most(from_a).max(b.at_most(from_b));
+        let most = a.upper_bound(from_a).max(b.upper_bound(from_b));
         joined.limit = match way.is_round {
             false => most,
             true if most <= a.limit => a.limit,
             true => u64::MAX,
         };
         // A lower bound that is halved round after round would take as many rounds as it has bits to settle.
-        let least = (a.at_least(from_a), b.at_least(from_b));
+        let least = (a.lower_bound(from_a), b.lower_bound(from_b));
         joined.least = if least.0 == least.1 { least.0 } else { 0 };
         match same {
             Some(rest) if is_same => joined.rest = rest,
@@ -595,16 +600,16 @@ impl Pool {
                 joined.rest = Rest::Uniform(number);
             }
             _ => {
-                for lane in lanes(inexact) {
+                for lane in lanes_in_set(inexact) {
                     joined.bits[lane] &= ones(low);
                 }
             }
         }
-        for lane in lanes(!(from_a | from_b)) {
+        for lane in lanes_in_set(!(from_a | from_b)) {
             joined.bits[lane] = 0;
         }
         let (mut of_a, mut of_b) = ([Bits::UNKNOWN; WARP], [Bits::UNKNOWN; WARP]);
-        for lane in lanes(inexact) {
+        for lane in lanes_in_set(inexact) {
             (of_a[lane], of_b[lane]) = (a.bits_of(lane), b.bits_of(lane));
         }
         joined.set_known_bits(inexact, |lane| {

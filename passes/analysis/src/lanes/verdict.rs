@@ -30,7 +30,7 @@ mod sources;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::absent::{Absent, Passed};
-use self::lockstep::InStep;
+use self::lockstep::Lockstep;
 use self::phases::Phases;
 use self::relations::Relation;
 use self::rendezvous::{
@@ -44,7 +44,7 @@ use super::membership::MembershipQueries;
 use super::peeled_rounds::Rounds;
 use super::placement::{Exits, Placement};
 pub use super::site::Site;
-use super::value::{Lanes, Rest, lanes};
+use super::value::{Lanes, Rest, lanes_in_set};
 use crate::certainty::Certainty;
 use crate::limits::MAX_USE_STEPS;
 use ptxcheck_ir::{Collective, MemberMask, Op};
@@ -171,14 +171,14 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
     let is_sign = |call: &&Call| {
         let here = flow.may[call.node as usize];
         here & !call.mask.exact == 0
-            && lanes(here).all(|lane| {
+            && lanes_in_set(here).all(|lane| {
                 call.mask_of_lane(lane)
                     .is_some_and(|mask| lanes_at_others(flow, &passers, call, mask) == 0)
             })
     };
     let signs: FxHashSet<u32> = calls.iter().filter(is_sign).map(|call| call.node).collect();
     let placement = Placement::new(flow, entry, &signs);
-    let existing = flow.launch.lanes();
+    let existing = flow.launch.analysed_lanes();
     let has_asked = !flow.active.is_empty() || calls.iter().any(|call| call.answer.is_some());
     let parts_at_barrier = barriers
         .iter()
@@ -256,7 +256,7 @@ struct Judge<'f, 'a> {
     /// The barriers between which lanes are, where that is known.
     phases: Option<Phases>,
     /// The phases of lanes in step, computed on first use.
-    in_step: Option<Option<InStep>>,
+    in_step: Option<Option<Lockstep>>,
     /// By node: it certainly has a visible effect. Computed with `in_step`.
     visible: Option<Vec<bool>>,
     /// The collectives that certainly count as a visible effect.
@@ -273,7 +273,7 @@ struct Judge<'f, 'a> {
 
 impl Judge<'_, '_> {
     /// True if no finding of the requested certainty is possible if at most these lanes are missing.
-    fn no_finding_possible(&self, missing: Lanes) -> bool {
+    fn is_no_finding_possible(&self, missing: Lanes) -> bool {
         self.least == Certainty::Definite && missing & !self.unknown == 0
     }
 
@@ -284,7 +284,7 @@ impl Judge<'_, '_> {
     /// Judges the collective with this index.
     fn judge_collective(&mut self, number: usize, call: &Call) {
         let here = self.flow.may[call.node as usize];
-        let existing = self.flow.launch.lanes();
+        let existing = self.flow.launch.analysed_lanes();
         let known = here & call.mask.exact;
         let mut reach = Reach {
             maybe: true,
@@ -301,7 +301,7 @@ impl Judge<'_, '_> {
         }
         let must = self.placement.lanes_that_must_reach(call.node, Exits::All) & here;
         let mut groups: Vec<(Lanes, Lanes)> = Vec::new();
-        for lane in lanes(known) {
+        for lane in lanes_in_set(known) {
             let mask = call.mask_of_lane(lane).unwrap_or(0);
             match groups.iter_mut().find(|group| group.0 == mask) {
                 Some(group) => group.1 |= 1 << lane,
@@ -309,7 +309,7 @@ impl Judge<'_, '_> {
             }
         }
         let relation = self.mask_relation(call, here & !known);
-        self.judge_not_named(call, &groups, here, must, relation);
+        self.judge_unnamed_callers(call, &groups, here, must, relation);
         let mut missing: Vec<(Passed, Absent)> = Vec::new();
         // The lanes that pass a mask that names lanes that do not exist.
         let beyond_callers = groups
@@ -335,14 +335,14 @@ impl Judge<'_, '_> {
         }
         self.report_missing(number, &missing, here, must);
         if relation.may_name_others && missing.is_empty() {
-            self.judge_others_named(number, call, here);
+            self.judge_absent_named_lanes(number, call, here);
         }
         if let Collective::Shuffle(mode) = call.kind {
             self.judge_sources(call, mode, here, must, &missing, &mut reach);
         }
         let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
         if self.verdict.issues[before..].iter().any(is_definite) {
-            let masks = lanes(known).filter_map(|lane| call.mask_of_lane(lane));
+            let masks = lanes_in_set(known).filter_map(|lane| call.mask_of_lane(lane));
             let named = masks.fold(0, |all, mask| all | mask);
             let (flow, calls) = (self.flow, self.calls);
             let asked = self.membership.get_or_insert_with(|| {
@@ -356,7 +356,7 @@ impl Judge<'_, '_> {
             }
         }
         if self.verdict.issues.len() > before
-            && let Some(certain) = self.placement.certain_lanes(call.node)
+            && let Some(certain) = self.placement.lanes_certain_to_reach(call.node)
         {
             reach.surely = certain != 0;
         }
@@ -408,7 +408,7 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes that a ballot may name, and that may have left the paths to the collective where it is passed.
-    fn judge_others_named(&mut self, number: usize, call: &Call, here: Lanes) {
+    fn judge_absent_named_lanes(&mut self, number: usize, call: &Call, here: Lanes) {
         if self.least == Certainty::Definite {
             return;
         }
@@ -427,7 +427,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    fn judge_not_named(
+    fn judge_unnamed_callers(
         &mut self,
         call: &Call,
         groups: &[(Lanes, Lanes)],
@@ -479,7 +479,7 @@ impl Judge<'_, '_> {
         let Some(&from) = self.flow.active.get(&number) else {
             return;
         };
-        if !self.placement.stay_together(from, call.node) {
+        if !self.placement.do_lanes_stay_together(from, call.node) {
             let issue = self.issue_at_call(Problem::Stale, call, self.flow.may[call.node as usize], None);
             self.verdict.issues.push(issue);
         }
@@ -498,7 +498,7 @@ fn passed_masks(call: &Call, known: &[(Lanes, Lanes)], partly: Lanes) -> Vec<Pas
         })
         .collect();
     let first = all.len();
-    for lane in lanes(partly) {
+    for lane in lanes_in_set(partly) {
         let named = call.mask.bits_of(lane).ones as Lanes;
         match all[first..].iter_mut().find(|passed| passed.named == named) {
             Some(passed) => passed.callers |= 1 << lane,

@@ -27,7 +27,7 @@ pub(super) fn representative_of(body: &Body<'_>, analyses: &Analyses<'_>, regist
         };
         let reader = analyses.only_store_for(definition).unwrap_or(definition);
         match analyses.definitions().writers_of(from) {
-            &[earlier] if analyses.is_before(earlier, reader) => current = from,
+            &[earlier] if analyses.is_on_every_path_to(earlier, reader) => current = from,
             _ => break,
         }
     }

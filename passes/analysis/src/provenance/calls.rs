@@ -9,7 +9,7 @@ use super::summary::{Demand, OperandValue, Violation, first_wrong_element, forma
 use super::survey::{Survey, direct_callee};
 use super::value::{Base, ElementKind};
 use crate::call_graph::CallSite;
-use crate::entered::Executed;
+use crate::entered_function::Executed;
 use crate::limits::MAX_CALL_DEPTH;
 use ptxcheck_ir::{FunctionId, InstructionId, Op, Value};
 
@@ -51,7 +51,7 @@ impl Judge<'_> {
                     && demand.is_sole
                     && executed() == Executed::Always
                     && (!demand.used.is_cast()
-                        || self.is_used(wrong, (demand.function, demand.instruction), &callers))
+                        || self.is_cast_result_used(wrong, (demand.function, demand.instruction), &callers))
                     && !self.may_be_own_cta(wrong, &element, at);
                 // No wrong store there: the register is undefined here.
                 let (function, instruction, callers) = if wrong == Wrong::Undefined {

@@ -2,7 +2,9 @@
 
 use super::function::Judge;
 use super::summary::{Decided, Demand};
-use crate::entered::{Entered, Executed, KnownArguments, guarded_ends, is_executed_whenever};
+use crate::entered_function::{
+    Entered, Executed, KnownArguments, blocks_with_guarded_end, execution_implies,
+};
 use crate::limits::MAX_CONDITION_BLOCKS;
 use crate::shared::Shared;
 use ptxcheck_ir::{Argument, BlockId, InstructionId};
@@ -34,7 +36,7 @@ impl Judge<'_> {
         let is_free = self.body.instruction(at).guard.is_none();
         is_free
             && analyses.post_dominators().dominates(block, BlockId::new(0))
-            && guarded_ends(self.body).all(|end| analyses.dominators().dominates(block, end))
+            && blocks_with_guarded_end(self.body).all(|end| analyses.dominators().dominates(block, end))
     }
 
     /// The condition under which an instruction is executed.
@@ -54,8 +56,8 @@ impl Judge<'_> {
     }
 
     /// True if an instruction is executed whenever an earlier one is.
-    pub(super) fn is_executed_whenever(&self, first: InstructionId, second: InstructionId) -> bool {
-        is_executed_whenever(self.body, self.module.function(self.id), first, second)
+    pub(super) fn execution_implies(&self, first: InstructionId, second: InstructionId) -> bool {
+        execution_implies(self.body, self.module.function(self.id), first, second)
     }
 }
 

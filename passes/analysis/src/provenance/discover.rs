@@ -267,7 +267,7 @@ mod tests {
     }
 
     /// The number of definitions kept for all slots, and the final value of the last register.
-    fn solved(slots: usize, calls: usize) -> (usize, Provenance) {
+    fn solve_kernel(slots: usize, calls: usize) -> (usize, Provenance) {
         with_ptx(&kernel(slots, calls), |module| {
             let (id, _, body) = module.module.bodies().next().expect("a kernel");
             let registers = (0..body.registers.len()).map(Register::new).map(Value::Register);
@@ -280,13 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_not_listed_for_each_slot() {
-        let (kept, value) = solved(300, 300);
+    fn calls_are_not_definitions_of_each_slot() {
+        let (kept, value) = solve_kernel(300, 300);
         assert_eq!((kept, value), (0, Provenance::Top));
         // The largest number that can be distinguished is.
-        let (kept, value) = solved(30, 20);
+        let (kept, value) = solve_kernel(30, 20);
         assert_eq!((kept, value), (30 * 21, Provenance::Top));
-        let (_, value) = solved(3, 0);
+        let (_, value) = solve_kernel(3, 0);
         assert_eq!(value.constant(), Some(7));
     }
 }

@@ -165,7 +165,7 @@ impl<'a> Judge<'a> {
                 .any(|element| element.base == Base::Unknown || self.tested.contains(&element.base))
     }
 
-    pub(super) fn report(
+    pub(super) fn report_violation(
         &mut self,
         at: InstructionId,
         wrong: Wrong,
@@ -220,10 +220,10 @@ impl<'a> Judge<'a> {
                 _ => (wrong, element),
             };
             let is_sure = is_definite
-                && (!used.is_cast() || self.is_used(wrong, (self.id, at), &[]))
+                && (!used.is_cast() || self.is_cast_result_used(wrong, (self.id, at), &[]))
                 && !self.may_be_own_cta(wrong, &element, at)
                 && !self.may_be_plain(instruction.op, &element);
-            self.report(at, wrong, used, element, is_sure, alternative);
+            self.report_violation(at, wrong, used, element, is_sure, alternative);
         }
         let past = faulting_offset(instruction.op, uses);
         for FormalElement {
@@ -249,7 +249,7 @@ impl<'a> Judge<'a> {
     }
 
     /// True if the result of a cast is certainly used, in the function that casts or in the callers.
-    pub(super) fn is_used(
+    pub(super) fn is_cast_result_used(
         &self,
         wrong: Wrong,
         cast: (FunctionId, InstructionId),

@@ -106,7 +106,7 @@ impl Facts {
 
     /// The part of `value`, held by `register`, that the tests leave possible at `at`; and the test that decides.
     #[must_use]
-    pub(super) fn refine(
+    pub(super) fn refine_value(
         &self,
         register: Register,
         value: Provenance,
@@ -114,7 +114,7 @@ impl Facts {
         body: &Body<'_>,
         analyses: &Analyses<'_>,
     ) -> (Provenance, DecidingTest) {
-        if self.is_empty() || !is_current(analyses, register, at) {
+        if self.is_empty() || !is_written_before_every_read(analyses, register, at) {
             return (value, DecidingTest::Untested);
         }
         let register = self.representative_of(register, body, analyses);
@@ -140,7 +140,7 @@ impl Facts {
             .map(|(_, fact)| fact);
         let (mut value, mut tested) = (value, DecidingTest::Untested);
         for fact in of_block.chain(of_guard) {
-            value = restricted_by(&value, fact);
+            value = restricted_to_fact(&value, fact);
             tested = match tested {
                 DecidingTest::Holds(_) => tested,
                 _ if fact.holds => DecidingTest::Holds(fact.test),
@@ -192,8 +192,8 @@ pub(super) fn blocks_where_tests_may_hold(
 }
 
 /// True if a register is written by a single instruction that every path to a reader has passed.
-fn is_current(analyses: &Analyses<'_>, register: Register, reader: InstructionId) -> bool {
-    matches!(analyses.definitions().writers_of(register), &[only] if analyses.is_before(only, reader))
+fn is_written_before_every_read(analyses: &Analyses<'_>, register: Register, reader: InstructionId) -> bool {
+    matches!(analyses.definitions().writers_of(register), &[only] if analyses.is_on_every_path_to(only, reader))
 }
 
 fn mark_of_register(register: Register) -> u64 {
@@ -208,7 +208,7 @@ fn facts_about<Place>(facts: &[(Place, Fact)], register: Register) -> &[(Place, 
     &own[..end]
 }
 
-fn restricted_by(value: &Provenance, fact: &Fact) -> Provenance {
+fn restricted_to_fact(value: &Provenance, fact: &Fact) -> Provenance {
     let tested = Element::of_address(ElementKind::Generic, fact.space, Base::Test(fact.test), fact.test);
     if *value == Provenance::Top {
         return if fact.holds {
@@ -283,7 +283,7 @@ impl<'a> SpaceTests<'a> {
             taken != guard.negated,
             |test| {
                 if let Some((definition, (Value::Register(tested), space))) = self.tested_address(test)
-                    && is_current(self.analyses, tested, definition)
+                    && is_written_before_every_read(self.analyses, tested, definition)
                 {
                     found.push(Fact {
                         register: representative_of(self.body, self.analyses, tested),
@@ -326,7 +326,7 @@ pub(super) fn test_answered_by(
         analyses,
         answers,
     };
-    if !space_tests.predicates().is_truth(register) {
+    if !space_tests.predicates().is_zero_or_one(register) {
         return None;
     }
     let guard = Guard {

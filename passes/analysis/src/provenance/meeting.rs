@@ -102,7 +102,7 @@ mod tests {
     use ptxcheck_ir::{FunctionId, Register};
 
     /// True if the definitions of `%r0` in this code of a kernel meet before all its readers.
-    fn meets(code: &str) -> bool {
+    fn definitions_meet_before_readers(code: &str) -> bool {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n\
              .reg .b32 %r<9>;\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n{code}\n}}\n"
@@ -132,38 +132,38 @@ mod tests {
     }
 
     #[test]
-    fn copies_on_edges_meet() {
-        assert!(meets(
+    fn copies_on_edges_meet_before_readers() {
+        assert!(definitions_meet_before_readers(
             "@%p1 bra $B;\nmov.u32 %r0, 1;\nbra $C;\n$B:\nmov.u32 %r0, 2;\n$C:\nmov.u32 %r2, %r0;\nret;"
         ));
     }
 
     #[test]
-    fn a_loop_reads_before_it_writes() {
-        assert!(meets(
+    fn definitions_in_a_loop_that_reads_first_do_not_meet() {
+        assert!(definitions_meet_before_readers(
             "mov.u32 %r0, 1;\n$L:\nadd.u32 %r2, %r0, 1;\nmov.u32 %r0, %r2;\nbra $L;"
         ));
-        assert!(!meets(
+        assert!(!definitions_meet_before_readers(
             "mov.u32 %r0, 1;\n$L:\nmov.u32 %r0, %r1;\nadd.u32 %r2, %r0, 1;\nbra $L;"
         ));
     }
 
     #[test]
-    fn what_one_way_writes_does_not_meet() {
+    fn a_definition_on_one_path_alone_does_not_meet() {
         // Read where only one of the two definitions exists.
-        assert!(!meets(
+        assert!(!definitions_meet_before_readers(
             "@%p1 bra $B;\nmov.u32 %r0, 1;\nbra $C;\n$B:\nmov.u32 %r0, 2;\nmov.u32 %r2, %r0;\n$C:\nret;"
         ));
         // Written again after it has been read.
-        assert!(!meets(
+        assert!(!definitions_meet_before_readers(
             "mov.u32 %r0, 1;\nmov.u32 %r0, 2;\nbra $C;\n$C:\nmov.u32 %r2, %r0;\nret;"
         ));
         // Written under a guard.
-        assert!(!meets(
+        assert!(!definitions_meet_before_readers(
             "mov.u32 %r0, 1;\n@%p1 mov.u32 %r0, 2;\nbra $C;\n$C:\nmov.u32 %r2, %r0;\nret;"
         ));
         // The path from one definition leads elsewhere, too.
-        assert!(!meets(
+        assert!(!definitions_meet_before_readers(
             "mov.u32 %r0, 1;\n@%p1 bra $C;\nmov.u32 %r0, 2;\n$C:\nmov.u32 %r2, %r0;\nret;"
         ));
     }

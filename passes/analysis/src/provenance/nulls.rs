@@ -20,7 +20,7 @@ use super::survey::Survey;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::call_graph::CallSite;
 use crate::definitions::Definitions;
-use crate::entered::Executed;
+use crate::entered_function::Executed;
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
@@ -190,9 +190,9 @@ impl Judge<'_> {
             let element = Element { offset, ..element };
             let is_definite =
                 is_all && !is_deliberate_crash(self.body, at, access) && self.is_always_null(base, at);
-            self.report(at, Wrong::Null, used, element, is_definite, None);
-        } else if self.is_baseless(base, value) {
-            self.report(at, Wrong::Baseless, used, Element::of_number(None), false, None);
+            self.report_violation(at, Wrong::Null, used, element, is_definite, None);
+        } else if self.is_index_without_base(base, value) {
+            self.report_violation(at, Wrong::Baseless, used, Element::of_number(None), false, None);
         }
     }
 
@@ -223,14 +223,14 @@ impl Judge<'_> {
                         open.extend(uses.iter().take(2));
                     }
                     Op::Access(_) => match self.stores_for_load(definition) {
-                        Some(stores) if stores.iter().all(|&store| self.is_executed_whenever(store, at)) => {}
+                        Some(stores) if stores.iter().all(|&store| self.execution_implies(store, at)) => {}
                         _ => return false,
                     },
-                    Op::CallResult(call) if self.is_executed_whenever(call, at) => {}
+                    Op::CallResult(call) if self.execution_implies(call, at) => {}
                     Op::CallResult(_) => return false,
                     // A compiler writes a number where it is used, regardless of its origin. If a number is called, or
                     // passed to a call, the source has it at that place.
-                    _ if is_call && self.is_executed_whenever(definition, at) || self.is_certain(at) => {}
+                    _ if is_call && self.execution_implies(definition, at) || self.is_certain(at) => {}
                     _ => return false,
                 }
             }
@@ -246,7 +246,7 @@ impl Judge<'_> {
     }
 
     /// True if an address is an index alone, scaled to the size of an element.
-    fn is_baseless(&self, base: Value, value: &Provenance) -> bool {
+    fn is_index_without_base(&self, base: Value, value: &Provenance) -> bool {
         let (Value::Register(register), true) = (base, value.is_number()) else {
             return false;
         };
@@ -255,7 +255,7 @@ impl Judge<'_> {
         };
         let instruction = self.body.instruction(definition);
         match (instruction.op, self.body.uses(instruction)) {
-            (Op::CallResult(call), &[Value::Integer(offset)]) => self.is_null_moved(call, offset),
+            (Op::CallResult(call), &[Value::Integer(offset)]) => self.returns_moved_null(call, offset),
             (op @ Op::Binary(of, 64), uses) => match Form::of(op, uses) {
                 Form::Product(_, Value::Integer(by)) => match of {
                     BinaryOp::MulLow => false,
@@ -270,7 +270,7 @@ impl Judge<'_> {
 
     /// True if a call returns one of its arguments, moved, and that argument is address 0: a reference to an element of an
     /// object there.
-    fn is_null_moved(&self, call: InstructionId, offset: i64) -> bool {
+    fn returns_moved_null(&self, call: InstructionId, offset: i64) -> bool {
         let (Some((summary, arguments)), Ok(offset)) =
             (self.solver.callee_summary(call), u32::try_from(offset))
         else {
@@ -293,7 +293,7 @@ impl Judge<'_> {
         let (value, _) = self.solver.value_at(callee, at);
         if let Some((element, is_all)) = find_null(&value, 0).filter(|_| !self.is_null_tested) {
             let is_definite = is_all && self.is_always_null(callee, at);
-            self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
+            self.report_violation(at, Wrong::Null, Use::Call, element, is_definite, None);
         }
         for passed in formal_elements(&value).collect::<Vec<_>>() {
             self.record_demand(Demand {

@@ -59,7 +59,7 @@ impl Judge<'_> {
         }
         if let Some((wrong, element)) = first {
             let is_definite = self.is_reached_with(at, element.base);
-            self.report(
+            self.report_violation(
                 at,
                 wrong,
                 Use::Access(access.space, Effect::Reads),
@@ -257,7 +257,7 @@ impl Judge<'_> {
                     .iter()
                     .all(|element| is_local(element) && element.trust == Trust::Certain)
                 && !is_own_slot(self.module, self.id, access, uses);
-            self.report(
+            self.report_violation(
                 at,
                 Wrong::Escape,
                 Use::Access(access.space, Effect::Writes),

@@ -9,7 +9,7 @@
 use super::function::Judge;
 use super::judge::Wrong;
 use super::value::Element;
-use crate::entered::Entered;
+use crate::entered_function::Entered;
 use crate::limits::MAX_DECIDED_STEPS;
 use crate::shared::Shared;
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Special, Value};
@@ -99,7 +99,7 @@ mod tests {
 
     /// True if an access to the CTA's shared memory by an address of `mapa` is definitely wrong, where the rank is `start`
     /// with 1 added `sums` times.
-    fn is_definite(start: &str, sums: usize) -> bool {
+    fn is_access_definitely_wrong(start: &str, sums: usize) -> bool {
         let mut text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 tile[64];\n.visible .entry k()\n{{\n\
              .reg .b32 %r<999>;\nmov.u32 %r0, {start};\n"
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn the_rank_of_another_cta_is_known_or_not() {
-        assert!(is_definite("1", 0));
-        assert!(!is_definite("%cluster_ctarank", 0));
-        assert!(!is_definite("%cluster_ctarank", 3));
+    fn only_known_ranks_of_other_ctas_are_definite() {
+        assert!(is_access_definitely_wrong("1", 0));
+        assert!(!is_access_definitely_wrong("%cluster_ctarank", 0));
+        assert!(!is_access_definitely_wrong("%cluster_ctarank", 3));
     }
 
     #[test]
-    fn a_rank_that_is_too_much_to_follow_may_be_the_own() {
-        assert!(!is_definite("%cluster_ctarank", 200));
+    fn ranks_over_the_limit_may_be_the_own_rank() {
+        assert!(!is_access_definitely_wrong("%cluster_ctarank", 200));
     }
 }

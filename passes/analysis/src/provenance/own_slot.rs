@@ -26,7 +26,7 @@ impl Addresses<'_> {
             return None;
         };
         let Sum { parts, by } = self.sums.description_of(base)?;
-        Some((parts, (by.uniform()? as i64).checked_add(past)?))
+        Some((parts, (by.uniform_number()? as i64).checked_add(past)?))
     }
 
     /// The variable that contains an address, and the distance in bytes between the elements of two neighbouring threads.

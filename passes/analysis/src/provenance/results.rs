@@ -15,7 +15,7 @@ use super::judge::Use;
 use super::solver::callee_summary;
 use super::summary::Summaries;
 use crate::call_graph::CallSite;
-use crate::entered::{Entered, Executed, is_executed_whenever};
+use crate::entered_function::{Entered, Executed, execution_implies};
 use crate::function::Analyses;
 use crate::shared::Shared;
 use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Op, Value};
@@ -84,7 +84,7 @@ fn fate_of_result<'a>(
         let is_used = match instruction.op {
             Op::Access(_) => uses.first().is_some_and(is_result),
             Op::Opaque | Op::MapShared(_) => uses.iter().any(is_result),
-            Op::Call(call) if leaving_counts && is_unseen(module, body.call(call)) => {
+            Op::Call(call) if leaving_counts && calls_function_without_body(module, body.call(call)) => {
                 let mut arguments = body.arguments(body.call(call)).iter();
                 arguments.any(|argument| is_result(&argument.value))
             }
@@ -119,7 +119,7 @@ fn fate_of_result<'a>(
 }
 
 /// True if a call names a function that has no body here.
-fn is_unseen(module: &Shared<'_>, call: &Call) -> bool {
+fn calls_function_without_body(module: &Shared<'_>, call: &Call) -> bool {
     let Callee::Direct(symbol) = call.callee else {
         return false;
     };
@@ -203,7 +203,7 @@ impl CastResult<'_> {
 
     /// True if a reader is executed whenever the result is computed.
     fn is_reader_always_executed(&self, reader: InstructionId) -> bool {
-        is_executed_whenever(self.body, self.analyses, self.at, reader)
+        execution_implies(self.body, self.analyses, self.at, reader)
     }
 }
 

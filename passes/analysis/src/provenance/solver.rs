@@ -127,12 +127,12 @@ impl<'a> Solver<'a> {
             solver.begin_joins(&touched);
             solver.evaluate_until_stable(affected);
         }
-        solver.release_unentered();
+        solver.raise_self_dependent_nodes();
         Some(solver)
     }
 
     /// Raises to ⊤ the nodes that are computed only from themselves, in a loop: their initial value may be anything.
-    fn release_unentered(&mut self) {
+    fn raise_self_dependent_nodes(&mut self) {
         let values = self.values.iter_mut();
         let mut unentered = vec![false; values.len()];
         let mut has_any = false;
@@ -173,7 +173,8 @@ impl<'a> Solver<'a> {
         if self.facts.is_empty() {
             return (held, DecidingTest::Untested);
         }
-        self.facts.refine(register, held, at, self.body, self.analyses)
+        self.facts
+            .refine_value(register, held, at, self.body, self.analyses)
     }
 
     /// Solves the reaching definitions of the variables among `touched` whose definitions disagree; returns those that it
@@ -188,7 +189,7 @@ impl<'a> Solver<'a> {
         let mut open = touched;
         open.retain(is_candidate);
         open.sort_unstable();
-        self.settle_meeting(&open);
+        self.mark_definitions_meeting_early(&open);
         let (body, cfg, steps) = (self.body, self.analyses.cfg(), &mut self.steps);
         let reaching = &mut self.reaching;
         open.retain(|variable| {
@@ -226,7 +227,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Marks the registers among these that solving would not refine, because their definitions meet.
-    fn settle_meeting(&mut self, open: &[Variable]) {
+    fn mark_definitions_meeting_early(&mut self, open: &[Variable]) {
         let asked = open.iter().filter_map(|variable| match variable {
             Variable::Register(register) => Some((*register, self.reaching.get(variable)?.definitions())),
             Variable::Slot(_) => None,
@@ -464,7 +465,7 @@ impl<'a> Solver<'a> {
             match self.analyses.definitions().writers_of(register) {
                 [] => return self.value_of_undefined(register),
                 [definition] => {
-                    self.note_order(*definition, at);
+                    self.record_order(*definition, at);
                     return self.written_value(*definition, variable);
                 }
                 _ => {}
@@ -475,14 +476,14 @@ impl<'a> Solver<'a> {
         };
         if !reaching.is_solved() {
             if let Some(last) = reaching.definitions().last() {
-                self.note_order(last.at, at);
+                self.record_order(last.at, at);
             }
             return self.joined.get(&variable).cloned().unwrap_or(Provenance::Top);
         }
         let block = self.body.block_of(at);
         let (mut joined, mut is_written) = (Provenance::Bottom, false);
         for definition in reaching.definitions_before(at, block, self.body) {
-            self.note_order(definition, at);
+            self.record_order(definition, at);
             joined.join(&self.written_value(definition, variable));
             is_written = true;
         }
@@ -490,7 +491,7 @@ impl<'a> Solver<'a> {
         if is_written { joined } else { Provenance::Top }
     }
 
-    fn note_order(&self, definition: InstructionId, at: InstructionId) {
+    fn record_order(&self, definition: InstructionId, at: InstructionId) {
         if definition >= at {
             self.reads_ahead.set(true);
         }

@@ -109,7 +109,7 @@ fn without_offsets(value: &Provenance) -> Provenance {
     })
 }
 
-fn moved_by(value: &Provenance, by: Option<i64>) -> Provenance {
+fn offset_by(value: &Provenance, by: Option<i64>) -> Provenance {
     value.map(|element| Element {
         offset: element
             .offset
@@ -122,11 +122,11 @@ fn moved_by(value: &Provenance, by: Option<i64>) -> Provenance {
 fn sum_of_values(a: &Provenance, b: &Provenance) -> Provenance {
     match (a, b) {
         (Provenance::Bottom, _) | (_, Provenance::Bottom) => Provenance::Bottom,
-        _ if b.is_number() => moved_by(a, b.constant()),
-        _ if a.is_number() => moved_by(b, a.constant()),
+        _ if b.is_number() => offset_by(a, b.constant()),
+        _ if a.is_number() => offset_by(b, a.constant()),
         _ => match (is_all_addresses(a), is_all_addresses(b)) {
-            (true, false) => with_unknown(a, b),
-            (false, true) => with_unknown(b, a),
+            (true, false) => address_plus_unknown(a, b),
+            (false, true) => address_plus_unknown(b, a),
             (false, false) if is_composed(a) || is_composed(b) => Provenance::COMPOSED,
             _ => Provenance::Top,
         },
@@ -139,7 +139,7 @@ fn is_all_addresses(value: &Provenance) -> bool {
 }
 
 /// An address plus something that may be an address or a number.
-fn with_unknown(address: &Provenance, other: &Provenance) -> Provenance {
+fn address_plus_unknown(address: &Provenance, other: &Provenance) -> Provenance {
     let has_known_address = has_address(other) || other.elements().iter().any(Element::is_address);
     let is_assumed = address
         .elements()
@@ -158,12 +158,12 @@ fn with_unknown(address: &Provenance, other: &Provenance) -> Provenance {
 fn difference_of_values(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     match (is_all_addresses(a), is_all_addresses(b)) {
         _ if is_bottom(a) || is_bottom(b) => Provenance::Bottom,
-        _ if b.is_number() => moved_by(a, b.constant().and_then(i64::checked_neg)),
+        _ if b.is_number() => offset_by(a, b.constant().and_then(i64::checked_neg)),
         (true, true) if share_window(a, b) => Provenance::NUMBER,
         (true, true) => Provenance::COMPOSED,
         (true, false) if is_composed(b) => Provenance::Top,
         // The program may mean a difference of pointers, which is not an address.
-        (true, false) if bits > 32 => with_unknown(a, b),
+        (true, false) if bits > 32 => address_plus_unknown(a, b),
         // An argument may be an address or not.
         _ if has_address(a)
             || has_address(b)
@@ -216,7 +216,7 @@ const fn is_tag(number: i64) -> bool {
 
 fn value_of_unary(op: UnaryOp, a: &Provenance) -> Provenance {
     match op {
-        _ if is_bottom(a) || a.is_number() => moved_by(a, None),
+        _ if is_bottom(a) || a.is_number() => offset_by(a, None),
         UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs if has_address(a) => Provenance::COMPOSED,
         UnaryOp::Neg | UnaryOp::Not => Provenance::Top,
         _ => Provenance::NUMBER,
@@ -422,7 +422,7 @@ mod tests {
 
     const AT: InstructionId = InstructionId::new(7);
 
-    fn tile(kind: ElementKind, offset: i64) -> Provenance {
+    fn address_in_tile(kind: ElementKind, offset: i64) -> Provenance {
         Provenance::One(Element {
             offset: Some(offset),
             ..Element::of_address(
@@ -434,25 +434,37 @@ mod tests {
         })
     }
 
-    fn constant(value: i64) -> Provenance {
+    fn number(value: i64) -> Provenance {
         Provenance::One(Element::of_number(Some(value)))
     }
 
-    fn binary(op: BinaryOp, bits: u8, a: &Provenance, b: &Provenance) -> Provenance {
+    fn result_of_binary(op: BinaryOp, bits: u8, a: &Provenance, b: &Provenance) -> Provenance {
         value_of_result(Op::Binary(op, bits), &[a.clone(), b.clone()], AT)
     }
 
     #[test]
-    fn constants_add_up() {
-        let tile = |offset| tile(ElementKind::Raw, offset);
-        assert_eq!(binary(BinaryOp::Add, 32, &tile(4), &constant(8)), tile(12));
-        assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &constant(8)), tile(-4));
-        assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &tile(0)), Provenance::NUMBER);
-        assert_eq!(binary(BinaryOp::Add, 32, &tile(4), &tile(0)), Provenance::Top);
+    fn constant_offsets_are_added() {
+        let tile = |offset| address_in_tile(ElementKind::Raw, offset);
+        assert_eq!(
+            result_of_binary(BinaryOp::Add, 32, &tile(4), &number(8)),
+            tile(12)
+        );
+        assert_eq!(
+            result_of_binary(BinaryOp::Sub, 32, &tile(4), &number(8)),
+            tile(-4)
+        );
+        assert_eq!(
+            result_of_binary(BinaryOp::Sub, 32, &tile(4), &tile(0)),
+            Provenance::NUMBER
+        );
+        assert_eq!(
+            result_of_binary(BinaryOp::Add, 32, &tile(4), &tile(0)),
+            Provenance::Top
+        );
     }
 
     /// A pointer to the global variable with this index.
-    fn table(number: usize) -> Provenance {
+    fn pointer_to_global(number: usize) -> Provenance {
         Provenance::One(Element {
             offset: Some(0),
             ..Element::of_address(
@@ -466,35 +478,49 @@ mod tests {
 
     #[test]
     fn differences_are_numbers_in_one_window() {
-        let within = binary(BinaryOp::Sub, 64, &table(1), &table(2));
+        let within = result_of_binary(BinaryOp::Sub, 64, &pointer_to_global(1), &pointer_to_global(2));
         assert_eq!(within, Provenance::NUMBER);
         assert_eq!(
-            binary(BinaryOp::Add, 64, &table(1), &within),
-            moved_by(&table(1), None)
+            result_of_binary(BinaryOp::Add, 64, &pointer_to_global(1), &within),
+            offset_by(&pointer_to_global(1), None)
         );
-        let tile = tile(ElementKind::Generic, 4);
-        for other in [table(1), super::tests::tile(ElementKind::Raw, 4)] {
-            let across = binary(BinaryOp::Sub, 64, &tile, &other);
+        let tile = address_in_tile(ElementKind::Generic, 4);
+        for other in [
+            pointer_to_global(1),
+            super::tests::address_in_tile(ElementKind::Raw, 4),
+        ] {
+            let across = result_of_binary(BinaryOp::Sub, 64, &tile, &other);
             assert_eq!(across, Provenance::COMPOSED);
-            assert_eq!(binary(BinaryOp::Add, 64, &other, &across), Provenance::Top);
             assert_eq!(
-                binary(BinaryOp::Add, 64, &across, &constant(8)),
+                result_of_binary(BinaryOp::Add, 64, &other, &across),
+                Provenance::Top
+            );
+            assert_eq!(
+                result_of_binary(BinaryOp::Add, 64, &across, &number(8)),
                 Provenance::COMPOSED
             );
         }
     }
 
     #[test]
-    fn what_is_composed_stays_so() {
-        let across = binary(BinaryOp::Sub, 64, &tile(ElementKind::Generic, 4), &table(1));
-        let elements = binary(BinaryOp::ShrSigned, 64, &across, &constant(2));
-        let bytes = binary(BinaryOp::Shl, 64, &elements, &constant(2));
+    fn composed_values_stay_composed() {
+        let across = result_of_binary(
+            BinaryOp::Sub,
+            64,
+            &address_in_tile(ElementKind::Generic, 4),
+            &pointer_to_global(1),
+        );
+        let elements = result_of_binary(BinaryOp::ShrSigned, 64, &across, &number(2));
+        let bytes = result_of_binary(BinaryOp::Shl, 64, &elements, &number(2));
         assert_eq!(bytes, Provenance::COMPOSED);
-        let masked = binary(BinaryOp::And, 64, &across, &Provenance::NUMBER);
+        let masked = result_of_binary(BinaryOp::And, 64, &across, &Provenance::NUMBER);
         assert_eq!(masked, Provenance::COMPOSED);
-        let or_none = value_of_result(Op::Select, &[constant(0), across.clone()], AT);
-        assert_eq!(binary(BinaryOp::Add, 64, &table(1), &or_none), Provenance::Top);
-        let product = [Provenance::NUMBER, across, table(1)];
+        let or_none = value_of_result(Op::Select, &[number(0), across.clone()], AT);
+        assert_eq!(
+            result_of_binary(BinaryOp::Add, 64, &pointer_to_global(1), &or_none),
+            Provenance::Top
+        );
+        let product = [Provenance::NUMBER, across, pointer_to_global(1)];
         assert_eq!(
             value_of_result(Op::MulAdd(BinaryOp::MulLow, 64), &product, AT),
             Provenance::Top
@@ -505,15 +531,36 @@ mod tests {
             to: 16,
         };
         assert_eq!(value_of_result(narrow, &[bytes], AT), Provenance::COMPOSED);
-        let bits = binary(BinaryOp::Xor, 64, &tile(ElementKind::Generic, 4), &table(1));
-        assert_eq!(binary(BinaryOp::Xor, 64, &table(1), &bits), Provenance::Top);
+        let bits = result_of_binary(
+            BinaryOp::Xor,
+            64,
+            &address_in_tile(ElementKind::Generic, 4),
+            &pointer_to_global(1),
+        );
+        assert_eq!(
+            result_of_binary(BinaryOp::Xor, 64, &pointer_to_global(1), &bits),
+            Provenance::Top
+        );
     }
 
     #[test]
-    fn masks_align_or_cut() {
-        let aligned = binary(BinaryOp::And, 64, &tile(ElementKind::Generic, 4), &constant(-16));
-        assert_eq!(aligned, without_offsets(&tile(ElementKind::Generic, 4)));
-        let cut = binary(BinaryOp::And, 64, &tile(ElementKind::Generic, 4), &constant(15));
+    fn masks_align_addresses_or_make_numbers() {
+        let aligned = result_of_binary(
+            BinaryOp::And,
+            64,
+            &address_in_tile(ElementKind::Generic, 4),
+            &number(-16),
+        );
+        assert_eq!(
+            aligned,
+            without_offsets(&address_in_tile(ElementKind::Generic, 4))
+        );
+        let cut = result_of_binary(
+            BinaryOp::And,
+            64,
+            &address_in_tile(ElementKind::Generic, 4),
+            &number(15),
+        );
         assert_eq!(cut, Provenance::NUMBER);
     }
 
@@ -525,11 +572,11 @@ mod tests {
             to: 32,
         };
         assert_eq!(
-            value_of_result(narrow, &[tile(ElementKind::Raw, 4)], AT),
-            tile(ElementKind::Raw, 4)
+            value_of_result(narrow, &[address_in_tile(ElementKind::Raw, 4)], AT),
+            address_in_tile(ElementKind::Raw, 4)
         );
         // Half of a generic address is known to be one, and trusted no more.
-        let half = value_of_result(narrow, &[tile(ElementKind::Generic, 4)], AT);
+        let half = value_of_result(narrow, &[address_in_tile(ElementKind::Generic, 4)], AT);
         let [element] = half.elements() else {
             panic!("{half:?}")
         };
@@ -537,14 +584,14 @@ mod tests {
             (element.kind, element.offset, element.trust),
             (ElementKind::Generic, None, Trust::Weak)
         );
-        let masked = binary(
+        let masked = result_of_binary(
             BinaryOp::And,
             64,
-            &tile(ElementKind::Generic, 4),
-            &constant(0xffff_ffff),
+            &address_in_tile(ElementKind::Generic, 4),
+            &number(0xffff_ffff),
         );
         assert_eq!(masked, half);
-        let passed = tile(ElementKind::Generic, 4).map(|element| Element {
+        let passed = address_in_tile(ElementKind::Generic, 4).map(|element| Element {
             trust: Trust::Assumed,
             ..*element
         });
@@ -552,10 +599,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cast_says_where_it_points_now() {
+    fn casts_give_the_space_that_they_name() {
         let global = value_of_result(
             Op::FromGeneric(Space::Global, 64),
-            &[tile(ElementKind::Generic, 4)],
+            &[address_in_tile(ElementKind::Generic, 4)],
             AT,
         );
         let [element] = global.elements() else {
@@ -567,12 +614,12 @@ mod tests {
         );
         let back = value_of_result(
             Op::FromGeneric(Space::Shared, 64),
-            &[tile(ElementKind::Generic, 4)],
+            &[address_in_tile(ElementKind::Generic, 4)],
             AT,
         );
         assert_eq!(
             back.elements()[0].base,
-            tile(ElementKind::Raw, 0).elements()[0].base
+            address_in_tile(ElementKind::Raw, 0).elements()[0].base
         );
     }
 }

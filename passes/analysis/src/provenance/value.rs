@@ -285,7 +285,7 @@ fn insert(set: &mut Vec<Element>, element: Element) {
 mod tests {
     use super::*;
 
-    fn symbol(number: usize, offset: Option<i64>) -> Provenance {
+    fn pointer_to_symbol(number: usize, offset: Option<i64>) -> Provenance {
         let origin = InstructionId::new(number);
         Provenance::One(Element {
             offset,
@@ -299,19 +299,19 @@ mod tests {
     }
 
     #[test]
-    fn offsets_that_differ_are_lost() {
-        let mut value = symbol(1, Some(0));
-        assert!(!value.join(&symbol(1, Some(0))));
-        assert!(value.join(&symbol(1, Some(4))));
-        assert_eq!(value, symbol(1, None));
-        assert!(!value.join(&symbol(1, Some(8))));
+    fn joins_lose_different_offsets() {
+        let mut value = pointer_to_symbol(1, Some(0));
+        assert!(!value.join(&pointer_to_symbol(1, Some(0))));
+        assert!(value.join(&pointer_to_symbol(1, Some(4))));
+        assert_eq!(value, pointer_to_symbol(1, None));
+        assert!(!value.join(&pointer_to_symbol(1, Some(8))));
     }
 
     #[test]
-    fn many_objects_of_one_space_lose_their_names_only() {
+    fn joins_of_many_objects_lose_only_their_names() {
         let mut value = Provenance::Bottom;
         for number in 0..20 {
-            value.join(&symbol(number, Some(0)));
+            value.join(&pointer_to_symbol(number, Some(0)));
         }
         assert!((1..=MAX_ELEMENTS).contains(&value.elements().len()));
         assert_eq!(value.elements()[0].base, Base::Unknown);

@@ -346,7 +346,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             && let Some(reader) = reader
             && let Some(analyses) = self.source.analyses
             && let Some(definition) = self.source.definitions.only_writer(self.source.body, register)
-            && !analyses.is_before(definition, reader)
+            && !analyses.is_on_every_path_to(definition, reader)
         {
             let known = self.domain.known_description(register);
             let known = known.or_else(|| self.domain.opaque_description(register));
@@ -515,7 +515,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             return Step::Found(State::Unknown);
         }
         let extension = access.extension(result.bits);
-        self.joined_step(stores, |evaluator, store| match analyses.stored_by(store) {
+        self.joined_step(stores, |evaluator, store| match analyses.value_stored_by(store) {
             Some(value) => evaluator.operation_step(extension, result, (&[value], store), depth),
             None => Step::Found(State::Unknown),
         })

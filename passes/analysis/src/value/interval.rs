@@ -43,17 +43,17 @@ impl Interval {
         }
     }
 
-    const fn one(number: i64) -> Self {
+    const fn single_number(number: i64) -> Self {
         Self::between(number, number)
     }
 
     /// True if it says something.
-    pub(crate) const fn is_known(self) -> bool {
+    pub(crate) const fn has_bound(self) -> bool {
         self.least >= -MAX_END && self.most <= MAX_END
     }
 
     /// The number, if there is one only.
-    const fn single(self) -> Option<i64> {
+    const fn only_number(self) -> Option<i64> {
         match self.base {
             None if self.least == self.most => Some(self.least),
             _ => None,
@@ -65,8 +65,8 @@ impl Interval {
     }
 
     /// It, if it says something.
-    const fn checked(self) -> Self {
-        if self.is_known() { self } else { Self::UNKNOWN }
+    const fn if_bounded(self) -> Self {
+        if self.has_bound() { self } else { Self::UNKNOWN }
     }
 
     const fn sum(self, other: Self) -> Self {
@@ -80,7 +80,7 @@ impl Interval {
             least: self.least.saturating_add(other.least),
             most: self.most.saturating_add(other.most),
         }
-        .checked()
+        .if_bounded()
     }
 
     fn difference(self, other: Self) -> Self {
@@ -94,7 +94,7 @@ impl Interval {
             least: self.least.saturating_sub(other.most),
             most: self.most.saturating_sub(other.least),
         }
-        .checked()
+        .if_bounded()
     }
 
     fn product(self, other: Self) -> Self {
@@ -105,12 +105,12 @@ impl Interval {
             [self.least, self.most].map(|one| [other.least, other.most].map(|by| one.saturating_mul(by)));
         let all = || ends.iter().flatten().copied();
         match (all().min(), all().max()) {
-            (Some(least), Some(most)) => Self::between(least, most).checked(),
+            (Some(least), Some(most)) => Self::between(least, most).if_bounded(),
             _ => Self::UNKNOWN,
         }
     }
 
-    fn united(self, other: Self) -> Self {
+    fn union(self, other: Self) -> Self {
         if self.base != other.base {
             return Self::UNKNOWN;
         }
@@ -122,7 +122,7 @@ impl Interval {
     }
 
     /// The same numbers after a change of the width, if the narrower one has room for all of them.
-    fn in_width(self, bits: u8, signed: bool) -> Self {
+    fn converted_to_width(self, bits: u8, signed: bool) -> Self {
         let fits = match (bits, signed) {
             (64.., _) => true,
             (0, _) => false,
@@ -134,18 +134,19 @@ impl Interval {
         if fits { self } else { Self::UNKNOWN }
     }
 
-    fn of_binary(op: BinaryOp, bits: u8, one: Self, other: Self) -> Self {
+    fn result_of_binary(op: BinaryOp, bits: u8, one: Self, other: Self) -> Self {
         // The same number with a sign and without.
         let last = (1_i64 << bits.clamp(1, 41).wrapping_sub(1)) - 1;
         let whole = |number: Self| number.is_number_within(0, last);
-        let divisor = other.single().filter(|by| *by > 0 && whole(other));
+        let divisor = other.only_number().filter(|by| *by > 0 && whole(other));
         match op.class() {
             Class::Sum => one.sum(other),
             Class::Difference => one.difference(other),
             Class::Product => one.product(other),
             Class::WideProduct { signed } => {
                 let half = bits / 2;
-                one.in_width(half, signed).product(other.in_width(half, signed))
+                one.converted_to_width(half, signed)
+                    .product(other.converted_to_width(half, signed))
             }
             Class::Quotient { .. } => match divisor {
                 Some(by) if whole(one) => Self::between(one.least / by, one.most / by),
@@ -177,11 +178,11 @@ impl Interval {
                 let most = one.most.max(other.most);
                 Self::between(0, (most + 1).unsigned_abs().next_power_of_two() as i64 - 1)
             }
-            Class::ShiftedLeft => match other.single() {
-                Some(by @ 0..40) => one.product(Self::one(1 << by)),
+            Class::ShiftedLeft => match other.only_number() {
+                Some(by @ 0..40) => one.product(Self::single_number(1 << by)),
                 _ => Self::UNKNOWN,
             },
-            Class::ShiftedRight { signed } => match other.single() {
+            Class::ShiftedRight { signed } => match other.only_number() {
                 Some(by @ 0..63) if whole(one) => Self::between(one.least >> by, one.most >> by),
                 Some(by @ 0..63) if !signed && (1..=40).contains(&bits) && by < i64::from(bits) => {
                     Self::between(0, ((1_i64 << bits) - 1) >> by)
@@ -210,16 +211,16 @@ impl ThreadNumbers {
 }
 
 /// The intervals of the registers of a body.
-pub(crate) type Intervals<'a, 'm> = Evaluator<'a, 'm, OfThreads>;
+pub(crate) type Intervals<'a, 'm> = Evaluator<'a, 'm, IntervalDomain>;
 
 /// Describes the values of some threads by intervals.
-pub(crate) struct OfThreads(pub ThreadNumbers);
+pub(crate) struct IntervalDomain(pub ThreadNumbers);
 
-impl Domain for OfThreads {
+impl Domain for IntervalDomain {
     type Value = Interval;
 
     fn join(&self, one: &Interval, other: &Interval) -> Option<Interval> {
-        Some(one.united(*other))
+        Some(one.union(*other))
     }
 
     fn joins_descriptions(&self) -> bool {
@@ -245,10 +246,10 @@ impl Domain for OfThreads {
     fn describe_operand(&self, value: Value) -> Option<Interval> {
         let most = i64::from(MAX_BLOCK_THREADS);
         Some(match value {
-            Value::Integer(number) => Interval::one(number).checked(),
+            Value::Integer(number) => Interval::single_number(number).if_bounded(),
             Value::Symbol(symbol, by) => Interval {
                 base: Some(symbol),
-                ..Interval::one(by.into())
+                ..Interval::single_number(by.into())
             },
             Value::Special(Special::Tid(0)) => Interval::between(self.0.x.0.into(), self.0.x.1.into()),
             Value::Special(Special::Tid(_)) => Interval::between(0, most - 1),
@@ -281,24 +282,26 @@ impl Domain for OfThreads {
     fn describe_result(&self, op: Op, result: Result, operands: &[Interval]) -> Option<Interval> {
         let known = match (op, operands) {
             (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from, ..]) => from,
-            (Op::Convert { from, signed, to }, &[value, ..]) if to > from => value.in_width(from, signed),
-            (Op::Convert { .. }, &[value, ..]) => value,
-            (Op::Binary(op, bits), &[one, other]) => Interval::of_binary(op, bits, one, other),
-            (Op::MulAdd(op, bits), &[one, other, third]) => {
-                Interval::of_binary(op, bits, one, other).sum(third)
+            (Op::Convert { from, signed, to }, &[value, ..]) if to > from => {
+                value.converted_to_width(from, signed)
             }
-            (Op::Select, &[one, other]) => one.united(other),
+            (Op::Convert { .. }, &[value, ..]) => value,
+            (Op::Binary(op, bits), &[one, other]) => Interval::result_of_binary(op, bits, one, other),
+            (Op::MulAdd(op, bits), &[one, other, third]) => {
+                Interval::result_of_binary(op, bits, one, other).sum(third)
+            }
+            (Op::Select, &[one, other]) => one.union(other),
             (Op::Unary(UnaryOp::PopCount | UnaryOp::LeadingZeros, bits), _) => {
                 Interval::between(0, bits.into())
             }
-            (Op::Unary(UnaryOp::Neg, _), &[value]) => Interval::one(0).difference(value),
+            (Op::Unary(UnaryOp::Neg, _), &[value]) => Interval::single_number(0).difference(value),
             (Op::ExtractBits(_, false), &[_, _, length]) if length.is_number_within(0, 40) => {
                 Interval::between(0, (1 << length.most) - 1)
             }
             (Op::Compare(..) | Op::CompareOther, _) => Interval::between(0, 1),
             _ => Interval::UNKNOWN,
         };
-        (result.number == 0 || matches!(op, Op::Compare(..))).then_some(known.checked())
+        (result.number == 0 || matches!(op, Op::Compare(..))).then_some(known.if_bounded())
     }
 }
 
@@ -323,7 +326,7 @@ mod tests {
         0xffff_ffff,
     ];
 
-    fn intervals() -> Vec<Interval> {
+    fn sample_intervals() -> Vec<Interval> {
         let pairs = ENDS
             .iter()
             .flat_map(|&least| ENDS.iter().map(move |&most| (least, most)));
@@ -335,8 +338,8 @@ mod tests {
     }
 
     /// Some numbers of an interval.
-    fn numbers(of: Interval) -> [i64; 3] {
-        match of.is_known() {
+    fn sample_numbers(of: Interval) -> [i64; 3] {
+        match of.has_bound() {
             true => [of.least, of.most, of.least + (of.most - of.least) / 2],
             false => [i64::MIN, 0x1234_5678_9abc_def0, -7],
         }
@@ -345,52 +348,57 @@ mod tests {
     /// True if a value of this width is one of the numbers of an interval.
     fn contains(interval: Interval, value: u64, bits: u8) -> bool {
         let above = value.wrapping_sub(interval.least as u64) & ones(bits);
-        !interval.is_known() || above <= (interval.most - interval.least) as u64
+        !interval.has_bound() || above <= (interval.most - interval.least) as u64
     }
 
-    fn holds(op: Op, known: Interval, uses: &[(Interval, u8)], to: u8) {
+    fn check_result_interval(op: Op, known: Interval, uses: &[(Interval, u8)], to: u8) {
         let choices = 3_usize.pow(uses.len() as u32);
         for pick in 0..choices {
             let places = (0..uses.len() as u32).map(|place| pick / 3_usize.pow(place) % 3);
             let chosen: Vec<u64> = uses
                 .iter()
                 .zip(places)
-                .map(|(&(of, bits), place)| numbers(of)[place] as u64 & ones(bits))
+                .map(|(&(of, bits), place)| sample_numbers(of)[place] as u64 & ones(bits))
                 .collect();
             // A division by 0 has no value.
             let Some(value) = evaluate(op, &chosen) else {
                 continue;
             };
             assert!(
-                contains(known.checked(), value, to),
+                contains(known.if_bounded(), value, to),
                 "{op:?} {uses:x?} {chosen:x?} {value:x} {known:x?}"
             );
         }
     }
 
     #[test]
-    fn they_hold_all_results() {
-        for one in intervals() {
+    fn result_intervals_contain_all_results() {
+        for one in sample_intervals() {
             for bits in [8, 16, 32, 64] {
                 for (from, to) in [(8, 32), (16, 64), (32, 64), (64, 32), (32, 16)] {
                     for signed in [false, true] {
                         let known = if to > from {
-                            one.in_width(from, signed)
+                            one.converted_to_width(from, signed)
                         } else {
                             one
                         };
-                        holds(Op::Convert { from, signed, to }, known, &[(one, from)], to);
+                        check_result_interval(Op::Convert { from, signed, to }, known, &[(one, from)], to);
                     }
                 }
-                for other in intervals() {
+                for other in sample_intervals() {
                     for op in BinaryOp::ALL {
                         let is_wide = matches!(op.class(), Class::WideProduct { .. });
                         let width = if is_wide { bits / 2 } else { bits };
                         if is_wide && bits == 8 {
                             continue;
                         }
-                        let known = Interval::of_binary(op, bits, one, other);
-                        holds(Op::Binary(op, bits), known, &[(one, width), (other, width)], bits);
+                        let known = Interval::result_of_binary(op, bits, one, other);
+                        check_result_interval(
+                            Op::Binary(op, bits),
+                            known,
+                            &[(one, width), (other, width)],
+                            bits,
+                        );
                     }
                 }
             }
@@ -398,25 +406,25 @@ mod tests {
     }
 
     #[test]
-    fn joins_hold_both() {
-        for one in intervals() {
-            for other in intervals() {
-                let both = one.united(other);
+    fn joins_contain_both_intervals() {
+        for one in sample_intervals() {
+            for other in sample_intervals() {
+                let both = one.union(other);
                 assert!(both.least <= one.least.min(other.least) && both.most >= one.most.max(other.most));
             }
         }
     }
 
     #[test]
-    fn addresses_in_one_variable_have_a_distance() {
+    fn addresses_in_one_variable_have_a_known_distance() {
         let address = |least, most| Interval {
             base: Some(SymbolId::new(3)),
             ..Interval::between(least, most)
         };
         let difference = address(8, 12).difference(address(4, 4));
         assert_eq!(difference, Interval::between(4, 8));
-        assert!(!address(0, 4).sum(address(0, 4)).is_known());
-        assert!(!address(0, 4).product(Interval::one(2)).is_known());
+        assert!(!address(0, 4).sum(address(0, 4)).has_bound());
+        assert!(!address(0, 4).product(Interval::single_number(2)).has_bound());
         assert_eq!(address(0, 4).sum(Interval::between(-4, 4)), address(-4, 8));
     }
 }

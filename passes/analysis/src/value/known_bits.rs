@@ -76,7 +76,7 @@ impl Bits {
     }
 
     /// The known bits of a number, from two descriptions of it.
-    pub(crate) const fn combined_with(self, other: Self) -> Self {
+    pub(crate) const fn refined_with(self, other: Self) -> Self {
         Self {
             zeros: self.zeros | other.zeros,
             ones: self.ones | other.ones,
@@ -443,10 +443,10 @@ fn looked_up_in_truth_table(table: u8, uses: [Bits; 3]) -> Bits {
 }
 
 /// The known bits of the registers of a body.
-pub(crate) type KnownBits<'a, 'm> = Evaluator<'a, 'm, OfBody<'a, 'm>>;
+pub(crate) type KnownBits<'a, 'm> = Evaluator<'a, 'm, KnownBitsDomain<'a, 'm>>;
 
 /// Describes the values of a function's body by their known bits.
-pub(crate) struct OfBody<'a, 'm> {
+pub(crate) struct KnownBitsDomain<'a, 'm> {
     module: &'a Module<'m>,
     function: &'a Function<'m>,
 }
@@ -459,7 +459,10 @@ impl<'a, 'm> KnownBits<'a, 'm> {
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
     ) -> Self {
-        Self::new(Source::within_body(body, analyses), OfBody { module, function })
+        Self::new(
+            Source::within_body(body, analyses),
+            KnownBitsDomain { module, function },
+        )
     }
 
     /// The bits of a value that are known at every use.
@@ -468,7 +471,7 @@ impl<'a, 'm> KnownBits<'a, 'm> {
     }
 }
 
-impl Domain for OfBody<'_, '_> {
+impl Domain for KnownBitsDomain<'_, '_> {
     type Value = Bits;
 
     fn join(&self, one: &Bits, other: &Bits) -> Option<Bits> {
@@ -564,7 +567,7 @@ mod tests {
     use ptxcheck_ir::evaluate::evaluate;
 
     /// Numbers of three known and unknown bits each.
-    fn some() -> Vec<Bits> {
+    fn all_three_bit_patterns() -> Vec<Bits> {
         let parts = [0, 1, 5, 0x8000_0000, 0xff, 0xffff_fff0, 0x40, u64::from(u32::MAX)];
         let mut all = Vec::new();
         for zeros in parts {
@@ -579,15 +582,15 @@ mod tests {
     }
 
     /// Some numbers that have these bits.
-    fn numbers(of: Bits) -> impl Iterator<Item = u64> {
+    fn sample_numbers(of: Bits) -> impl Iterator<Item = u64> {
         let fill = [0, u64::MAX, 0x5555_aaaa_5555_aaaa, 0x1234_5678_9abc_def1];
         fill.into_iter().map(move |any| any & !of.zeros | of.ones)
     }
 
-    fn holds(op: Op, uses: &[Bits]) {
+    fn check_result_bits(op: Op, uses: &[Bits]) {
         let known = bits_of_result(op, 0, uses);
         let mut chosen = vec![0; uses.len()];
-        let choices: Vec<Vec<u64>> = uses.iter().map(|&of| numbers(of).collect()).collect();
+        let choices: Vec<Vec<u64>> = uses.iter().map(|&of| sample_numbers(of).collect()).collect();
         for pick in 0..4_usize.pow(uses.len() as u32) {
             for (place, value) in chosen.iter_mut().enumerate() {
                 *value = choices[place][pick >> (2 * place) & 3];
@@ -604,51 +607,51 @@ mod tests {
     }
 
     #[test]
-    fn they_are_those_of_all_results() {
+    fn known_bits_of_operations_hold_for_all_results() {
         let amounts = [0, 1, 5, 16, 31, 32, 40, 0xffff_ffff].map(Bits::of_number);
-        for a in some() {
+        for a in all_three_bit_patterns() {
             for bits in [8, 16, 32, 64] {
-                holds(Op::Unary(UnaryOp::Not, bits), &[a]);
-                holds(Op::Unary(UnaryOp::ReverseBits, bits), &[a]);
+                check_result_bits(Op::Unary(UnaryOp::Not, bits), &[a]);
+                check_result_bits(Op::Unary(UnaryOp::ReverseBits, bits), &[a]);
                 for (signed, to) in [(false, 32), (true, 32), (true, 64), (false, 16), (true, 8)] {
                     let from = bits;
-                    holds(Op::Convert { from, signed, to }, &[a]);
+                    check_result_bits(Op::Convert { from, signed, to }, &[a]);
                 }
                 for by in amounts {
                     for op in [B::Shl, B::ShrUnsigned, B::ShrSigned] {
-                        holds(Op::Binary(op, bits), &[a, by]);
+                        check_result_bits(Op::Binary(op, bits), &[a, by]);
                     }
                     for length in amounts {
                         if bits >= 32 {
-                            holds(Op::ExtractBits(bits, false), &[a, by, length]);
-                            holds(Op::ExtractBits(bits, true), &[a, by, length]);
+                            check_result_bits(Op::ExtractBits(bits, false), &[a, by, length]);
+                            check_result_bits(Op::ExtractBits(bits, true), &[a, by, length]);
                         }
                     }
                 }
             }
-            for b in some() {
+            for b in all_three_bit_patterns() {
                 for op in [B::And, B::Or, B::Xor] {
-                    holds(Op::Binary(op, 32), &[a, b]);
+                    check_result_bits(Op::Binary(op, 32), &[a, b]);
                 }
-                holds(Op::Pack(16), &[a, b]);
+                check_result_bits(Op::Pack(16), &[a, b]);
                 for by in amounts {
                     for (left, wrap) in [(true, true), (true, false), (false, true), (false, false)] {
-                        holds(Op::FunnelShift { left, wrap }, &[a, b, by]);
+                        check_result_bits(Op::FunnelShift { left, wrap }, &[a, b, by]);
                     }
                 }
             }
         }
-        let few: Vec<Bits> = some().into_iter().step_by(5).collect();
+        let few: Vec<Bits> = all_three_bit_patterns().into_iter().step_by(5).collect();
         for (&a, &b) in few.iter().flat_map(|a| few.iter().map(move |b| (a, b))) {
-            holds(
+            check_result_bits(
                 Op::InsertBits(32),
                 &[a, b, Bits::of_number(4), Bits::of_number(9)],
             );
             for &c in &few {
                 for table in [0x96, 0xe8, 0xca, 0x01, 0xfe] {
-                    holds(Op::Lop3(table), &[a, b, c]);
+                    check_result_bits(Op::Lop3(table), &[a, b, c]);
                 }
-                holds(Op::Select, &[a, b, c]);
+                check_result_bits(Op::Select, &[a, b, c]);
             }
         }
     }

@@ -48,11 +48,11 @@ impl Sum {
 
     /// The number that it is in all lanes.
     pub(crate) fn constant(&self) -> Option<u64> {
-        self.numbers()?.uniform()
+        self.numbers()?.uniform_number()
     }
 
     fn is_shared(&self) -> bool {
-        self.by.uniform().is_some()
+        self.by.uniform_number().is_some()
     }
 
     /// The signed number that is added to the parts, in an operation at this width.
@@ -235,7 +235,10 @@ impl<'a> Linear<'a> {
         if !matches!(self.unknowns, Unknowns::Shared { .. }) {
             return None;
         }
-        let mut both = [(a.parts, a.by.uniform()?), (b.parts, b.by.uniform()?)];
+        let mut both = [
+            (a.parts, a.by.uniform_number()?),
+            (b.parts, b.by.uniform_number()?),
+        ];
         both.sort_unstable();
         Some(self.sum_of_atom(Atom::Product(both), 0))
     }
@@ -383,13 +386,13 @@ mod tests {
     const CTA: u64 = 5;
 
     /// Numbers that follow on each other without a pattern.
-    fn next(state: &mut u64) -> u64 {
+    fn next_random(state: &mut u64) -> u64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         *state >> 33
     }
 
     /// A kernel of random sums and products at 64 bits: small enough that nothing wraps.
-    fn kernel(seed: u64) -> String {
+    fn random_kernel(seed: u64) -> String {
         let mut text = String::from(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) {\n.reg .b32 %r<4>;\n.reg .b64 %rd<40>;\n\
              .shared .align 4 .b8 s[64];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nld.param.u32 %r3, [n];\n\
@@ -397,7 +400,7 @@ mod tests {
         );
         let mut state = seed;
         for number in 5..20 {
-            let mut pick = |below: u64| next(&mut state) % below;
+            let mut pick = |below: u64| next_random(&mut state) % below;
             let (a, b, constant) = (1 + pick(number - 1), 1 + pick(number - 1), pick(5));
             let _ = match pick(6) {
                 0 => writeln!(text, "add.s64 %rd{number}, %rd{a}, %rd{b};"),
@@ -412,7 +415,7 @@ mod tests {
     }
 
     /// The values that the registers of a body without branches hold in a lane.
-    fn computed(body: &Body<'_>, lane: u64) -> Vec<Option<u64>> {
+    fn interpret_lane(body: &Body<'_>, lane: u64) -> Vec<Option<u64>> {
         let mut registers = vec![None; body.registers.len()];
         for instruction in &body.instructions {
             let of = |value: Value| match value {
@@ -436,8 +439,8 @@ mod tests {
     }
 
     /// The value of a sum in a lane, with these numbers for its atoms.
-    fn value(linear: &Linear<'_>, sum: &Sum, lane: usize, registers: &[Option<u64>]) -> Option<u64> {
-        let mut value = sum.by.in_lane(lane)?;
+    fn evaluate_sum(linear: &Linear<'_>, sum: &Sum, lane: usize, registers: &[Option<u64>]) -> Option<u64> {
+        let mut value = sum.by.number_in_lane(lane)?;
         for (atom, factor) in linear.terms_of(sum.parts) {
             let number = match atom {
                 Atom::Symbol(_) => BEGIN,
@@ -454,10 +457,10 @@ mod tests {
 
     /// For any unknown values, a sum is the value that the program computes.
     #[test]
-    fn sums_are_what_is_computed() {
+    fn sums_equal_computed_values() {
         let mut known = 0;
         for seed in 0..300 {
-            with_ptx(&kernel(seed), |module| {
+            with_ptx(&random_kernel(seed), |module| {
                 let function = ptxcheck_ir::FunctionId::new(0);
                 let body = module.module.functions[0].body.as_ref().unwrap();
                 let linear = [
@@ -468,12 +471,12 @@ mod tests {
                 for linear in linear {
                     let mut sums = Evaluator::new(Source::of_function(module, function).unwrap(), linear);
                     for lane in [0, 1, 31] {
-                        let registers = computed(body, lane);
+                        let registers = interpret_lane(body, lane);
                         for register in (0..body.registers.len()).map(Register::new) {
                             let Some(sum) = sums.description_of(Value::Register(register)) else {
                                 continue;
                             };
-                            let value = value(sums.domain(), &sum, lane as usize, &registers);
+                            let value = evaluate_sum(sums.domain(), &sum, lane as usize, &registers);
                             assert_eq!(
                                 value,
                                 registers[register.index()],
@@ -490,7 +493,7 @@ mod tests {
 
     /// Long chains work, and so do values computed from themselves.
     #[test]
-    fn chains_of_any_length() {
+    fn chains_of_any_length_are_evaluated() {
         let mut text = String::from(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<60000>;\nmov.u32 %r0, %tid.x;\n",
         );
@@ -505,7 +508,7 @@ mod tests {
             let mut sums = Evaluator::new(Source::of_function(module, function).unwrap(), linear);
             let result = |at: usize| body.results(body.instruction(InstructionId::new(at)))[0];
             let last = sums.description_of(result(49_999)).unwrap();
-            assert_eq!(last.by.in_lane(3), Some(50_002));
+            assert_eq!(last.by.number_in_lane(3), Some(50_002));
             assert_eq!(sums.description_of(result(50_000)), None);
             assert_eq!(sums.description_of(result(50_001)), None);
         });

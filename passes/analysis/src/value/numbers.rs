@@ -11,12 +11,12 @@ pub(crate) enum Numbers {
     /// The same in all lanes.
     Same(u64),
     /// Different ones, or not known in all lanes.
-    Each(Rc<Each>),
+    Each(Rc<PartialNumbers>),
 }
 
 /// A number in some lanes.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Each {
+pub(crate) struct PartialNumbers {
     /// The lanes in which it is known.
     known: u32,
     /// By lane; 0 where it is not known.
@@ -36,7 +36,7 @@ impl Numbers {
         if known == u32::MAX && by.iter().all(|one| *one == by[0]) {
             return Some(Self::Same(by[0]));
         }
-        (known != 0).then(|| Self::Each(Rc::new(Each { known, by })))
+        (known != 0).then(|| Self::Each(Rc::new(PartialNumbers { known, by })))
     }
 
     /// The results of a function of several numbers, lane by lane, where all are known; `None` if there is no result in any
@@ -57,7 +57,7 @@ impl Numbers {
         Self::from_lanes(|lane| {
             for (value, numbers) in values.iter_mut().zip(all) {
                 if let Self::Each(each) = numbers {
-                    *value = each.in_lane(lane)?;
+                    *value = each.number_in_lane(lane)?;
                 }
             }
             combine(values)
@@ -65,15 +65,15 @@ impl Numbers {
     }
 
     /// The number in a lane.
-    pub(crate) fn in_lane(&self, lane: usize) -> Option<u64> {
+    pub(crate) fn number_in_lane(&self, lane: usize) -> Option<u64> {
         match self {
             Self::Same(number) => Some(*number),
-            Self::Each(each) => each.in_lane(lane),
+            Self::Each(each) => each.number_in_lane(lane),
         }
     }
 
     /// The number that all lanes have in common.
-    pub(crate) const fn uniform(&self) -> Option<u64> {
+    pub(crate) const fn uniform_number(&self) -> Option<u64> {
         match self {
             Self::Same(number) => Some(*number),
             Self::Each(_) => None,
@@ -81,7 +81,7 @@ impl Numbers {
     }
 
     /// The numbers of all lanes, if all are known.
-    pub(crate) fn each_lane(&self) -> Option<[u64; WARP]> {
+    pub(crate) fn number_in_each_lane(&self) -> Option<[u64; WARP]> {
         match self {
             Self::Same(number) => Some([*number; WARP]),
             Self::Each(each) => (each.known == u32::MAX).then_some(each.by),
@@ -89,8 +89,8 @@ impl Numbers {
     }
 }
 
-impl Each {
-    const fn in_lane(&self, lane: usize) -> Option<u64> {
+impl PartialNumbers {
+    const fn number_in_lane(&self, lane: usize) -> Option<u64> {
         if self.known >> lane & 1 == 1 {
             Some(self.by[lane])
         } else {

@@ -158,7 +158,7 @@ pub fn check(
         .map(|pair| Claim {
             write: site_of(&pair.write),
             other: site_of(&pair.other),
-            later: site_of(pair.later_and_earlier()[0]),
+            later: site_of(pair.sites_later_first()[0]),
             is_two_writes: pair.kind == PairKind::TwoWrites,
             writers: pair.writers,
             others: pair.others,

@@ -130,7 +130,7 @@ const CIRCLES: &[Circle] = &[
     },
     Circle {
         package: "passes/analysis",
-        files: &["lanes::flow", "lanes::flow::ways"],
+        files: &["lanes::flow", "lanes::flow::divergence"],
         reason: "one idea: `Flow`, whose methods lie where they belong",
     },
     Circle {

@@ -17,41 +17,48 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::block::{FoundPair, by_variable, computes_warp_number, has_full_barrier, search_suspects};
+use super::block::{FoundPair, computes_warp_number, group_by_variable, has_full_barrier, search_suspects};
 use super::certain_paths::{is_block_ordering, is_full_barrier};
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
+use super::harmful_clashes::is_repeated_update;
 use super::kernels::{PairKey, position_of_pair};
-use super::matters::is_settled;
-use super::named::NamedBarriers;
+use super::named_barriers::NamedBarriers;
 use super::possible::{Access, have_private_part};
-use super::screen::block::possible_suspects;
-use super::shared_accesses::{Loose, Touch, Touches};
+use super::screen::block::possible_suspect_kernels;
+use super::shared_accesses::{LooseAccess, Touch, Touches};
 use super::warps::{Block, solve_block};
-use crate::lanes::explore::{InEach, InLaunch, Launches};
+use crate::lanes::explore::{CommonFindings, InLaunch, Launches};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::launch::Launch;
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::scenario::Fixed;
 use crate::lanes::slice::Slices;
-use crate::lanes::uniform::Uniform;
+use crate::lanes::uniform::UniformBranches;
 use crate::lanes::uses::possible_users_of_load;
-use crate::lanes::value::{Lanes, Rest, WARP, lanes};
+use crate::lanes::value::{Lanes, Rest, WARP, lanes_in_set};
 use crate::limits::{MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES, MAX_USE_STEPS};
 use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, Space};
 
 /// All possible missing barriers of a module, in the order of the input, of variables without a definite one.
-pub(crate) fn find(module: &Shared<'_>, definite: &[MissingBarrier]) -> Vec<MissingBarrier> {
-    search_suspects(module, &possible_suspects(module), |slices, function, warps| {
-        let mut found = possible_barriers_of_kernel(module, slices, function, warps)?;
-        found.retain(|possible| {
-            let mut known = definite.iter();
-            !known.any(|known| (known.function, known.object) == (possible.function, possible.object))
-        });
-        Some(found)
-    })
+pub(crate) fn find_possible_missing_barriers(
+    module: &Shared<'_>,
+    definite: &[MissingBarrier],
+) -> Vec<MissingBarrier> {
+    search_suspects(
+        module,
+        &possible_suspect_kernels(module),
+        |slices, function, warps| {
+            let mut found = possible_barriers_of_kernel(module, slices, function, warps)?;
+            found.retain(|possible| {
+                let mut known = definite.iter();
+                !known.any(|known| (known.function, known.object) == (possible.function, possible.object))
+            });
+            Some(found)
+        },
+    )
 }
 
 /// The pairs of a kernel that are possible in each launch; `None` if the budget is spent, or a launch has one warp.
@@ -62,15 +69,16 @@ fn possible_barriers_of_kernel(
     warps: &[u32],
 ) -> Option<Vec<MissingBarrier>> {
     let layout = LaneLayout::new(module, slices, function)?;
-    let launches = Launches::new(&layout)?.of_blocks();
+    let launches = Launches::new(&layout)?.for_several_warps();
     let may_have_warps = |launch: &Launch| {
-        launch.warp_count() > 1 && (has_full_barrier(&layout) || seems_to_have_warps(&layout, *launch))
+        launch.warp_count() > 1 && (has_full_barrier(&layout) || likely_has_several_warps(&layout, *launch))
     };
     if !launches.each.iter().all(may_have_warps) {
         return None;
     }
-    let found = InEach::find_in_launches(&launches, |launch| pairs_in_launch(&layout, (launch, warps)))?;
-    Some(by_variable(function, launches.shown, found))
+    let found =
+        CommonFindings::find_in_launches(&launches, |launch| pairs_in_launch(&layout, (launch, warps)))?;
+    Some(group_by_variable(function, launches.shown, found))
 }
 
 /// The access beside a write.
@@ -154,7 +162,7 @@ const FIRST_WARPS: u32 = 2;
 
 /// True if the size of the blocks of a launch is stated, or bounded, or the kernel divides the thread number by 32. Of a launch
 /// with blocks of more than one warp.
-fn seems_to_have_warps(layout: &LaneLayout<'_>, launch: Launch) -> bool {
+fn likely_has_several_warps(layout: &LaneLayout<'_>, launch: Launch) -> bool {
     launch.shape.is_some() || launch.most.is_some() || computes_warp_number(layout)
 }
 
@@ -167,8 +175,8 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
         return None;
     }
     let flows: Vec<&Flow<'_>> = block.warps.iter().map(|warp| &warp.flow).collect();
-    let uniform = Uniform::of_block(&flows, block.is_whole())?;
-    let has_warps = seems_to_have_warps(layout, block.launch);
+    let uniform = UniformBranches::of_all_warps_in_block(&flows, block.is_whole_block())?;
+    let has_warps = likely_has_several_warps(layout, block.launch);
     let mut search = PossibleSearch {
         layout,
         block,
@@ -179,15 +187,15 @@ fn possible_pairs(layout: &LaneLayout<'_>, block: &Block<'_>) -> Option<Vec<Poss
         found: Vec::new(),
     };
     match &block.named {
-        None => search.after_heads_of_all(),
-        Some(named) => search.after_heads_of_two(named),
+        None => search.compare_all_warps_after_heads(),
+        Some(named) => search.compare_warp_pairs_after_heads(named),
     }
     Some(search.found)
 }
 
 /// The kind of the access beside a write, which may be atomic; `None` if the first access is no write, or the order does not matter
 /// here: two atomics are ordered with each other, and an atomic beside a write counts for the write. Of each: it writes, and is atomic.
-const fn kind_beside(write: (bool, bool), other: (bool, bool)) -> Option<OtherKind> {
+const fn kind_of_other_access(write: (bool, bool), other: (bool, bool)) -> Option<OtherKind> {
     match (write, other) {
         ((false, _), _) | ((_, true), (true, _)) => None,
         (_, (false, _)) => Some(OtherKind::Read),
@@ -199,7 +207,7 @@ const fn kind_beside(write: (bool, bool), other: (bool, bool)) -> Option<OtherKi
 struct PossibleSearch<'s, 'a> {
     layout: &'s LaneLayout<'s>,
     block: &'s Block<'a>,
-    uniform: Uniform,
+    uniform: UniformBranches,
     /// Blocks certainly have several warps.
     has_warps: bool,
     /// The pairs that have been compared: the warps, the write, the other access.
@@ -210,12 +218,12 @@ struct PossibleSearch<'s, 'a> {
 }
 
 impl PossibleSearch<'_, '_> {
-    fn is_full(&self) -> bool {
+    fn is_limit_reached(&self) -> bool {
         self.layout.module.deadline.is_over_at_step() || self.found.len() >= MAX_EXCHANGE_PAIRS
     }
 
     /// The entry, and the orderings from which paths begin, but for barriers with a count if these do not count.
-    fn heads(&self, with_counts: bool) -> Vec<u32> {
+    fn segment_heads(&self, with_counts: bool) -> Vec<u32> {
         let graph = &self.layout.graph;
         let is_head = |&node: &u32| match graph.nodes[node as usize].kind {
             NodeKind::Barrier => with_counts || is_full_barrier(graph, node),
@@ -226,10 +234,10 @@ impl PossibleSearch<'_, '_> {
     }
 
     /// Compares the accesses of all warps after each head.
-    fn after_heads_of_all(&mut self) {
+    fn compare_all_warps_after_heads(&mut self) {
         let none = FxHashSet::default();
-        for head in self.heads(true) {
-            if self.is_full() {
+        for head in self.segment_heads(true) {
+            if self.is_limit_reached() {
                 return;
             }
             let warps = 0..self.block.warps.len();
@@ -246,20 +254,20 @@ impl PossibleSearch<'_, '_> {
 
     /// Compares the accesses of two warps after the heads of both and after the barriers at which they meet, past the barriers that do not
     /// order them: for all pairs of warps.
-    fn after_heads_of_two(&mut self, named: &NamedBarriers) {
+    fn compare_warp_pairs_after_heads(&mut self, named: &NamedBarriers) {
         let count = self.block.warps.len();
         for [one, other] in (0..count).flat_map(|other| (0..other).map(move |one| [one, other])) {
             let passed = [
                 named.nodes_without_order(one, other),
                 named.nodes_without_order(other, one),
             ];
-            let common = self.heads(false).into_iter().map(|head| [head; 2]);
+            let common = self.segment_heads(false).into_iter().map(|head| [head; 2]);
             let meetings = named
-                .meetings([one, other])
+                .meetings_of_warps([one, other])
                 .into_iter()
                 .map(|meeting| meeting.nodes);
             for heads in common.chain(meetings) {
-                if self.is_full() {
+                if self.is_limit_reached() {
                     return;
                 }
                 let first = (one, self.accesses_after(one, heads[0], &passed[0]));
@@ -270,7 +278,7 @@ impl PossibleSearch<'_, '_> {
     }
 
     /// True if paths end at a node.
-    fn is_end(&self, node: u32) -> bool {
+    fn is_path_end(&self, node: u32) -> bool {
         let flow = &self.block.warps[0].flow;
         let is_collective = flow.graph.nodes[node as usize].kind == NodeKind::Collective;
         is_block_ordering(flow, node) || !self.has_warps && is_collective
@@ -293,7 +301,7 @@ impl PossibleSearch<'_, '_> {
             }
             for edge in self.layout.graph.nodes[node as usize].edges.clone() {
                 let target = flow.graph.targets[edge as usize];
-                let is_open = !self.is_end(target) || passed.contains(&target);
+                let is_open = !self.is_path_end(target) || passed.contains(&target);
                 if flow.edges[edge as usize] != 0 && is_open && nodes.insert(target) {
                     open.push(target);
                 }
@@ -363,12 +371,17 @@ impl PossibleSearch<'_, '_> {
             lanes,
         };
         let first = by.trailing_zeros() as usize;
-        let kind = kind_beside(write.writes(one), other.writes(two))?;
+        let kind = kind_of_other_access(
+            write.is_write_and_is_atomic(one),
+            other.is_write_and_is_atomic(two),
+        )?;
         let found = match (write, other) {
             (Access::Known(write), Access::Known(other)) => {
                 let (write, other) = (&one.all[write], &two.all[other]);
-                let lanes = self.common_lanes(write, other, kind)?;
-                if kind == OtherKind::Read && is_settled(&self.block.warps[warps.1].flow, write, other) {
+                let lanes = self.lanes_with_common_bytes(write, other, kind)?;
+                if kind == OtherKind::Read
+                    && is_repeated_update(&self.block.warps[warps.1].flow, write, other)
+                {
                     return None;
                 }
                 possible(write.object, kind, lanes)
@@ -376,28 +389,28 @@ impl PossibleSearch<'_, '_> {
             (Access::Known(write), Access::Loose(other)) => {
                 let (write, other) = (&one.all[write], &two.loose[other]);
                 let is_pair = match kind {
-                    OtherKind::Read => !self.is_whole(write),
+                    OtherKind::Read => !self.all_lanes_write_constant(write),
                     OtherKind::Write => false,
                     OtherKind::Atomic => true,
                 };
-                (is_pair && write.object == other.object && !other.is_apart_from(write))
+                (is_pair && write.object == other.object && !other.is_disjoint_from(write))
                     .then(|| possible(write.object, kind, (first, of)))?
             }
             (Access::Loose(write), Access::Known(other)) => {
                 let (write, other) = (&one.loose[write], &two.all[other]);
-                (kind != OtherKind::Write && write.object == other.object && !write.is_apart_from(other))
+                (kind != OtherKind::Write && write.object == other.object && !write.is_disjoint_from(other))
                     .then(|| possible(write.object, kind, (first, of)))?
             }
             (Access::Loose(write), Access::Loose(other)) => {
                 let (write, other) = (&one.loose[write], &two.loose[other]);
-                let is_unrelated = self.is_unrelated(write)
-                    || self.is_unrelated(other)
+                let is_unrelated = self.are_lane_addresses_unrelated(write)
+                    || self.are_lane_addresses_unrelated(other)
                     || self.differ_between_lanes(write, other);
                 (kind != OtherKind::Write
                     && write.object == other.object
                     && is_unrelated
                     && !have_private_part(write, other)
-                    && !write.is_apart_from_loose(other))
+                    && !write.is_disjoint_from_loose(other))
                 .then(|| possible(write.object, kind, (first, of)))?
             }
         };
@@ -405,11 +418,16 @@ impl PossibleSearch<'_, '_> {
             write.node_and_instruction(one).0,
             other.node_and_instruction(two).0,
         );
-        (!self.are_arms(nodes.0, nodes.1)).then_some(found)
+        (!self.are_exclusive_arms(nodes.0, nodes.1)).then_some(found)
     }
 
     /// A lane that writes and the lanes of the other warp that access the same bytes, if the order matters.
-    fn common_lanes(&self, write: &Touch, other: &Touch, kind: OtherKind) -> Option<(usize, Lanes)> {
+    fn lanes_with_common_bytes(
+        &self,
+        write: &Touch,
+        other: &Touch,
+        kind: OtherKind,
+    ) -> Option<(usize, Lanes)> {
         let is_write = kind == OtherKind::Write;
         // A write by a single instruction is usually executed by the one thread that its branch lets through.
         let is_election = is_write && (write.node, write.at) == (other.node, other.at);
@@ -418,12 +436,12 @@ impl PossibleSearch<'_, '_> {
             return None;
         }
         let pool = &self.block.pool;
-        lanes(write.may).find_map(|writer| {
+        lanes_in_set(write.may).find_map(|writer| {
             let meets = |&lane: &usize| {
                 write.overlaps(writer, other, lane)
                     && (!is_write || stored_values_differ(pool, write, writer, other, lane))
             };
-            let others = lanes(other.may)
+            let others = lanes_in_set(other.may)
                 .filter(meets)
                 .fold(0, |all, lane| all | 1 << lane);
             (others != 0).then_some((writer, others))
@@ -431,18 +449,19 @@ impl PossibleSearch<'_, '_> {
     }
 
     /// True if all lanes write one constant: a flag that is set.
-    fn is_whole(&self, write: &Touch) -> bool {
+    fn all_lanes_write_constant(&self, write: &Touch) -> bool {
         let stored = write.stored.map(|stored| self.block.pool.get(stored));
-        stored.is_some_and(|stored| stored.exact & write.may == write.may && stored.is_splat(write.may))
+        stored
+            .is_some_and(|stored| stored.exact & write.may == write.may && stored.is_uniform_among(write.may))
     }
 
     /// True if no relation between the addresses of an access in different lanes is known.
-    fn is_unrelated(&self, access: &Loose) -> bool {
+    fn are_lane_addresses_unrelated(&self, access: &LooseAccess) -> bool {
         !matches!(self.block.pool.get(access.address).rest, Rest::Uniform(_))
     }
 
     /// True if the distances between the lanes of one access differ from those of the other: then no lane keeps to a place of its own.
-    fn differ_between_lanes(&self, one: &Loose, other: &Loose) -> bool {
+    fn differ_between_lanes(&self, one: &LooseAccess, other: &LooseAccess) -> bool {
         let vectors = [one, other].map(|access| self.block.pool.get(access.address));
         let both = one.may & other.may;
         let first = both.trailing_zeros() as usize;
@@ -450,11 +469,11 @@ impl PossibleSearch<'_, '_> {
             let bits = &vectors[place].bits;
             bits[lane].wrapping_sub(bits[first])
         };
-        lanes(both).any(|lane| distance(0, lane) != distance(1, lane))
+        lanes_in_set(both).any(|lane| distance(0, lane) != distance(1, lane))
     }
 
     /// True if two nodes lie in two arms of a branch that all threads take alike, and neither comes after the other.
-    fn are_arms(&mut self, one: u32, other: u32) -> bool {
+    fn are_exclusive_arms(&mut self, one: u32, other: u32) -> bool {
         let (graph, order) = (&self.layout.graph, &self.layout.order);
         let is_arm =
             |target: u32, node: u32| graph.incoming_edges(target).len() == 1 && order.dominates(target, node);

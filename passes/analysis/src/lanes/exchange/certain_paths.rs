@@ -24,8 +24,8 @@ use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{self, Graph, NONE, NodeKind};
 use crate::lanes::order::Order;
-use crate::lanes::uniform::Uniform;
-use crate::lanes::value::{Lanes, WARP, set_of};
+use crate::lanes::uniform::UniformBranches;
+use crate::lanes::value::{Lanes, WARP, lane_set};
 use crate::limits::{MAX_BLOCK_DECISIONS, MAX_BLOCK_PATHS};
 use ptxcheck_common::externs;
 use ptxcheck_ir::Callee;
@@ -62,14 +62,14 @@ const WHOLE: u32 = 1 << 30;
 
 /// Lanes that are on one path.
 #[derive(Clone)]
-struct Share {
+struct PathShare {
     decisions: Vec<Decision>,
     /// By lane.
     of: [u32; WARP],
     collectives: u32,
 }
 
-impl Share {
+impl PathShare {
     fn is_empty(&self) -> bool {
         self.of.iter().all(|share| *share == 0)
     }
@@ -95,7 +95,7 @@ pub(super) struct CertainPaths<'s, 'a> {
     /// By node: false where no path leads to code that is asked for.
     wanted: Option<&'s [bool]>,
     /// Without it, no branch that is not decided is taken alike.
-    uniform: Option<&'s Uniform>,
+    uniform: Option<&'s UniformBranches>,
     aborts: &'s [bool],
     /// By loop: the node to which all of its exits lead, if it has no ordering.
     exits: FxHashMap<u32, Option<u32>>,
@@ -112,20 +112,20 @@ struct PathWalk {
     /// It has come into a loop that is not around the head.
     has_inner_loops: bool,
     /// By rank.
-    open: BTreeMap<u32, Vec<Share>>,
+    open: BTreeMap<u32, Vec<PathShare>>,
     visited: FxHashSet<u32>,
-    next_round: Vec<Share>,
+    next_round: Vec<PathShare>,
     found: Vec<CertainCode>,
 }
 
 impl<'s, 'a> CertainPaths<'s, 'a> {
     /// The paths in a solution, between orderings among these threads. `uniform`: the branches that all of them take alike; `aborts`:
-    /// [`Graph::aborting`].
+    /// [`Graph::aborting_nodes`].
     pub(super) fn new(
         flow: &'s Flow<'a>,
         touches: &'s Touches,
         among: Among,
-        uniform: Option<&'s Uniform>,
+        uniform: Option<&'s UniformBranches>,
         aborts: &'s [bool],
     ) -> Self {
         Self {
@@ -142,7 +142,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
     }
 
     /// The same, for code from which paths lead to certain nodes: true by node for these, and for nodes before them.
-    pub(super) fn leading_to(self, wanted: &'s [bool]) -> Self {
+    pub(super) fn restricted_to_paths_to(self, wanted: &'s [bool]) -> Self {
         Self {
             wanted: Some(wanted),
             ..self
@@ -158,7 +158,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
     }
 
     /// The same, past these barriers of the block, which do not order the accesses of the threads in question.
-    pub(super) fn passing(self, passed: &'s FxHashSet<u32>) -> Self {
+    pub(super) fn ignoring_barriers(self, passed: &'s FxHashSet<u32>) -> Self {
         Self {
             passed: Some(passed),
             ..self
@@ -175,24 +175,24 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
             ..PathWalk::default()
         };
         let may = flow.may[head as usize];
-        let start = Share {
+        let start = PathShare {
             decisions: Vec::new(),
             of: std::array::from_fn(|lane| if may >> lane & 1 == 1 { WHOLE } else { 0 }),
             collectives: 0,
         };
         walk.open.insert(order.rank[head as usize], vec![start]);
-        self.follow(&mut walk);
+        self.follow_walk(&mut walk);
         let shares = std::mem::take(&mut walk.next_round);
         if !shares.is_empty() {
             walk.is_in_next_round = true;
             let header = order.loops[walk.home as usize].header;
             walk.open.insert(order.rank[header as usize], shares);
-            self.follow(&mut walk);
+            self.follow_walk(&mut walk);
         }
         walk.found
     }
 
-    fn follow(&mut self, walk: &mut PathWalk) {
+    fn follow_walk(&mut self, walk: &mut PathWalk) {
         while let Some(node) = self.next_node(walk) {
             let Some(shares) = walk.open.remove(&self.flow.order.rank[node as usize]) else {
                 return;
@@ -203,8 +203,8 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
             walk.visited.insert(node);
             let of = self.flow.order.loop_of[node as usize];
             walk.has_inner_loops |= of != walk.home && of != NONE;
-            for share in merged(shares) {
-                self.pass(walk, node, share);
+            for share in merge_shares(shares) {
+                self.pass_node(walk, node, share);
             }
         }
     }
@@ -219,7 +219,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
         }
         loop {
             let of_inner = walk.open.keys().map(node_of).find_map(|node| {
-                let mut around = order.loops_of(node).filter(|&of| {
+                let mut around = order.loops_around(node).filter(|&of| {
                     let header = order.loops[of as usize].header;
                     !order.is_in_loop(walk.head, of)
                         && !order.is_in_loop(next, of)
@@ -237,11 +237,11 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
     }
 
     /// Follows a share through a node, and on to the nodes after it.
-    fn pass(&mut self, walk: &mut PathWalk, node: u32, share: Share) {
+    fn pass_node(&mut self, walk: &mut PathWalk, node: u32, share: PathShare) {
         let flow = self.flow;
         let graph = flow.graph;
         let part = if node == walk.head { walk.part } else { 0 };
-        let whole = set_of((0..WARP).filter(|&lane| share.of[lane] == WHOLE));
+        let whole = lane_set((0..WARP).filter(|&lane| share.of[lane] == WHOLE));
         if whole != 0 && !self.touches.accesses_in_node(node).is_empty() {
             walk.found.push(CertainCode {
                 node,
@@ -267,7 +267,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
         let takes = |edge: u32, lane: usize| flow.edges[edge as usize] >> lane & 1 == 1;
         if let &[edge] = &edges[..] {
             let share = share.of_lanes(|lane| takes(edge, lane));
-            return self.arrive(walk, node, graph.targets[edge as usize], share);
+            return self.arrive_at_node(walk, node, graph.targets[edge as usize], share);
         }
         let ways: [usize; WARP] =
             std::array::from_fn(|lane| edges.iter().filter(|&&edge| takes(edge, lane)).count());
@@ -277,7 +277,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
         for &edge in &edges {
             let target = graph.targets[edge as usize];
             let alone = share.of_lanes(|lane| takes(edge, lane) && ways[lane] == 1);
-            self.arrive(walk, node, target, alone);
+            self.arrive_at_node(walk, node, target, alone);
             let mut open = share.of_lanes(|lane| takes(edge, lane) && ways[lane] > 1);
             if is_alike {
                 let decision = Decision {
@@ -296,13 +296,13 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
                     };
                 }
             }
-            self.arrive(walk, node, target, open);
+            self.arrive_at_node(walk, node, target, open);
         }
     }
 
     /// Adds a share to the node at which it arrives. Beyond the end of a thread, orderings and loops of which the end is not known,
     /// it is lost.
-    fn arrive(&mut self, walk: &mut PathWalk, source: u32, target: u32, share: Share) {
+    fn arrive_at_node(&mut self, walk: &mut PathWalk, source: u32, target: u32, share: PathShare) {
         let (flow, order) = (self.flow, self.flow.order);
         let is_lost = share.is_empty()
             || target == flow.graph.exit
@@ -327,9 +327,9 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
                     walk.next_round.push(share);
                 }
             } else if !order.is_in_loop(walk.head, of)
-                && let Some(exit) = self.exit_of(of)
+                && let Some(exit) = self.only_exit_of_loop(of)
             {
-                self.arrive(walk, target, exit, share);
+                self.arrive_at_node(walk, target, exit, share);
             }
             return;
         }
@@ -357,16 +357,16 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
     }
 
     /// The node to which all exits of a loop lead, if lanes certainly come there without an ordering of the block.
-    fn exit_of(&mut self, of: u32) -> Option<u32> {
+    fn only_exit_of_loop(&mut self, of: u32) -> Option<u32> {
         if let Some(&known) = self.exits.get(&of) {
             return known;
         }
-        let found = self.find_exit(of);
+        let found = self.find_only_exit_of_loop(of);
         self.exits.insert(of, found);
         found
     }
 
-    fn find_exit(&self, of: u32) -> Option<u32> {
+    fn find_only_exit_of_loop(&self, of: u32) -> Option<u32> {
         let (flow, graph, order) = (self.flow, self.flow.graph, self.flow.order);
         let mut exit = None;
         for &node in order.nodes.iter().filter(|&&node| order.is_in_loop(node, of)) {
@@ -386,13 +386,13 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
                 }
             }
         }
-        exit.filter(|_| !waits::may_end_by_others(flow, of))
+        exit.filter(|_| !waits::may_be_ended_by_other_threads(flow, of))
     }
 }
 
 /// True if a thread that executes some code has passed the head, in the round before for code of the next round, and
 /// taken the decisions of the code.
-pub(super) fn implies(graph: &Graph<'_>, order: &Order, head: u32, code: &CertainCode) -> bool {
+pub(super) fn implies_passing_head(graph: &Graph<'_>, order: &Order, head: u32, code: &CertainCode) -> bool {
     let is_passed = |edge: u32, place: u32| {
         let target = graph.targets[edge as usize];
         graph.incoming_edges(target).len() == 1 && order.dominates(target, place)
@@ -406,7 +406,7 @@ pub(super) fn implies(graph: &Graph<'_>, order: &Order, head: u32, code: &Certai
     // of the loop shows that it did not do so in the first round.
     let is_made_once = |decision: &Decision| {
         let mut apart = order
-            .loops_of(decision.node)
+            .loops_around(decision.node)
             .filter(|&of| !order.is_in_loop(head, of));
         let Some(inner) = apart.next() else { return true };
         let edges = graph.nodes[decision.node as usize].edges.clone();
@@ -437,11 +437,11 @@ pub(super) fn implies(graph: &Graph<'_>, order: &Order, head: u32, code: &Certai
 
 /// The shares of a node, with those joined that differ in nothing but in what is certain for all of them: the paths from a branch that
 /// meet here.
-fn merged(shares: Vec<Share>) -> Vec<Share> {
+fn merge_shares(shares: Vec<PathShare>) -> Vec<PathShare> {
     if shares.len() < 2 {
         return shares;
     }
-    let mut all: Vec<Share> = Vec::new();
+    let mut all: Vec<PathShare> = Vec::new();
     let mut open = shares;
     while let Some(share) = open.pop() {
         if let Some(same) = all.iter_mut().find(|same| same.decisions == share.decisions) {
@@ -453,7 +453,7 @@ fn merged(shares: Vec<Share>) -> Vec<Share> {
             all.push(share);
         }
         if open.is_empty()
-            && let Some(joined) = join_one(&mut all)
+            && let Some(joined) = join_complementary_shares(&mut all)
         {
             open.push(joined);
         }
@@ -463,11 +463,11 @@ fn merged(shares: Vec<Share>) -> Vec<Share> {
 }
 
 /// Takes what two shares that differ in one decision about one branch have in common out of both, as a share without that decision.
-fn join_one(all: &mut [Share]) -> Option<Share> {
+fn join_complementary_shares(all: &mut [PathShare]) -> Option<PathShare> {
     for second in 1..all.len() {
         for first in 0..second {
             let (one, other) = (&all[first], &all[second]);
-            let Some(place) = place_of_difference(&one.decisions, &other.decisions) else {
+            let Some(place) = index_of_opposite_decision(&one.decisions, &other.decisions) else {
                 continue;
             };
             let both = |lane: usize| one.of[lane] != 0 && one.of[lane] == other.of[lane];
@@ -490,7 +490,7 @@ fn join_one(all: &mut [Share]) -> Option<Share> {
 }
 
 /// The only place in which two lists of decisions differ, if it is another edge of the same branch.
-fn place_of_difference(one: &[Decision], other: &[Decision]) -> Option<usize> {
+fn index_of_opposite_decision(one: &[Decision], other: &[Decision]) -> Option<usize> {
     if one.len() != other.len() {
         return None;
     }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::shared_accesses::{ByLane, Touch, Touches, Word};
-use crate::lanes::value::{Lanes, Pool, WARP, lanes};
+use crate::lanes::value::{Lanes, Pool, WARP, lanes_in_set};
 use crate::limits::MAX_EXCHANGE_PLACES;
 
 /// Accesses of different lanes to the same bytes.
@@ -48,14 +48,14 @@ pub(super) fn find_clashes(
             continue;
         }
         let own = own(number, set);
-        let is_one_value = |value| pool.get(value).is_splat(set | own);
-        let mut places = lanes(set | own).map(|lane| touch.places[lane]);
+        let is_one_value = |value| pool.get(value).is_uniform_among(set | own);
+        let mut places = lanes_in_set(set | own).map(|lane| touch.places[lane]);
         let first = places.next();
         let is_one_place = places.all(|place| Some(place) == first);
         let hides_all = touch.stored.is_some_and(is_one_value) || !touch.is_shared && is_one_place;
         let begins = if hides_all { 1 } else { order };
-        for lane in lanes(set | own) {
-            for place in touch.words(lane, granule) {
+        for lane in lanes_in_set(set | own) {
+            for place in touch.touched_words(lane, granule) {
                 left = left.saturating_sub(1);
                 if own >> lane & 1 == 1 {
                     let first = &mut hidden.entry(place).or_insert([0; WARP])[lane];
@@ -71,8 +71,8 @@ pub(super) fn find_clashes(
     let mut by_pair: FxHashMap<(usize, usize, bool), usize> = FxHashMap::default();
     for (order, &(number, set)) in (1..).zip(made) {
         let touch = &touches.all[number];
-        for lane in lanes(set) {
-            for place in touch.words(lane, granule) {
+        for lane in lanes_in_set(set) {
+            for place in touch.touched_words(lane, granule) {
                 let Some(writes) = writes.get(&place) else {
                     continue;
                 };
@@ -123,7 +123,7 @@ pub(super) fn find_clashes(
 
 /// True if two writes certainly leave different values.
 pub(super) fn stored_values_differ(pool: &Pool, one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
-    let known = |touch: &Touch, lane: usize| pool.get(touch.stored?).in_lane(lane);
+    let known = |touch: &Touch, lane: usize| pool.get(touch.stored?).value_in_lane(lane);
     let is_same_place = one.bytes == other.bytes && one.places[by] == other.places[of];
     match (known(one, by), known(other, of)) {
         (Some(a), Some(b)) if is_same_place && one.bytes <= 8 => {

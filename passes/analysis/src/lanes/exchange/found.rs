@@ -70,7 +70,7 @@ pub struct Exchange {
 impl Pair {
     /// The access whose executions show that both are made, and the earlier one.
     #[must_use]
-    pub const fn later_and_earlier(&self) -> [&Site; 2] {
+    pub const fn sites_later_first(&self) -> [&Site; 2] {
         if self.is_at_write {
             [&self.write, &self.other]
         } else {

@@ -7,7 +7,7 @@ use super::segments::is_ordering;
 use crate::lanes::collective_call::call_at_node;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
-use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::lanes::value::{Lanes, WARP, lanes_in_set};
 
 /// Collectives that order only groups of lanes, and the groups that all of them together leave apart.
 pub(super) struct Groups {
@@ -35,30 +35,30 @@ impl Groups {
             };
             let in_group = |lane: usize| {
                 let mask = call.mask_of_lane(lane)?;
-                (mask >> lane & 1 == 1 && flow.launch.lanes() & !mask != 0).then_some(mask)
+                (mask >> lane & 1 == 1 && flow.launch.analysed_lanes() & !mask != 0).then_some(mask)
             };
-            let masks: Option<Vec<Lanes>> = lanes(here).map(in_group).collect();
+            let masks: Option<Vec<Lanes>> = lanes_in_set(here).map(in_group).collect();
             for mask in masks.iter().flatten() {
-                found.join(*mask);
+                found.merge_groups_in_mask(*mask);
             }
             if masks.is_some() {
                 found.nodes.insert(node);
             }
         }
-        let are_apart = flow.launch.lanes() & !found.of[0] != 0;
+        let are_apart = flow.launch.analysed_lanes() & !found.of[0] != 0;
         (are_apart && !found.nodes.is_empty()).then_some(found)
     }
 
     /// Makes one group of all groups with a lane of a mask.
-    fn join(&mut self, mask: Lanes) {
-        let joined = lanes(mask).fold(0, |all, lane| all | self.of[lane]);
-        for lane in lanes(joined) {
+    fn merge_groups_in_mask(&mut self, mask: Lanes) {
+        let joined = lanes_in_set(mask).fold(0, |all, lane| all | self.of[lane]);
+        for lane in lanes_in_set(joined) {
             self.of[lane] = joined;
         }
     }
 
     /// True if two lanes are in different groups.
-    pub(super) const fn are_apart(&self, one: usize, other: usize) -> bool {
+    pub(super) const fn are_in_different_groups(&self, one: usize, other: usize) -> bool {
         self.of[one] >> other & 1 == 0
     }
 }

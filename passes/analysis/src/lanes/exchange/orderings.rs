@@ -128,11 +128,15 @@ pub(super) fn unordered_access(
         _ => return None,
     };
     let may_be = matches!(access.space, Space::Shared | Space::Global | Space::Generic);
-    relaxed_at(body, instruction, access).filter(|_| may_be)
+    as_relaxed_access(body, instruction, access).filter(|_| may_be)
 }
 
 /// An access, its address, and the constant offset, if it has no ordering semantics and a size.
-fn relaxed_at(body: &Body<'_>, instruction: &Instruction, access: Access) -> Option<(Access, Value, i64)> {
+fn as_relaxed_access(
+    body: &Body<'_>,
+    instruction: &Instruction,
+    access: Access,
+) -> Option<(Access, Value, i64)> {
     let has_size = (1..=64).contains(&access.bytes());
     match body.uses(instruction) {
         &[address, Value::Integer(past), ..] if has_size && !access.is_ordering() => {
@@ -164,7 +168,7 @@ pub(super) fn relaxed_atomic(body: &Body<'_>, instruction: &Instruction) -> Opti
         return None;
     };
     let may_be = access.kind.is_atomic() && matches!(access.space, Space::Shared | Space::Generic);
-    relaxed_at(body, instruction, access).filter(|_| may_be)
+    as_relaxed_access(body, instruction, access).filter(|_| may_be)
 }
 
 /// The value that a store of one element writes.

@@ -17,10 +17,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::certain_paths::{CertainPaths, implies};
+use super::certain_paths::{CertainPaths, implies_passing_head};
 use super::conflicts::{Clash, find_clashes};
 use super::groups::{Groups, orders_lanes};
-use super::matters;
+use super::harmful_clashes;
 use super::orderings::Among;
 use super::segments::{self, Head, is_ordering};
 use super::shared_accesses::{Touch, Touches, Word};
@@ -28,8 +28,8 @@ use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{NONE, NodeKind};
 use crate::lanes::placement::{Exits, Placement};
-use crate::lanes::uniform::Uniform;
-use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::lanes::uniform::UniformBranches;
+use crate::lanes::value::{Lanes, WARP, lanes_in_set};
 use crate::limits::MAX_EXCHANGE_PAIRS;
 use ptxcheck_ir::Op;
 
@@ -52,7 +52,7 @@ pub(super) fn definite_clashes(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
             found.extend(unordered_clashes(flow, &touches, &nodes, entry, Some(&groups)));
         }
     }
-    matters::retain_certain(flow, &touches, entry, &mut found);
+    harmful_clashes::retain_harmful_clashes(flow, &touches, entry, &mut found);
     found.sort_by_key(|clash| (clash.write.max(clash.other), clash.write.min(clash.other)));
     Definite {
         touches,
@@ -69,14 +69,15 @@ fn unordered_clashes(
     entry: Lanes,
     groups: Option<&Groups>,
 ) -> Vec<Clash> {
-    let aborts = flow.graph.aborting();
+    let aborts = flow.graph.aborting_nodes();
     // A decision in one round shows nothing about the other rounds, for which an instruction is reported, too.
     let uniform = match flow.graph.rounds {
-        None => Uniform::to_the_end(flow),
+        None => UniformBranches::including_code_after_last_barrier(flow),
         Some(_) => None,
     };
     let before = nodes_before_without_ordering(flow, touches, nodes, groups);
-    let paths = CertainPaths::new(flow, touches, Among::Lanes, uniform.as_ref(), &aborts).leading_to(&before);
+    let paths = CertainPaths::new(flow, touches, Among::Lanes, uniform.as_ref(), &aborts)
+        .restricted_to_paths_to(&before);
     let mut search = PairSearch {
         flow,
         touches,
@@ -119,8 +120,8 @@ fn nodes_of_clashes(flow: &Flow<'_>, touches: &Touches) -> BTreeSet<u32> {
         if flow.module.deadline.is_over_at_step() {
             return BTreeSet::new();
         }
-        for lane in lanes(touch.lanes) {
-            for word in touch.words(lane, granule) {
+        for lane in lanes_in_set(touch.lanes) {
+            for word in touch.touched_words(lane, granule) {
                 let (writers, all) = by_word.entry(word).or_default();
                 *all |= 1 << lane;
                 *writers |= if touch.is_store { 1 << lane } else { 0 };
@@ -128,8 +129,8 @@ fn nodes_of_clashes(flow: &Flow<'_>, touches: &Touches) -> BTreeSet<u32> {
         }
     }
     let meets = |touch: &&Touch| {
-        lanes(touch.lanes).any(|lane| {
-            touch.words(lane, granule).any(|word| {
+        lanes_in_set(touch.lanes).any(|lane| {
+            touch.touched_words(lane, granule).any(|word| {
                 let (writers, all) = by_word[&word];
                 let others = if touch.is_store { all } else { writers };
                 others & !(1 << lane) != 0
@@ -201,7 +202,7 @@ fn equivalence_classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u6
             continue;
         }
         let number = seen.len() as u64;
-        for lane in lanes(may) {
+        for lane in lanes_in_set(may) {
             classes[lane] = match classes[lane] {
                 Some(class) if must >> lane & 1 == 1 => {
                     // Lanes with the same history have the same number.
@@ -233,7 +234,7 @@ impl PairSearch<'_, '_, '_> {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let implied: Vec<bool> = code
             .iter()
-            .map(|code| implies(graph, order, head.node, code))
+            .map(|code| implies_passing_head(graph, order, head.node, code))
             .collect();
         let shows = |later: usize, earlier: usize| {
             let (later, earlier) = (codes[later], codes[earlier]);
@@ -248,7 +249,7 @@ impl PairSearch<'_, '_, '_> {
         let own = |number: usize, set: Lanes| set | touches.all[number].may;
         let pool = &self.flow.pool;
         let groups = self.groups;
-        let are_apart = |a: usize, b: usize| groups.is_none_or(|groups| groups.are_apart(a, b));
+        let are_apart = |a: usize, b: usize| groups.is_none_or(|groups| groups.are_in_different_groups(a, b));
         if find_clashes(touches, pool, &all, own, are_apart, is_pair).is_empty() {
             return Vec::new();
         }
@@ -334,7 +335,7 @@ impl PairSearch<'_, '_, '_> {
     /// that is not known.
     fn nodes_before(&self, head: u32, orderings: &[Ordering]) -> Vec<bool> {
         let (flow, graph) = (self.flow, self.flow.graph);
-        let all = flow.launch.lanes();
+        let all = flow.launch.analysed_lanes();
         let mut is_before = vec![false; flow.may.len()];
         let mut open = vec![head];
         is_before[head as usize] = true;
@@ -371,7 +372,7 @@ impl PairSearch<'_, '_, '_> {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let own = order.loop_of[node as usize];
         if own != NONE && order.loops[own as usize].header == node {
-            return waits::may_end_by_others(self.flow, own);
+            return waits::may_be_ended_by_other_threads(self.flow, own);
         }
         let is_aligned = || {
             let body = graph.context_of_node(node).body;
@@ -381,7 +382,7 @@ impl PairSearch<'_, '_, '_> {
             // All lanes of a warp execute it together (PTX ISA, bar). Lanes that certainly skip it are a defect of their
             // own.
             NodeKind::Barrier => {
-                !is_aligned() || self.flow.launch.lanes() & !self.flow.may[node as usize] != 0
+                !is_aligned() || self.flow.launch.analysed_lanes() & !self.flow.may[node as usize] != 0
             }
             NodeKind::Quiet => waits::may_wait_in_call(self.flow, node),
             _ => is_ordering(self.flow, node),

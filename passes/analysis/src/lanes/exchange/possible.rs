@@ -16,27 +16,27 @@ use rustc_hash::FxHashSet;
 use super::certain_paths::CertainPaths;
 use super::conflicts::{Clash, find_clashes};
 use super::found::{Exchange, Object, PossibleExchange, PossiblePair};
+use super::harmful_clashes;
 use super::kernels::{
     AccessPlace, PairKey, group_by_object, kernels_that_call, position_of_pair, reached_nodes, search_kernels,
 };
-use super::matters;
 use super::orderings::Among;
 use super::segments;
-use super::shared_accesses::{Loose, Touch, Touches};
-use crate::lanes::explore::{InEach, InLaunch, Launches, Meet};
+use super::shared_accesses::{LooseAccess, Touch, Touches};
+use crate::lanes::explore::{CommonFindings, InLaunch, Launches, Meet};
 use crate::lanes::flow::Flow;
 use crate::lanes::launch::{INDEPENDENT_LANES, Launch};
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::scenario::Fixed;
 use crate::lanes::slice::Slices;
 use crate::lanes::uses::possible_users_of_load;
-use crate::lanes::value::{Lanes, Rest, lanes};
+use crate::lanes::value::{Lanes, Rest, lanes_in_set};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_PAIRS, MAX_LOOSE_ACCESSES, MAX_USE_STEPS};
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, Op, Space, Value};
 
 /// All possible exchanges of a module, in the order of the input, in variables that have no definite exchange.
-pub(crate) fn find(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleExchange> {
+pub(crate) fn find_possible_exchanges(module: &Shared<'_>, definite: &[Exchange]) -> Vec<PossibleExchange> {
     if module.module.target.sm < INDEPENDENT_LANES {
         return Vec::new();
     }
@@ -81,7 +81,8 @@ fn possible_exchanges_of_kernel(
 ) -> Option<Vec<PossibleExchange>> {
     let layout = LaneLayout::new(module, slices, function)?;
     let launches = Launches::new(&layout)?;
-    let pairs = InEach::find_in_launches(&launches, |launch| possible_pairs_in_launch(&layout, launch))?;
+    let pairs =
+        CommonFindings::find_in_launches(&launches, |launch| possible_pairs_in_launch(&layout, launch))?;
     let pairs = pairs.map(|found| (found.object, found.pair));
     let groups = group_by_object(pairs, |pair: &PossiblePair| {
         (pair.write.clone(), pair.other.clone())
@@ -152,7 +153,7 @@ pub(super) enum Access {
 
 impl Access {
     /// Whether it writes, and whether it is atomic.
-    pub(super) fn writes(self, touches: &Touches) -> (bool, bool) {
+    pub(super) fn is_write_and_is_atomic(self, touches: &Touches) -> (bool, bool) {
         match self {
             Self::Known(number) => (touches.all[number].is_store, touches.all[number].is_atomic),
             Self::Loose(number) => (touches.loose[number].is_store, touches.loose[number].is_atomic),
@@ -188,7 +189,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
         Object::Parameter(_) | Object::Part(_) => false,
     };
     let mut known: FxHashSet<(Access, Access)> = FxHashSet::default();
-    let aborts = flow.graph.aborting();
+    let aborts = flow.graph.aborting_nodes();
     let mut paths = CertainPaths::new(flow, touches, Among::Lanes, None, &aborts);
     let mut found = Vec::new();
     for head in segments::segment_heads(flow, touches) {
@@ -238,7 +239,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             // A write by a single instruction is usually executed by the one lane that its branch lets through.
             let is_settled = |clash: &Clash| {
                 let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
-                !other.is_store && matters::is_settled(flow, write, other)
+                !other.is_store && harmful_clashes::is_repeated_update(flow, write, other)
             };
             for clash in all.iter().filter(|clash| {
                 clash.write != clash.other
@@ -267,7 +268,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                 if is_pair
                     && may_be_two_lanes(lanes, of)
                     && !have_private_part(access, second)
-                    && !access.is_apart_from_loose(second)
+                    && !access.is_disjoint_from_loose(second)
                 {
                     let is_likely =
                         is_lane_relation_unknown(flow, access) || is_lane_relation_unknown(flow, second);
@@ -286,7 +287,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                 if is_pair
                     && may_be_two_lanes(lanes, of)
                     && !leaves_one_value_at_one_address(flow, second)
-                    && !access.is_apart_from(second)
+                    && !access.is_disjoint_from(second)
                 {
                     let (loose, exact) = (Access::Loose(one), Access::Known(other));
                     let is_likely = is_lane_relation_unknown(flow, access);
@@ -309,20 +310,20 @@ const fn may_be_two_lanes(one: Lanes, other: Lanes) -> bool {
 /// True if all lanes that reach a write leave one value at one address, so that each lane has itself written the value that
 /// it reads there later.
 fn leaves_one_value_at_one_address(flow: &Flow<'_>, touch: &Touch) -> bool {
-    let mut places = lanes(touch.may).map(|lane| touch.places[lane]);
+    let mut places = lanes_in_set(touch.may).map(|lane| touch.places[lane]);
     let first = places.next();
     let value = touch.stored.map(|stored| flow.pool.get(stored));
     touch.is_store
-        && value.is_some_and(|value| value.is_splat(touch.may))
+        && value.is_some_and(|value| value.is_uniform_among(touch.may))
         && places.all(|place| Some(place) == first)
 }
 
 /// True if no relation between the addresses of an access in different lanes is known.
-fn is_lane_relation_unknown(flow: &Flow<'_>, access: &Loose) -> bool {
+fn is_lane_relation_unknown(flow: &Flow<'_>, access: &LooseAccess) -> bool {
     !matches!(flow.pool.get(access.address).rest, Rest::Uniform(_))
 }
 
 /// True if each thread has a private part of the array that the two accesses are to.
-pub(super) fn have_private_part(one: &Loose, other: &Loose) -> bool {
+pub(super) fn have_private_part(one: &LooseAccess, other: &LooseAccess) -> bool {
     one.own.iter().any(|part| other.own.contains(part))
 }

@@ -24,7 +24,7 @@ use super::kernels::kernels_that_call;
 use super::orderings::{Among, Orderings, stored_value, unordered_access};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
-use crate::lanes::value::{Lanes, WARP, lanes, set_of};
+use crate::lanes::value::{Lanes, WARP, lane_set, lanes_in_set};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_STEPS};
 use crate::shared::Shared;
 use crate::slots::Effect;
@@ -440,7 +440,7 @@ impl ExchangeScreen<'_, '_> {
             Some(&known) => known,
             None => {
                 let values = self.value_in_each_lane(value);
-                let holds = values.map(|values| set_of((0..WARP).filter(|&lane| values[lane] & 1 == 1)));
+                let holds = values.map(|values| lane_set((0..WARP).filter(|&lane| values[lane] & 1 == 1)));
                 self.predicates.insert(guard.register, holds);
                 holds
             }
@@ -450,14 +450,14 @@ impl ExchangeScreen<'_, '_> {
 
     /// A value that is known in all lanes.
     fn value_in_each_lane(&mut self, value: Value) -> Option<[u64; WARP]> {
-        self.sums.description_of(value)?.numbers()?.each_lane()
+        self.sums.description_of(value)?.numbers()?.number_in_each_lane()
     }
 
     /// The address of an access, if it is known in all lanes.
     fn lane_addresses(&mut self, access: usize) -> Option<LanePlaces> {
         let access = &self.pieces.all[access];
         let Sum { parts, by } = self.sums.description_of(access.address)?;
-        let by = by.each_lane()?;
+        let by = by.number_in_each_lane()?;
         Some((parts, by.map(|by| (by as i64).saturating_add(access.past))))
     }
 
@@ -668,7 +668,7 @@ impl ExchangeScreen<'_, '_> {
                 continue;
             }
             let values = stored.and_then(|value| self.value_in_each_lane(value));
-            for lane in lanes(set) {
+            for lane in lanes_in_set(set) {
                 let value = values.map(|values| values[lane]);
                 for word in words(by[lane], bytes) {
                     let entry = written.entry((parts, word)).or_insert(Written {
@@ -693,7 +693,7 @@ impl ExchangeScreen<'_, '_> {
                 return false;
             };
             let access = &self.pieces.all[number];
-            lanes(set).any(|lane| {
+            lanes_in_set(set).any(|lane| {
                 words(by[lane], access.bytes).any(|word| {
                     if access.is_store {
                         *before.entry((parts, word)).or_insert(0) |= 1 << lane;

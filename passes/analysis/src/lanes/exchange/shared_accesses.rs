@@ -14,9 +14,9 @@ use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::launch::Launch;
-use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes};
+use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes_in_set};
 use crate::shared::Shared;
-use crate::value::{Interval, Intervals, OfThreads, Source, ThreadNumbers};
+use crate::value::{Interval, IntervalDomain, Intervals, Source, ThreadNumbers};
 use ptxcheck_ir::{
     Access, AccessKind, Body, FunctionId, Instruction, InstructionId, Scope, Semantics, Space, SymbolId,
     Value,
@@ -71,7 +71,7 @@ impl Touch {
     }
 
     /// The words of `granule` bytes that a lane accesses.
-    pub(super) fn words(&self, lane: usize, granule: i64) -> impl Iterator<Item = Word> + use<> {
+    pub(super) fn touched_words(&self, lane: usize, granule: i64) -> impl Iterator<Item = Word> + use<> {
         let (object, first) = (self.object, self.places[lane]);
         let last = first.saturating_add(i64::from(self.bytes) - 1);
         (first.div_euclid(granule)..=last.div_euclid(granule)).map(move |word| (object, word))
@@ -80,12 +80,12 @@ impl Touch {
     /// True if some lane that may execute it accesses bytes that the writes of a clash access.
     pub(super) fn may_overlap_writes(&self, write: &Self, clash: &ByLane) -> bool {
         let mut writers = (0..WARP).filter(|&lane| clash[lane] != 0);
-        writers.any(|writer| lanes(self.may).any(|lane| self.overlaps(lane, write, writer)))
+        writers.any(|writer| lanes_in_set(self.may).any(|lane| self.overlaps(lane, write, writer)))
     }
 }
 
 /// An access to a variable in shared memory whose address is not known in some lane that may reach it.
-pub(super) struct Loose {
+pub(super) struct LooseAccess {
     /// The node it is in.
     pub node: u32,
     /// The number of orderings before it in its node.
@@ -113,9 +113,9 @@ const fn are_disjoint(one: (i64, i64), other: (i64, i64)) -> bool {
     one.1 <= other.0 || other.1 <= one.0
 }
 
-impl Loose {
+impl LooseAccess {
     /// True if it certainly has no bytes in common with another access to the variable that may be made at any address of this extent.
-    pub(super) fn is_apart_from_loose(&self, other: &Self) -> bool {
+    pub(super) fn is_disjoint_from_loose(&self, other: &Self) -> bool {
         match (self.extent, other.extent) {
             (Some(one), Some(other)) => are_disjoint(one, other),
             _ => false,
@@ -123,9 +123,9 @@ impl Loose {
     }
 
     /// The same for an access of which the address is known.
-    pub(super) fn is_apart_from(&self, other: &Touch) -> bool {
+    pub(super) fn is_disjoint_from(&self, other: &Touch) -> bool {
         self.extent.is_some_and(|extent| {
-            lanes(other.may).all(|lane| {
+            lanes_in_set(other.may).all(|lane| {
                 let place = other.places[lane];
                 are_disjoint(extent, (place, place.saturating_add(i64::from(other.bytes))))
             })
@@ -159,12 +159,14 @@ impl<'a, 'm> IntervalsOfFlow<'a, 'm> {
         let threads = self.threads;
         let module = self.module;
         let intervals = self.by_function.entry(function).or_insert_with(|| {
-            Source::of_function(module, function).map(|source| Intervals::new(source, OfThreads(threads)))
+            Source::of_function(module, function)
+                .map(|source| Intervals::new(source, IntervalDomain(threads)))
         });
         let found: Interval = intervals.as_mut()?.description_of(address)?;
         let is_of_object =
             matches!((object, found.base), (Object::Variable(one), Some(other)) if one == other);
-        (is_of_object && found.is_known()).then(|| (found.least + past, found.most + past + i64::from(bytes)))
+        (is_of_object && found.has_bound())
+            .then(|| (found.least + past, found.most + past + i64::from(bytes)))
     }
 }
 
@@ -178,7 +180,7 @@ pub(super) struct Touches {
     /// By node: the range of its accesses.
     by_node: FxHashMap<u32, (usize, usize)>,
     /// The accesses with an unknown address, if these are collected.
-    pub loose: Vec<Loose>,
+    pub loose: Vec<LooseAccess>,
     loose_by_node: FxHashMap<u32, (usize, usize)>,
     looks_for_loose: bool,
     /// Atomics are accesses, too.
@@ -324,7 +326,7 @@ impl Touches {
                 if touches.looks_for_loose
                     && let Some((object, own)) = variable_of_address(flow, node, at, address)
                 {
-                    touches.loose.push(Loose {
+                    touches.loose.push(LooseAccess {
                         node,
                         part,
                         at,
@@ -416,12 +418,12 @@ fn objects_by_address(flow: &mut Flow<'_>) -> FxHashMap<u32, Object> {
     let params: Vec<u16> = (0..u16::try_from(params).unwrap_or(u16::MAX)).collect();
     let variables = symbols
         .into_iter()
-        .map(|symbol| (flow.begin_of(symbol), Object::Variable(symbol)));
+        .map(|symbol| (flow.base_address_number_of(symbol), Object::Variable(symbol)));
     let mut objects: FxHashMap<u32, Object> = variables.collect();
     objects.extend(
         params
             .into_iter()
-            .map(|param| (flow.address_in(param), Object::Parameter(param))),
+            .map(|param| (flow.param_address_number(param), Object::Parameter(param))),
     );
     objects
 }

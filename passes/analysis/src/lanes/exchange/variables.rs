@@ -58,7 +58,7 @@ pub(super) fn variable_of_address(
     let asked: Vec<(InstructionId, Value)> = registers.chain(rounds).map(|value| (at, value)).collect();
     let values = flow.values_before(node, &asked);
     let here = flow.may[node as usize];
-    let is_same = |value: ValueId| flow.pool.get(value).is_splat(here);
+    let is_same = |value: ValueId| flow.pool.get(value).is_uniform_among(here);
     let (single, rounds) = values.split_at(search.passed.len());
     let single = search.passed.iter().zip(single);
     let mut own: Vec<Own> = single

@@ -27,7 +27,7 @@ pub(super) fn orderings_among(flow: &Flow<'_>, among: Among) -> Orderings {
 }
 
 /// True if a loop has a load through which other threads may end the loop.
-pub(super) fn may_end_by_others(flow: &Flow<'_>, of: u32) -> bool {
+pub(super) fn may_be_ended_by_other_threads(flow: &Flow<'_>, of: u32) -> bool {
     let (graph, order) = (flow.graph, flow.order);
     let inside = order.nodes.iter().filter(|&&node| order.is_in_loop(node, of));
     inside.copied().any(|node| {

@@ -4,13 +4,13 @@ use rustc_hash::FxHashSet;
 
 use super::found::Object;
 use super::kernels::reached_nodes;
-use super::named::{NamedBarriers, Station, has_counts, stations_of_warp};
+use super::named_barriers::{BarrierStop, NamedBarriers, has_counted_barrier, stations_of_warp};
 use super::shared_accesses::Touches;
 use crate::lanes::flow::Flow;
 use crate::lanes::launch::Launch;
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::scenario::Fixed;
-use crate::lanes::value::{Pool, lanes};
+use crate::lanes::value::{Pool, lanes_in_set};
 use crate::limits::{MAX_BLOCK_WARPS, MAX_NAMED_WARPS};
 
 /// One analysed warp.
@@ -39,7 +39,7 @@ pub(super) struct Block<'a> {
 
 impl<'a> Block<'a> {
     /// True if these are all warps of the block.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn is_whole_block(&self) -> bool {
         self.launch.shape.is_some() && self.launch.warp_count() as usize == self.warps.len()
     }
 
@@ -53,7 +53,7 @@ impl<'a> Block<'a> {
     }
 
     /// The places at which the warps may come to barriers; `None` if a number or a count is not known.
-    fn stations(&mut self) -> Option<Vec<Station>> {
+    fn barrier_stations(&mut self) -> Option<Vec<BarrierStop>> {
         let mut all = Vec::new();
         for warp in 0..self.warps.len() {
             all.extend(self.with_flow(warp, |flow, _| stations_of_warp(flow, warp))?);
@@ -74,14 +74,14 @@ pub(super) fn solve_block<'a>(
     let first: Vec<u32> = existing.take(MAX_BLOCK_WARPS).collect();
     let mut block = solve_warps(layout, fixed, (launch, &first), &accesses)?;
     let count = launch.warp_count();
-    if count > MAX_NAMED_WARPS || !has_counts(layout) || block.stations().is_none() {
+    if count > MAX_NAMED_WARPS || !has_counted_barrier(layout) || block.barrier_stations().is_none() {
         return Some(block);
     }
     let all: Vec<u32> = (0..count).collect();
     let mut whole = solve_warps(layout, fixed, (launch, &all), &accesses)?;
     let is_lowest = |(place, warp): (usize, &BlockWarp<'_>)| warp.index as usize == place;
     if whole.warps.iter().enumerate().all(is_lowest) {
-        let stations = whole.stations();
+        let stations = whole.barrier_stations();
         whole.named = stations.and_then(|stations| NamedBarriers::new(stations, whole.warps.len()));
     }
     let (used, unused) = match whole.named {
@@ -119,13 +119,13 @@ fn solve_warps<'a>(
     if launch.shape.is_none() {
         block
             .warps
-            .retain(|warp| !leaves_a_variable(layout, &warp.touches));
+            .retain(|warp| !writes_out_of_bounds(layout, &warp.touches));
     }
     Some(block)
 }
 
 /// True if a warp writes to a shared variable outside of its bounds. Reads say nothing: compilers read ahead, and drop the value.
-fn leaves_a_variable(layout: &LaneLayout<'_>, touches: &Touches) -> bool {
+fn writes_out_of_bounds(layout: &LaneLayout<'_>, touches: &Touches) -> bool {
     let module = layout.module.module;
     let mut stores = touches
         .all
@@ -143,6 +143,6 @@ fn leaves_a_variable(layout: &LaneLayout<'_>, touches: &Touches) -> bool {
             let place = touch.places[lane];
             place < 0 || place.saturating_add(i64::from(touch.bytes)) > size
         };
-        size.is_some_and(|size| lanes(touch.may).any(|lane| leaves(lane, size)))
+        size.is_some_and(|size| lanes_in_set(touch.may).any(|lane| leaves(lane, size)))
     })
 }

@@ -3,7 +3,7 @@
 use super::super::graph::NONE;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application};
-use super::super::value::{LaneBits, Rest, ValueId, Vector, WARP, lanes};
+use super::super::value::{LaneBits, Rest, ValueId, Vector, WARP, lanes_in_set};
 use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Op, Register, Space, Special, SymbolId, Value};
@@ -44,7 +44,7 @@ impl Flow<'_> {
                 let site = u64::from(node) << 32 | SPECIAL;
                 let value = self.launch.special_register(&mut self.pool, special, site);
                 if matches!(special, Special::Ctaid(_) | Special::Nctaid(_) | Special::Ntid(_)) {
-                    self.pool.mark_of_block(value);
+                    self.pool.mark_block_uniform(value);
                 }
                 match &mut self.pool.meanings {
                     Some(meanings) => {
@@ -55,7 +55,7 @@ impl Flow<'_> {
                 }
             }
             Value::Symbol(symbol, offset) if self.pool.follows_addresses => {
-                let begin = self.begin_of(symbol);
+                let begin = self.base_address_number_of(symbol);
                 let offset = i64::from(offset) as u64;
                 self.pool
                     .intern(Vector::of_unknown_uniform(begin, 0, [offset; WARP]))
@@ -70,7 +70,7 @@ impl Flow<'_> {
     }
 
     /// The value number of the unknown base address of a variable, where addresses are followed.
-    pub(in crate::lanes) fn begin_of(&mut self, symbol: SymbolId) -> u32 {
+    pub(in crate::lanes) fn base_address_number_of(&mut self, symbol: SymbolId) -> u32 {
         let begin = self.pool.number_of_unknown((SYMBOL | symbol.index() as u64, 0));
         self.pool.begins.insert(begin);
         let space = self.module.module.symbol(symbol).space;
@@ -227,7 +227,7 @@ impl Flow<'_> {
         let low = ones(vector.low);
         let mut blurred = vector.clone();
         blurred.rest = Rest::Varying;
-        for lane in lanes(!blurred.exact) {
+        for lane in lanes_in_set(!blurred.exact) {
             blurred.bits[lane] &= low;
         }
         self.pool.intern(blurred)

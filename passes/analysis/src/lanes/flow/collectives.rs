@@ -13,7 +13,7 @@
 use super::super::meaning::{Meaning, Name};
 use super::super::shuffle;
 use super::super::transfer::Application;
-use super::super::value::{Lanes, Rest, ValueId, Vector, WARP, lanes, set_of};
+use super::super::value::{Lanes, Rest, ValueId, Vector, WARP, lane_set, lanes_in_set};
 use super::{Flow, State};
 use crate::value::Bits;
 use ptxcheck_ir::evaluate::ones;
@@ -56,15 +56,17 @@ impl Flow<'_> {
         };
         // Ballots and matches answer with lanes that the mask names.
         if number == 0 && names_lanes(kind) {
-            result = result.limited_to(mask.lanes_named_at_most(site.here));
+            result = result.restricted_to_lane_set(mask.lanes_named_at_most(site.here));
         }
         if self.always[node as usize] {
-            let existing = self.launch.lanes();
+            let existing = self.launch.analysed_lanes();
             let is_shuffle = matches!(kind, Collective::Shuffle(_));
             let gathering = Gathering {
                 kind,
                 here: site.here,
-                named: std::array::from_fn(|lane| mask.in_lane(lane).map(|mask| mask as Lanes & existing)),
+                named: std::array::from_fn(|lane| {
+                    mask.value_in_lane(lane).map(|mask| mask as Lanes & existing)
+                }),
                 value: value.clone(),
                 from: is_shuffle.then(|| (source.clone(), control.clone())),
             };
@@ -94,8 +96,9 @@ impl Flow<'_> {
             (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
                 let predicate = self.operand_of_node(node, predicate);
                 let predicate = self.pool.get(predicate);
-                let is_against = |lane: &usize| predicate.in_lane(*lane).is_some_and(|value| value & 1 == 0);
-                let against = lanes(here).filter(is_against);
+                let is_against =
+                    |lane: &usize| predicate.value_in_lane(*lane).is_some_and(|value| value & 1 == 0);
+                let against = lanes_in_set(here).filter(is_against);
                 Some(against.fold(names, |names, lane| names & !(1 << lane)))
             }
             _ => names_lanes(kind).then_some(names),
@@ -107,7 +110,7 @@ impl Gathering {
     /// Adds the known facts about a result, by lane.
     fn add_known_results(&self, number: usize, result: &mut Vector) {
         let mut open = 0;
-        for lane in lanes(self.here) {
+        for lane in lanes_in_set(self.here) {
             match self.named[lane].and_then(|named| self.result_in_lane(lane, named, number)) {
                 Some(value) => {
                     result.exact |= 1 << lane;
@@ -121,7 +124,7 @@ impl Gathering {
         match self.kind {
             _ if open == 0 => {
                 let some = result.bits[self.here.trailing_zeros().min(31) as usize];
-                for lane in lanes(!self.here) {
+                for lane in lanes_in_set(!self.here) {
                     result.bits[lane] = some;
                 }
                 result.exact = u32::MAX;
@@ -140,7 +143,8 @@ impl Gathering {
         let is_all = named & !self.here == 0;
         match self.kind {
             Collective::Vote(vote) => {
-                let holds = set_of(lanes(come & value.exact).filter(|&lane| value.bits[lane] & 1 == 1));
+                let holds =
+                    lane_set(lanes_in_set(come & value.exact).filter(|&lane| value.bits[lane] & 1 == 1));
                 let fails = come & value.exact & !holds;
                 let is_known = is_all && named & !value.exact == 0;
                 match vote {
@@ -152,11 +156,11 @@ impl Gathering {
                     Vote::All | Vote::Uniform => is_known.then_some(1),
                 }
             }
-            Collective::Shuffle(_) if number == 0 => value.in_lane(self.source_lane(lane, come)?),
+            Collective::Shuffle(_) if number == 0 => value.value_in_lane(self.source_lane(lane, come)?),
             Collective::Match(which, bits) => {
-                let alike = |other: usize, to: usize| self.are_alike(other, to, bits);
+                let alike = |other: usize, to: usize| self.are_values_equal(other, to, bits);
                 let (mut same, mut is_open): (Lanes, bool) = (0, !is_all);
-                for other in lanes(come) {
+                for other in lanes_in_set(come) {
                     match alike(other, lane) {
                         Some(true) => same |= 1 << other,
                         // One lane with a different value is enough.
@@ -181,12 +185,12 @@ impl Gathering {
         let (Collective::Shuffle(mode), Some((b, c))) = (self.kind, &self.from) else {
             return None;
         };
-        let source = shuffle::source_lane(mode, lane, b.in_lane(lane)?, c.in_lane(lane)?);
+        let source = shuffle::source_lane(mode, lane, b.value_in_lane(lane)?, c.value_in_lane(lane)?);
         (source == lane || come >> source & 1 == 1).then_some(source)
     }
 
     /// True if the values of two lanes are equal, false if they differ.
-    fn are_alike(&self, a: usize, b: usize, bits: u8) -> Option<bool> {
+    fn are_values_equal(&self, a: usize, b: usize, bits: u8) -> Option<bool> {
         let value = &self.value;
         let differ = (value.bits[a] ^ value.bits[b]) & ones(bits) != 0;
         match (value.exact >> a & 1, value.exact >> b & 1, value.rest) {
@@ -203,14 +207,14 @@ impl Gathering {
     fn add_known_ballot_bits(&self, open: Lanes, result: &mut Vector) {
         let value = &self.value;
         let mut all = [Bits::UNKNOWN; WARP];
-        for lane in lanes(open) {
+        for lane in lanes_in_set(open) {
             let known = self.here & value.exact;
-            let holds = set_of(lanes(known).filter(|&lane| value.bits[lane] & 1 == 1));
+            let holds = lane_set(lanes_in_set(known).filter(|&lane| value.bits[lane] & 1 == 1));
             let told = Bits {
                 zeros: u64::from(known & !holds),
                 ones: u64::from(holds & self.named[lane].unwrap_or(0)),
             };
-            all[lane] = result.bits_of(lane).combined_with(told);
+            all[lane] = result.bits_of(lane).refined_with(told);
         }
         result.set_known_bits(open, |lane| all[lane]);
     }
@@ -219,7 +223,7 @@ impl Gathering {
     fn add_source_bits(&self, open: Lanes, result: &mut Vector) {
         let value = &self.value;
         let source = |lane: usize| self.source_lane(lane, self.named[lane].unwrap_or(0) & self.here);
-        if lanes(open).any(|lane| source(lane).is_none()) || matches!(value.rest, Rest::Active(_)) {
+        if lanes_in_set(open).any(|lane| source(lane).is_none()) || matches!(value.rest, Rest::Active(_)) {
             return;
         }
         let moved = |lane: usize| source(lane).unwrap_or(lane);
@@ -228,13 +232,13 @@ impl Gathering {
         if is_uniform {
             result.rest = value.rest;
         }
-        for lane in lanes(open) {
+        for lane in lanes_in_set(open) {
             result.bits[lane] = match is_uniform {
                 true => value.bits[moved(lane)],
                 false => value.bits[moved(lane)] & ones(value.low),
             };
         }
-        for lane in lanes(!(self.here | result.exact)) {
+        for lane in lanes_in_set(!(self.here | result.exact)) {
             result.bits[lane] = 0;
         }
         result.set_known_bits(open, |lane| value.bits_of(moved(lane)));
@@ -252,13 +256,14 @@ fn is_result_same_in_all_lanes(
         Collective::Vote(_) | Collective::Reduce | Collective::Match(Match::All, _) => true,
         Collective::Elect => number == 0,
         Collective::Shuffle(Shuffle::Index) => {
-            source.is_splat(here) && lanes(here).all(|lane| control.in_lane(lane) == Some(31))
+            source.is_uniform_among(here)
+                && lanes_in_set(here).all(|lane| control.value_in_lane(lane) == Some(31))
         }
         _ => false,
     };
     // Several groups may execute the collective here, each with its own result, unless all lanes are in one.
-    let named = mask.in_lane(here.trailing_zeros().min(31) as usize);
-    is_one && mask.is_splat(here) && named.is_some_and(|named| here & !(named as Lanes) == 0)
+    let named = mask.value_in_lane(here.trailing_zeros().min(31) as usize);
+    is_one && mask.is_uniform_among(here) && named.is_some_and(|named| here & !(named as Lanes) == 0)
 }
 
 /// True if the first result of a collective is a set of lanes that its mask names.

@@ -5,7 +5,7 @@ use super::super::meaning::{Around, Name};
 use super::super::rounding::rounded_number_and_divisor;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application, MAX_USES};
-use super::super::value::{ALL, Lanes, Rest, ValueId, Vector, lanes};
+use super::super::value::{ALL, Lanes, Rest, ValueId, Vector, lanes_in_set};
 use super::{Flow, State};
 use crate::limits::LANE_ROUNDS_TO_WIDEN;
 use crate::slots::{Effect, Slot, SlotId};
@@ -100,7 +100,7 @@ impl Flow<'_> {
             if (1..64).contains(&bits) {
                 value = self.cut_to_width(value, bits, site(CUT + number as u64));
             }
-            value = self.with_meaning(value, site(RESULT + number as u64));
+            value = self.named_result(value, site(RESULT + number as u64));
             if round >= LANE_ROUNDS_TO_WIDEN
                 && let Cell::Single(cell) = place
             {
@@ -121,11 +121,11 @@ impl Flow<'_> {
     }
 
     /// Names a result that has no name yet; the thread number, if that is its meaning.
-    fn with_meaning(&mut self, value: ValueId, site: Application) -> ValueId {
+    fn named_result(&mut self, value: ValueId, site: Application) -> ValueId {
         let vector = self.pool.get(value);
         let (name, is_known) = (vector.name, vector.exact == ALL);
         match &mut self.pool.meanings {
-            Some(meanings) if !is_known && meanings.is_rank(name) => {
+            Some(meanings) if !is_known && meanings.is_thread_rank(name) => {
                 let rank = self.launch.thread_rank(&mut self.pool);
                 self.pool.with_name(rank, name)
             }
@@ -159,7 +159,7 @@ impl Flow<'_> {
         }
         let width = ones(bits);
         let vector = self.pool.get(value);
-        if lanes(vector.exact).all(|lane| vector.bits[lane] <= width)
+        if lanes_in_set(vector.exact).all(|lane| vector.bits[lane] <= width)
             && (vector.exact == ALL || vector.low <= bits)
         {
             return value;
@@ -193,7 +193,7 @@ impl Flow<'_> {
                 let value = self.operand_value(node, state, stored);
                 self.store_to_slot(node, state, (owner, slot), value, guard, site);
             } else {
-                self.spoil_slot(node, state, (owner, slot));
+                self.overwrite_slot_with_unknown(node, state, (owner, slot));
             }
             return;
         }
@@ -206,7 +206,7 @@ impl Flow<'_> {
                 let value = self.operand_value(node, state, stored);
                 self.store_to_slot(node, state, (context, slot), value, guard, site);
             }
-            Effect::Spoil(slot) => self.spoil_slot(node, state, (context, slot)),
+            Effect::Spoil(slot) => self.overwrite_slot_with_unknown(node, state, (context, slot)),
             Effect::SpoilEscaped => {
                 // Accesses of a callee through addresses that it is passed are seen in the callee, if its code is followed.
                 for &slot in &context.slice.escaping {
@@ -282,7 +282,12 @@ impl Flow<'_> {
     }
 
     /// An unknown write to a slot of a context, which may be the context of a caller.
-    fn spoil_slot(&mut self, node: u32, state: &mut State, (owner, slot): (&Context<'_>, SlotId)) {
+    fn overwrite_slot_with_unknown(
+        &mut self,
+        node: u32,
+        state: &mut State,
+        (owner, slot): (&Context<'_>, SlotId),
+    ) {
         let slots = self.module.function(owner.function).slots();
         for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
             if let Some(place) = owner.slice.cell_of_slot(slot) {
@@ -384,12 +389,12 @@ impl Flow<'_> {
                         Some(fixed) => self.pool.splat(fixed),
                         None if is_kernel => {
                             let passed = self.pool.unknown_uniform(key, 0);
-                            self.pool.mark_of_block(passed);
+                            self.pool.mark_block_uniform(passed);
                             let name = self
                                 .pool
                                 .meanings
                                 .as_mut()
-                                .map(|meanings| meanings.lasting_name(key));
+                                .map(|meanings| meanings.readonly_value_name(key));
                             self.pool.with_name(passed, name.unwrap_or_default())
                         }
                         None => ValueId::UNKNOWN,
@@ -407,7 +412,7 @@ impl Flow<'_> {
                 }
                 let address = uses.first().copied().unwrap_or(Value::Unknown);
                 let address = self.operand_value(node, state, address);
-                let is_one = self.pool.get(address).is_splat(site.here)
+                let is_one = self.pool.get(address).is_uniform_among(site.here)
                     && uses
                         .get(1)
                         .is_some_and(|offset| matches!(offset, Value::Integer(_)));
@@ -415,7 +420,7 @@ impl Flow<'_> {
                     let lasting = context
                         .caller
                         .is_none()
-                        .then(|| self.lasting.param_of_load(instruction));
+                        .then(|| self.lasting.readonly_param_of_load(instruction));
                     let key = match lasting.flatten() {
                         // The value is the same at every load.
                         Some((param, at)) => {
@@ -439,7 +444,7 @@ impl Flow<'_> {
                 let name = self.pool.number_of_unknown(site.key);
                 self.active.insert(name, node);
                 // The mask names no lane that does not reach this node.
-                let mut mask = Vector::UNKNOWN.limited_to(site.here);
+                let mut mask = Vector::UNKNOWN.restricted_to_lane_set(site.here);
                 mask.rest = Rest::Active(name);
                 self.pool.intern(mask)
             }
@@ -479,7 +484,7 @@ impl Flow<'_> {
     }
 
     /// The value number of the unknown address in a parameter of the kernel.
-    pub(in crate::lanes) fn address_in(&mut self, param: u16) -> u32 {
+    pub(in crate::lanes) fn param_address_number(&mut self, param: u16) -> u32 {
         self.pool.number_of_unknown((PARAM | u64::from(param), 0))
     }
 

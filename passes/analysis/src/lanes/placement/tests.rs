@@ -21,7 +21,7 @@ const PROLOGUE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
     ld.global.u32 %r3, [%rd2];\n";
 
 /// Calls `ask` with the placement in a kernel with this code and the nodes of its collectives.
-fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
+fn with_placement(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
     let text = format!("{PROLOGUE}{code}\n}}\n");
     with_ptx(&text, |context| {
         let calls = Calls::new(context);
@@ -43,9 +43,9 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
 }
 
 /// Result of `lanes_that_must_reach` for the first collective, with all exits and without silent ones.
-fn must(code: &str) -> (Lanes, Lanes) {
+fn lanes_that_must_reach_first_collective(code: &str) -> (Lanes, Lanes) {
     let mut found = (0, 0);
-    with(code, |placement, points| {
+    with_placement(code, |placement, points| {
         found = (
             placement.lanes_that_must_reach(points[0], Exits::All),
             placement.lanes_that_must_reach(points[0], Exits::NotSilent),
@@ -58,58 +58,61 @@ const SYNC: &str = "bar.warp.sync -1;\n";
 const STORE: &str = "st.global.u32 [%rd1], %r1;\n";
 
 #[test]
-fn all_lanes_are_in_straight_code() {
-    assert_eq!(must(&format!("{SYNC}ret;")), (ALL, ALL));
+fn all_lanes_reach_straight_code() {
+    assert_eq!(
+        lanes_that_must_reach_first_collective(&format!("{SYNC}ret;")),
+        (ALL, ALL)
+    );
 }
 
 #[test]
 fn a_known_condition_splits_the_warp() {
     let arm = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
-    assert_eq!(must(&arm), (0xffff, 0xffff));
+    assert_eq!(lanes_that_must_reach_first_collective(&arm), (0xffff, 0xffff));
     // All lanes meet where the arms join.
     let behind = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{STORE}SKIP:\n{SYNC}ret;");
-    assert_eq!(must(&behind), (ALL, ALL));
+    assert_eq!(lanes_that_must_reach_first_collective(&behind), (ALL, ALL));
 }
 
 #[test]
-fn a_condition_that_is_one_keeps_the_warp_together() {
+fn a_uniform_condition_keeps_the_warp_together() {
     let arm = format!("setp.gt.u32 %p1, %r2, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
-    assert_eq!(must(&arm), (ALL, ALL));
+    assert_eq!(lanes_that_must_reach_first_collective(&arm), (ALL, ALL));
 }
 
 #[test]
-fn nobody_is_sure_behind_an_unknown_condition() {
+fn no_lane_certainly_passes_an_unknown_condition() {
     let arm = format!("setp.gt.u32 %p1, %r3, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
-    assert_eq!(must(&arm), (0, 0));
+    assert_eq!(lanes_that_must_reach_first_collective(&arm), (0, 0));
 }
 
 #[test]
-fn who_ends_quietly_is_no_longer_waited_for() {
+fn lanes_that_end_silently_are_not_waited_for() {
     let quiet = format!("setp.ge.s32 %p1, %r3, %r2;\n@%p1 bra DONE;\n{SYNC}{STORE}DONE:\nret;");
-    assert_eq!(must(&quiet), (0, ALL));
+    assert_eq!(lanes_that_must_reach_first_collective(&quiet), (0, ALL));
     let may_act = format!("setp.ge.s32 %p1, %r3, %r2;\n@%p1 bra DONE;\n{SYNC}ret;\nDONE:\n{STORE}ret;");
-    assert_eq!(must(&may_act), (0, 0));
+    assert_eq!(lanes_that_must_reach_first_collective(&may_act), (0, 0));
 }
 
 #[test]
-fn loops_are_left_by_all_or_one_by_one() {
+fn loops_are_left_by_all_lanes_together_or_one_by_one() {
     let of = |start: &str| {
         format!(
             "mov.b32 %r4, {start};\nLOOP:\nsetp.ge.s32 %p1, %r4, %r2;\n@%p1 bra DONE;\n{SYNC}\
              add.s32 %r4, %r4, 1;\nbra.uni LOOP;\nDONE:\n{STORE}ret;"
         )
     };
-    assert_eq!(must(&of("0")), (ALL, ALL));
-    assert_eq!(must(&of("%r1")), (0, 0));
+    assert_eq!(lanes_that_must_reach_first_collective(&of("0")), (ALL, ALL));
+    assert_eq!(lanes_that_must_reach_first_collective(&of("%r1")), (0, 0));
 }
 
 #[test]
-fn endings_are_quiet_noisy_or_neither() {
+fn lanes_end_silently_or_with_an_effect_or_neither_is_certain() {
     let code = format!(
         "setp.gt.u32 %p1, %r3, 15;\n{SYNC}@%p1 bra A;\nsetp.gt.u32 %p2, %r1, 15;\n{SYNC}@%p2 bra B;\nret;\n\
          A:\nbar.warp.sync -1;\nret;\nB:\n{STORE}ret;"
     );
-    with(&code, |placement, points| {
+    with_placement(&code, |placement, points| {
         let graph = placement.flow.graph;
         let after = |node: u32| graph.successors(node).next().expect("it goes on");
         // After the second collective, lanes 0 to 15 end, and the others store.
@@ -125,9 +128,9 @@ fn endings_are_quiet_noisy_or_neither() {
 }
 
 #[test]
-fn departures_name_the_lanes_that_leave() {
+fn departures_hold_the_lanes_that_leave() {
     let code = format!("setp.gt.u32 %p1, %r1, 23;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
-    with(&code, |placement, points| {
+    with_placement(&code, |placement, points| {
         let departures = placement.departures_before(points[0]).expect("it is small");
         let lanes: Vec<Lanes> = departures.all.iter().map(|departure| departure.lanes).collect();
         assert_eq!(lanes, [0xff00_0000]);
@@ -135,23 +138,25 @@ fn departures_name_the_lanes_that_leave() {
 }
 
 #[test]
-fn ways_lead_on_and_within_a_round() {
+fn paths_lead_forward_within_one_round() {
     let code = format!(
         "{SYNC}setp.gt.u32 %p1, %r3, 15;\n@%p1 bra B;\n{SYNC}bra.uni C;\nB:\n{SYNC}C:\n\
          add.s32 %r2, %r2, 1;\n{SYNC}setp.lt.s32 %p2, %r2, 9;\n@%p2 bra C;\nret;"
     );
-    with(&code, |placement, points| {
+    with_placement(&code, |placement, points| {
         let &[first, left, right, round] = points else {
             panic!("{points:?}")
         };
         assert!(placement.leads_to(first, left) && placement.leads_to(right, round));
         assert!(!placement.leads_to(left, right) && !placement.leads_to(round, first));
         // No lane leaves in between, but the arms separate them.
-        assert!(!placement.stay_together(first, left) && !placement.stay_together(left, right));
+        assert!(
+            !placement.do_lanes_stay_together(first, left) && !placement.do_lanes_stay_together(left, right)
+        );
     });
     let straight =
         format!("{SYNC}setp.gt.u32 %p1, %r3, 15;\n@%p1 bra B;\nadd.s32 %r2, %r2, 1;\nB:\n{SYNC}ret;");
-    with(&straight, |placement, points| {
-        assert!(placement.stay_together(points[0], points[1]));
+    with_placement(&straight, |placement, points| {
+        assert!(placement.do_lanes_stay_together(points[0], points[1]));
     });
 }

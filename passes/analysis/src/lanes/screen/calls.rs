@@ -35,7 +35,7 @@ enum Piece {
 }
 
 impl<'m> ModuleFacts<'_, 'm> {
-    /// Join of the arguments that callers pass in a piece of a parameter. `depth`: see [`OptimisticReach::at_depth`].
+    /// Join of the arguments that callers pass in a piece of a parameter. `depth`: see [`OptimisticReach::nested_at_depth`].
     pub(super) fn bound_of_argument(
         &self,
         function: FunctionId,
@@ -124,7 +124,7 @@ impl<'m> ModuleFacts<'_, 'm> {
                 return Knowable::LANE;
             };
             self.calls.left.set(left);
-            *reach = Some(OptimisticReach::new(self, function, body).at_depth(depth));
+            *reach = Some(OptimisticReach::new(self, function, body).nested_at_depth(depth));
         }
         reach
             .as_mut()

@@ -83,14 +83,14 @@ impl CollectiveKinds {
 
 /// Kinds and places that still need a witness.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct WantedWitnesses {
     /// Kinds for which one witness anywhere is wanted.
     pub kinds: CollectiveKinds,
     /// Instructions that are themselves wanted.
     pub places: FxHashSet<InstructionId>,
 }
 
-impl Wanted {
+impl WantedWitnesses {
     /// One witness of each kind.
     pub(super) fn one_of_each(kinds: CollectiveKinds) -> Self {
         Self {

@@ -11,7 +11,7 @@ use crate::shared::AnalysisOptions;
 use ptxcheck_frontend_ptx::{PtxOrigin, lower};
 
 /// All PTX below a folder, sorted.
-fn modules(folder: &Path) -> Vec<PathBuf> {
+fn ptx_files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -29,7 +29,7 @@ fn modules(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The definite findings, as text.
-fn definite(roots: &[Root]) -> Vec<String> {
+fn texts_of_definite_findings(roots: &[Root]) -> Vec<String> {
     let findings = roots.iter().flat_map(|root| &root.findings);
     let definite = findings.filter(|found| found.issue.certainty == Certainty::Definite);
     definite.map(|found| format!("{:?}", found.issue)).collect()
@@ -42,7 +42,7 @@ fn the_screen_hides_nothing_definite() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let (mut compared, mut wrong) = (0, 0);
     let mut different = Vec::new();
-    for path in modules(&corpus) {
+    for path in ptx_files_below(&corpus) {
         let text = fs::read(&path).unwrap();
         let Ok(tree) = ptxcheck_ptx_parser::parse(&text) else {
             continue;
@@ -53,9 +53,9 @@ fn the_screen_hides_nothing_definite() {
         let shared: &crate::Shared<'_> = &context;
         let calls = Calls::new(shared);
         let roots = calls.roots(shared);
-        let screened = definite(&analyse(shared, Certainty::Definite));
-        let with_potential = definite(&analyse(shared, Certainty::Potential));
-        let all = definite(&analyse_suspects(
+        let screened = texts_of_definite_findings(&analyse(shared, Certainty::Definite));
+        let with_potential = texts_of_definite_findings(&analyse(shared, Certainty::Potential));
+        let all = texts_of_definite_findings(&analyse_suspects(
             shared,
             &calls,
             roots.clone(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::calls::Calls;
-use crate::ends::functions_that_may_end_threads;
 use crate::shared::Shared;
+use crate::thread_ends::functions_that_may_end_threads;
 use ptxcheck_common::externs;
 use ptxcheck_ir::{Body, Callee, FunctionId, Instruction, InstructionId, Special, Value};
 

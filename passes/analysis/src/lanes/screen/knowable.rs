@@ -148,7 +148,7 @@ impl Knowable {
     }
 
     /// True if all of the low 32 bits are set if the value is exact.
-    pub(super) const fn is_full(self) -> bool {
+    pub(super) const fn names_all_lanes(self) -> bool {
         match self.pattern {
             Pattern::Full => true,
             Pattern::Exactly(value) => value as u32 == u32::MAX,
@@ -158,11 +158,11 @@ impl Knowable {
 
     /// True if, as a mask, it names all lanes whenever any of it is known.
     pub(super) const fn is_full_or_unknown(self) -> bool {
-        self.is_full() && self.bits >= WARP as u8 && self.zeros == 0 && !self.parts
+        self.names_all_lanes() && self.bits >= WARP as u8 && self.zeros == 0 && !self.parts
     }
 
     /// A number of whole rows, the same in all lanes of a warp.
-    const fn is_rows(self) -> bool {
+    const fn is_whole_rows(self) -> bool {
         self.zeros >= ROW_BITS && self.low == EXACT && !self.lane
     }
 
@@ -240,7 +240,7 @@ impl Knowable {
             self.pattern
         } else if self.is_aligned() && other.is_aligned() {
             Pattern::Aligned
-        } else if (self.is_full() || self.low == 0) && (other.is_full() || other.low == 0) {
+        } else if (self.names_all_lanes() || self.low == 0) && (other.names_all_lanes() || other.low == 0) {
             Pattern::Full
         } else {
             Pattern::Any
@@ -252,9 +252,10 @@ impl Knowable {
             ..self.range_of_either(other)
         };
         // As a mask, one of the two may contain more knowledge than both have in common.
-        let tells = joined.bits <= WARP as u8 && (self.may_tell_lanes() || other.may_tell_lanes());
+        let tells =
+            joined.bits <= WARP as u8 && (self.may_name_known_lanes() || other.may_name_known_lanes());
         Self {
-            parts: joined.parts || tells && !joined.may_tell_lanes(),
+            parts: joined.parts || tells && !joined.may_name_known_lanes(),
             ..joined
         }
     }
@@ -295,9 +296,9 @@ impl Knowable {
             (Pattern::Aligned, Pattern::Exactly(y)) if !self.may_be_exact() => {
                 (min(zeros(y), self.low), Pattern::Aligned)
             }
-            _ if self.is_full() || other.is_full() => {
+            _ if self.names_all_lanes() || other.names_all_lanes() => {
                 let low = min(self.low, other.low);
-                parts = low > 0 && !(self.is_full() && other.is_full());
+                parts = low > 0 && !(self.names_all_lanes() && other.names_all_lanes());
                 (low, Pattern::Full)
             }
             (one, two) if one == two => (min(self.low, other.low), one),
@@ -318,7 +319,7 @@ impl Knowable {
     pub(super) const fn after_guarded_write(self) -> Self {
         Self {
             lane: self.low > 0,
-            pattern: if self.is_full() {
+            pattern: if self.names_all_lanes() {
                 Pattern::Full
             } else {
                 Pattern::Any
@@ -328,7 +329,7 @@ impl Knowable {
     }
 
     /// True if the lanes that a mask names may be known, or some lane that it does not name.
-    pub(super) const fn may_tell_lanes(self) -> bool {
+    pub(super) const fn may_name_known_lanes(self) -> bool {
         self.low > 0 || self.bits < WARP as u8 || self.zeros > 0 || self.parts
     }
 
@@ -585,7 +586,7 @@ fn bound_of_select(a: Knowable, b: Knowable, predicate: Knowable) -> Knowable {
     let either = a.join(b);
     Knowable {
         lane: either.low > 0 && (either.lane || predicate.lane),
-        pattern: if predicate.lane && !either.is_full() {
+        pattern: if predicate.lane && !either.names_all_lanes() {
             Pattern::Any
         } else {
             either.pattern

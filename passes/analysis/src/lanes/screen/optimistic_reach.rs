@@ -108,7 +108,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// The same search, nested below so many definitions that are being evaluated elsewhere.
-    pub(super) fn at_depth(mut self, depth: usize) -> Self {
+    pub(super) fn nested_at_depth(mut self, depth: usize) -> Self {
         self.cache.depth = depth;
         self
     }
@@ -220,7 +220,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         }
         let body = self.body;
         self.cache.is_final = true;
-        if self.is_branch_open(block) {
+        if self.is_branch_unknown(block) {
             self.ways[block.index()] = Ways::All;
             body.successors(block)
                 .iter()
@@ -274,8 +274,8 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         let definitions = self.analyses.definitions();
         let threads = self
             .threads
-            .get_or_init(|| Threads::in_registers(self.body, definitions, warp));
-        threads.uniform(value)
+            .get_or_init(|| Threads::of_warp_in_registers(self.body, definitions, warp));
+        threads.uniform_value(value)
     }
 
     /// All lanes may reach a block.
@@ -312,11 +312,11 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         let asks = self.body.has(Rare::ACTIVE_MASK);
         for &block in cfg.reverse_postorder() {
             let next = if asks {
-                self.successor_where_all_are(block)
+                self.successor_after_full_activemask(block)
             } else {
                 None
             };
-            if let Some(next) = next.or_else(|| self.successor_where_all_were(block, &is_sure)) {
+            if let Some(next) = next.or_else(|| self.successor_of_lanes_from_full_blocks(block, &is_sure)) {
                 is_sure[next.index()] = true;
             }
         }
@@ -352,7 +352,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// The successor that only lanes take that have seen a full `activemask`, so that all lanes are there.
-    fn successor_where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
+    fn successor_after_full_activemask(&mut self, block: BlockId) -> Option<BlockId> {
         let (id, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;
         [true, false].into_iter().find_map(|holds| {
@@ -414,7 +414,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
 
     /// The successor that exactly those lanes take that executed a block where all lanes are (`is_sure`): the branch tests a
     /// predicate that only this block sets, to a value that is the same in all lanes as far as is known.
-    fn successor_where_all_were(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
+    fn successor_of_lanes_from_full_blocks(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
         let guard = body.terminator(block)?.guard?;
         let copied = |id: InstructionId| {
@@ -535,7 +535,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// True if nothing is known of the condition at the end of a block.
-    fn is_branch_open(&mut self, block: BlockId) -> bool {
+    fn is_branch_unknown(&mut self, block: BlockId) -> bool {
         self.values_deciding_end(block)
             .into_iter()
             .flatten()
@@ -561,7 +561,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     /// True if all lanes that leave `from` reach its post-dominator `to`: no loop on the paths is endless, and branches
     /// around code that ends lanes are open. No lane misses lanes that end the grid on the way without a visible effect.
     fn all_lanes_reach_post_dominator(&mut self, from: BlockId, to: BlockId) -> bool {
-        if self.is_left_by_end(from) && !self.is_branch_open(from) {
+        if self.may_guarded_end_skip_successors(from) && !self.is_branch_unknown(from) {
             return false;
         }
         let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
@@ -577,7 +577,9 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 if !self.spend_steps(1) || !post.dominates(next, next) {
                     return false;
                 }
-                if self.may_end_in(next) || self.is_left_by_end(next) && !self.is_branch_open(next) {
+                if self.may_end_in(next)
+                    || self.may_guarded_end_skip_successors(next) && !self.is_branch_unknown(next)
+                {
                     is_dead.insert(next);
                 }
                 work.push(next);
@@ -596,16 +598,16 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 }
             }
         }
-        if is_dead.iter().all(|&block| self.ends_grid_quietly(block)) {
+        if is_dead.iter().all(|&block| self.ends_grid_by_assertion(block)) {
             return !is_dead.contains(&from);
         }
-        let is_avoidable = |before: &BlockId| is_dead.contains(before) || self.is_branch_open(*before);
+        let is_avoidable = |before: &BlockId| is_dead.contains(before) || self.is_branch_unknown(*before);
         let mut leading = is_dead.iter().flat_map(|&block| cfg.predecessors(block));
         !is_dead.contains(&from) && leading.all(is_avoidable)
     }
 
     /// True if a guarded instruction at the end of a block ends lanes; the successors of the block do not show that.
-    fn is_left_by_end(&self, block: BlockId) -> bool {
+    fn may_guarded_end_skip_successors(&self, block: BlockId) -> bool {
         self.body
             .terminator(block)
             .is_some_and(|last| last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap))
@@ -631,9 +633,9 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
 
     /// True if lanes end in a block, or in the code after it, only by a failed assertion, and surely have no visible effect
     /// in it.
-    fn ends_grid_quietly(&self, block: BlockId) -> bool {
+    fn ends_grid_by_assertion(&self, block: BlockId) -> bool {
         let (facts, body) = (self.facts, self.body);
-        !self.is_left_by_end(block)
+        !self.may_guarded_end_skip_successors(block)
             && self.calls_in(block).all(|call| facts.is_quiet_call(body, call))
             && body.block(block).all(|(id, instruction)| {
                 !matches!(instruction.op, Op::Collective(..) | Op::Barrier(_))

@@ -5,7 +5,7 @@ use crate::lanes;
 use crate::testing::with_ptx;
 
 /// A module with one kernel of this code.
-fn module(code: &str) -> String {
+fn module_with_kernel(code: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
          .reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %a<3>;\nld.param.u64 %a0, [out];\nld.param.u32 %r0, [n];\n\
@@ -14,18 +14,18 @@ fn module(code: &str) -> String {
 }
 
 /// Number of kernels in `code` that are solved lane by lane for definite findings.
-fn suspects(code: &str) -> usize {
-    with_ptx(&module(code), |module| {
+fn suspect_count(code: &str) -> usize {
+    with_ptx(&module_with_kernel(code), |module| {
         assert_eq!(lanes::analyse(module, Certainty::Potential).len(), 1);
         lanes::analyse(module, Certainty::Definite).len()
     })
 }
 
 /// Checks the number of suspects if lanes for which `%p1` holds skip a collective, after each of `starts`.
-fn each(starts: &[&str], expected: usize) {
+fn check_suspects_after_each(starts: &[&str], expected: usize) {
     for start in starts {
         assert_eq!(
-            suspects(&format!("{start} @%p1 bra L; {MEET} L:")),
+            suspect_count(&format!("{start} @%p1 bra L; {MEET} L:")),
             expected,
             "{start}"
         );
@@ -36,7 +36,7 @@ const MEET: &str = "shfl.sync.down.b32 %r8, %r8, 1, 31, -1;";
 
 /// A mask that is 0 because it is computed from a value and itself; the value comes from memory or from a slot of the stack.
 #[test]
-fn masks_that_cancel_are_looked_at() {
+fn kernels_with_masks_that_cancel_are_suspects() {
     for (keep, again) in [
         ("", "mov.u32 %r4, %r3;"),
         ("st.local.u32 [slot], %r3;", "ld.local.u32 %r4, [slot];"),
@@ -51,19 +51,19 @@ fn masks_that_cancel_are_looked_at() {
             ".local .align 4 .b8 slot[4]; ld.global.u32 %r3, [%a0]; {keep} {again} {operation}.b32 %r5, %r3, %r4; \
              bar.warp.sync %r5;"
         );
-        assert_eq!(suspects(&code), 1, "{code}");
+        assert_eq!(suspect_count(&code), 1, "{code}");
     }
     // Two values that are not known to be equal.
     let code =
         "ld.global.u32 %r3, [%a0]; ld.global.u32 %r4, [%a0+4]; xor.b32 %r5, %r3, %r4; bar.warp.sync %r5;";
-    assert_eq!(suspects(code), 0);
+    assert_eq!(suspect_count(code), 0);
 }
 
 #[test]
-fn converged_code_is_passed_over() {
-    assert_eq!(suspects(MEET), 0);
+fn kernels_with_converged_code_are_no_suspects() {
+    assert_eq!(suspect_count(MEET), 0);
     // An unknown bound, whole warps, and effects of a lane that is not on the path to the collective.
-    each(
+    check_suspects_after_each(
         &[
             "mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r1; setp.ge.u32 %p1, %r5, %r0;",
             "setp.ge.u32 %p1, %r1, 32;",
@@ -73,11 +73,11 @@ fn converged_code_is_passed_over() {
         0,
     );
     let beside = "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; st.global.u32 [%a0], %r1; L:";
-    assert_eq!(suspects(&format!("{beside} {MEET}")), 0);
+    assert_eq!(suspect_count(&format!("{beside} {MEET}")), 0);
 }
 
 #[test]
-fn branches_that_tell_lanes_apart_are_not() {
+fn kernels_with_branches_that_differ_by_lane_are_suspects() {
     for branch in [
         "setp.ge.u32 %p1, %r2, 16;",
         "setp.eq.u32 %p1, %r1, 0;",
@@ -88,14 +88,21 @@ fn branches_that_tell_lanes_apart_are_not() {
         "mov.u32 %r3, 1; setp.lt.u32 %p2, %r2, 4; @%p2 mov.u32 %r3, 2; setp.ne.u32 %p1, %r3, 1;",
         "mov.u32 %r3, 1; setp.lt.u32 %p2, %r2, 4; @%p2 bra M; mov.u32 %r3, 2; M: setp.ne.u32 %p1, %r3, 1;",
     ] {
-        each(&[branch], 1);
-        assert_eq!(suspects(&format!("{branch} @%p1 exit; {MEET}")), 1, "{branch}");
+        check_suspects_after_each(&[branch], 1);
+        assert_eq!(
+            suspect_count(&format!("{branch} @%p1 exit; {MEET}")),
+            1,
+            "{branch}"
+        );
     }
-    assert_eq!(suspects(&format!("setp.ge.u32 %p1, %r2, 16; @%p1 {MEET}")), 1);
+    assert_eq!(
+        suspect_count(&format!("setp.ge.u32 %p1, %r2, 16; @%p1 {MEET}")),
+        1
+    );
 }
 
 #[test]
-fn masks_that_are_not_full_are_not() {
+fn kernels_with_partial_masks_are_suspects() {
     for mask in [
         "mov.u32 %r7, 0x0000ffff;",
         "mov.u32 %r7, 0;",
@@ -107,14 +114,14 @@ fn masks_that_are_not_full_are_not() {
         "and.b32 %r7, %r0, 0xffffff0f;",
         "or.b32 %r7, %r0, 256;",
     ] {
-        assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 1, "{mask}");
+        assert_eq!(suspect_count(&format!("{mask} bar.warp.sync %r7;")), 1, "{mask}");
     }
     for mask in [
         "mov.u32 %r7, -1;",
         "mov.u32 %r7, %r0;",
         "ld.global.u32 %r7, [%a0];",
     ] {
-        assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 0, "{mask}");
+        assert_eq!(suspect_count(&format!("{mask} bar.warp.sync %r7;")), 0, "{mask}");
     }
     // Nothing is definite about the lanes that an unknown mask names, regardless of the lanes that arrive.
     let branch = "setp.ge.u32 %p1, %r2, 16;";
@@ -124,12 +131,12 @@ fn masks_that_are_not_full_are_not() {
         ("mov.u32 %r7, -1;", 1),
     ] {
         let code = format!("{branch} @%p1 bra L; {mask} bar.warp.sync %r7; L:");
-        assert_eq!(suspects(&code), expected, "{mask}");
+        assert_eq!(suspect_count(&code), expected, "{mask}");
     }
 }
 
 #[test]
-fn who_has_seen_that_all_are_there_comes_with_all() {
+fn lanes_that_saw_a_full_activemask_arrive_together() {
     const AMONG: &str = "setp.ne.u32 %p5, %r2, 0; @%p5 bra END;";
     const ALL: &str = "activemask.b32 %r3; setp.eq.u32 %p6, %r3, -1;";
     const CALL: &str = "match.all.sync.b32 %r4|%p1, %r0, -1; st.global.u32 [%a0], %r4;";
@@ -212,24 +219,24 @@ fn who_has_seen_that_all_are_there_comes_with_all() {
         ),
     ] {
         let code = format!("{AMONG} {test} st.global.u32 [%a0], %r2; END:");
-        assert_eq!(suspects(&code), expected, "{code}");
+        assert_eq!(suspect_count(&code), expected, "{code}");
     }
 }
 
 #[test]
-fn what_all_lanes_pick_alike_tells_none_apart() {
+fn values_picked_by_all_lanes_alike_do_not_split_them() {
     // The path that lanes take is known for all of them, or for none.
     let pick = |test: &str| {
         format!(
             "{test} @%p6 bra M; mov.u32 %r4, 0; bra N; M: ld.global.u32 %r4, [%a0]; N: setp.ne.u32 %p1, %r4, 0;"
         )
     };
-    each(&[&pick("activemask.b32 %r3; setp.eq.u32 %p6, %r3, -1;")], 0);
-    each(&[&pick("setp.eq.u32 %p6, %r2, 3;")], 1);
+    check_suspects_after_each(&[&pick("activemask.b32 %r3; setp.eq.u32 %p6, %r3, -1;")], 0);
+    check_suspects_after_each(&[&pick("setp.eq.u32 %p6, %r2, 3;")], 1);
 }
 
 #[test]
-fn what_a_lane_holds_is_what_has_led_there() {
+fn values_from_different_paths_differ_by_lane() {
     let test = "setp.ne.u32 %p1, %r4, 0;";
     for roles in [
         // It is not known which threads have a role.
@@ -241,7 +248,7 @@ fn what_a_lane_holds_is_what_has_led_there() {
         "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p2, %r1, 0; @%p2 bra M; st.global.u32 [%a0], %r1; M: \
          and.b32 %r4, %r3, 4;",
     ] {
-        each(&[&format!("{roles} {test}")], 0);
+        check_suspects_after_each(&[&format!("{roles} {test}")], 0);
     }
     for roles in [
         "mov.u32 %r3, 4; setp.lt.u32 %p2, %r1, 3; @%p2 bra M; mov.u32 %r3, 8; M: and.b32 %r4, %r3, 4;",
@@ -252,13 +259,13 @@ fn what_a_lane_holds_is_what_has_led_there() {
         "mov.u32 %r3, 0; M: setp.lt.u32 %p2, %r1, 3; @%p2 bra N; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, %r0; \
          @%p3 bra M; N: and.b32 %r4, %r3, 1;",
     ] {
-        each(&[&format!("{roles} {test}")], 1);
+        check_suspects_after_each(&[&format!("{roles} {test}")], 1);
     }
 }
 
 #[test]
 fn whole_warps_stay_together() {
-    each(
+    check_suspects_after_each(
         &[
             // An unknown number of warps, with and without a first thread.
             "and.b32 %r3, %r0, 8160; setp.ge.u32 %p1, %r1, %r3;",
@@ -271,7 +278,7 @@ fn whole_warps_stay_together() {
         ],
         0,
     );
-    each(
+    check_suspects_after_each(
         &[
             "and.b32 %r3, %r0, 8160; setp.gt.u32 %p1, %r1, %r3;",
             "and.b32 %r3, %r0, 16; setp.ge.u32 %p1, %r1, %r3;",
@@ -282,7 +289,7 @@ fn whole_warps_stay_together() {
 }
 
 #[test]
-fn results_and_arguments_are_followed() {
+fn results_and_arguments_of_calls_are_followed() {
     let call = |body: &str, passed: &str| {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.func (.param .b32 back) f(.param .b32 a)\n{{\n\
@@ -299,12 +306,12 @@ fn results_and_arguments_are_followed() {
     assert_eq!(call("shfl.sync.down.b32 %r2, %r1, 1, 31, -1;", "%tid.x"), 0);
 }
 
-/// The same as [`suspects`]; also checks that the analysis of all lanes has a definite finding or none, as expected.
-fn agrees(code: &str) -> usize {
+/// The same as [`suspect_count`]; also checks that the analysis of all lanes has a definite finding or none, as expected.
+fn suspect_count_checked_by_analysis(code: &str) -> usize {
     // A lane that has nothing more to do is not missed.
     let code = &format!("{code} st.global.u32 [%a0], %r1;");
-    let found = suspects(code);
-    with_ptx(&module(code), |module| {
+    let found = suspect_count(code);
+    with_ptx(&module_with_kernel(code), |module| {
         let roots = lanes::analyse(module, Certainty::Potential);
         let mut all = roots.iter().flat_map(|root| &root.findings);
         let is_definite = all.any(|found| found.issue.certainty == Certainty::Definite);
@@ -316,12 +323,15 @@ fn agrees(code: &str) -> usize {
 const UPPER: &str = "setp.ge.u32 %p1, %r2, 16;";
 
 #[test]
-fn one_collective_speaks_for_others_of_its_kind() {
-    assert_eq!(agrees(&format!("{UPPER} @%p1 bra L; {MEET} L: {MEET}")), 0);
+fn one_witness_suffices_for_all_collectives_of_its_kind() {
+    assert_eq!(
+        suspect_count_checked_by_analysis(&format!("{UPPER} @%p1 bra L; {MEET} L: {MEET}")),
+        0
+    );
     // If nothing is known of a branch, all lanes may pass.
     let perhaps = "setp.lt.u32 %p2, %r0, 5;";
     assert_eq!(
-        agrees(&format!(
+        suspect_count_checked_by_analysis(&format!(
             "{perhaps} @%p2 bra M; {MEET} M: {UPPER} @%p1 bra L; {MEET} L:"
         )),
         0
@@ -334,7 +344,7 @@ fn one_collective_speaks_for_others_of_its_kind() {
         "shfl.sync.down.b32 %r8, %r8, 1, 31, 0xffff;",
     ] {
         assert_eq!(
-            agrees(&format!("{UPPER} @%p1 bra L; {MEET} L: {other}")),
+            suspect_count_checked_by_analysis(&format!("{UPPER} @%p1 bra L; {MEET} L: {other}")),
             1,
             "{other}"
         );
@@ -342,24 +352,26 @@ fn one_collective_speaks_for_others_of_its_kind() {
 }
 
 #[test]
-fn warps_that_go_another_way_do_not_matter() {
+fn witnesses_count_only_on_the_path_of_the_same_warp() {
     // A witness on the same side of a branch that whole warps take together, and one on the other.
     let sides = |one: &str, other: &str| {
-        agrees(&format!(
+        suspect_count_checked_by_analysis(&format!(
             "setp.gt.u32 %p2, %r1, 63; {UPPER} @%p2 bra M; {one} bra E; M: @%p1 bra L; {MEET} L: {other} E:"
         ))
     };
     assert_eq!(sides("", MEET), 0);
     assert_eq!(sides(MEET, ""), 1);
     // A thread of a warp that need not exist does not count, one of the first warp does.
-    let but = |thread: u32| agrees(&format!("setp.eq.u32 %p1, %r1, {thread}; @%p1 bra L; {MEET} L:"));
+    let but = |thread: u32| {
+        suspect_count_checked_by_analysis(&format!("setp.eq.u32 %p1, %r1, {thread}; @%p1 bra L; {MEET} L:"))
+    };
     assert_eq!((but(639), but(7)), (0, 1));
 }
 
 #[test]
-fn what_is_known_round_a_loop_is_what_its_rounds_have_in_common() {
+fn knowledge_in_a_loop_is_common_to_all_its_rounds() {
     let round = |exit: &str, back: &str| {
-        agrees(&format!(
+        suspect_count_checked_by_analysis(&format!(
             "mov.u32 %r5, 0; H: setp.ne.u32 %p3, %r5, 0; @%p3 bra B; {MEET} B: {UPPER} @%p1 bra L; {MEET} L: \
              add.u32 %r5, %r5, {back}; {exit} @%p2 bra H;"
         ))
@@ -372,13 +384,13 @@ fn what_is_known_round_a_loop_is_what_its_rounds_have_in_common() {
         "mov.u32 %r5, 1; H: setp.eq.u32 %p3, %r5, 0; @!%p3 bra B; {MEET} B: {UPPER} @%p1 bra L; {MEET} L: \
          setp.lt.u32 %p2, %r5, %r0; @%p2 bra H;"
     );
-    assert_eq!(agrees(&later), 1);
+    assert_eq!(suspect_count_checked_by_analysis(&later), 1);
 }
 
 #[test]
-fn what_ends_lanes_keeps_them_from_what_follows() {
+fn lanes_that_end_do_not_reach_the_code_after() {
     let ends = |how: &str| {
-        suspects(&format!(
+        suspect_count(&format!(
             "{UPPER} {how} setp.eq.u32 %p4, %r0, 7; @%p4 bra M; {UPPER} @%p1 bra L; {MEET} L: bra E; M: {MEET} E:"
         ))
     };
@@ -389,10 +401,10 @@ fn what_ends_lanes_keeps_them_from_what_follows() {
 }
 
 #[test]
-fn a_round_may_come_back_from_two_places() {
+fn loops_may_have_two_back_edges() {
     // The counter holds the same where rounds end and where they begin, on every path that lanes take.
     let round = |back: &str, beside: &str| {
-        agrees(&format!(
+        suspect_count_checked_by_analysis(&format!(
             "mov.u32 %r5, 0; H: setp.eq.u32 %p3, %r5, 0; @%p3 bra B; {MEET} B: setp.ge.u32 %p4, %r1, %r0; @%p4 bra C; \
              {beside} C: {UPPER} @%p1 bra L; {MEET} L: add.u32 %r5, %r5, {back}; setp.lt.u32 %p2, %r5, %r0; \
              @%p2 bra H;"
@@ -404,9 +416,9 @@ fn a_round_may_come_back_from_two_places() {
 }
 
 #[test]
-fn what_a_register_holds_is_kept_past_branches_that_do_not_change_it() {
+fn registers_keep_their_value_past_branches_that_do_not_write_them() {
     let past = |start: &str, beside: &str| {
-        agrees(&format!(
+        suspect_count_checked_by_analysis(&format!(
             "{start} {UPPER} @%p1 bra K; {beside} K: setp.ne.u32 %p3, %r5, 0; @%p3 bra L; {MEET} L: {UPPER} @%p1 bra M; \
              {MEET} M: mov.u32 %r5, 0; st.global.u32 [%a0], %r5;"
         ))
@@ -422,7 +434,7 @@ fn what_a_register_holds_is_kept_past_branches_that_do_not_change_it() {
 #[test]
 fn variables_on_the_stack_are_known_where_they_are_read() {
     let code = |code: &str| {
-        suspects(&format!(
+        suspect_count(&format!(
             ".local .align 4 .b8 d[8]; .reg .b64 %s; mov.u64 %s, d; {code}"
         ))
     };
@@ -456,7 +468,7 @@ fn variables_on_the_stack_are_known_where_they_are_read() {
 }
 
 #[test]
-fn what_is_called_may_end_lanes() {
+fn callees_may_end_lanes() {
     let through = |end: &str| {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n\
@@ -472,7 +484,7 @@ fn what_is_called_may_end_lanes() {
 }
 
 #[test]
-fn what_whole_warps_call_is_looked_at_like_a_kernel() {
+fn functions_called_by_whole_warps_are_analysed_like_kernels() {
     // A function that is called where `%p1` does not hold, with this code in front of its collective.
     let called = |start: &str, inside: &str| {
         let head = ".reg .pred %p<9>;\n.reg .b32 %r<9>;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;";
@@ -507,7 +519,7 @@ fn what_whole_warps_call_is_looked_at_like_a_kernel() {
 }
 
 #[test]
-fn chains_of_calls_may_be_long() {
+fn long_call_chains_are_followed() {
     let count = 20_000;
     let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
     let _ = writeln!(text, ".func f0()\n{{\n.reg .b32 %r<9>;\n{MEET}\nret;\n}}");
@@ -527,7 +539,7 @@ fn chains_of_calls_may_be_long() {
 }
 
 #[test]
-fn who_is_there_decides_between_ways() {
+fn tests_of_activemask_split_lanes() {
     // Some lanes ask; the number of lanes that are there is at most the number of those that arrive.
     let few = "setp.ge.u32 %p1, %r2, 8; @%p1 bra L; activemask.b32 %r3;";
     for answer in [
@@ -540,7 +552,7 @@ fn who_is_there_decides_between_ways() {
         "setp.gt.u32 %p3, %r0, 4; vote.sync.ballot.b32 %r4, %p3, 0xff; setp.gt.u32 %p2, %r4, 255;",
     ] {
         assert_eq!(
-            suspects(&format!("{few} {answer} @%p2 bra L; {MEET} L:")),
+            suspect_count(&format!("{few} {answer} @%p2 bra L; {MEET} L:")),
             1,
             "{answer}"
         );
@@ -548,7 +560,7 @@ fn who_is_there_decides_between_ways() {
 }
 
 #[test]
-fn failed_assertions_part_nobody() {
+fn failed_assertions_do_not_split_lanes() {
     let part = |before: &str| {
         format!(
             "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; ld.global.u32 %r3, [%a0]; setp.eq.u32 %p2, %r3, 7;\n\
@@ -557,7 +569,7 @@ fn failed_assertions_part_nobody() {
         )
     };
     let suspects = |before: &str| {
-        let text = module(&part(before)).replace(
+        let text = module_with_kernel(&part(before)).replace(
             ".visible .entry",
             ".extern .func __assertfail();\n.visible .entry",
         );

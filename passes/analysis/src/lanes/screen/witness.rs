@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::collective_kinds::{CollectiveKinds, Wanted};
+use super::collective_kinds::{CollectiveKinds, WantedWitnesses};
 use super::facts::ModuleFacts;
 use super::knowable::Knowable;
 use super::optimistic_reach::OptimisticReach;
@@ -63,7 +63,7 @@ struct Unwitnessed {
 /// A search that begins inside a function, and the kinds that still have no witness.
 struct InnerSearch<'a, 'm> {
     reach: OptimisticReach<'a, 'm>,
-    wanted: Wanted,
+    wanted: WantedWitnesses,
 }
 
 impl<'a, 'm> WitnessSearch<'a, 'm> {
@@ -115,8 +115,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         self.find_offers_of_callees(root);
         let mut reach = OptimisticReach::new(self.facts, root, body);
         reach.reach_entry();
-        let mut wanted = Wanted::one_of_each(self.tables.contained[root.index()]);
-        self.visit_until(&mut reach, body, &mut wanted, Wanted::is_empty);
+        let mut wanted = WantedWitnesses::one_of_each(self.tables.contained[root.index()]);
+        self.visit_until(&mut reach, body, &mut wanted, WantedWitnesses::is_empty);
         let asks_for_phases = has_phases(body) && lanes_may_meet_across_instructions(self.facts.module);
         if wanted.is_empty() && (!asks_for_phases || self.all_may_reach_each_collective(&mut reach, body)) {
             return true;
@@ -381,8 +381,8 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
         body: &'a Body<'m>,
-        wanted: &mut Wanted,
-        will_do: impl Fn(&Wanted) -> bool,
+        wanted: &mut WantedWitnesses,
+        will_do: impl Fn(&WantedWitnesses) -> bool,
     ) {
         while !will_do(wanted)
             && let Some(block) = reach.take_next_block()
@@ -419,11 +419,11 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     /// Kinds of collectives that all lanes that call a function may reach, in it or in its callees.
     fn find_offers(&self, function: FunctionId) -> CollectiveKinds {
         let contained = self.tables.contained[function.index()];
-        let mut wanted = Wanted::one_of_each(contained);
+        let mut wanted = WantedWitnesses::one_of_each(contained);
         if let Some(body) = self.body_of(function) {
             let mut reach = OptimisticReach::new(self.facts, function, body);
             reach.reach_entry();
-            self.visit_until(&mut reach, body, &mut wanted, Wanted::is_empty);
+            self.visit_until(&mut reach, body, &mut wanted, WantedWitnesses::is_empty);
         }
         contained.difference(wanted.kinds)
     }
@@ -521,12 +521,12 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let met = come_to.fold(CollectiveKinds::NONE, |all, (_, instruction)| {
             all.union(CollectiveKinds::kinds_missable_at(instruction))
         });
-        let mut wanted = Wanted::one_of_each(met.intersection(kinds));
+        let mut wanted = WantedWitnesses::one_of_each(met.intersection(kinds));
         wanted.places.extend(places);
         for warp in 0..launch.warp_count().min(MAX_SCREENED_WARPS) {
             let mut reach = OptimisticReach::new(self.facts, root, body).for_warp(warp);
             reach.reach_entry();
-            self.visit_until(&mut reach, body, &mut wanted, Wanted::is_empty);
+            self.visit_until(&mut reach, body, &mut wanted, WantedWitnesses::is_empty);
             if wanted.is_empty() || !wanted.kinds.is_empty() {
                 break;
             }
@@ -546,7 +546,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         reach.enter_block(block);
         InnerSearch {
             reach,
-            wanted: Wanted::one_of_each(wanted),
+            wanted: WantedWitnesses::one_of_each(wanted),
         }
     }
 
@@ -557,7 +557,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         body: &'a Body<'m>,
         meeting: CollectiveKinds,
     ) -> bool {
-        let is_found = |wanted: &Wanted| !wanted.kinds.intersects(meeting);
+        let is_found = |wanted: &WantedWitnesses| !wanted.kinds.intersects(meeting);
         self.visit_until(&mut inner.reach, body, &mut inner.wanted, is_found);
         is_found(&inner.wanted)
     }
@@ -568,7 +568,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         reach: &mut OptimisticReach<'a, 'm>,
         body: &'a Body<'m>,
         block: BlockId,
-        wanted: &mut Wanted,
+        wanted: &mut WantedWitnesses,
     ) -> bool {
         for (id, instruction) in body.block(block) {
             if !matches!(
@@ -641,7 +641,7 @@ fn kinds_needing_witness<'m>(
             };
             // A set of lanes that are there does not name lanes that have left, and a shuffle may read one of them.
             let is_read = mask.is_set && matches!(instruction.op, Op::Collective(Collective::Shuffle(_), _));
-            if !mask.may_tell_lanes() && !is_read {
+            if !mask.may_name_known_lanes() && !is_read {
                 continue;
             }
             if is_read || !mask.is_full_or_unknown() || !lanes_may_meet_across_instructions(facts.module) {
@@ -672,5 +672,5 @@ fn bound_of_mask(reach: &mut OptimisticReach<'_, '_>, body: &Body<'_>, id: Instr
 /// True if an instruction is a collective with an unknown mask: nothing is definite about the lanes that it names.
 fn names_unknown_lanes(reach: &mut OptimisticReach<'_, '_>, body: &Body<'_>, id: InstructionId) -> bool {
     matches!(body.instruction(id).op, Op::Collective(_, MemberMask::Operand))
-        && !bound_of_mask(reach, body, id).may_tell_lanes()
+        && !bound_of_mask(reach, body, id).may_name_known_lanes()
 }

@@ -2,7 +2,7 @@
 //!
 //! Each works on the *open* lanes: those that execute the operation and whose operands are not all exact.
 
-use super::super::value::{Lanes, Pool, Rest, ValueId, Vector, lanes};
+use super::super::value::{Lanes, Pool, Rest, ValueId, Vector, lanes_in_set};
 use super::{common_constant, compare};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Class, Op};
@@ -110,7 +110,7 @@ impl<'p> Arithmetic<'p> {
             }
         }
         if let Some(mask) = mask
-            && lanes(self.open).all(|lane| mask <= ones(self.a.low_bits(lane).0))
+            && lanes_in_set(self.open).all(|lane| mask <= ones(self.a.low_bits(lane).0))
         {
             self.set_exact(result, |lane| self.a.bits[lane] & mask);
             return true;
@@ -130,7 +130,7 @@ impl<'p> Arithmetic<'p> {
 
     fn set_exact(&self, result: &mut Vector, value: impl Fn(usize) -> u64) {
         result.exact |= self.open;
-        for lane in lanes(self.open) {
+        for lane in lanes_in_set(self.open) {
             result.bits[lane] = value(lane);
         }
     }
@@ -141,7 +141,7 @@ impl<'p> Arithmetic<'p> {
         let known = std::mem::replace(result, self.a.clone());
         result.warp = warp;
         result.exact = exact | self.open & self.a.exact;
-        for lane in lanes(!self.open) {
+        for lane in lanes_in_set(!self.open) {
             result.bits[lane] = known.bits[lane];
         }
     }
@@ -164,7 +164,7 @@ impl<'p> Arithmetic<'p> {
             (true, false) => a.low,
             _ => b.low,
         };
-        for lane in lanes(self.open) {
+        for lane in lanes_in_set(self.open) {
             let sum = if self.op == BinaryOp::Add {
                 a.bits[lane].wrapping_add(b.bits[lane])
             } else {
@@ -203,7 +203,7 @@ impl<'p> Arithmetic<'p> {
         if factor == 0 || is_wide && factor > ones(self.bits / 2 - 1) {
             return false;
         }
-        for lane in lanes(self.open) {
+        for lane in lanes_in_set(self.open) {
             result.bits[lane] = from.bits[lane].wrapping_mul(factor) & ones(self.bits);
         }
         result.low = from
@@ -230,7 +230,7 @@ impl<'p> Arithmetic<'p> {
             return false;
         };
         let is_lost = from.low < by as u8;
-        for lane in lanes(self.open) {
+        for lane in lanes_in_set(self.open) {
             result.bits[lane] = if is_lost { 0 } else { from.bits[lane] >> by };
         }
         result.low = from.low.saturating_sub(by as u8);
@@ -246,12 +246,12 @@ impl<'p> Arithmetic<'p> {
         let other = |lane: usize| self.by.unwrap_or(self.b.bits[lane]);
         // Above the offsets, the other operand must be one value, or leave the unknown part unchanged.
         let above = |lane: usize| other(lane) & ones(self.bits) & !ones(from.low);
-        let mut all = lanes(self.open).map(above);
+        let mut all = lanes_in_set(self.open).map(above);
         let first = all.next();
         if all.any(|other| Some(other) != first) {
             return false;
         }
-        for lane in lanes(self.open) {
+        for lane in lanes_in_set(self.open) {
             let (x, y) = (from.bits[lane], other(lane) & ones(from.low));
             result.bits[lane] = match self.op {
                 BinaryOp::And => x & y,
@@ -276,13 +276,13 @@ impl<'p> Arithmetic<'p> {
     fn compute_low_bits(&self, result: &mut Vector) {
         let bits = self.bits;
         let mut low = bits;
-        for lane in lanes(self.open) {
+        for lane in lanes_in_set(self.open) {
             low = low.min(self.known_low_bit_count(lane));
             let ((_, x), (_, y)) = (self.a.low_bits(lane), self.b.low_bits(lane));
             result.bits[lane] = match self.class {
                 Class::ShiftedRight { .. } => self
                     .b
-                    .in_lane(lane)
+                    .value_in_lane(lane)
                     .map_or(0, |by| x.checked_shr(by.min(64) as u32).unwrap_or(0)),
                 Class::WideProduct { .. } => (x & ones(bits / 2)).wrapping_mul(y & ones(bits / 2)),
                 Class::Sum
@@ -300,7 +300,7 @@ impl<'p> Arithmetic<'p> {
             };
         }
         result.low = low;
-        for lane in lanes(self.open) {
+        for lane in lanes_in_set(self.open) {
             result.bits[lane] &= ones(low);
         }
     }
@@ -326,11 +326,11 @@ impl<'p> Arithmetic<'p> {
                     .min(low_b.min(half).saturating_add(zeros(x)))
                     .min(low_a.min(half).saturating_add(low_b.min(half)))
             }
-            Class::ShiftedLeft => match self.b.in_lane(lane) {
+            Class::ShiftedLeft => match self.b.value_in_lane(lane) {
                 Some(by) if by < u64::from(self.bits) => low_a.saturating_add(by as u8),
                 _ => 0,
             },
-            Class::ShiftedRight { .. } => match self.b.in_lane(lane) {
+            Class::ShiftedRight { .. } => match self.b.value_in_lane(lane) {
                 Some(by) if by < u64::from(low_a) && low_a <= self.bits => low_a - by as u8,
                 _ => 0,
             },
@@ -350,7 +350,7 @@ impl<'p> Arithmetic<'p> {
             let (low, known) = a.low_bits(lane);
             cleared & !(ones(low) & !known) == 0
         };
-        a.bits_possibly_set(self.open) & !width == 0 && lanes(self.open).all(are_zero)
+        a.bits_possibly_set(self.open) & !width == 0 && lanes_in_set(self.open).all(are_zero)
     }
 
     /// The bits that may be set in the result, if the operation works bit by bit and some bits are certainly 0.
@@ -383,7 +383,7 @@ impl<'p> Arithmetic<'p> {
         let (a, b) = (self.a, self.b);
         let overflows = || self.upper_bound() == u64::MAX;
         let shift = self.by.and_then(|by| u32::try_from(by).ok());
-        let (x, y) = (a.at_least(self.open), b.at_least(self.open));
+        let (x, y) = (a.lower_bound(self.open), b.lower_bound(self.open));
         match self.class {
             Class::Product | Class::WideProduct { signed: false } | Class::ShiftedLeft
                 if x == 0 || overflows() =>
@@ -400,7 +400,7 @@ impl<'p> Arithmetic<'p> {
                         .min(b.alignment_of_unknown(self.open)),
                 );
                 let is_below = |most: u64, least: u64| most.checked_shr(low) < least.checked_shr(low);
-                let differ = is_below(a.at_most(self.open), y) || is_below(b.at_most(self.open), x);
+                let differ = is_below(a.upper_bound(self.open), y) || is_below(b.upper_bound(self.open), x);
                 1_u64.checked_shl(low).filter(|_| differ).unwrap_or(0)
             }
             Class::Sum
@@ -420,8 +420,8 @@ impl<'p> Arithmetic<'p> {
     /// An upper bound of the result.
     fn upper_bound(&self) -> u64 {
         let (width, by) = (ones(self.bits), self.by);
-        let x = self.a.at_most(self.open).min(width);
-        let y = self.b.at_most(self.open).min(width);
+        let x = self.a.upper_bound(self.open).min(width);
+        let y = self.b.upper_bound(self.open).min(width);
         let bound = match self.class {
             Class::Sum => x.checked_add(y),
             Class::Product | Class::WideProduct { signed: false } => x.checked_mul(y),

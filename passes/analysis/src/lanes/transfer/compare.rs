@@ -1,7 +1,7 @@
 //! Transfer functions of comparisons.
 
 use super::super::value::ValueId;
-use super::super::value::{Lanes, Pool, Rest, Vector, lanes};
+use super::super::value::{Lanes, Pool, Rest, Vector, lanes_in_set};
 use super::common_constant;
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{Condition, Logic, Op};
@@ -12,7 +12,7 @@ fn comparison_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, la
     let width = ones(bits);
     let ((low_a, x), (low_b, y)) = (a.low_bits(lane), b.low_bits(lane));
     let shared = low_a.min(low_b).min(bits);
-    let range = |vector: &Vector| match vector.in_lane(lane) {
+    let range = |vector: &Vector| match vector.value_in_lane(lane) {
         Some(value) => (value & width, value & width),
         None => {
             let (low, known) = vector.low_bits(lane);
@@ -36,8 +36,11 @@ fn comparison_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, la
     // Signed numbers compare like unsigned ones if neither can be negative.
     let positive = ones(bits.saturating_sub(1));
     if signed && (high_a > positive || high_b > positive) {
-        let exact_negative =
-            |vector: &Vector| vector.in_lane(lane).is_some_and(|value| value & width > positive);
+        let exact_negative = |vector: &Vector| {
+            vector
+                .value_in_lane(lane)
+                .is_some_and(|value| value & width > positive)
+        };
         return match (
             exact_negative(a) && high_b <= positive,
             exact_negative(b) && high_a <= positive,
@@ -87,11 +90,11 @@ fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
     };
     let low = ones(one.min(other));
     let is_one_block = |vector: &Vector| {
-        let mut above = lanes(undecided).map(|lane| vector.bits[lane] & ones(bits) & !low);
+        let mut above = lanes_in_set(undecided).map(|lane| vector.bits[lane] & ones(bits) & !low);
         let first = above.next();
         above.all(|other| Some(other) == first)
     };
-    let mut outcomes = lanes(undecided).map(|lane| {
+    let mut outcomes = lanes_in_set(undecided).map(|lane| {
         evaluate(
             Op::Compare(condition, bits, Logic::None),
             &[a.bits[lane] & low, b.bits[lane] & low],
@@ -103,7 +106,13 @@ fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
 
 /// True if both operands are the sum of an unknown number that all lanes share and an offset that is the same in both
 /// operands: `i + lane < n + lane` is `i < n`. Sums are assumed not to overflow, which C++ leaves undefined for signed ones.
-fn is_alike_by_lane(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
+fn have_operands_equal_offsets(
+    condition: Condition,
+    bits: u8,
+    a: &Vector,
+    b: &Vector,
+    undecided: Lanes,
+) -> bool {
     use Condition as C;
     let is_unknown =
         |vector: &Vector| matches!(vector.rest, Rest::Uniform(_)) && undecided & vector.exact == 0;
@@ -116,16 +125,17 @@ fn is_alike_by_lane(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
             | C::GreaterSigned
             | C::GreaterEqualSigned
     );
-    let mut distances = lanes(undecided).map(|lane| a.bits[lane].wrapping_sub(b.bits[lane]) & ones(bits));
+    let mut distances =
+        lanes_in_set(undecided).map(|lane| a.bits[lane].wrapping_sub(b.bits[lane]) & ones(bits));
     let first = distances.next();
     (is_signed || bits == 64) && is_unknown(a) && is_unknown(b) && distances.all(|other| Some(other) == first)
 }
 
 /// True if the lanes in `undecided` all have the same unknown outcome.
-fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
-    if a.is_splat(undecided) && b.is_splat(undecided)
+fn is_outcome_uniform(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
+    if a.is_uniform_among(undecided) && b.is_uniform_among(undecided)
         || is_within_blocks(condition, bits, a, b, undecided)
-        || is_alike_by_lane(condition, bits, a, b, undecided)
+        || have_operands_equal_offsets(condition, bits, a, b, undecided)
     {
         return true;
     }
@@ -147,13 +157,13 @@ fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undeci
     let low = ones(vector.low);
     match comparison_threshold(condition, swapped, bound, bits) {
         Some(threshold) => {
-            let below = lanes(undecided)
+            let below = lanes_in_set(undecided)
                 .filter(|&lane| vector.bits[lane] < threshold & low)
                 .count();
             below == 0 || below == undecided.count_ones() as usize
         }
         None => {
-            let mut offsets = lanes(undecided).map(|lane| vector.bits[lane]);
+            let mut offsets = lanes_in_set(undecided).map(|lane| vector.bits[lane]);
             let first = offsets.next();
             offsets.all(|other| Some(other) == first)
         }
@@ -174,15 +184,15 @@ pub(super) fn compute_comparison(
 ) -> bool {
     let (a, b) = (pool.get(uses[0]), pool.get(uses[1]));
     let with = uses.get(2).map(|&id| pool.get(id));
-    let outcome = |lane| match a.in_lane(lane).zip(b.in_lane(lane)) {
+    let outcome = |lane| match a.value_in_lane(lane).zip(b.value_in_lane(lane)) {
         Some((x, y)) => evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1),
         None => comparison_outcome(condition, bits, a, b, lane),
     };
     let operand = |lane| with.and_then(|with| truth_in_lane(with, lane));
     let needs = combine_conditions(logic, left, outcome, operand, result);
     let is_uniform = needs.are_shared(logic)
-        && (needs.first == 0 || is_one_outcome(condition, bits, a, b, needs.undecided))
-        && (needs.second == 0 || with.is_some_and(|with| with.is_splat(needs.undecided)));
+        && (needs.first == 0 || is_outcome_uniform(condition, bits, a, b, needs.undecided))
+        && (needs.second == 0 || with.is_some_and(|with| with.is_uniform_among(needs.undecided)));
     if is_uniform {
         result.rest = Rest::Uniform(number);
     }
@@ -204,7 +214,10 @@ pub(super) fn compute_logic(
         |lane| truth_in_lane(b, lane),
         result,
     );
-    let (is_first, is_second) = (a.is_splat(needs.undecided), b.is_splat(needs.undecided));
+    let (is_first, is_second) = (
+        a.is_uniform_among(needs.undecided),
+        b.is_uniform_among(needs.undecided),
+    );
     let is_uniform = match logic {
         Logic::Xor => is_first && is_second,
         _ => needs.are_shared(logic) && (needs.first == 0 || is_first) && (needs.second == 0 || is_second),
@@ -217,7 +230,7 @@ pub(super) fn compute_logic(
 
 /// Value of a predicate in a lane, if it is known.
 fn truth_in_lane(predicate: &Vector, lane: usize) -> Option<bool> {
-    predicate.in_lane(lane).map(|value| value & 1 == 1)
+    predicate.value_in_lane(lane).map(|value| value & 1 == 1)
 }
 
 /// The lanes in which two conditions together are undecided, and those among them in which the outcome is that of the one or
@@ -253,7 +266,7 @@ fn combine_conditions(
         first: 0,
         second: 0,
     };
-    for lane in lanes(left) {
+    for lane in lanes_in_set(left) {
         let (first, second) = (first(lane), second(lane));
         let known = match logic {
             Logic::None => first,

@@ -5,7 +5,7 @@ use crate::lanes::meaning::{
     Meaning, Meanings, Name, Terms, product_of_terms, sum_of_terms, swapped_condition,
 };
 use crate::lanes::numbers::Numbers;
-use crate::lanes::value::{Lanes, Pool, ValueId, Vector, lanes};
+use crate::lanes::value::{Lanes, Pool, ValueId, Vector, lanes_in_set};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
 
@@ -73,18 +73,19 @@ impl Operand<'_> {
 
     /// The one number that it is, if it is constant.
     fn constant(self) -> Option<u64> {
-        let mut all = lanes(self.here).map(|lane| self.vector.in_lane(lane));
+        let mut all = lanes_in_set(self.here).map(|lane| self.vector.value_in_lane(lane));
         let first = all.next()??;
         all.all(|other| other == Some(first)).then_some(first)
     }
 
-    fn is_truth(self) -> bool {
-        self.vector.at_most(self.here) <= 1
+    fn is_zero_or_one(self) -> bool {
+        self.vector.upper_bound(self.here) <= 1
     }
 
     /// True if each lane holds the value that `of` gives for it.
     fn is_in_each_lane(self, of: impl Fn(usize) -> u64) -> bool {
-        self.here != 0 && lanes(self.here).all(|lane| self.vector.in_lane(lane) == Some(of(lane)))
+        self.here != 0
+            && lanes_in_set(self.here).all(|lane| self.vector.value_in_lane(lane) == Some(of(lane)))
     }
 }
 
@@ -123,7 +124,7 @@ impl Naming<'_> {
             (Op::Convert { from, signed, to }, 1) => {
                 let narrow = from.min(to);
                 let most = ones(if signed { narrow.saturating_sub(1) } else { narrow });
-                let fits = operand(0).vector.at_most(site.here) <= most;
+                let fits = operand(0).vector.upper_bound(site.here) <= most;
                 operand(0).name().filter(|_| fits)
             }
             (Op::Unary(UnaryOp::Not, bits), 1) => operand(0)
@@ -242,10 +243,10 @@ impl Naming<'_> {
         let number = match (a.constant(), b.constant()) {
             (Some(1), Some(0)) => predicate,
             (Some(0), Some(1)) => self.meanings.negation_of(predicate),
-            (None, Some(0)) if a.is_truth() => {
+            (None, Some(0)) if a.is_zero_or_one() => {
                 return Some(self.meanings.logic_predicate(Logic::And, a.name()?, predicate));
             }
-            (Some(1), None) if b.is_truth() => {
+            (Some(1), None) if b.is_zero_or_one() => {
                 return Some(self.meanings.logic_predicate(Logic::Or, b.name()?, predicate));
             }
             _ => return None,
@@ -298,7 +299,7 @@ impl Naming<'_> {
 
     /// An operand as a sum of products of coordinates.
     fn terms_of_operand(&self, operand: Operand<'_>) -> Option<Terms> {
-        if !self.meanings.follows_rank() {
+        if !self.meanings.follows_thread_rank() {
             return None;
         }
         if let Meaning::Threads(terms) = self.meanings.meaning_of(operand.name().unwrap_or_default()) {

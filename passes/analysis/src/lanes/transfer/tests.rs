@@ -1,6 +1,6 @@
 //! Transfer functions of vectors: examples, and a comparison with concrete lanes.
 
-use super::super::value::{ALL, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes};
+use super::super::value::{ALL, Lanes, Pool, Rest, ValueId, Vector, WARP, lanes_in_set};
 use super::{Application, apply_op};
 use crate::lanes::meaning::{Around, Meanings};
 use ptxcheck_ir::evaluate::{evaluate, ones};
@@ -13,7 +13,7 @@ const SITE: Application = Application {
 };
 
 /// The index of a thread in a block of one dimension: 32w + l.
-fn thread(pool: &mut Pool) -> ValueId {
+fn thread_index(pool: &mut Pool) -> ValueId {
     let mut thread = Vector::of_unknown_uniform(
         pool.number_of_unknown((7, 0)),
         5,
@@ -28,7 +28,7 @@ fn unknown_uniform(pool: &mut Pool) -> ValueId {
     pool.unknown_uniform((8, 0), 0)
 }
 
-fn two(pool: &mut Pool, op: B, a: ValueId, b: u64) -> Vector {
+fn apply_binary(pool: &mut Pool, op: B, a: ValueId, b: u64) -> Vector {
     let b = pool.splat(b);
     // Another operation with the same key.
     pool.applied.clear();
@@ -36,7 +36,7 @@ fn two(pool: &mut Pool, op: B, a: ValueId, b: u64) -> Vector {
     pool.get(id).clone()
 }
 
-fn compared(pool: &mut Pool, condition: C, a: ValueId, b: u64) -> Vector {
+fn apply_comparison(pool: &mut Pool, condition: C, a: ValueId, b: u64) -> Vector {
     let b = pool.splat(b);
     // Another operation with the same key.
     pool.applied.clear();
@@ -45,41 +45,41 @@ fn compared(pool: &mut Pool, condition: C, a: ValueId, b: u64) -> Vector {
 }
 
 #[test]
-fn the_lane_is_what_remains_of_the_thread() {
+fn the_thread_index_modulo_32_is_the_lane() {
     let mut pool = Pool::default();
-    let thread = thread(&mut pool);
+    let thread = thread_index(&mut pool);
     for (op, number) in [
         (B::And, 31),
         (B::RemUnsigned, 32),
         (B::RemUnsigned, 8),
         (B::And, 16),
     ] {
-        let found = two(&mut pool, op, thread, number);
+        let found = apply_binary(&mut pool, op, thread, number);
         let wanted = |lane: u64| match op {
             B::And => lane & number,
             _ => lane % number,
         };
         assert_eq!(found.exact, ALL, "{op:?} {number}");
-        assert!((0..WARP).all(|lane| found.in_lane(lane) == Some(wanted(lane as u64))));
+        assert!((0..WARP).all(|lane| found.value_in_lane(lane) == Some(wanted(lane as u64))));
     }
     // Six bits are one too many.
-    let found = two(&mut pool, B::And, thread, 63);
+    let found = apply_binary(&mut pool, B::And, thread, 63);
     assert_eq!((found.exact, found.low), (0, 5));
 }
 
 #[test]
-fn the_index_of_a_warp_is_one_for_the_warp() {
+fn the_warp_index_is_uniform_in_the_warp() {
     let mut pool = Pool::default();
-    let thread = thread(&mut pool);
+    let thread = thread_index(&mut pool);
     for found in [
-        two(&mut pool, B::ShrUnsigned, thread, 5),
-        two(&mut pool, B::DivUnsigned, thread, 32),
+        apply_binary(&mut pool, B::ShrUnsigned, thread, 5),
+        apply_binary(&mut pool, B::DivUnsigned, thread, 32),
     ] {
-        assert!(found.is_splat(ALL) && found.exact == 0 && found.warp);
+        assert!(found.is_uniform_among(ALL) && found.exact == 0 && found.warp);
     }
-    assert!(!two(&mut pool, B::ShrUnsigned, thread, 4).is_splat(ALL));
+    assert!(!apply_binary(&mut pool, B::ShrUnsigned, thread, 4).is_uniform_among(ALL));
     let row = apply_sum(&mut pool, thread);
-    assert!(two(&mut pool, B::ShrUnsigned, row, 5).is_splat(ALL));
+    assert!(apply_binary(&mut pool, B::ShrUnsigned, row, 5).is_uniform_among(ALL));
 }
 
 /// The index of a thread in the grid: `ctaid * ntid + tid`, with a block of a multiple of 32.
@@ -93,18 +93,18 @@ fn apply_sum(pool: &mut Pool, thread: ValueId) -> ValueId {
 }
 
 #[test]
-fn the_index_in_the_grid_keeps_the_lane() {
+fn the_global_thread_index_modulo_32_is_the_lane() {
     let mut pool = Pool::default();
-    let thread = thread(&mut pool);
+    let thread = thread_index(&mut pool);
     let index = apply_sum(&mut pool, thread);
-    let even = two(&mut pool, B::And, index, 1);
-    assert!((0..WARP).all(|lane| even.in_lane(lane) == Some(lane as u64 & 1)));
+    let even = apply_binary(&mut pool, B::And, index, 1);
+    assert!((0..WARP).all(|lane| even.value_in_lane(lane) == Some(lane as u64 & 1)));
 }
 
 #[test]
 fn whole_warps_are_on_one_side_of_a_multiple_of_32() {
     let mut pool = Pool::default();
-    let thread = thread(&mut pool);
+    let thread = thread_index(&mut pool);
     for (condition, bound) in [
         (C::LessUnsigned, 32),
         (C::LessSigned, 64),
@@ -112,19 +112,22 @@ fn whole_warps_are_on_one_side_of_a_multiple_of_32() {
         (C::LessEqualSigned, 95),
         (C::GreaterEqualUnsigned, 128),
     ] {
-        let found = compared(&mut pool, condition, thread, bound);
-        assert!(found.is_splat(ALL) && found.exact == 0, "{condition:?} {bound}");
+        let found = apply_comparison(&mut pool, condition, thread, bound);
+        assert!(
+            found.is_uniform_among(ALL) && found.exact == 0,
+            "{condition:?} {bound}"
+        );
     }
     // Lanes 16 to 31 are never below 16; whether the others are depends on the warp.
-    let found = compared(&mut pool, C::LessUnsigned, thread, 16);
+    let found = apply_comparison(&mut pool, C::LessUnsigned, thread, 16);
     assert_eq!(
-        (found.exact, found.in_lane(20), found.warp),
+        (found.exact, found.value_in_lane(20), found.warp),
         (0xffff_0000, Some(0), true)
     );
-    assert!(found.is_splat(0x0000_ffff) && !found.is_splat(ALL));
+    assert!(found.is_uniform_among(0x0000_ffff) && !found.is_uniform_among(ALL));
     // All threads are below 1024, as the limit of a block says.
     assert_eq!(
-        compared(&mut pool, C::LessUnsigned, thread, 1024).in_lane(3),
+        apply_comparison(&mut pool, C::LessUnsigned, thread, 1024).value_in_lane(3),
         Some(1)
     );
 }
@@ -132,20 +135,20 @@ fn whole_warps_are_on_one_side_of_a_multiple_of_32() {
 #[test]
 fn low_bits_decide_equality() {
     let mut pool = Pool::default();
-    let thread = thread(&mut pool);
-    let found = compared(&mut pool, C::Equal, thread, 35);
+    let thread = thread_index(&mut pool);
+    let found = apply_comparison(&mut pool, C::Equal, thread, 35);
     assert_eq!(
-        (found.exact, found.in_lane(3), found.in_lane(4)),
+        (found.exact, found.value_in_lane(3), found.value_in_lane(4)),
         (!(1 << 3), None, Some(0))
     );
-    let found = compared(&mut pool, C::NotEqual, thread, 35);
-    assert_eq!((found.in_lane(3), found.in_lane(4)), (None, Some(1)));
+    let found = apply_comparison(&mut pool, C::NotEqual, thread, 35);
+    assert_eq!((found.value_in_lane(3), found.value_in_lane(4)), (None, Some(1)));
 }
 
 #[test]
-fn what_differs_in_an_unknown_way_stays_so() {
+fn unknown_differences_between_lanes_stay_unknown() {
     let mut pool = Pool::default();
-    let thread = thread(&mut pool);
+    let thread = thread_index(&mut pool);
     let found = apply_op(
         &mut pool,
         Op::Binary(B::Add, 32),
@@ -153,36 +156,36 @@ fn what_differs_in_an_unknown_way_stays_so() {
         SITE,
     );
     assert_eq!(pool.get(found).rest, Rest::Varying);
-    let predicate = compared(&mut pool, C::LessSigned, found, 3);
-    assert!(!predicate.is_splat(ALL) && predicate.exact == 0);
+    let predicate = apply_comparison(&mut pool, C::LessSigned, found, 3);
+    assert!(!predicate.is_uniform_among(ALL) && predicate.exact == 0);
     // Its lowest bits may still be known.
-    let four = two(&mut pool, B::Shl, ValueId::UNKNOWN, 2);
+    let four = apply_binary(&mut pool, B::Shl, ValueId::UNKNOWN, 2);
     let four = pool.intern(four);
-    let found = two(&mut pool, B::And, four, 3);
-    assert_eq!((found.exact, found.in_lane(9)), (ALL, Some(0)));
+    let found = apply_binary(&mut pool, B::And, four, 3);
+    assert_eq!((found.exact, found.value_in_lane(9)), (ALL, Some(0)));
 }
 
 #[test]
-fn a_choice_is_known_where_it_does_not_matter() {
+fn selects_between_equal_values_are_known() {
     let mut pool = Pool::default();
     let one = unknown_uniform(&mut pool);
-    let chosen = compared(&mut pool, C::LessSigned, one, 3);
+    let chosen = apply_comparison(&mut pool, C::LessSigned, one, 3);
     let chosen = pool.intern(chosen);
     let (a, b) = (pool.splat(0xff), pool.splat(0xffff));
     let same = apply_op(&mut pool, Op::Select, &[a, a, chosen], SITE);
-    assert_eq!(pool.get(same).in_lane(5), Some(0xff));
+    assert_eq!(pool.get(same).value_in_lane(5), Some(0xff));
     // One of two, but the same one in all lanes.
     let either = apply_op(&mut pool, Op::Select, &[a, b, chosen], SITE);
-    assert!(pool.get(either).is_splat(ALL) && pool.get(either).exact == 0);
-    let varying = compared(&mut pool, C::LessSigned, ValueId::UNKNOWN, 3);
+    assert!(pool.get(either).is_uniform_among(ALL) && pool.get(either).exact == 0);
+    let varying = apply_comparison(&mut pool, C::LessSigned, ValueId::UNKNOWN, 3);
     let varying = pool.intern(varying);
     let either = apply_op(&mut pool, Op::Select, &[a, b, varying], SITE);
-    assert!(!pool.get(either).is_splat(ALL));
+    assert!(!pool.get(either).is_uniform_among(ALL));
     assert_eq!(pool.get(either).low_bits(5), (8, 0xff));
 }
 
 #[test]
-fn only_lanes_that_are_here_count() {
+fn only_arriving_lanes_affect_results() {
     let mut pool = Pool::default();
     let mut mixed = Vector::UNKNOWN;
     mixed.exact = 0xff;
@@ -191,7 +194,7 @@ fn only_lanes_that_are_here_count() {
     let three = pool.splat(3);
     let site = Application { here: 0xff, ..SITE };
     let found = apply_op(&mut pool, Op::Binary(B::Add, 32), &[mixed, three], site);
-    assert!((0..8).all(|lane| pool.get(found).in_lane(lane) == Some(lane as u64 + 3)));
+    assert!((0..8).all(|lane| pool.get(found).value_in_lane(lane) == Some(lane as u64 + 3)));
 }
 
 /// Numbers for the comparison below (xorshift64*).
@@ -223,9 +226,9 @@ struct Known {
     worlds: [[u64; WARP]; WORLDS],
 }
 
-fn inputs(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
+fn random_operands(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
     let width = ones(32);
-    let thread = thread(pool);
+    let thread = thread_index(pool);
     let mut known = vec![Known {
         id: thread,
         worlds: std::array::from_fn(|_| {
@@ -275,7 +278,7 @@ fn inputs(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
     known
 }
 
-fn operation(random: &mut Random) -> (Op, usize) {
+fn random_operation(random: &mut Random) -> (Op, usize) {
     let binary = [
         B::Add,
         B::Sub,
@@ -330,11 +333,11 @@ fn operation(random: &mut Random) -> (Op, usize) {
 }
 
 /// A fact of a vector about the lanes in `here` that a world contradicts.
-fn difference(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<String> {
-    for lane in lanes(here) {
+fn contradicted_fact(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<String> {
+    for lane in lanes_in_set(here) {
         let value = world[lane];
         let (low, bits) = vector.low_bits(lane);
-        let is_right = match vector.in_lane(lane) {
+        let is_right = match vector.value_in_lane(lane) {
             Some(exact) => exact == value,
             None => value & ones(low) == bits && value <= vector.limit,
         };
@@ -345,7 +348,7 @@ fn difference(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<Strin
     let inexact = here & !vector.exact;
     if matches!(vector.rest, Rest::Uniform(_)) {
         let base = |lane: usize| world[lane].wrapping_sub(vector.bits[lane]) & ones(32);
-        let mut bases = lanes(inexact).map(base);
+        let mut bases = lanes_in_set(inexact).map(base);
         let first = bases.next()?;
         if first & ones(vector.low.min(32)) != 0 || bases.any(|base| base != first) {
             return Some(format!("not one multiple of 2^{}", vector.low));
@@ -355,21 +358,21 @@ fn difference(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<Strin
 }
 
 #[test]
-fn vectors_hold_what_operations_compute() {
+fn vectors_agree_with_concrete_evaluation() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut exact, mut uniform) = (0, 0);
     for _ in 0..2_000 {
         let mut pool = Pool::default();
         pool.meanings = (random.below(2) == 0).then(|| Meanings::new([false; 2]));
-        let mut known = inputs(&mut pool, &mut random);
+        let mut known = random_operands(&mut pool, &mut random);
         let here: Lanes = random.pick(&[ALL, ALL, 0xffff, 0x5555_5555, 0x8000_0100]);
         for step in 0..12 {
-            let (op, count) = operation(&mut random);
+            let (op, count) = random_operation(&mut random);
             let uses: Vec<usize> = (0..count).map(|_| random.below(known.len())).collect();
             let worlds: Option<Vec<[u64; WARP]>> = (0..WORLDS)
                 .map(|world| {
                     let mut values = [0; WARP];
-                    for lane in lanes(here) {
+                    for lane in lanes_in_set(here) {
                         let operands: Vec<u64> =
                             uses.iter().map(|&at| known[at].worlds[world][lane]).collect();
                         values[lane] = evaluate(op, &operands)?;
@@ -388,13 +391,13 @@ fn vectors_hold_what_operations_compute() {
             let id = apply_op(&mut pool, op, &ids, site);
             let vector = pool.get(id).clone();
             for world in &worlds {
-                if let Some(wrong) = difference(&vector, world, here) {
+                if let Some(wrong) = contradicted_fact(&vector, world, here) {
                     let uses: Vec<&Vector> = ids.iter().map(|&id| pool.get(id)).collect();
                     panic!("{op:?} of {uses:#?} in {here:#x} gives {vector:?}, but {wrong}");
                 }
             }
             exact += u32::from(vector.exact & here == here);
-            uniform += u32::from(vector.exact & here == 0 && vector.is_splat(here));
+            uniform += u32::from(vector.exact & here == 0 && vector.is_uniform_among(here));
             known.push(Known {
                 id,
                 worlds: std::array::from_fn(|world| worlds[world]),

@@ -8,7 +8,7 @@
 //! ```
 
 /// The byte offsets of the printed arguments, in order, up to the first unknown conversion.
-pub(super) fn argument_places(format: &[u8]) -> Vec<i64> {
+pub(super) fn argument_offsets(format: &[u8]) -> Vec<i64> {
     let mut places = Vec::new();
     let mut end = 0_i64;
     let mut take = |bytes: i64| {
@@ -46,21 +46,21 @@ pub(super) fn argument_places(format: &[u8]) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::argument_places;
+    use super::argument_offsets;
 
     #[test]
-    fn arguments_lie_at_multiples_of_their_size() {
-        assert_eq!(argument_places(b"%d %d\n"), [0, 4]);
-        assert_eq!(argument_places(b"lane %d: %f, %s\n"), [0, 8, 16]);
-        assert_eq!(argument_places(b"%lld%c%zu"), [0, 8, 16]);
-        assert_eq!(argument_places(b"100 %% of %-*.*f"), [0, 4, 8]);
-        assert_eq!(argument_places(b"%08.3f|%#x"), [0, 8]);
+    fn printed_arguments_are_aligned_to_their_size() {
+        assert_eq!(argument_offsets(b"%d %d\n"), [0, 4]);
+        assert_eq!(argument_offsets(b"lane %d: %f, %s\n"), [0, 8, 16]);
+        assert_eq!(argument_offsets(b"%lld%c%zu"), [0, 8, 16]);
+        assert_eq!(argument_offsets(b"100 %% of %-*.*f"), [0, 4, 8]);
+        assert_eq!(argument_offsets(b"%08.3f|%#x"), [0, 8]);
     }
 
     #[test]
-    fn nothing_is_known_behind_other_conversions() {
-        assert_eq!(argument_places(b"%d %q %d"), [0]);
-        assert_eq!(argument_places(b"%d %"), [0]);
-        assert_eq!(argument_places(b""), [0_i64; 0]);
+    fn arguments_after_unknown_conversions_are_unknown() {
+        assert_eq!(argument_offsets(b"%d %q %d"), [0]);
+        assert_eq!(argument_offsets(b"%d %"), [0]);
+        assert_eq!(argument_offsets(b""), [0_i64; 0]);
     }
 }

@@ -6,7 +6,7 @@ use super::phases::Segment;
 use super::{Issue, Judge, Problem, Site, certainty_if};
 use crate::lanes::collective_call::Call;
 use crate::lanes::placement::{Departure, Departures, Exits};
-use crate::lanes::value::{Lanes, lanes, set_of};
+use crate::lanes::value::{Lanes, lane_set, lanes_in_set};
 use crate::limits::MAX_SHOWN_DEPARTURES;
 use ptxcheck_ir::{Collective, InstructionId};
 
@@ -31,7 +31,7 @@ impl Judge<'_, '_> {
     pub(super) fn absent_lanes(&mut self, call: &Call, passed: Passed) -> Option<Absent> {
         let Passed { mask, callers, .. } = passed;
         let here = self.flow.may[call.node as usize];
-        let mut named = passed.named & self.flow.launch.lanes();
+        let mut named = passed.named & self.flow.launch.analysed_lanes();
         if callers.is_power_of_two() {
             // The calling lane is there.
             named &= !callers;
@@ -49,7 +49,7 @@ impl Judge<'_, '_> {
         let apart = named & (!here | other_mask);
         let never_here = self.lanes_never_here(call, mask, callers, apart);
         let mut stuck = self.lanes_stuck_elsewhere(call, mask, callers, apart & !never_here);
-        if !matches!(call.kind, Collective::Shuffle(_)) && self.no_finding_possible(never_here | stuck) {
+        if !matches!(call.kind, Collective::Shuffle(_)) && self.is_no_finding_possible(never_here | stuck) {
             return Some(absent);
         }
         let along = self.placement.lanes_that_must_reach(call.node, Exits::NotSilent) & here & callers;
@@ -71,7 +71,7 @@ impl Judge<'_, '_> {
         let headers: Vec<u32> = self
             .flow
             .order
-            .loops_of(call.node)
+            .loops_around(call.node)
             .map(|of| self.flow.order.loops[of as usize].header)
             .collect();
         gone &= !self.lanes_acting_in_later_round(call.node);
@@ -100,7 +100,7 @@ impl Judge<'_, '_> {
     /// Lanes that may leave a loop around a node later, with a visible effect: they are missing in the next round.
     pub(super) fn lanes_acting_in_later_round(&mut self, node: u32) -> Lanes {
         let order = self.flow.order;
-        let rounds = order.loops_of(node).fold(None, |all, of| {
+        let rounds = order.loops_around(node).fold(None, |all, of| {
             let header = order.loops[of as usize].header;
             Some(all.unwrap_or(u32::MAX) & self.placement.lanes_that_must_reach(header, Exits::NotSilent))
         });
@@ -148,7 +148,7 @@ impl Judge<'_, '_> {
             let found = phases.surely_misses(flow, &self.placement, (call.node, callers), lane, &may_meet);
             found.unwrap_or(false)
         };
-        nowhere | set_of(lanes(open).filter(misses))
+        nowhere | lane_set(lanes_in_set(open).filter(misses))
     }
 
     pub(super) fn report_missing(
@@ -180,7 +180,8 @@ impl Judge<'_, '_> {
                 problem = Problem::DifferentMasks;
             } else if sure
                 && !self.converges
-                && let Some((found, found_lanes)) = mask.and_then(|mask| self.best_match(number, mask, set))
+                && let Some((found, found_lanes)) =
+                    mask.and_then(|mask| self.best_matching_collective(number, mask, set))
             {
                 problem = Problem::Unconverged;
                 other = Some((self.site_of_node(found), found_lanes));
@@ -192,7 +193,7 @@ impl Judge<'_, '_> {
                 other = Some((self.site_of_node(found), found_lanes));
             }
             let departures = absent.departures.as_deref();
-            let split = departures.and_then(|departures| self.parting_branch(&departures.all, set));
+            let split = departures.and_then(|departures| self.branch_where_most_left(&departures.all, set));
             let issue = self.issue_at_call(problem, call, set, *mask);
             self.verdict.issues.push(Issue {
                 certainty: certainty_if(sure),
@@ -204,7 +205,11 @@ impl Judge<'_, '_> {
     }
 
     /// The branch at which most of `set` left, and those lanes.
-    pub(super) fn parting_branch(&self, departures: &[Departure], set: Lanes) -> Option<(Site, Lanes)> {
+    pub(super) fn branch_where_most_left(
+        &self,
+        departures: &[Departure],
+        set: Lanes,
+    ) -> Option<(Site, Lanes)> {
         let leaving = |departure: &&Departure| departure.lanes & set;
         let most = departures
             .iter()
@@ -219,7 +224,7 @@ impl Judge<'_, '_> {
         let site = &self.flow.graph.nodes[node as usize];
         let context = self.flow.graph.context_of_node(node);
         // The guard of a collective, a barrier or a call is on that instruction itself.
-        let last = if site.instructions.is_empty() || !self.ends_with_test(node) {
+        let last = if site.instructions.is_empty() || !self.ends_with_conditional_branch(node) {
             site.instructions.end
         } else {
             site.instructions.end - 1
@@ -231,7 +236,7 @@ impl Judge<'_, '_> {
         })
     }
 
-    fn ends_with_test(&self, node: u32) -> bool {
+    fn ends_with_conditional_branch(&self, node: u32) -> bool {
         let site = &self.flow.graph.nodes[node as usize];
         let body = self.flow.graph.context_of_node(node).body;
         site.instructions

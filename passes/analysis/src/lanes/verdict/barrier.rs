@@ -1,11 +1,11 @@
 //! Barriers of the CTA that lanes skip.
 
-use super::lockstep::{InStep, Wait};
+use super::lockstep::{Lockstep, Wait};
 use super::phases::Segment;
 use super::{Issue, Judge, Problem, Reach, certainty_if, is_judged};
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Exits;
-use crate::lanes::value::{Lanes, lanes, set_of};
+use crate::lanes::value::{Lanes, lane_set, lanes_in_set};
 use crate::lanes::visible;
 
 impl Judge<'_, '_> {
@@ -15,12 +15,12 @@ impl Judge<'_, '_> {
             return;
         }
         let here = self.flow.may[node as usize];
-        let existing = self.flow.launch.lanes();
+        let existing = self.flow.launch.analysed_lanes();
         let elsewhere = self.waiting.twice | self.waiting.once & !here;
         let open = existing & !here;
         let never_here = open & !elsewhere | self.lanes_skipping(node, here, open & elsewhere);
         let mut stuck = self.lanes_stuck_at_barrier(node, here, open & !never_here);
-        if self.no_finding_possible(never_here | stuck) {
+        if self.is_no_finding_possible(never_here | stuck) {
             let reach = Reach {
                 maybe: true,
                 ..Reach::default()
@@ -29,13 +29,13 @@ impl Judge<'_, '_> {
         }
         let (Some(departures), Some(certain)) = (
             self.placement.departures_before(node),
-            self.placement.certain_lanes(node),
+            self.placement.lanes_certain_to_reach(node),
         ) else {
             return;
         };
         let along = self.placement.lanes_that_must_reach(node, Exits::NotSilent);
         let mut surely = never_here & !departures.may_end_silently & !self.unknown & !along;
-        if self.flow.order.loops_of(node).next().is_some() {
+        if self.flow.order.loops_around(node).next().is_some() {
             surely &= !self.placement.silent_loop_exits(node);
         }
         stuck |= self.lanes_stuck_at_barrier(node, here, never_here & !surely);
@@ -54,7 +54,7 @@ impl Judge<'_, '_> {
             return;
         }
         let set = if surely != 0 { surely } else { perhaps };
-        let split = self.parting_branch(&departures.all, set);
+        let split = self.branch_where_most_left(&departures.all, set);
         self.verdict.issues.push(Issue {
             problem: Problem::SkippedBarrier,
             certainty: certainty_if(surely != 0),
@@ -78,7 +78,7 @@ impl Judge<'_, '_> {
         self.stuck_lanes((node, here), open, &is_apart)
     }
 
-    /// Lanes of `open` that are stuck elsewhere whenever others wait. `is_apart`: see [`InStep::is_stuck`], with the number of the
+    /// Lanes of `open` that are stuck elsewhere whenever others wait. `is_apart`: see [`Lockstep::is_stuck`], with the number of the
     /// lane.
     pub(super) fn stuck_lanes(
         &mut self,
@@ -90,7 +90,7 @@ impl Judge<'_, '_> {
             return 0;
         };
         let flow = self.flow;
-        let Some(in_step) = self.in_step.get_or_insert_with(|| InStep::new(flow)) else {
+        let Some(in_step) = self.in_step.get_or_insert_with(|| Lockstep::new(flow)) else {
             return 0;
         };
         let visible = self.visible.get_or_insert_with(|| {
@@ -102,7 +102,7 @@ impl Judge<'_, '_> {
         });
         let mut stuck = 0;
         let mut last: Option<usize> = None;
-        for lane in lanes(open) {
+        for lane in lanes_in_set(open) {
             let goes_alike = |other: usize| {
                 flow.edges
                     .iter()
@@ -137,6 +137,6 @@ impl Judge<'_, '_> {
         };
         let (flow, placement) = (self.flow, &self.placement);
         let skips = |&lane: &usize| phases.surely_skips(flow, placement, (node, here), lane) == Some(true);
-        set_of(lanes(open).filter(skips))
+        lane_set(lanes_in_set(open).filter(skips))
     }
 }

@@ -15,7 +15,7 @@ use super::phases::{Boundaries, Boundary, ENTRY, Segment};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Placement;
-use crate::lanes::uniform::Uniform;
+use crate::lanes::uniform::UniformBranches;
 use crate::lanes::value::Lanes;
 use crate::limits::{MAX_CHOSEN_BRANCHES, MAX_PHASE_STEPS};
 
@@ -26,8 +26,8 @@ type Branches = Rc<[(u32, bool)]>;
 type Nodes = FxHashSet<u32>;
 
 /// The uniform branches of a solution, and the remaining budget for following lanes in step.
-pub(super) struct InStep {
-    uniform: Uniform,
+pub(super) struct Lockstep {
+    uniform: UniformBranches,
     /// By barrier or collective: the nodes on paths to it, in one round of the loops around it.
     ways: FxHashMap<u32, Rc<Nodes>>,
     /// By node, [`ENTRY`] for the entry, and lanes: the uniform branches up to the next boundary, in order. Those that are
@@ -69,10 +69,10 @@ struct Pair {
     choice: Choice,
 }
 
-impl InStep {
+impl Lockstep {
     /// For a solution; `None` if nothing is known about its branches.
     pub(super) fn new(flow: &Flow<'_>) -> Option<Self> {
-        let uniform = Uniform::new(flow)?;
+        let uniform = UniformBranches::new(flow)?;
         let mut nodes = flow.order.nodes.iter();
         nodes.any(|&node| uniform.is_branch(node)).then_some(Self {
             uniform,

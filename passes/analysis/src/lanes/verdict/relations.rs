@@ -64,8 +64,8 @@ pub(super) fn relation_at(flow: &Flow<'_>, node: u32, mask: Name) -> Relation {
     };
     Relation {
         names: None,
-        may_leave_out: !here.is_within(own),
-        may_name_others: !own.is_within(here),
+        may_leave_out: !here.is_subset_of(own),
+        may_name_others: !own.is_subset_of(here),
     }
 }
 
@@ -129,7 +129,7 @@ impl Facts {
             return None;
         };
         let here = self.numbers.get(&(value, bits)).filter(|here| !here.is_empty())?;
-        if here.is_within(all) {
+        if here.is_subset_of(all) {
             return Some(true);
         }
         here.intersection(all).is_empty().then_some(false)
@@ -155,6 +155,6 @@ impl Facts {
     /// True if lanes may arrive whose numbers are not among those that the mask names.
     fn may_leave_lanes_out(&self, meanings: &Meanings, mask: Name) -> bool {
         let compared = self.compared_numbers(meanings, mask);
-        compared.is_some_and(|(own, here)| !own.is_within(here))
+        compared.is_some_and(|(own, here)| !own.is_subset_of(here))
     }
 }

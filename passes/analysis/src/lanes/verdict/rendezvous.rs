@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::Judge;
 use crate::lanes::collective_call::Call;
 use crate::lanes::flow::Flow;
-use crate::lanes::value::{Lanes, lanes, set_of};
+use crate::lanes::value::{Lanes, lane_set, lanes_in_set};
 use crate::limits::MAX_NEIGHBOURS;
 use ptxcheck_ir::Collective;
 
@@ -23,9 +23,9 @@ pub(super) fn passers_by_mask(
     let mut all: FxHashMap<(Collective, Option<Lanes>), Passers> = FxHashMap::default();
     for call in calls {
         let mut left = flow.may[call.node as usize];
-        while let Some(lane) = lanes(left).next() {
+        while let Some(lane) = lanes_in_set(left).next() {
             let mask = call.mask_of_lane(lane);
-            let alike = set_of(lanes(left).filter(|&other| call.mask_of_lane(other) == mask));
+            let alike = lane_set(lanes_in_set(left).filter(|&other| call.mask_of_lane(other) == mask));
             let known = all.entry((call.kind, mask)).or_default();
             known.twice |= known.once & alike;
             known.once |= alike;
@@ -54,7 +54,8 @@ pub(super) fn lanes_at_others(
     mask: Lanes,
 ) -> Lanes {
     let here = flow.may[call.node as usize];
-    let own = set_of(lanes(here).filter(|&lane| call.mask_of_lane(lane).is_none_or(|own| own == mask)));
+    let own =
+        lane_set(lanes_in_set(here).filter(|&lane| call.mask_of_lane(lane).is_none_or(|own| own == mask)));
     let same = passers.get(&(call.kind, Some(mask))).copied().unwrap_or_default();
     let any = passers.get(&(call.kind, None)).copied().unwrap_or_default();
     let twice = same.twice | any.twice | same.once & any.once;
@@ -72,8 +73,8 @@ pub(super) fn whole_warp_collectives(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u3
 /// The other collectives that lanes may execute with a mask that names all lanes of the warp.
 pub(super) fn possible_whole_warp_collectives(flow: &Flow<'_>, calls: &[Call]) -> Vec<(u32, Collective)> {
     let may_be = |call: &&Call| {
-        let is_whole = |mask: Lanes| flow.launch.lanes() & !mask == 0;
-        let mut here = lanes(flow.may[call.node as usize]);
+        let is_whole = |mask: Lanes| flow.launch.analysed_lanes() & !mask == 0;
+        let mut here = lanes_in_set(flow.may[call.node as usize]);
         whole_mask(flow, call).is_none() && here.any(|lane| call.mask_of_lane(lane).is_none_or(is_whole))
     };
     let calls = calls.iter().filter(may_be);
@@ -84,8 +85,8 @@ pub(super) fn possible_whole_warp_collectives(flow: &Flow<'_>, calls: &[Call]) -
 fn whole_mask(flow: &Flow<'_>, call: &Call) -> Option<Lanes> {
     let here = flow.may[call.node as usize];
     let mask = call.mask_of_lane(here.trailing_zeros().min(31) as usize)?;
-    let is_whole = flow.launch.lanes() & !mask == 0;
-    (is_whole && lanes(here).all(|lane| call.mask_of_lane(lane) == Some(mask))).then_some(mask)
+    let is_whole = flow.launch.analysed_lanes() & !mask == 0;
+    (is_whole && lanes_in_set(here).all(|lane| call.mask_of_lane(lane) == Some(mask))).then_some(mask)
 }
 
 impl Judge<'_, '_> {
@@ -116,8 +117,9 @@ impl Judge<'_, '_> {
         self.neighbouring_calls(number)
             .map(move |other| {
                 let here = self.flow.may[other.node as usize];
-                let differs = set_of(
-                    lanes(here & other.mask.exact).filter(|&lane| other.mask_of_lane(lane) != Some(mask)),
+                let differs = lane_set(
+                    lanes_in_set(here & other.mask.exact)
+                        .filter(|&lane| other.mask_of_lane(lane) != Some(mask)),
                 );
                 (other, here & !differs)
             })
@@ -125,7 +127,12 @@ impl Judge<'_, '_> {
     }
 
     /// The instruction that most of `set` execute instead, where that would match.
-    pub(super) fn best_match(&self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
+    pub(super) fn best_matching_collective(
+        &self,
+        number: usize,
+        mask: Lanes,
+        set: Lanes,
+    ) -> Option<(u32, Lanes)> {
         self.matching_calls(number, mask)
             .map(|(other, lanes)| (other.node, lanes & set))
             .filter(|(_, lanes)| *lanes != 0)
@@ -142,7 +149,7 @@ impl Judge<'_, '_> {
         let candidates: Vec<u32> = self
             .neighbouring_calls(number)
             .filter(|other| set & !(self.flow.may[other.node as usize] & other.mask.exact) == 0)
-            .filter(|other| lanes(set).all(|lane| is_other(lane, other)))
+            .filter(|other| lanes_in_set(set).all(|lane| is_other(lane, other)))
             .map(|other| other.node)
             .collect();
         let found = candidates

@@ -4,7 +4,7 @@ use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::peeled_rounds::Rounds;
 use crate::lanes::placement::{Exits, Placement};
-use crate::lanes::value::{Lanes, lanes};
+use crate::lanes::value::{Lanes, lanes_in_set};
 
 /// The nodes of the loop that some lane may reach in one round, but not in this one.
 pub(super) fn nodes_of_other_rounds<'f>(
@@ -29,7 +29,7 @@ pub(super) fn is_surely_reached(
     let entering = flow.may[rounds.first as usize];
     let all = placement.lanes_that_must_reach(rounds.first, Exits::All) & entering;
     let mut comes = |lane: usize| surely_reaches(rounds, flow, 1 << lane, node);
-    lanes(all).any(&mut comes) || entering != 0 && lanes(entering).all(comes)
+    lanes_in_set(all).any(&mut comes) || entering != 0 && lanes_in_set(entering).all(comes)
 }
 
 /// True if a lane that reaches round 0 also reaches a node.

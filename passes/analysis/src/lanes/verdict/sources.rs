@@ -5,7 +5,7 @@ use super::{Judge, Problem, Reach, certainty_if};
 use crate::lanes::collective_call::Call;
 use crate::lanes::shuffle;
 use crate::lanes::uses::{Shuffles, users_of_undefined};
-use crate::lanes::value::{ALL, Lanes, WARP, lanes};
+use crate::lanes::value::{ALL, Lanes, WARP, lanes_in_set};
 use crate::limits::MAX_USE_STEPS_OF_ONE;
 use ptxcheck_ir::{Shuffle, Value};
 
@@ -24,14 +24,14 @@ impl Judge<'_, '_> {
             reach.is_unknown = true;
             return;
         };
-        let existing = self.flow.launch.lanes();
+        let existing = self.flow.launch.analysed_lanes();
         let (mut absent, mut perhaps, mut unknown) = (0, 0, 0);
         // Absent source lanes of lanes whose mask is unknown, but certainly does not name the lane that they read.
         let mut in_part = 0;
         // For each lane, the one that it reads.
         let mut read: [Lanes; WARP] = [0; WARP];
-        for lane in lanes(here) {
-            let (Some(b), Some(c)) = (from.in_lane(lane), control.in_lane(lane)) else {
+        for lane in lanes_in_set(here) {
+            let (Some(b), Some(c)) = (from.value_in_lane(lane), control.value_in_lane(lane)) else {
                 unknown |= 1 << lane;
                 continue;
             };
@@ -104,8 +104,8 @@ impl Judge<'_, '_> {
             reach.reads_beyond = in_part != 0;
             return;
         }
-        let set = lanes(readers).fold(0, |set, lane| set | read[lane]);
-        let mut masks = lanes(readers).filter_map(|lane| call.mask_of_lane(lane));
+        let set = lanes_in_set(readers).fold(0, |set, lane| set | read[lane]);
+        let mut masks = lanes_in_set(readers).filter_map(|lane| call.mask_of_lane(lane));
         let first = masks.next();
         let mask = first.filter(|_| masks.all(|other| Some(other) == first));
         let mut issue = self.issue_at_call(Problem::AbsentSource, call, set, mask);

@@ -1,11 +1,11 @@
 //! Calls: arguments and results.
 
 use super::cell::{Cell, Kinds, Location, PackedLocation};
-use super::pass::{MAX_PIECES, Pass, join_cells};
+use super::pass::{MAX_PIECES, ScreenPass, join_cells};
 use super::summary::ScreenSummary;
 use ptxcheck_ir::{Argument, Callee, InstructionId, Op, SymbolId, Value};
 
-impl<'a> Pass<'a> {
+impl<'a> ScreenPass<'a> {
     pub(super) fn summary_of(&self, symbol: SymbolId) -> Option<&'a ScreenSummary> {
         let function = self.module.module.called(symbol)?;
         self.known
@@ -64,7 +64,7 @@ impl<'a> Pass<'a> {
             formals: 0,
             location: match result.location.unpack() {
                 Location::Param(..) => PackedLocation::NOWHERE,
-                _ => result.location.without_passed(),
+                _ => result.location.without_caller_part(),
             },
         };
         for argument in arguments {
@@ -74,7 +74,7 @@ impl<'a> Pass<'a> {
             }
             let passed = self.cell_of_operand(argument.value);
             let location = match result.location.unpack() {
-                Location::Passed(by) => passed.location.moved_by(by),
+                Location::Passed(by) => passed.location.offset_by(by),
                 Location::Several | Location::Inside(_) | Location::Far => PackedLocation::FAR,
                 _ => PackedLocation::NOWHERE,
             };

@@ -202,10 +202,10 @@ impl PackedLocation {
     }
 
     /// So many bytes further.
-    pub(super) fn moved_by(self, by: i32) -> Self {
+    pub(super) fn offset_by(self, by: i32) -> Self {
         match self.unpack() {
             Location::Nowhere | Location::Several | Location::Far => self,
-            Location::Inside(window) => window.moved_by(by).map_or(Self::SEVERAL, Self::within_window),
+            Location::Inside(window) => window.offset_by(by).map_or(Self::SEVERAL, Self::within_window),
             _ => self
                 .at
                 .checked_add(by)
@@ -222,7 +222,7 @@ impl PackedLocation {
         if self == other || other == Self::NOWHERE {
             return self;
         }
-        let window_at = |symbol, at| window(symbol).moved_by(at);
+        let window_at = |symbol, at| window(symbol).offset_by(at);
         let within = |window: Option<Window>| window.map_or(Self::SEVERAL, Self::within_window);
         match (self.unpack(), other.unpack()) {
             (Location::Nowhere, _) => other,
@@ -247,7 +247,7 @@ impl PackedLocation {
     }
 
     /// The location without the part that depends on the caller's arguments.
-    pub(super) const fn without_passed(self) -> Self {
+    pub(super) const fn without_caller_part(self) -> Self {
         match self.of {
             PASSED => Self::NOWHERE,
             _ => self,
@@ -285,7 +285,7 @@ impl Window {
     }
 
     /// So many bytes further; none in front of the object, where accesses with an offset may be inside again.
-    fn moved_by(self, by: i32) -> Option<Self> {
+    fn offset_by(self, by: i32) -> Option<Self> {
         let before = match self.before {
             Self::FREE_BEFORE => self.before,
             before => before.checked_add_signed(by)?.min(Self::FREE_BEFORE - 1),
@@ -466,7 +466,7 @@ impl Cell {
         let location = match (self.settled_location(), other.settled_location()) {
             (PackedLocation::NOWHERE, _) | (_, PackedLocation::NOWHERE) => PackedLocation::NOWHERE,
             (PackedLocation { of: NUMBER, at }, location) | (location, PackedLocation { of: NUMBER, at }) => {
-                location.moved_by(at)
+                location.offset_by(at)
             }
             // Of two addresses, one is really a number if the sum is an address at all.
             (PackedLocation::FAR, _) | (_, PackedLocation::FAR) => PackedLocation::FAR,

@@ -1,7 +1,7 @@
 //! Accesses: stores by symbol, parameters and results, bounds, escaping local objects.
 
 use super::cell::{Cell, Kinds, Location, PackedLocation};
-use super::pass::{Pass, join_cells};
+use super::pass::{ScreenPass, join_cells};
 use crate::limits::NULL_PAGE;
 use crate::provenance::extent::{self, Object};
 use crate::provenance::judge::{faulting_offset, use_of};
@@ -12,7 +12,7 @@ const SEEN: Kinds = Kinds::address_in(Space::Global)
     .union(Kinds::address_in(Space::Shared))
     .union(Kinds::address_in(Space::SharedCluster));
 
-impl Pass<'_> {
+impl ScreenPass<'_> {
     pub(super) fn screen_access(&mut self, access: &Access, results: &[Value], uses: &[Value]) {
         let Some(&base) = uses.first() else {
             return self.write_results(results, Cell::OTHER);

@@ -42,7 +42,7 @@ pub(super) fn join_cells(module: &Shared<'_>, cell: &mut Cell, other: Cell) {
 }
 
 /// A pass over a body.
-pub(super) struct Pass<'a> {
+pub(super) struct ScreenPass<'a> {
     pub(super) module: &'a Shared<'a>,
     id: FunctionId,
     pub(super) function: &'a Function<'a>,
@@ -81,7 +81,7 @@ pub(super) fn screen_function(
     memory.stored.clear();
     memory.nulls.clear();
     memory.moves.clear();
-    let mut pass = Pass {
+    let mut pass = ScreenPass {
         module,
         id,
         function,
@@ -128,7 +128,7 @@ pub(super) fn screen_function(
     summary
 }
 
-impl<'a> Pass<'a> {
+impl<'a> ScreenPass<'a> {
     /// Clears the state of one pass.
     fn reset_for_next_pass(&mut self) {
         self.memory.nulls.clear();
@@ -290,7 +290,7 @@ impl<'a> Pass<'a> {
                 }
             }
         }
-        if has_tests || body.calls.iter().any(|call| self.may_answer(call)) {
+        if has_tests || body.calls.iter().any(|call| self.may_return_test_outcome(call)) {
             let analyses = self.module.function(self.id);
             let answers = |call: InstructionId| {
                 let Op::Call(call) = body.instruction(call).op else {
@@ -303,14 +303,15 @@ impl<'a> Pass<'a> {
                 let call = body.call(call);
                 let mut values = body.arguments(call).iter().map(|argument| argument.value);
                 let asked = values.find(is_asked)?;
-                self.may_answer(call).then_some((asked, Space::Generic))
+                self.may_return_test_outcome(call)
+                    .then_some((asked, Space::Generic))
             };
             self.holding = guards::blocks_where_tests_may_hold(body, analyses, &answers);
         }
     }
 
     /// True if a call may return the outcome of a test.
-    fn may_answer(&self, call: &Call) -> bool {
+    fn may_return_test_outcome(&self, call: &Call) -> bool {
         match call.callee {
             Callee::Direct(symbol) => self
                 .summary_of(symbol)

@@ -46,13 +46,17 @@ const SPACES: [&str; 6] = ["global", "shared", "local", "const", "shared::cluste
 const VARIABLES: [&str; 4] = ["g", "s", "d", "c"];
 const OFFSETS: [&str; 8] = ["0", "4", "8", "24", "32", "64", "-8", "4096"];
 
-fn address(random: &mut Random) -> String {
+fn random_address(random: &mut Random) -> String {
     format!("%a{}", random.below(8))
 }
 
 /// A statement of a body; `callee`: the function that it may call.
-fn statement(random: &mut Random, callee: Option<usize>) -> String {
-    let (to, from, other) = (address(random), address(random), address(random));
+fn random_statement(random: &mut Random, callee: Option<usize>) -> String {
+    let (to, from, other) = (
+        random_address(random),
+        random_address(random),
+        random_address(random),
+    );
     let narrow = format!("%r{}", random.below(4));
     let predicate = format!("%p{}", random.below(3));
     let variable = random.pick(&VARIABLES);
@@ -104,11 +108,11 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
         27 => format!("cvt.u64.u32 {to}, {narrow};\nmul.wide.u32 {from}, {narrow}, 4;"),
         28 => format!(
             "sub.s64 {to}, {from}, {other};\nadd.s64 {to}, {to}, {};",
-            address(random)
+            random_address(random)
         ),
         29 => format!(
             "xor.b64 {to}, {from}, {other};\nxor.b64 {to}, {to}, {};",
-            address(random)
+            random_address(random)
         ),
         30 => format!("shr.s64 {to}, {from}, 2;"),
         31 => format!(
@@ -121,9 +125,9 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
 }
 
 /// The code of a library with an instruction for each space, in registers and labels of its own, `number` among them.
-fn choice(random: &mut Random, number: usize) -> String {
+fn switch_over_spaces(random: &mut Random, number: usize) -> String {
     let n = number;
-    let from = address(random);
+    let from = random_address(random);
     let space = random.pick(&["local", "shared", "global"]);
     let guard = random.pick(&["@", "@!"]);
     let mut used = || {
@@ -146,7 +150,7 @@ fn choice(random: &mut Random, number: usize) -> String {
 }
 
 /// Statements in blocks, which lead on at random.
-fn body(random: &mut Random, number: usize) -> String {
+fn random_body(random: &mut Random, number: usize) -> String {
     let mut code =
         String::from(".reg .b64 %a<8>;\n.reg .b32 %r<4>;\n.reg .pred %p<3>;\n.local .align 8 .b8 d[64];\n");
     let blocks = 1 + random.below(5);
@@ -167,12 +171,12 @@ fn body(random: &mut Random, number: usize) -> String {
         for _ in 0..1 + random.below(6) {
             let callee = (number > 0).then(|| random.below(number));
             let guard = if random.below(8) == 0 { "@%p0 " } else { "" };
-            let statement = statement(random, callee);
+            let statement = random_statement(random, callee);
             let guard = if statement.starts_with('{') { "" } else { guard };
             let _ = writeln!(code, "{guard}{statement}");
         }
         if random.below(4) == 0 {
-            code.push_str(&choice(random, block));
+            code.push_str(&switch_over_spaces(random, block));
         }
         if random.below(3) > 0 {
             let _ = writeln!(code, "@%p{} bra $L{};", random.below(3), random.below(blocks));
@@ -181,7 +185,7 @@ fn body(random: &mut Random, number: usize) -> String {
     code
 }
 
-fn module(random: &mut Random) -> String {
+fn random_module(random: &mut Random) -> String {
     let mut text = String::from(
         ".version 8.5\n.target sm_90\n.address_size 64\n.global .align 8 .b8 g[64];\n.shared .align 8 .b8 s[32];\n\
          .const .align 8 .b8 c[16];\n",
@@ -194,11 +198,11 @@ fn module(random: &mut Random) -> String {
         } else {
             format!(".func (.param .b64 r) f{number}{params}")
         };
-        let code = body(random, number);
+        let code = random_body(random, number);
         let back = if number + 1 == functions {
             String::new()
         } else {
-            format!("st.param.b64 [r], {};\n", address(random))
+            format!("st.param.b64 [r], {};\n", random_address(random))
         };
         let _ = writeln!(text, "{head}\n{{\n{code}{back}ret;\n}}");
     }
@@ -206,7 +210,7 @@ fn module(random: &mut Random) -> String {
 }
 
 /// The violations that are reported with potential findings, or without.
-fn told(violations: &[Violation], definite_alone: bool) -> Vec<String> {
+fn reported_violations(violations: &[Violation], definite_alone: bool) -> Vec<String> {
     let is_told = |violation: &&Violation| {
         let is_off = violation.wrong == Wrong::Twice && violation.used.required_space() == Space::Global;
         !definite_alone || violation.is_definite && !is_off
@@ -219,7 +223,7 @@ fn told(violations: &[Violation], definite_alone: bool) -> Vec<String> {
 }
 
 #[test]
-fn what_is_passed_over_holds_nothing() {
+fn the_screen_hides_no_violation() {
     let mut random = Random {
         state: 7,
         is_careful: false,
@@ -227,16 +231,24 @@ fn what_is_passed_over_holds_nothing() {
     let (mut wrong, mut definite, mut passed_over) = (0, 0, 0);
     for number in 0..3_000 {
         random.is_careful = number % 2 == 0;
-        let text = module(&mut random);
+        let text = random_module(&mut random);
         with_options(&text, AnalysisOptions::potential(), |module| {
             let (complete, screened) = (without_screen(module), find_violations(module));
-            assert_eq!(told(&screened, false), told(&complete, false), "{text}");
+            assert_eq!(
+                reported_violations(&screened, false),
+                reported_violations(&complete, false),
+                "{text}"
+            );
             wrong += complete.len();
         });
         with_options(&text, AnalysisOptions::default(), |module| {
             let (complete, screened) = (without_screen(module), find_violations(module));
-            assert_eq!(told(&screened, true), told(&complete, true), "{text}");
-            definite += told(&complete, true).len();
+            assert_eq!(
+                reported_violations(&screened, true),
+                reported_violations(&complete, true),
+                "{text}"
+            );
+            definite += reported_violations(&complete, true).len();
             let suspects = super::suspects(module, &call_levels(module), false);
             passed_over += suspects
                 .iter()

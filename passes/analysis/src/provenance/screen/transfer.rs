@@ -1,10 +1,10 @@
 //! The transfer functions on cells: they cover every result of `super::super::transfer` on the values of the cells.
 
 use super::cell::{Cell, Kinds};
-use super::pass::{Pass, join_cells};
+use super::pass::{ScreenPass, join_cells};
 use ptxcheck_ir::{BinaryOp, Class, Op, Space, Value};
 
-impl Pass<'_> {
+impl ScreenPass<'_> {
     /// Writes the results of an instruction that is neither an access nor a call.
     pub(super) fn write_operation_results(&mut self, op: Op, results: &[Value], uses: &[Value]) {
         if results.is_empty() {
@@ -149,7 +149,7 @@ fn converted_cell(cell: Cell, from: u8, to: u8) -> Cell {
     Cell {
         kinds: cell.kinds.intersection(narrow).union(Kinds::OTHER),
         formals: 0,
-        location: cell.location.without_passed(),
+        location: cell.location.without_caller_part(),
     }
 }
 
@@ -174,6 +174,6 @@ fn cell_after_cast(cell: Cell, same: Kinds, to: Kinds, space: Space) -> Cell {
     Cell {
         kinds: cell.kinds.intersection(kept).union(to),
         formals: 0,
-        location: cell.location.without_passed(),
+        location: cell.location.without_caller_part(),
     }
 }

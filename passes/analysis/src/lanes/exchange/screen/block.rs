@@ -13,7 +13,7 @@ use crate::block_size::{self, Compared};
 use crate::lanes::exchange::kernels::kernels_that_call;
 use crate::lanes::exchange::orderings::{Among, Orderings, relaxed_atomic, unordered_access};
 use crate::lanes::launch::{Launch, MAX_WARPS, launches_of};
-use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::lanes::value::{Lanes, WARP, lanes_in_set};
 use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_INSTRUCTIONS};
 use crate::shared::Shared;
 use crate::threads::Threads;
@@ -29,7 +29,7 @@ pub(crate) struct BlockSuspect {
 }
 
 /// The kernels that may lack a barrier of the block, in the order of the input.
-pub(crate) fn suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
+pub(crate) fn suspect_kernels(module: &Shared<'_>) -> Vec<BlockSuspect> {
     let mut marked = vec![false; module.module.functions.len()];
     let mut warps: FxHashMap<FunctionId, Vec<u32>> = FxHashMap::default();
     for (id, function, body) in module.module.bodies() {
@@ -49,7 +49,7 @@ pub(crate) fn suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
             warps.insert(id, found);
         }
     }
-    into_suspects(module, marked, &warps)
+    suspects_from_marks(module, marked, &warps)
 }
 
 /// True if a function writes to memory that may be shared, and accesses it at another place, too.
@@ -72,7 +72,7 @@ fn may_meet_by_counts(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> b
         Op::Barrier(barrier) if barrier.counted => {
             let count = body.uses(instruction).get(1);
             // The caller may say it.
-            !is_kernel || count.is_some_and(|&count| threads.in_lane(count, 0).is_some())
+            !is_kernel || count.is_some_and(|&count| threads.value_in_lane(count, 0).is_some())
         }
         _ => false,
     })
@@ -140,7 +140,7 @@ const FIRST_WARPS: usize = 2;
 
 /// The kernels with code in which the barriers of the block do not separate a write to shared memory from a read, in the order of the
 /// input, with the first two warps and those whose accesses may meet.
-pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
+pub(crate) fn possible_suspect_kernels(module: &Shared<'_>) -> Vec<BlockSuspect> {
     let mut marked = vec![false; module.module.functions.len()];
     let mut warps: FxHashMap<FunctionId, Vec<u32>> = FxHashMap::default();
     for (id, function, body) in module.module.bodies() {
@@ -164,11 +164,11 @@ pub(crate) fn possible_suspects(module: &Shared<'_>) -> Vec<BlockSuspect> {
         }
         marked[id.index()] |= function.is_kernel() && may_have_pair_with_callees(module, id);
     }
-    into_suspects(module, marked, &warps)
+    suspects_from_marks(module, marked, &warps)
 }
 
 /// The kernels that are marked or call a marked function, each with these warps, or the first two.
-fn into_suspects(
+fn suspects_from_marks(
     module: &Shared<'_>,
     marked: Vec<bool>,
     warps: &FxHashMap<FunctionId, Vec<u32>>,
@@ -331,27 +331,27 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             return None;
         }
         let first: Vec<usize> = (0..FIRST_WARPS).collect();
-        let groups = match self.groups_of(head, &first) {
+        let groups = match self.access_groups_after(head, &first) {
             Some(groups) => groups,
             None => return Some((0, 1)),
         };
-        if groups.iter().any(|group| self.is_met(group, 1)) {
+        if groups.iter().any(|group| self.meets_lower_warp(group, 1)) {
             return Some((0, 1));
         }
         let further = || (FIRST_WARPS..self.warps.len()).filter(|&place| self.warps[place] < self.most);
         let mut predicted: Vec<(usize, usize)> = Vec::new();
-        for mut group in groups.into_iter().filter(|group| !group.is_own()) {
-            let Some(steps) = group.steps() else {
+        for mut group in groups.into_iter().filter(|group| !group.is_thread_private()) {
+            let Some(steps) = group.offset_steps_between_warps() else {
                 predicted.extend(further().map(|place| (0, place)));
                 continue;
             };
             let warps = further().map(|place| self.warps[place]);
-            if !group.may_meet_further(&steps, warps) {
+            if !group.may_meet_in_further_warps(&steps, warps) {
                 continue;
             }
             for place in further() {
-                group.add_step(&steps, place, self.warps[place]);
-                let met = group.warp_that_meets(place, self.is_shown(place));
+                group.add_extrapolated_accesses(&steps, place, self.warps[place]);
+                let met = group.warp_that_meets(place, self.is_warp_shown(place));
                 predicted.extend(met.map(|other| (other, place)));
             }
         }
@@ -363,10 +363,10 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             compared.extend([other, place]);
             compared.sort_unstable();
             compared.dedup();
-            let groups = self.groups_of(head, &compared)?;
+            let groups = self.access_groups_after(head, &compared)?;
             if let Some(met) = groups
                 .iter()
-                .find_map(|group| group.warp_that_meets(place, self.is_shown(place)))
+                .find_map(|group| group.warp_that_meets(place, self.is_warp_shown(place)))
             {
                 return Some((self.warps[met], self.warps[place]));
             }
@@ -376,7 +376,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
 
     /// The accesses after a head of the warps at these places of [`Self::warps`], where they may be pairs; `None` if the lane analysis may know
     /// an address that is not known here.
-    fn groups_of(&mut self, head: Head, places: &[usize]) -> Option<Vec<Group>> {
+    fn access_groups_after(&mut self, head: Head, places: &[usize]) -> Option<Vec<Group>> {
         let mut groups: Vec<Group> = Vec::new();
         for &place in places {
             let screen = self.of_warp(self.warps[place]);
@@ -398,12 +398,12 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
     }
 
     /// True if the accesses of a group by the warp at a place of [`BlockScreen::warps`] meet those of a lower warp.
-    fn is_met(&self, group: &Group, place: usize) -> bool {
-        group.warp_that_meets(place, self.is_shown(place)).is_some()
+    fn meets_lower_warp(&self, group: &Group, place: usize) -> bool {
+        group.warp_that_meets(place, self.is_warp_shown(place)).is_some()
     }
 
     /// True if something shows that blocks have the warp at a place of [`BlockScreen::warps`].
-    fn is_shown(&self, place: usize) -> bool {
+    fn is_warp_shown(&self, place: usize) -> bool {
         !self.cuts.at_collectives || self.has_barrier && place == 1
     }
 }
@@ -434,8 +434,8 @@ struct GroupAccess {
 }
 
 /// The least offset of some lanes, and the end of the greatest, for accesses of this size.
-fn range_of(offsets: &[i64; WARP], set: Lanes, bytes: i64) -> (i64, i64) {
-    let (least, most) = lanes(set).fold((i64::MAX, i64::MIN), |(least, most), lane| {
+fn byte_range(offsets: &[i64; WARP], set: Lanes, bytes: i64) -> (i64, i64) {
+    let (least, most) = lanes_in_set(set).fold((i64::MAX, i64::MIN), |(least, most), lane| {
         (least.min(offsets[lane]), most.max(offsets[lane]))
     });
     (least, most.saturating_add(bytes))
@@ -470,7 +470,7 @@ impl Group {
     }
 
     /// True if each thread has a place of its own for all of these accesses, as far as the first warps show.
-    fn is_own(&self) -> bool {
+    fn is_thread_private(&self) -> bool {
         let first_of = |warp: usize| self.all.iter().find(|access| access.warp == warp);
         self.all.iter().all(|access| {
             first_of(access.warp)
@@ -480,7 +480,7 @@ impl Group {
 
     /// By access of warp 1: how much larger its offsets are than those of warp 0, if that is one number for all lanes. Then they are likely
     /// to be as far apart in the further warps.
-    fn steps(&self) -> Option<Vec<i64>> {
+    fn offset_steps_between_warps(&self) -> Option<Vec<i64>> {
         let of_warp = |warp: usize| self.all.iter().filter(move |access| access.warp == warp);
         let step = |second: &GroupAccess| {
             let first = of_warp(0).find(|first| first.access == second.access)?;
@@ -494,8 +494,8 @@ impl Group {
     }
 
     /// False if the ranges of the accesses that these warps are likely to make show that none meets one of another warp. `steps`:
-    /// [`Self::steps`].
-    fn may_meet_further(&self, steps: &[i64], warps: impl Iterator<Item = u32>) -> bool {
+    /// [`Self::offset_steps_between_warps`].
+    fn may_meet_in_further_warps(&self, steps: &[i64], warps: impl Iterator<Item = u32>) -> bool {
         let known = self.all.iter().map(|access| (access.is_store, access.range));
         let mut known: Vec<(bool, (i64, i64))> = known.collect();
         let second: Vec<&GroupAccess> = self.all.iter().filter(|access| access.warp == 1).collect();
@@ -517,8 +517,8 @@ impl Group {
         false
     }
 
-    /// Adds the accesses that the warp at a place of [`BlockScreen::warps`] is likely to make. `steps`: [`Self::steps`].
-    fn add_step(&mut self, steps: &[i64], place: usize, warp: u32) {
+    /// Adds the accesses that the warp at a place of [`BlockScreen::warps`] is likely to make. `steps`: [`Self::offset_steps_between_warps`].
+    fn add_extrapolated_accesses(&mut self, steps: &[i64], place: usize, warp: u32) {
         let second = self.all.iter().filter(|access| access.warp == 1);
         let likely = second.zip(steps).map(|(access, &step)| {
             let by = step.saturating_mul(i64::from(warp) - 1);
@@ -566,7 +566,7 @@ impl Group {
         is_shown: bool,
     ) -> bool {
         let words_of = |access: &GroupAccess| -> Vec<i64> {
-            let words = lanes(access.lanes)
+            let words = lanes_in_set(access.lanes)
                 .flat_map(|lane| word_indices(granule, access.offsets[lane], access.bytes));
             words.collect()
         };
@@ -624,7 +624,7 @@ impl ExchangeScreen<'_, '_> {
                 bytes,
                 lanes: set,
                 offsets,
-                range: range_of(&offsets, set, bytes),
+                range: byte_range(&offsets, set, bytes),
             };
             match groups.iter_mut().find(|group| group.base == base) {
                 Some(group) => group.all.push(new),

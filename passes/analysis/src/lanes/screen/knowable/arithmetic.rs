@@ -215,8 +215,8 @@ fn bound_by_lane(
     use BinaryOp as B;
     let is_row = |kind: Knowable| matches!(kind.pattern, Pattern::Thread | Pattern::Row) && bits > ROW_BITS;
     let pattern = match op {
-        B::Add if is_row(a) && b.is_rows() || is_row(b) && a.is_rows() => Pattern::Row,
-        B::Sub if is_row(a) && b.is_rows() => Pattern::Row,
+        B::Add if is_row(a) && b.is_whole_rows() || is_row(b) && a.is_whole_rows() => Pattern::Row,
+        B::Sub if is_row(a) && b.is_whole_rows() => Pattern::Row,
         _ => pattern,
     };
     Knowable {

@@ -1,7 +1,7 @@
 //! Results of instructions, from the bounds of their operands.
 
 use super::super::knowable::{self, Knowable, Pattern};
-use super::super::same::{has_two_values, may_cancel};
+use super::super::same_name::{is_zero_for_equal_operands, may_cancel};
 use super::OptimisticReach;
 use crate::lanes::rounding::rounded_number_and_divisor;
 use crate::lanes::transfer::MAX_USES;
@@ -38,7 +38,7 @@ impl OptimisticReach<'_, '_> {
     fn may_cancel(&self, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let operands = (instruction.op, self.body.uses(instruction));
-        if !has_two_values(operands) || !self.facts.may_name_values() {
+        if !is_zero_for_equal_operands(operands) || !self.facts.may_name_values() {
             return false;
         }
         let module = self.facts.module;

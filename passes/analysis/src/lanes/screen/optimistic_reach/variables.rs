@@ -187,7 +187,7 @@ impl<'a> OptimisticReach<'a, '_> {
         let block = body.block_of(self.here);
         match last_definition_in(body, definitions, block, self.here.index() as u32) {
             Some(id) if body.instruction(id).guard.is_none() => self.bound_of_definition(variable, id),
-            Some(_) => self.bound_of_any(variable, ALL).after_guarded_write(),
+            Some(_) => self.bound_of_any_definition(variable, ALL).after_guarded_write(),
             None => self.bound_at_entry(variable, block),
         }
     }
@@ -198,7 +198,7 @@ impl<'a> OptimisticReach<'a, '_> {
         let places = self.definitions_reaching(variable, block, false);
         if places == 0 {
             let places = self.definitions_reaching(variable, block, true);
-            let kind = self.bound_of_any(variable, places);
+            let kind = self.bound_of_any_definition(variable, places);
             return if self.is_definition_same_for_all_lanes(variable, places, block) {
                 kind
             } else {
@@ -242,7 +242,7 @@ impl<'a> OptimisticReach<'a, '_> {
                 (Op::Copy, [Value::Integer(_)]) | (Op::Access(_), [_, _, Value::Integer(_), ..])
             )
         };
-        let reaching = definitions_at(definitions, places);
+        let reaching = definitions_with_indices(definitions, places);
         let (mut kind, mut has_literal) = (Knowable::default(), false);
         for pass in [true, false] {
             for definition in reaching.clone().filter(|id| is_literal(id) == pass) {
@@ -328,14 +328,14 @@ impl<'a> OptimisticReach<'a, '_> {
     }
 
     /// Join of the values that these definitions give a variable.
-    fn bound_of_any(&mut self, variable: Variable, places: u64) -> Knowable {
+    fn bound_of_any_definition(&mut self, variable: Variable, places: u64) -> Knowable {
         let definitions = self.definitions(variable);
         self.cache.is_final = false;
         if !self.spend_steps(definitions.len() / DEFINITIONS_PER_STEP) {
             return Knowable::LANE;
         }
         let mut kind = Knowable::default();
-        for id in definitions_at(definitions, places) {
+        for id in definitions_with_indices(definitions, places) {
             kind = kind.join(self.bound_of_definition(variable, id));
         }
         self.cache.is_final = false;
@@ -347,7 +347,7 @@ impl<'a> OptimisticReach<'a, '_> {
     fn is_definition_same_for_all_lanes(&mut self, variable: Variable, places: u64, block: BlockId) -> bool {
         let (dominators, body) = (self.analyses.dominators(), self.body);
         let definitions = self.definitions(variable);
-        let chosen = || definitions_at(definitions, places);
+        let chosen = || definitions_with_indices(definitions, places);
         let count = chosen().take(2).count();
         if count < 2 {
             return true;
@@ -379,7 +379,10 @@ const DEFINITIONS_PER_STEP: usize = 8;
 const ALL: u64 = u64::MAX;
 
 /// The definitions with these indices.
-fn definitions_at(definitions: &[InstructionId], places: u64) -> impl Iterator<Item = InstructionId> + Clone {
+fn definitions_with_indices(
+    definitions: &[InstructionId],
+    places: u64,
+) -> impl Iterator<Item = InstructionId> + Clone {
     let is_among = move |place: usize| places == ALL || places >> place & 1 == 1;
     let definitions = definitions.iter().enumerate();
     definitions

@@ -1,6 +1,6 @@
 //! Whether the result of an operation depends on one of its operands.
 
-use super::held::Need;
+use super::held_values::Need;
 use ptxcheck_ir::evaluate::evaluate;
 use ptxcheck_ir::{BinaryOp, Logic, Op, Value};
 
@@ -38,14 +38,14 @@ pub(super) fn depends_on_held(op: Op, operands: &[Operand], need: Need) -> bool 
         return match (is_logic, need) {
             (true, Need::Certain) => hides() && varies_with_held(op, operands),
             (true, _) => !hides() || varies_with_held(op, operands),
-            (false, _) => !is_hidden(op, operands),
+            (false, _) => !is_decided_by_known_operand(op, operands),
         };
     }
     varies_with_held(op, operands)
 }
 
 /// True if a known operand alone decides the result.
-fn is_hidden(op: Op, operands: &[Operand]) -> bool {
+fn is_decided_by_known_operand(op: Op, operands: &[Operand]) -> bool {
     let has_zero = || {
         operands
             .iter()

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use super::carries::{Operand, depends_on_held, depends_on_operand};
-use super::format::argument_places;
-use super::held::{Handed, HeldValues, Need, Origin};
+use super::dependence::{Operand, depends_on_held, depends_on_operand};
+use super::format::argument_offsets;
+use super::held_values::{Handed, HeldValues, Need, Origin};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
-use crate::lanes::value::{Lanes, Vector, lanes, set_of};
+use crate::lanes::value::{Lanes, Vector, lane_set, lanes_in_set};
 use crate::lanes::visible;
 use crate::slots::{Effect, Slot, SlotId};
 use crate::threads::Threads;
@@ -75,12 +75,12 @@ impl Point<'_, '_> {
     }
 
     /// An operand is used whenever control reaches this point.
-    pub(super) fn use_operand(&mut self, value: Value) {
-        self.use_in_lanes(self.holders_of(value));
+    pub(super) fn mark_operand_used(&mut self, value: Value) {
+        self.mark_used_in_lanes(self.holders_of(value));
     }
 
     /// These lanes use it.
-    fn use_in_lanes(&mut self, users: Lanes) {
+    fn mark_used_in_lanes(&mut self, users: Lanes) {
         self.used |= users & self.held.on;
         if self.need != Need::Possible {
             self.held.on &= !users;
@@ -88,9 +88,9 @@ impl Point<'_, '_> {
     }
 
     /// The value held there may be passed on to places that are not followed.
-    fn forget(&mut self, place: FrameVariable) {
+    fn pass_to_unfollowed_place(&mut self, place: FrameVariable) {
         if self.need == Need::Possible {
-            self.use_in_lanes(self.holders_at(place));
+            self.mark_used_in_lanes(self.holders_at(place));
         }
         self.set_holders(self.context, place, 0);
     }
@@ -118,7 +118,7 @@ impl Point<'_, '_> {
             let analyses = self.flow.module.function(context.function);
             Threads::of_warp(context.body, analyses, warp)
         });
-        Some(Cow::Owned(Vector::of_exact(threads.each_lane(value)?)))
+        Some(Cow::Owned(Vector::of_exact(threads.value_in_each_lane(value)?)))
     }
 
     /// The lanes in which a predicate is surely true, and surely false.
@@ -137,7 +137,7 @@ impl Point<'_, '_> {
             _ => {
                 let known = self.known_vector(id, Value::Register(register));
                 known.map_or((0, 0), |known| {
-                    let holds = set_of(lanes(known.exact).filter(|&lane| known.bits[lane] & 1 == 1));
+                    let holds = lane_set(lanes_in_set(known.exact).filter(|&lane| known.bits[lane] & 1 == 1));
                     (holds, known.exact & !holds)
                 })
             }
@@ -211,7 +211,7 @@ impl Point<'_, '_> {
                 AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction
             )
         {
-            self.use_operand(guard_value(guard));
+            self.mark_operand_used(guard_value(guard));
         }
         self.visit_slot_effect(id, body, instruction, truth);
         for (number, result) in body.results(instruction).iter().enumerate() {
@@ -226,7 +226,7 @@ impl Point<'_, '_> {
             && body.results(instruction).is_empty()
         {
             for &value in body.uses(instruction) {
-                self.use_operand(value);
+                self.mark_operand_used(value);
             }
         }
         if let Some((offset, value)) = body.returned(instruction) {
@@ -276,7 +276,7 @@ impl Point<'_, '_> {
             let data = uses.iter().skip(2);
             used |= data.fold(0, |all, &value| all | self.holders_of(value));
         }
-        self.use_in_lanes(used & runs);
+        self.mark_used_in_lanes(used & runs);
     }
 
     fn visit_collective(&mut self, kind: Collective, uses: &[Value]) {
@@ -287,7 +287,7 @@ impl Point<'_, '_> {
             _ => &[0],
         };
         for &value in decisive.iter().filter_map(|&place| uses.get(place)) {
-            self.use_operand(value);
+            self.mark_operand_used(value);
         }
     }
 
@@ -297,7 +297,7 @@ impl Point<'_, '_> {
         let call = body.call(call);
         let leaves = match call.callee {
             Callee::Indirect(address) => {
-                self.use_operand(address);
+                self.mark_operand_used(address);
                 false
             }
             Callee::Direct(symbol) => module
@@ -317,7 +317,7 @@ impl Point<'_, '_> {
         }
         for argument in body.arguments(call) {
             if leaves || inner.is_none() && self.need != Need::Undefined {
-                self.use_operand(argument.value);
+                self.mark_operand_used(argument.value);
             } else if let Some(inner) = inner {
                 let lanes = self.holders_of(argument.value);
                 self.set_holders(
@@ -346,14 +346,14 @@ impl Point<'_, '_> {
             let variable = module.module.symbol(symbol);
             module.module.origin.string(variable.name, variable.span)
         });
-        let places = format.map_or_else(|| vec![0], |format| argument_places(&format));
+        let places = format.map_or_else(|| vec![0], |format| argument_offsets(&format));
         let slots = &analyses.slots().slots;
         for offset in places.into_iter().filter_map(|place| start.checked_add(place)) {
             let from = slots.partition_point(|slot| (slot.symbol, slot.offset) < (symbol, offset));
             let is_there = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
             let count = slots[from..].iter().take_while(is_there).count();
             for slot in from..from + count {
-                self.use_in_lanes(self.holders_at(FrameVariable::of_slot(slot as SlotId)));
+                self.mark_used_in_lanes(self.holders_at(FrameVariable::of_slot(slot as SlotId)));
             }
         }
     }
@@ -372,12 +372,12 @@ impl Point<'_, '_> {
                 let stored = body.stored(instruction).unwrap_or(Value::Unknown);
                 self.write_place(FrameVariable::of_slot(slot), self.holders_of(stored), truth);
                 for other in slots.slots_overlapping(slot) {
-                    self.forget(FrameVariable::of_slot(other));
+                    self.pass_to_unfollowed_place(FrameVariable::of_slot(other));
                 }
             }
             Effect::Spoil(slot) => {
                 for slot in std::iter::once(slot).chain(slots.slots_overlapping(slot)) {
-                    self.forget(FrameVariable::of_slot(slot));
+                    self.pass_to_unfollowed_place(FrameVariable::of_slot(slot));
                 }
             }
             // The values that they hold remain possible.
@@ -410,7 +410,7 @@ impl Point<'_, '_> {
                     Some(from) => held >> from & 1 == 1,
                     None => held != 0,
                 };
-                set_of(lanes(self.held.on).filter(may_read))
+                lane_set(lanes_in_set(self.held.on).filter(may_read))
             }
             Op::Collective(..)
                 if number == 0 && matches!(self.origin, Origin::Shuffle(node, _) if node == self.node) =>
@@ -424,7 +424,7 @@ impl Point<'_, '_> {
                 (Some(handed), Some(&data)) => {
                     let held = self.holders_of(data);
                     let reads_held = |&lane: &usize| handed[lane].is_some_and(|from| held >> from & 1 == 1);
-                    set_of(lanes(self.held.on).filter(reads_held))
+                    lane_set(lanes_in_set(self.held.on).filter(reads_held))
                 }
                 _ => 0,
             },
@@ -494,14 +494,14 @@ impl Point<'_, '_> {
                     Value::Integer(value) => Operand::Known(value as u64),
                     _ => vectors[place]
                         .as_ref()
-                        .and_then(|vector| vector.in_lane(lane))
+                        .and_then(|vector| vector.value_in_lane(lane))
                         .map_or(Operand::Unknown, Operand::Known),
                 }
             };
             let operands: Vec<Operand> = (0..uses.len()).map(operand).collect();
             depends_on_held(op, &operands, self.need)
         };
-        set_of(lanes(once & self.held.on).filter(through))
+        lane_set(lanes_in_set(once & self.held.on).filter(through))
     }
 
     fn lanes_with_dependent_computation(&self, op: Op, uses: &[Value]) -> Lanes {

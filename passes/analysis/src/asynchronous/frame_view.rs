@@ -11,8 +11,8 @@ use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, Va
 use rustc_hash::FxHashSet;
 
 use super::points_to::memory_pointed_to;
-use super::sum::leads_to_without;
-use crate::entered::{Entered, KnownArguments};
+use super::sum::has_path_avoiding;
+use crate::entered_function::{Entered, KnownArguments};
 use crate::limits::{MAX_ASKED_STEPS, MAX_DECIDED_STEPS};
 use crate::shared::Shared;
 
@@ -50,7 +50,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         let has_constants = !passed.is_empty();
         let mut entered = Entered::new(module, function, passed.clone());
         if let Some(entered) = entered.as_mut().filter(|_| has_constants) {
-            entered.settle_definitions();
+            entered.remove_unreachable_definitions();
         }
         let blocks = entered.as_ref().filter(|_| has_constants);
         Self {
@@ -106,7 +106,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
         };
         if let Some(guard) = self.body.instruction(at).guard
             && self.outcome_of_guard(at).is_none()
-            && !self.is_free(Value::Register(guard.register), at)
+            && !self.is_decided_by_thread_number(Value::Register(guard.register), at)
         {
             return false;
         }
@@ -130,7 +130,9 @@ impl<'a, 'm> FrameView<'a, 'm> {
                 let last = self.body.block(BlockId::new(block)).next_back();
                 last.is_some_and(|(at, last)| {
                     let guard = last.guard.filter(|_| last.op.is_terminator());
-                    guard.is_some_and(|guard| self.is_free(Value::Register(guard.register), at))
+                    guard.is_some_and(|guard| {
+                        self.is_decided_by_thread_number(Value::Register(guard.register), at)
+                    })
                 })
             })
             .collect();
@@ -172,7 +174,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
     }
 
     /// True if the result of a call is free, too.
-    fn is_call_result_free(&self, call: InstructionId) -> bool {
+    fn is_call_result_decided_by_thread_number(&self, call: InstructionId) -> bool {
         let instruction = self.body.instruction(call);
         let Op::Call(number) = instruction.op else {
             return false;
@@ -191,7 +193,10 @@ impl<'a, 'm> FrameView<'a, 'm> {
     }
 
     /// The predicates of the branches on each path to an instruction, and the branches.
-    fn branches_before(&self, at: InstructionId) -> impl Iterator<Item = (Value, InstructionId)> + '_ {
+    fn branches_on_every_path_to(
+        &self,
+        at: InstructionId,
+    ) -> impl Iterator<Item = (Value, InstructionId)> + '_ {
         let dominators = self.module.function(self.function).dominators();
         let block = self.body.block_of(at);
         let above =
@@ -205,7 +210,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
 
     /// True if only the thread number and constants decide a value that an instruction reads; in a kernel, no test of an
     /// address's memory.
-    fn is_free(&self, value: Value, user: InstructionId) -> bool {
+    fn is_decided_by_thread_number(&self, value: Value, user: InstructionId) -> bool {
         let analyses = self.module.function(self.function);
         let mut open = vec![(value, user)];
         let mut seen = FxHashSet::default();
@@ -220,7 +225,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
             let comes_there = |&&definition: &&InstructionId| {
                 let block = self.body.block_of(definition).index();
                 self.blocks.as_ref().is_none_or(|blocks| blocks[block])
-                    && leads_to_without(self.body, definition, user, definition)
+                    && has_path_avoiding(self.body, definition, user, definition)
             };
             let all = analyses.definitions().writers_of(register);
             let is_only = all.len() == 1;
@@ -235,7 +240,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                 }
                 if definitions.len() > 1 {
                     // The branches before it decide which definition reaches it.
-                    open.extend(self.branches_before(definition));
+                    open.extend(self.branches_on_every_path_to(definition));
                 }
                 let Some(fewer) = left.checked_sub(1) else {
                     return false;
@@ -261,7 +266,9 @@ impl<'a, 'm> FrameView<'a, 'm> {
                         None if self.is_kernel => {}
                         None => return false,
                     },
-                    Op::CallResult(call) if !self.is_call_result_free(call) => return false,
+                    Op::CallResult(call) if !self.is_call_result_decided_by_thread_number(call) => {
+                        return false;
+                    }
                     _ => open.extend(self.body.uses(instruction).iter().map(|&used| (used, definition))),
                 }
             }

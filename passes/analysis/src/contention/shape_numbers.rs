@@ -19,7 +19,7 @@ pub(super) struct Shapes<'a, 'm> {
 }
 
 /// The evaluator of the numbers of values in a function.
-pub(super) fn shapes_of<'a, 'm>(
+pub(super) fn shape_evaluator<'a, 'm>(
     module: &'a Shared<'m>,
     function: FunctionId,
     body: &'a Body<'m>,
@@ -32,7 +32,7 @@ pub(super) fn shapes_of<'a, 'm>(
     Evaluator::new(source, Shapes { body, analyses })
 }
 
-fn number_of(parts: impl Hash) -> u64 {
+fn shape_number(parts: impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     parts.hash(&mut hasher);
     hasher.finish()
@@ -51,20 +51,20 @@ impl Domain for Shapes<'_, '_> {
 
     fn describe_operand(&self, value: Value) -> Option<u64> {
         Some(match value {
-            Value::Integer(integer) => number_of((0, integer)),
-            Value::Symbol(symbol, by) => number_of((1, symbol, by)),
-            Value::Param(param, by) => number_of((2, param, by)),
-            Value::Special(special) => number_of((3, special)),
+            Value::Integer(integer) => shape_number((0, integer)),
+            Value::Symbol(symbol, by) => shape_number((1, symbol, by)),
+            Value::Param(param, by) => shape_number((2, param, by)),
+            Value::Special(special) => shape_number((3, special)),
             Value::ReturnSlot(..) | Value::Unknown | Value::Register(_) | Value::Not(_) => return None,
         })
     }
 
     fn describe_param(&self, (param, at): (u16, i32), access: Access) -> Option<u64> {
-        Some(number_of((4, param, at, access.bits)))
+        Some(shape_number((4, param, at, access.bits)))
     }
 
     fn describe_access(&self, (_, access): (InstructionId, Access), address: &u64) -> Option<u64> {
-        Some(number_of((5, access.bits, address)))
+        Some(shape_number((5, access.bits, address)))
     }
 
     fn describe_call(&self, call: InstructionId, arguments: &[Option<u64>]) -> Option<u64> {
@@ -75,12 +75,12 @@ impl Domain for Shapes<'_, '_> {
             return None;
         };
         let arguments: Option<Vec<u64>> = arguments.iter().copied().collect();
-        Some(number_of((6, symbol, arguments?)))
+        Some(shape_number((6, symbol, arguments?)))
     }
 
     fn known_description(&self, register: Register) -> Option<u64> {
         let is_one = self.analyses.only_writer(Value::Register(register)).is_some();
-        (!is_one).then(|| number_of((8, register)))
+        (!is_one).then(|| shape_number((8, register)))
     }
 
     /// A register that is loaded from a slot with several stores, or computed in an unknown way.
@@ -88,8 +88,8 @@ impl Domain for Shapes<'_, '_> {
         let load = self.analyses.only_writer(Value::Register(register));
         let slot = load.and_then(|load| self.analyses.loaded_slot(load, self.body.instruction(load)));
         Some(match slot {
-            Some(slot) => number_of((7, slot)),
-            None => number_of((8, register)),
+            Some(slot) => shape_number((7, slot)),
+            None => shape_number((8, register)),
         })
     }
 
@@ -100,7 +100,7 @@ impl Domain for Shapes<'_, '_> {
     fn describe_result(&self, op: Op, result: Result, operands: &[u64]) -> Option<u64> {
         Some(match (op, operands) {
             (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), [one]) => *one,
-            _ => number_of((9, op, result.number, operands)),
+            _ => shape_number((9, op, result.number, operands)),
         })
     }
 }

@@ -27,15 +27,15 @@ pub(super) enum MappedTo {
 
 /// An instruction of a function, and the calls that lead to it, innermost first.
 #[derive(Clone, Copy)]
-struct Spot<'c> {
+struct CalledInstruction<'c> {
     function: FunctionId,
     at: InstructionId,
     callers: &'c [CallSite],
 }
 
-impl<'c> Spot<'c> {
+impl<'c> CalledInstruction<'c> {
     /// The call that leads there.
-    fn caller(self) -> Option<Self> {
+    fn caller_spot(self) -> Option<Self> {
         let (call, callers) = self.callers.split_first()?;
         Some(Self {
             function: call.caller,
@@ -47,13 +47,13 @@ impl<'c> Spot<'c> {
 
 /// The CTA of a rank, for the address that `mapa` computes with it and that an instruction uses; calls, innermost first,
 /// lead to the instruction. It is the own CTA if the rank is the own rank, or if the path to the instruction implies it.
-pub(super) fn cta_mapped_to(
+pub(super) fn cta_of_mapped_rank(
     module: &Shared<'_>,
     rank: Value,
     (function, at): (FunctionId, InstructionId),
     callers: &[CallSite],
 ) -> MappedTo {
-    let spot = Spot {
+    let spot = CalledInstruction {
         function,
         at,
         callers,
@@ -64,7 +64,7 @@ pub(super) fn cta_mapped_to(
     if rank == Origin::Rank {
         return MappedTo::Own;
     }
-    let mut spots = std::iter::successors(Some(spot), |spot| spot.caller());
+    let mut spots = std::iter::successors(Some(spot), |spot| spot.caller_spot());
     match spots.find_map(|spot| is_only_in_cta(module, spot, rank)) {
         Some(true) => MappedTo::Own,
         None if rank == Origin::Number(0) => MappedTo::First,
@@ -83,7 +83,7 @@ enum Origin {
 }
 
 /// The origin of a value that is only moved.
-fn origin_of(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin> {
+fn origin_of(module: &Shared<'_>, spot: CalledInstruction<'_>, value: Value) -> Option<Origin> {
     let (mut spot, mut value) = (spot, value);
     for _ in 0..MAX_DECIDED_STEPS {
         let register = match value {
@@ -98,7 +98,7 @@ fn origin_of(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin
         let analyses = module.function(spot.function);
         let definition = analyses.definitions().only_writer(body, register)?;
         let instruction = body.instruction(definition);
-        value = match (instruction.op, body.loaded_param(instruction), spot.caller()) {
+        value = match (instruction.op, body.loaded_param(instruction), spot.caller_spot()) {
             (_, Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
             (_, Some((number, offset)), Some(outer)) => {
                 spot = outer;
@@ -109,7 +109,7 @@ fn origin_of(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin
                 let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
                     return None;
                 };
-                spot = Spot {
+                spot = CalledInstruction {
                     function: module.module.called(symbol)?,
                     ..spot
                 };
@@ -128,7 +128,7 @@ fn origin_of(module: &Shared<'_>, spot: Spot<'_>, value: Value) -> Option<Origin
 
 /// True if each path to an instruction passes a branch edge that only the CTA of this rank takes, false if one that only
 /// others take.
-fn is_only_in_cta(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<bool> {
+fn is_only_in_cta(module: &Shared<'_>, spot: CalledInstruction<'_>, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let dominators = module.function(spot.function).dominators();
     let of = body.block_of(spot.at);
@@ -155,7 +155,12 @@ fn is_only_in_cta(module: &Shared<'_>, spot: Spot<'_>, rank: Origin) -> Option<b
 }
 
 /// True if a predicate implies that the own rank is this one, false if it implies that it is not; `None` otherwise.
-fn rank_implied_by(module: &Shared<'_>, spot: Spot<'_>, predicate: Register, rank: Origin) -> Option<bool> {
+fn rank_implied_by(
+    module: &Shared<'_>,
+    spot: CalledInstruction<'_>,
+    predicate: Register,
+    rank: Origin,
+) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let analyses = module.function(spot.function);
     let (test, is_opposite) = analyses.source_of_predicate(Value::Register(predicate))?;

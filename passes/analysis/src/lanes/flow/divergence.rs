@@ -2,12 +2,12 @@
 
 use super::super::graph::NONE;
 use super::super::graph::Test;
-use super::super::value::{Lanes, ValueId, lanes, set_of};
+use super::super::value::{Lanes, ValueId, lane_set, lanes_in_set};
 use super::{Flow, State};
 
 /// The paths from a branch that are being followed.
 #[derive(Default)]
-pub(super) struct Walk {
+pub(super) struct BranchWalk {
     /// Edges to visit, with the label of the path.
     pending: Vec<(u32, u32, u32)>,
     /// By node: the last walk that reached it, and the label.
@@ -59,7 +59,7 @@ impl Ranks {
     }
 }
 
-impl Walk {
+impl BranchWalk {
     /// Begins a walk over a graph of so many nodes and loops.
     fn begin_walk(&mut self, nodes: usize, loops: usize) {
         self.labels.resize(nodes, (0, 0));
@@ -93,9 +93,9 @@ impl Flow<'_> {
                 let id = self.guard_value(node, state, guard.register, guard.negated);
                 self.tests[node as usize] = id;
                 let vector = self.pool.get(id);
-                let truths = set_of(lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1));
+                let truths = lane_set(lanes_in_set(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1));
                 split = [here & (truths | !vector.exact), here & !(truths & vector.exact)];
-                let is_one = vector.is_splat(here);
+                let is_one = vector.is_uniform_among(here);
                 let warp = vector.warp && here & !vector.exact != 0;
                 self.wants_warp |= warp;
                 if !is_one {
@@ -108,14 +108,15 @@ impl Flow<'_> {
                 self.tests[node as usize] = id;
                 let vector = self.pool.get(id).clone();
                 self.wants_warp |= vector.warp && here & !vector.exact != 0;
-                if !vector.is_splat(here) {
+                if !vector.is_uniform_among(here) {
                     self.mark_divergence(node);
                 }
                 for (place, edge) in edges.clone().enumerate() {
-                    let taken = set_of(
-                        lanes(here)
-                            .filter(|&lane| vector.in_lane(lane).is_none_or(|value| value == place as u64)),
-                    );
+                    let taken = lane_set(lanes_in_set(here).filter(|&lane| {
+                        vector
+                            .value_in_lane(lane)
+                            .is_none_or(|value| value == place as u64)
+                    }));
                     self.set_edge(edge, taken);
                 }
                 return;
@@ -150,14 +151,14 @@ impl Flow<'_> {
         self.walk = walk;
     }
 
-    fn follow_paths(&mut self, branch: u32, walk: &mut Walk) {
+    fn follow_paths(&mut self, branch: u32, walk: &mut BranchWalk) {
         let graph = self.graph;
         for target in graph.successors(branch) {
             walk.pending.push((branch, target, target));
         }
         loop {
             while let Some((from, target, label)) = walk.pending.pop() {
-                if !graph.is_end(target) {
+                if !graph.is_end_node(target) {
                     self.reach_node(branch, walk, from, target, label);
                 }
             }
@@ -179,7 +180,7 @@ impl Flow<'_> {
         }
     }
 
-    fn reach_node(&mut self, branch: u32, walk: &mut Walk, from: u32, target: u32, label: u32) {
+    fn reach_node(&mut self, branch: u32, walk: &mut BranchWalk, from: u32, target: u32, label: u32) {
         let order = self.order;
         let is_back = order.is_back_edge(from, target);
         let target = order.leads_to[target as usize];
@@ -201,7 +202,7 @@ impl Flow<'_> {
         if !is_back && order.loop_of[target as usize] == order.loop_of[branch as usize] {
             return;
         }
-        for of in order.loops_of(branch) {
+        for of in order.loops_around(branch) {
             let (rounds, exits) = (&mut walk.rounds[of as usize], &mut walk.exits[of as usize]);
             let is_inside = order.is_in_loop(target, of);
             if is_back && order.loops[of as usize].header == target {

@@ -20,7 +20,7 @@ use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Placement;
 use crate::lanes::uses::{LoadUsers, certain_users_of_load};
-use crate::lanes::value::{Lanes, lanes, set_of};
+use crate::lanes::value::{Lanes, lane_set, lanes_in_set};
 use crate::limits::{MAX_USE_STEPS, MAX_USE_STEPS_OF_ONE};
 use crate::shared::Shared;
 use crate::slots::Effect;
@@ -32,7 +32,12 @@ use ptxcheck_ir::{
 
 /// Keeps the clashes of a solution that certainly matter, with the lanes for which they do. `entry`: the lanes that surely
 /// begin together.
-pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lanes, clashes: &mut Vec<Clash>) {
+pub(super) fn retain_harmful_clashes(
+    flow: &mut Flow<'_>,
+    touches: &Touches,
+    entry: Lanes,
+    clashes: &mut Vec<Clash>,
+) {
     if clashes.is_empty() {
         return;
     }
@@ -55,7 +60,7 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
         if other.is_store {
             let nodes = [write.node, other.node];
             return has_any_lane(&clash.lanes)
-                && may_be_read(flow, touches, &reads, (write, &clash.lanes), nodes);
+                && may_be_read_between_writes(flow, touches, &reads, (write, &clash.lanes), nodes);
         }
         let used = users.get(&clash.other).copied().unwrap_or_default();
         let used = if is_volatile {
@@ -66,7 +71,7 @@ pub(super) fn retain_certain(flow: &mut Flow<'_>, touches: &Touches, entry: Lane
         for others in &mut clash.lanes {
             *others &= used;
         }
-        has_any_lane(&clash.lanes) && !is_settled(flow, write, other)
+        has_any_lane(&clash.lanes) && !is_repeated_update(flow, write, other)
     });
 }
 
@@ -130,8 +135,8 @@ fn remove_strong_pairs(write: &Touch, other: &Touch, clash: &mut ByLane) {
         return;
     }
     for (writer, others) in clash.iter_mut().enumerate() {
-        let same = lanes(*others).filter(|&lane| other.places[lane] == write.places[writer]);
-        *others &= !set_of(same);
+        let same = lanes_in_set(*others).filter(|&lane| other.places[lane] == write.places[writer]);
+        *others &= !lane_set(same);
     }
 }
 
@@ -192,11 +197,11 @@ pub(super) fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -
 /// True if a write stores what an operation leaves of the value that was there, in one thread as in another, and the operation leaves the
 /// same of what it has left: `n = min(n, limit)`. Then it does not matter which of the two values the operation reads in a thread, nor what
 /// the thread reads after its own write.
-pub(super) fn is_settled(flow: &Flow<'_>, write: &Touch, read: &Touch) -> bool {
+pub(super) fn is_repeated_update(flow: &Flow<'_>, write: &Touch, read: &Touch) -> bool {
     let (graph, order) = (flow.graph, flow.order);
     let context = graph.context_of_node(write.node);
     let is_of_context = graph.nodes[write.node as usize].context == graph.nodes[read.node as usize].context;
-    let settled = || settled_load(flow.module, context.function, write.at);
+    let settled = || load_of_idempotent_update(flow.module, context.function, write.at);
     let comes_after = || match write.node == read.node {
         true => write.at < read.at,
         false => order.dominates(write.node, read.node),
@@ -207,7 +212,11 @@ pub(super) fn is_settled(flow: &Flow<'_>, write: &Touch, read: &Touch) -> bool {
 
 /// The load of whose value a store writes what operations of one kind leave, each with a number that all threads of the block share, if
 /// they settle it.
-fn settled_load(module: &Shared<'_>, function: FunctionId, store: InstructionId) -> Option<InstructionId> {
+fn load_of_idempotent_update(
+    module: &Shared<'_>,
+    function: FunctionId,
+    store: InstructionId,
+) -> Option<InstructionId> {
     let analyses = module.function(function);
     let body = module.module.function(function).body.as_ref()?;
     let (mut value, mut kind) = (stored_value(body, body.instruction(store))?, None);
@@ -215,7 +224,7 @@ fn settled_load(module: &Shared<'_>, function: FunctionId, store: InstructionId)
         let at = analyses.only_writer(value)?;
         let instruction = body.instruction(at);
         let uses = body.uses(instruction);
-        if let Some(own) = Settling::of(instruction.op) {
+        if let Some(own) = IdempotentOp::of_op(instruction.op) {
             let &[one, other] = uses else { return None };
             value = match [one, other].map(|operand| varies_in_block(module, function, operand, at)) {
                 [true, false] => one,
@@ -226,7 +235,7 @@ fn settled_load(module: &Shared<'_>, function: FunctionId, store: InstructionId)
                 return None;
             }
         } else if let Op::CallResult(call) = instruction.op {
-            let (own, operands) = settling_call(module, body, call)?;
+            let (own, operands) = call_of_min_or_max(module, body, call)?;
             value = match operands.map(|operand| varies_in_block(module, function, operand, call)) {
                 [true, false] => operands[0],
                 [false, true] => operands[1],
@@ -247,15 +256,15 @@ fn settled_load(module: &Shared<'_>, function: FunctionId, store: InstructionId)
 
 /// An operation that changes nothing when it is done again with the same operand, and those with which it may be mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settling {
+enum IdempotentOp {
     /// Least and greatest of two, by signed numbers or not.
     Limits(bool),
     /// Bits that are set or cleared.
     Bits,
 }
 
-impl Settling {
-    const fn of(op: Op) -> Option<Self> {
+impl IdempotentOp {
+    const fn of_op(op: Op) -> Option<Self> {
         let Op::Binary(op, _) = op else { return None };
         match op.class() {
             Class::Least { signed } | Class::Greatest { signed } => Some(Self::Limits(signed)),
@@ -269,11 +278,11 @@ impl Settling {
 const LIMITS: [&str; 8] = ["min", "max", "umin", "umax", "llmin", "llmax", "ullmin", "ullmax"];
 
 /// A call of such a function, and its arguments.
-fn settling_call(
+fn call_of_min_or_max(
     module: &Shared<'_>,
     body: &Body<'_>,
     call: InstructionId,
-) -> Option<(Settling, [Value; 2])> {
+) -> Option<(IdempotentOp, [Value; 2])> {
     let instruction = body.instruction(call);
     let (Op::Call(number), Some(Callee::Direct(symbol))) = (instruction.op, body.callee(instruction)) else {
         return None;
@@ -284,7 +293,7 @@ fn settling_call(
     let is_unsigned = base.starts_with('u') || names::readable(name).contains("unsigned");
     match body.arguments(body.call(number)) {
         [one, other] if LIMITS.contains(&base) => {
-            Some((Settling::Limits(!is_unsigned), [one.value, other.value]))
+            Some((IdempotentOp::Limits(!is_unsigned), [one.value, other.value]))
         }
         _ => None,
     }
@@ -295,7 +304,7 @@ const MAX_SETTLING_STEPS: usize = 16;
 
 /// True if an access after two writes of different values, in these nodes, may read the bytes of the first one: `write`, by the
 /// lanes of a clash.
-pub(super) fn may_be_read(
+pub(super) fn may_be_read_between_writes(
     flow: &Flow<'_>,
     touches: &Touches,
     open: &[OpenRead],
@@ -305,7 +314,7 @@ pub(super) fn may_be_read(
     let order = flow.order;
     let is_after = |node: u32| {
         nodes.into_iter().any(|write| {
-            let mut loops = order.loops_of(write);
+            let mut loops = order.loops_around(write);
             order.rank[node as usize] >= order.rank[write as usize]
                 || loops.any(|of| order.is_in_loop(node, of))
         })

@@ -19,13 +19,13 @@ use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, Register, Space, UnaryOp, Value};
 
 /// True for an operation that gives 0 where its two operands are one value, or complements, and none of them is a number.
-pub(super) fn has_two_values((op, uses): (Op, &[Value])) -> bool {
+pub(super) fn is_zero_for_equal_operands((op, uses): (Op, &[Value])) -> bool {
     let is_number = |value: Value| matches!(value, Value::Integer(_));
     matches!((op, uses), (Op::Binary(BinaryOp::Xor | BinaryOp::Sub | BinaryOp::And, _), &[a, b])
         if !is_number(a) && !is_number(b))
 }
 
-/// True if the result of an operation that [`has_two_values`] may be known to be 0 because the values are equal, or
+/// True if the result of an operation that [`is_zero_for_equal_operands`] may be known to be 0 because the values are equal, or
 /// complements. `is_kernel`: the host passes parameters, and not code that may pass one value for two parameters.
 pub(super) fn may_cancel(
     body: &Body<'_>,
@@ -44,7 +44,7 @@ pub(super) fn may_cancel(
     {
         return false;
     }
-    let mut same = Same {
+    let mut same = SameNameSearch {
         body,
         analyses,
         is_kernel,
@@ -91,7 +91,7 @@ struct Origin {
     plus: i64,
 }
 
-struct Same<'s, 'm> {
+struct SameNameSearch<'s, 'm> {
     body: &'s Body<'m>,
     analyses: &'s Analyses<'m>,
     is_kernel: bool,
@@ -100,7 +100,7 @@ struct Same<'s, 'm> {
     steps_left: usize,
 }
 
-impl Same<'_, '_> {
+impl SameNameSearch<'_, '_> {
     /// True if two values may have the same name; `None` if that costs too much work, or if one comes from another function.
     fn may_have_same_name(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
         if let (Value::Integer(a), Value::Integer(b)) = (a, b) {
@@ -109,7 +109,7 @@ impl Same<'_, '_> {
         if depth > MAX_SAME_DEPTH {
             return None;
         }
-        let (of_a, of_b) = (self.origins(a)?, self.origins(b)?);
+        let (of_a, of_b) = (self.origins_of_value(a)?, self.origins_of_value(b)?);
         for a in &of_a {
             for b in &of_b {
                 if a.plus == b.plus
@@ -125,7 +125,7 @@ impl Same<'_, '_> {
     /// True if the one may be the complement of the other.
     fn may_be_complements(&mut self, a: Value, b: Value) -> Option<bool> {
         for (not, other) in [(a, b), (b, a)] {
-            for origin in self.origins(not)? {
+            for origin in self.origins_of_value(not)? {
                 let of = match origin.value {
                     Value::Not(register) => vec![Value::Register(register)],
                     Value::Register(register) => self.values_it_may_complement(register),
@@ -215,7 +215,7 @@ impl Same<'_, '_> {
     }
 
     /// The origins of a value.
-    fn origins(&mut self, value: Value) -> Option<Vec<Origin>> {
+    fn origins_of_value(&mut self, value: Value) -> Option<Vec<Origin>> {
         let mut open = vec![Origin { value, plus: 0 }];
         let mut found: Vec<Origin> = Vec::new();
         while let Some(origin) = open.pop() {

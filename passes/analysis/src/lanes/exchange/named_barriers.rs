@@ -16,12 +16,12 @@ use rustc_hash::FxHashSet;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{Graph, NONE, NodeKind};
 use crate::lanes::layout::LaneLayout;
-use crate::lanes::value::{WARP, lanes};
+use crate::lanes::value::{WARP, lanes_in_set};
 use ptxcheck_ir::{Barrier, Op, Value};
 
 /// A place in the code at which a warp may come to a barrier.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Station {
+pub(super) struct BarrierStop {
     /// The place of the warp among the analysed ones.
     warp: usize,
     node: u32,
@@ -31,7 +31,7 @@ pub(super) struct Station {
     waits: bool,
 }
 
-impl Station {
+impl BarrierStop {
     /// True if a warp passes it without waiting for others.
     fn is_passed_alone(&self) -> bool {
         !self.waits || self.count == Some(WARP as u64)
@@ -51,13 +51,13 @@ pub(super) struct Meeting {
 
 /// The barriers with a count that the warps of a block come to.
 pub(super) struct NamedBarriers {
-    stations: Vec<Station>,
+    stations: Vec<BarrierStop>,
     /// By warp: the warps of which something may come before what it does, a bit for each.
     before: Vec<u32>,
 }
 
 /// True if a kernel has a barrier with a count.
-pub(super) fn has_counts(layout: &LaneLayout<'_>) -> bool {
+pub(super) fn has_counted_barrier(layout: &LaneLayout<'_>) -> bool {
     let graph = &layout.graph;
     let mut nodes = layout.order.nodes.iter();
     nodes.any(|&node| barrier_at_node(graph, node).is_some_and(|(barrier, _)| barrier.counted))
@@ -65,12 +65,12 @@ pub(super) fn has_counts(layout: &LaneLayout<'_>) -> bool {
 
 impl NamedBarriers {
     /// The barriers of a block with so many warps, all of them analysed; `None` if none counts threads.
-    pub(super) fn new(stations: Vec<Station>, warps: usize) -> Option<Self> {
+    pub(super) fn new(stations: Vec<BarrierStop>, warps: usize) -> Option<Self> {
         let mut found = Self {
             before: (0..warps).map(|warp| 1 << warp).collect(),
             stations,
         };
-        let is_mixed = |one: &Station| {
+        let is_mixed = |one: &BarrierStop| {
             let mut others = found.stations.iter();
             others.any(|other| other.number == one.number && other.count != one.count)
         };
@@ -81,37 +81,37 @@ impl NamedBarriers {
         for place in 0..found.stations.len() {
             let station = found.stations[place];
             if !station.is_passed_alone() {
-                found.before[station.warp] |= found.meets(station.number);
+                found.before[station.warp] |= found.warps_reaching(station.number);
             }
         }
         // As many rounds as a chain of warps may have steps.
         for _ in 0..found.before.len() {
             let known = found.before.clone();
             for before in &mut found.before {
-                *before = lanes(*before).fold(*before, |all, warp| all | known[warp]);
+                *before = lanes_in_set(*before).fold(*before, |all, warp| all | known[warp]);
             }
         }
         Some(found)
     }
 
     /// The warps that may come to a barrier, a bit for each.
-    fn meets(&self, number: u64) -> u32 {
+    fn warps_reaching(&self, number: u64) -> u32 {
         let all = self.stations.iter().filter(|one| one.number == number);
         all.fold(0, |warps, one| warps | 1 << one.warp)
     }
 
     /// True if the warps that may come to a barrier are exactly those that it counts, each from one place.
-    fn is_exact(&self, number: u64) -> bool {
+    fn is_count_exact(&self, number: u64) -> bool {
         let all = || self.stations.iter().filter(|one| one.number == number);
-        let warps = self.meets(number).count_ones();
+        let warps = self.warps_reaching(number).count_ones();
         let count = all().find_map(|one| one.count);
         count == Some(u64::from(warps) * WARP as u64) && all().count() == warps as usize
     }
 
     /// The barriers at which a warp waits for nothing that another one has done: by their nodes.
     pub(super) fn nodes_without_order(&self, warp: usize, other: usize) -> FxHashSet<u32> {
-        let waits_for_other = |one: &&Station| {
-            let mut others = lanes(self.meets(one.number) & !(1 << warp));
+        let waits_for_other = |one: &&BarrierStop| {
+            let mut others = lanes_in_set(self.warps_reaching(one.number) & !(1 << warp));
             !one.is_passed_alone() && others.any(|via| self.before[via] >> other & 1 == 1)
         };
         let own = self.stations.iter().filter(|one| one.warp == warp);
@@ -122,8 +122,8 @@ impl NamedBarriers {
 
     /// The places at which two warps come to one barrier with a count, and one of them waits. Where they come to it at several places, those
     /// belong together that both have, or else, of equally many, those that are alike in their order.
-    pub(super) fn meetings(&self, warps: [usize; 2]) -> Vec<Meeting> {
-        let of = |warp: usize, number: u64| -> Vec<Station> {
+    pub(super) fn meetings_of_warps(&self, warps: [usize; 2]) -> Vec<Meeting> {
+        let of = |warp: usize, number: u64| -> Vec<BarrierStop> {
             let own = self.stations.iter().copied();
             own.filter(|one| (one.warp, one.number) == (warp, number) && one.count.is_some())
                 .collect()
@@ -135,7 +135,7 @@ impl NamedBarriers {
         for number in numbers {
             let (one, other) = (of(warps[0], number), of(warps[1], number));
             let at_node = |node: u32| other.iter().find(|other| other.node == node);
-            let common: Vec<[Station; 2]> = one
+            let common: Vec<[BarrierStop; 2]> = one
                 .iter()
                 .filter_map(|one| Some([*one, *at_node(one.node)?]))
                 .collect();
@@ -152,7 +152,7 @@ impl NamedBarriers {
                 (waits != [false; 2]).then(|| Meeting {
                     nodes: pair.map(|one| one.node),
                     waits,
-                    is_exact: self.is_exact(number),
+                    is_exact: self.is_count_exact(number),
                 })
             }));
         }
@@ -160,14 +160,14 @@ impl NamedBarriers {
     }
 
     /// True if a block certainly has a warp whenever others come to a barrier with it.
-    pub(super) fn counts_on(&self, warp: usize) -> bool {
+    pub(super) fn is_warp_certain(&self, warp: usize) -> bool {
         let mut own = self.stations.iter().filter(|one| one.warp == warp);
-        own.any(|one| one.count.is_some_and(|count| count > WARP as u64) && self.is_exact(one.number))
+        own.any(|one| one.count.is_some_and(|count| count > WARP as u64) && self.is_count_exact(one.number))
     }
 }
 
 /// True if a node is in no loop.
-pub(super) fn is_passed_once(layout: &LaneLayout<'_>, node: u32) -> bool {
+pub(super) fn is_outside_loops(layout: &LaneLayout<'_>, node: u32) -> bool {
     layout.order.loop_of[node as usize] == NONE && !layout.order.is_in_or_before_irreducible_loop(node)
 }
 
@@ -185,7 +185,7 @@ fn barrier_at_node<'g>(graph: &'g Graph<'_>, node: u32) -> Option<(Barrier, &'g 
 }
 
 /// The places at which a warp may come to barriers; `None` if a number or a count is not known. `warp`: its place among the analysed ones.
-pub(super) fn stations_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<Station>> {
+pub(super) fn stations_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<BarrierStop>> {
     let graph = flow.graph;
     let mut all = Vec::new();
     for &node in &flow.order.nodes {
@@ -196,8 +196,10 @@ pub(super) fn stations_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<S
         let mut known = |value: Option<&Value>| {
             let id = flow.operand_of_node(node, *value?);
             let vector = flow.pool.get(id);
-            let lane = lanes(here).next()?;
-            vector.in_lane(lane).filter(|_| vector.is_splat(here))
+            let lane = lanes_in_set(here).next()?;
+            vector
+                .value_in_lane(lane)
+                .filter(|_| vector.is_uniform_among(here))
         };
         let number = match uses.first() {
             None => 0,
@@ -210,7 +212,7 @@ pub(super) fn stations_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<S
         if count.is_some_and(|count| count == 0 || !count.is_multiple_of(WARP as u64)) {
             return None;
         }
-        all.push(Station {
+        all.push(BarrierStop {
             warp,
             node,
             number,

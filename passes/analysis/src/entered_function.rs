@@ -51,7 +51,7 @@ pub(crate) struct Entered<'a> {
 }
 
 /// True if an instruction is executed whenever an earlier one is.
-pub(crate) fn is_executed_whenever(
+pub(crate) fn execution_implies(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     first: InstructionId,
@@ -71,14 +71,14 @@ pub(crate) fn is_executed_whenever(
     is_free
         && (from != to || first < second)
         && post.dominates(to, from)
-        && !guarded_ends(body).any(may_leave)
+        && !blocks_with_guarded_end(body).any(may_leave)
 }
 
 /// Blocks at whose end some threads may leave the function, and others not.
-pub(crate) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
+pub(crate) fn blocks_with_guarded_end<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
     (0..body.blocks.len()).map(BlockId::new).filter(|&block| {
         let last = body.terminator(block);
-        last.is_some_and(|last| may_leave_after(last) && last.guard.is_some())
+        last.is_some_and(|last| may_leave_function_after(last) && last.guard.is_some())
     })
 }
 
@@ -103,7 +103,7 @@ fn known_result(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
 }
 
 /// True if no instruction of the function need follow an instruction.
-const fn may_leave_after(last: &Instruction) -> bool {
+const fn may_leave_function_after(last: &Instruction) -> bool {
     matches!(last.op, Op::Return | Op::Exit | Op::Trap)
 }
 
@@ -120,7 +120,7 @@ impl<'a> Entered<'a> {
     }
 
     /// Removes the definitions in unreachable blocks, if that decides more branches.
-    pub(crate) fn settle_definitions(&mut self) {
+    pub(crate) fn remove_unreachable_definitions(&mut self) {
         for _ in 0..MAX_SETTLE_ROUNDS {
             let live = Some(self.blocks_reached_from(BlockId::new(0), None));
             if live == self.live {
@@ -153,7 +153,8 @@ impl<'a> Entered<'a> {
             return Executed::Never;
         }
         let past = self.blocks_reached_from(BlockId::new(0), Some(target));
-        let avoids = (0..past.len()).any(|number| past[number] && self.may_leave(BlockId::new(number)));
+        let avoids = (0..past.len())
+            .any(|number| past[number] && self.may_leave_function_at_end(BlockId::new(number)));
         if !avoids && own_holds != Some(None) {
             return Executed::Always;
         }
@@ -202,7 +203,7 @@ impl<'a> Entered<'a> {
         let next = self
             .only_successor(block)
             .unwrap_or_else(|| self.body.successors(block));
-        (next, self.may_leave(block))
+        (next, self.may_leave_function_at_end(block))
     }
 
     /// The only successor that control takes from a block, if it is known: none if control leaves the function.
@@ -226,10 +227,10 @@ impl<'a> Entered<'a> {
     }
 
     /// True if control may leave the function at the end of a block.
-    fn may_leave(&self, block: BlockId) -> bool {
+    fn may_leave_function_at_end(&self, block: BlockId) -> bool {
         match self.only_successor(block) {
             Some(next) => next.is_empty(),
-            None => self.body.terminator(block).is_some_and(may_leave_after),
+            None => self.body.terminator(block).is_some_and(may_leave_function_after),
         }
     }
 
@@ -241,10 +242,10 @@ impl<'a> Entered<'a> {
 
     /// The number that a value is, if known.
     pub(crate) fn known_number(&self, value: Value) -> Option<u64> {
-        self.number_within(value, &mut MAX_DECIDED_STEPS.clone())
+        self.known_number_within_steps(value, &mut MAX_DECIDED_STEPS.clone())
     }
 
-    fn number_within(&self, value: Value, left: &mut usize) -> Option<u64> {
+    fn known_number_within_steps(&self, value: Value, left: &mut usize) -> Option<u64> {
         *left = left.checked_sub(1)?;
         let (register, is_complement) = match value {
             Value::Integer(number) => return Some(number as u64),
@@ -252,7 +253,7 @@ impl<'a> Entered<'a> {
             Value::Not(register) => (register, true),
             _ => return None,
         };
-        let definition = self.live_definition(register)?;
+        let definition = self.reachable_definition(register)?;
         let instruction = self.body.instruction(definition);
         let result = self.body.result_number(instruction, register)?;
         let known = match instruction.op {
@@ -265,7 +266,7 @@ impl<'a> Entered<'a> {
                 let mut values = [None; MAX_DECIDED_USES];
                 let values = values.get_mut(..uses.len())?;
                 for (value, &operand) in values.iter_mut().zip(uses) {
-                    *value = self.number_within(operand, left);
+                    *value = self.known_number_within_steps(operand, left);
                     if value.is_none() && !may_absorb(op) {
                         return None;
                     }
@@ -280,7 +281,7 @@ impl<'a> Entered<'a> {
     }
 
     /// The only definition of a register, or the only one that control reaches.
-    fn live_definition(&self, register: Register) -> Option<InstructionId> {
+    fn reachable_definition(&self, register: Register) -> Option<InstructionId> {
         let definitions = self.analyses.definitions();
         let only = definitions.only_writer(self.body, register);
         let Some(live) = self.live.as_ref().filter(|_| only.is_none()) else {
@@ -300,7 +301,7 @@ impl<'a> Entered<'a> {
             let passed = self.passed.iter().find(|(known, _)| *known == piece)?;
             return Some(passed.1);
         }
-        self.number_within(self.analyses.only_stored_value_for(at)?, left)
+        self.known_number_within_steps(self.analyses.only_stored_value_for(at)?, left)
     }
 
     /// True if a value depends on an argument.

@@ -38,13 +38,18 @@ pub struct PlainBesideAtomic {
 }
 
 /// The pairs in a function of a kernel, in order: for each plain access the first atomic.
-pub(super) fn plain_beside_atomics(
+pub(super) fn plain_accesses_beside_atomics(
     entered: &Entered<'_, '_>,
     body: &Body<'_>,
     is_global: impl Fn(SharedObject) -> bool,
 ) -> Vec<PlainBesideAtomic> {
     let facts = entered.facts;
-    let reached = |touch: &Touch| Some((touch.kind, entered.reach(&touch.address, &touch.execution)?));
+    let reached = |touch: &Touch| {
+        Some((
+            touch.kind,
+            entered.reach_of_access(&touch.address, &touch.execution)?,
+        ))
+    };
     let touches: Vec<(&Touch, Option<(TouchKind, Reach)>)> = facts
         .touches
         .iter()
@@ -83,13 +88,13 @@ pub(super) fn plain_beside_atomics(
                 found.push(PlainBesideAtomic {
                     kernel: entered.kernel.id,
                     object: own.object,
-                    plain: entered.site(plain.at),
-                    atomic: entered.site(atomic.at),
+                    plain: entered.site_of(plain.at),
+                    atomic: entered.site_of(atomic.at),
                     is_store: *kind == TouchKind::Store,
                     launch: entered
                         .kernel
                         .launch
-                        .without(own.numbers().common(other.numbers())),
+                        .ignoring_numbers(own.numbers_in_address().intersection(other.numbers_in_address())),
                 });
             }
         }
@@ -107,7 +112,7 @@ struct Pair<'p> {
 
 impl Pair<'_> {
     fn is_unordered(&self) -> bool {
-        self.may_be_one_place() && !self.is_own() && self.is_in_one_phase()
+        self.may_be_one_place() && !self.is_own_place() && self.is_path_without_ordering()
     }
 
     fn is_same_place(&self) -> bool {
@@ -116,45 +121,47 @@ impl Pair<'_> {
     }
 
     /// True if they go to different fields of records in an array.
-    fn are_other_fields(&self) -> bool {
+    fn are_different_fields(&self) -> bool {
         let fields = self.plain.0.field.zip(self.atomic.0.field);
         fields.is_some_and(|(plain, atomic)| plain.is_apart_from(atomic))
     }
 
     fn may_be_one_place(&self) -> bool {
         let varies = |reach: &Reach| {
-            !reach.address.numbers.is_empty() || reach.address.is(property::DATA.with(property::ROUNDS))
+            !reach.address.numbers.is_empty()
+                || reach.address.has_property(property::DATA.union(property::ROUNDS))
         };
-        self.is_same_place() || !self.are_other_fields() && varies(self.plain.1) && varies(self.atomic.1)
+        self.is_same_place() || !self.are_different_fields() && varies(self.plain.1) && varies(self.atomic.1)
     }
 
     /// True if the threads that make the two accesses have places of their own, or are one thread.
-    fn is_own(&self) -> bool {
+    fn is_own_place(&self) -> bool {
         let kernel = self.entered.kernel;
         let (plain, atomic) = (self.plain.1, self.atomic.1);
         let is_one = |numbers| kernel.is_one_thread(numbers) && kernel.is_one_block(numbers);
         let is_one_thread = is_one(plain.pins) && is_one(atomic.pins);
-        let are_distinguished =
-            is_one(plain.numbers().with(plain.pins)) && is_one(atomic.numbers().with(atomic.pins));
+        let are_distinguished = is_one(plain.numbers_in_address().union(plain.pins))
+            && is_one(atomic.numbers_in_address().union(atomic.pins));
         is_one_thread || are_distinguished
     }
 
     /// True if the atomic is one among the threads of a block: then threads of other blocks have other places.
-    fn is_of_own_block(&self) -> bool {
+    fn is_block_scoped(&self) -> bool {
         let atomic = self.body.instruction(self.atomic.0.at);
         matches!(atomic.op, Op::Access(access) if access.scope <= Scope::Cta)
     }
 
     /// True if a path leads from one to the other on which nothing orders them.
-    fn is_in_one_phase(&self) -> bool {
+    fn is_path_without_ordering(&self) -> bool {
         let kernel = self.entered.kernel;
         let (plain, atomic) = (self.plain.1, self.atomic.1);
         let facts = self.entered.facts;
-        let is_of_block = self.is_of_own_block()
+        let is_of_block = self.is_block_scoped()
             || facts.waits_for_others
-            || kernel.is_one_block(plain.numbers()) && kernel.is_one_block(atomic.numbers());
-        let is_of_warp =
-            plain.numbers().has_any(number::OF_THREAD) && atomic.numbers().has_any(number::OF_THREAD);
+            || kernel.is_one_block(plain.numbers_in_address())
+                && kernel.is_one_block(atomic.numbers_in_address());
+        let is_of_warp = plain.numbers_in_address().intersects(number::OF_THREAD)
+            && atomic.numbers_in_address().intersects(number::OF_THREAD);
         let mut paths = Paths::new(self.body);
         if is_of_block && is_of_warp {
             paths = paths.without_marked(&facts.warp_waits);

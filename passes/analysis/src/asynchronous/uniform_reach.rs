@@ -17,7 +17,7 @@ use ptxcheck_ir::{
 use rustc_hash::FxHashSet;
 
 use super::kernel::AsyncKernel;
-use super::sum::leads_to_without;
+use super::sum::has_path_avoiding;
 use crate::function::Analyses;
 use crate::limits::MAX_ALIKE_STEPS;
 use crate::shared::Shared;
@@ -34,7 +34,7 @@ enum Group {
 const WARP: i64 = ptxcheck_ir::WARP as i64;
 
 /// True if the threads of a group reach an instruction of a kernel alike.
-fn is_reached_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
+fn is_reached_uniformly(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, group: Group) -> bool {
     let Some(body) = &module.module.function(kernel).body else {
         return false;
     };
@@ -53,7 +53,7 @@ fn is_reached_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId, 
 
 /// True if threads may reach a barrier between a store and a copy from another place in the code: such a thread may be at a
 /// fence that precedes the store in the text, or follows the copy.
-pub(super) fn may_wait_elsewhere(
+pub(super) fn may_wait_at_other_barrier(
     module: &Shared<'_>,
     kernel: &AsyncKernel,
     (id, body): (FunctionId, &Body<'_>),
@@ -67,9 +67,10 @@ pub(super) fn may_wait_elsewhere(
             Op::Collective(..) => Some(Group::Warp),
             _ => return false,
         };
-        let is_between =
-            at != copy && leads_to_without(body, store, at, copy) && leads_to_without(body, at, copy, store);
-        let is_alike = |group| id == kernel.kernel && is_reached_alike(module, id, at, group);
+        let is_between = at != copy
+            && has_path_avoiding(body, store, at, copy)
+            && has_path_avoiding(body, at, copy, store);
+        let is_alike = |group| id == kernel.kernel && is_reached_uniformly(module, id, at, group);
         is_between && !group.is_some_and(is_alike)
     };
     body.iter().any(is_elsewhere)
@@ -121,7 +122,7 @@ impl AlikeSearch<'_, '_> {
         let mut seen = FxHashSet::default();
         while let Some(value) = self.open.pop() {
             let register = match value {
-                Value::Special(special) if !self.agrees_on_special(special) => return None,
+                Value::Special(special) if !self.is_special_same_in_group(special) => return None,
                 Value::Register(register) | Value::Not(register) => register,
                 _ => continue,
             };
@@ -162,7 +163,7 @@ impl AlikeSearch<'_, '_> {
         Some(())
     }
 
-    fn agrees_on_special(&self, special: Special) -> bool {
+    fn is_special_same_in_group(&self, special: Special) -> bool {
         match special {
             Special::Ntid(_)
             | Special::Ctaid(_)
