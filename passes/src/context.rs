@@ -236,6 +236,10 @@ pub struct Draft<P = Place> {
     pub(crate) place: P,
     pub(crate) message: String,
     pub(crate) notes: Vec<String>,
+    /// Notes about the launch that it rests on, which come after all others.
+    pub(crate) launch_notes: Vec<String>,
+    /// It rests on an assumption about blocks that nothing states.
+    pub(crate) assumes_block: bool,
     pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
     pub(crate) steps: Vec<(P, String)>,
@@ -531,6 +535,8 @@ impl<'a, P> Report<'a, P> {
             place,
             message,
             notes: Vec::new(),
+            launch_notes: Vec::new(),
+            assumes_block: false,
             help: Vec::new(),
             related: Vec::new(),
             steps: Vec::new(),

@@ -196,8 +196,10 @@ pub struct Finding {
     pub own_level: Level,
     /// One sentence without a full stop: the problem at this place.
     pub message: String,
-    /// Assumptions and causes.
+    /// Causes, then assumptions.
     pub notes: Vec<String>,
+    /// It rests on an assumption about the blocks of the kernel, since nothing states them.
+    pub assumes_block: bool,
     /// Advice.
     pub help: Vec<String>,
     /// Index of the input in the run.
@@ -246,6 +248,7 @@ impl Finding {
             fingerprint: fingerprint::of_instruction(rule.code, "", message.as_bytes()),
             message,
             notes: Vec::new(),
+            assumes_block: false,
             help: Vec::new(),
             input: 0,
             image: None,

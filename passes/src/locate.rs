@@ -84,6 +84,7 @@ impl<'a> Locator<'a> {
         if let Some(others) = self.follow_callers(&mut draft.place) {
             draft.notes.push(others);
         }
+        draft.notes.append(&mut draft.launch_notes);
         let resolved = self.resolve(&draft.place);
         let kernel = self.kernel(&draft.place, resolved.function);
         let is_imported = resolved
@@ -122,6 +123,7 @@ impl<'a> Locator<'a> {
             own_level: draft.level,
             message: draft.message,
             notes: draft.notes,
+            assumes_block: draft.assumes_block,
             help: draft.help,
             input: self.input,
             image: Some(self.image),

@@ -6,23 +6,32 @@ use ptxcheck_passes::run::Outcome;
 
 use super::amounts::plural;
 use super::causes::Cause;
+use super::paths::Paths;
 use super::places::ShownPlace;
-use super::{escape, image_label, input_name, packed_image, position};
+use super::view::View;
+use super::{escape, image_label, input_name, packed_image};
 
 /// Most calls that a line names.
 const SHOWN_CALLS: usize = 3;
 
 /// Everything found, one line a cause, with colours.
 #[must_use]
-pub fn render(outcome: &Outcome) -> Vec<String> {
-    Cause::shown(outcome).map(|cause| line(outcome, &cause)).collect()
+pub fn render(outcome: &Outcome, view: &View) -> Vec<String> {
+    let mut paths = Paths::new(&view.root);
+    Cause::shown(outcome)
+        .map(|cause| line(outcome, &cause, view, &mut paths))
+        .collect()
 }
 
-fn line(outcome: &Outcome, cause: &Cause<'_>) -> String {
+fn line(outcome: &Outcome, cause: &Cause<'_>, view: &View, paths: &mut Paths) -> String {
     let (group, finding) = (cause.group, cause.first);
-    let place = match ShownPlace::of(finding) {
-        Some(place) => place.position(),
-        None => input_name(outcome, finding).to_owned(),
+    let shown = ShownPlace::of(outcome, finding);
+    // A line of an image is none of the file: the words after the message have it.
+    let input = input_name(outcome, finding);
+    let place = match &shown {
+        Some(place) if place.image.is_none() => place.position_in(&paths.shown(place.file, input)),
+        _ if input.is_empty() => String::new(),
+        _ => paths.shown(input, input),
     };
     // A finding about an option has none.
     let place = if place.is_empty() {
@@ -31,7 +40,10 @@ fn line(outcome: &Outcome, cause: &Cause<'_>) -> String {
         place
     };
     let style = crate::styles::level(group.level);
-    let mut context = context(outcome, finding);
+    let mut context = context(outcome, finding, paths);
+    if let Some(place) = shown.filter(|place| place.image.is_some()) {
+        context.push(format!("line {}", place.line));
+    }
     if let others @ 1.. = group.findings.len() - 1 {
         context.push(format!("and {}", plural(others as u64, "more place")));
     }
@@ -44,12 +56,12 @@ fn line(outcome: &Outcome, cause: &Cause<'_>) -> String {
         escape::line(&place),
         group.level.as_str(),
         escape::line(&group.message),
-        group.rule.code
+        view.pages.link(group.rule.code, group.rule)
     )
 }
 
 /// The words that distinguish findings on one line of a source: the kernel or function, the calls that lead there, the image.
-fn context(outcome: &Outcome, finding: &Finding) -> Vec<String> {
+fn context(outcome: &Outcome, finding: &Finding, paths: &mut Paths) -> Vec<String> {
     let mut context = Vec::new();
     let name = finding
         .kernel
@@ -68,7 +80,9 @@ fn context(outcome: &Outcome, finding: &Finding) -> Vec<String> {
         .map_or(&[][..], |source| &source.inlined_at);
     for (number, call) in calls.iter().take(SHOWN_CALLS).enumerate() {
         let words = if number == 0 { "called at" } else { "from" };
-        context.push(format!("{words} {}", escape::line(&position(call))));
+        let file = paths.shown(&call.file, input_name(outcome, finding));
+        let position = ShownPlace::of_frame(call).position_in(&file);
+        context.push(format!("{words} {}", escape::line(&position)));
     }
     if let Some((number, image)) = packed_image(outcome, finding) {
         context.push(escape::line(&image_label(number, image)).into_owned());
@@ -80,9 +94,10 @@ fn context(outcome: &Outcome, finding: &Finding) -> Vec<String> {
 mod tests {
     use super::render;
     use crate::samples;
+    use crate::view::View;
 
     fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
-        anstream::adapter::strip_str(&render(outcome).concat()).to_string()
+        anstream::adapter::strip_str(&render(outcome, &View::default()).concat()).to_string()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
-use ptxcheck_passes::finding::{Finding, Frame, Location};
+use ptxcheck_passes::finding::{Finding, Frame, Source};
 use ptxcheck_passes::inventory::{ImageKind, Role};
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
@@ -11,57 +11,210 @@ use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
 
 use super::causes::Cause;
+use super::paths::Paths;
 use super::places::{ShownPlace, SourceLine};
-use super::{escape, further, input_name, packed_image, position};
+use super::view::View;
+use super::{escape, further, input_name, packed_image};
 
 /// Everything found, a text for each cause, with colours.
 #[must_use]
-pub fn render(outcome: &Outcome) -> Vec<String> {
-    let mut sources = Sources::default();
+pub fn render(outcome: &Outcome, view: &View) -> Vec<String> {
+    let mut writer = Writer {
+        outcome,
+        sources: Sources::default(),
+        paths: Paths::new(&view.root),
+    };
     let renderer = Renderer::styled();
+    let renderer = match view.line_width() {
+        Some(width) => renderer.term_width(width),
+        None => renderer,
+    };
     Cause::shown(outcome)
         .map(|cause| {
-            let text = renderer.render(&[group(outcome, &cause, &mut sources)]);
-            format!("{text}\n\n")
+            let text = renderer.render(&[writer.group(&cause)]);
+            let code = format!("[{}]", cause.group.rule.code);
+            let linked = format!("[{}]", view.pages.link(cause.group.rule.code, cause.group.rule));
+            let text = text.replacen(&code, &linked, 1);
+            format!("{}\n\n", wrapped(&text, view))
         })
         .collect()
 }
 
-fn group(outcome: &Outcome, cause: &Cause<'_>, sources: &mut Sources) -> Group<'static> {
-    let (found, finding) = (cause.group, cause.first);
-    let input = input_name(outcome, finding);
-    let level = match found.level {
-        Level::Error => Title::ERROR,
-        Level::Warning | Level::Allow => Title::WARNING,
-    };
-    let rule = finding.rule;
-    let head = format!("{}[{}] {}", found.level.as_str(), rule.code, rule.name);
-    let mut group = level
-        .with_name(head)
-        .primary_title(escape::line(&found.message).into_owned())
-        .elements(places(finding, input, sources));
-    if finding.message != found.message {
-        group = group.element(footer("here", &finding.message));
+/// A text with the words of its title and its footers wrapped. Lines of code are cut by their renderer.
+fn wrapped(text: &str, view: &View) -> String {
+    if view.width.is_none() {
+        return text.to_owned();
     }
-    group = group.elements(chain(finding));
-    group = group.elements(function(finding).map(|(name, text)| footer(name, text)));
-    group = group.elements(image(outcome, finding).map(|text| footer("image", text)));
-    group = group.elements(finding.notes.iter().map(|note| footer("note", note)));
-    group = group.elements(finding.help.iter().map(|help| footer("help", help)));
-    let is_recompiled =
-        packed_image(outcome, finding).is_some_and(|(_, image)| image.role == Role::Recompiled);
-    if let (Some(_), Some(location), false) = (&finding.source, &finding.location, is_recompiled) {
-        let text = language(outcome, finding);
-        group = group.element(footer(text, format!("{}:{}", location.file, location.line)));
+    let mut lines = Vec::new();
+    // The column at which the words of a footer begin.
+    let mut footer = None;
+    for (number, line) in text.lines().enumerate() {
+        let plain = anstream::adapter::strip_str(line).to_string();
+        let words = plain.trim_start();
+        let blanks = plain.len() - words.len();
+        let indent = match words.strip_prefix("= ").and_then(|words| words.find(": ")) {
+            _ if number == 0 => Some(4),
+            Some(colon) => {
+                footer = Some(blanks + colon + "= : ".len());
+                footer
+            }
+            None if footer == Some(blanks) => footer.map(|column| column + 2),
+            None => None,
+        };
+        lines.push(match indent {
+            Some(indent) => view.wrap(line, indent),
+            None => line.to_owned(),
+        });
     }
-    if found.findings.len() > 1 {
-        group = group.element(
-            Title::NOTE
-                .with_name("places")
-                .message(further::list(outcome, cause)),
+    lines.join("\n")
+}
+
+/// Makes the parts of the texts of a run.
+struct Writer<'a> {
+    outcome: &'a Outcome,
+    sources: Sources,
+    paths: Paths,
+}
+
+impl Writer<'_> {
+    fn group(&mut self, cause: &Cause<'_>) -> Group<'static> {
+        let outcome = self.outcome;
+        let (found, finding) = (cause.group, cause.first);
+        let input = input_name(outcome, finding);
+        let level = match found.level {
+            Level::Error => Title::ERROR,
+            Level::Warning | Level::Allow => Title::WARNING,
+        };
+        let rule = finding.rule;
+        let head = format!("{}[{}] {}", found.level.as_str(), rule.code, rule.name);
+        let mut group = level
+            .with_name(head)
+            .primary_title(escape::line(&found.message).into_owned())
+            .elements(self.places(finding, input));
+        if finding.message != found.message {
+            group = group.element(footer("here", &finding.message));
+        }
+        if let Some(source) = &finding.source {
+            group = group.elements(self.chain(source, input));
+        }
+        group = group.elements(function(finding).map(|(name, text)| footer(name, text)));
+        group = group.elements(image(outcome, finding).map(|text| footer("image", text)));
+        group = group.elements(finding.notes.iter().map(|note| footer("note", note)));
+        group = group.elements(finding.help.iter().map(|help| footer("help", help)));
+        let is_recompiled =
+            packed_image(outcome, finding).is_some_and(|(_, image)| image.role == Role::Recompiled);
+        if finding.source.is_some()
+            && !is_recompiled
+            && let Some(place) = ShownPlace::either(outcome, finding, None, finding.location.as_ref())
+        {
+            let file = self.paths.shown(place.file, input);
+            let position = format!("{}:{}", place.text_in(&file), place.line);
+            group = group.element(footer(language(outcome, finding), position));
+        }
+        if found.findings.len() > 1 {
+            group = group.element(Title::NOTE.with_name("places").message(further::list(
+                outcome,
+                cause,
+                &mut self.paths,
+            )));
+        }
+        group
+    }
+
+    /// The place of the finding and the related ones, each with its line if that is available.
+    fn places(&mut self, finding: &Finding, input: &str) -> Vec<Element<'static>> {
+        let Some(place) = ShownPlace::of(self.outcome, finding) else {
+            let input = self.paths.shown(input, input);
+            return vec![Origin::path(escape::line(&input).into_owned()).into()];
+        };
+        let carried = finding.line_text.as_ref();
+        let shown = place.show(
+            carried.filter(|_| finding.source.is_none()),
+            input,
+            &mut self.sources,
         );
+        let needs_input_line = shown.is_none();
+        let mut elements = vec![self.spot(&place, shown, input, AnnotationKind::Primary, None)];
+        if needs_input_line && let Some((place, shown)) = self.input_line(finding, input) {
+            elements.push(self.spot(&place, Some(shown), input, AnnotationKind::Primary, None));
+        }
+        for related in &finding.related {
+            let place = ShownPlace::of_related(self.outcome, finding, related);
+            let shown = place
+                .as_ref()
+                .and_then(|place| place.show(None, input, &mut self.sources));
+            elements.push(match (place, shown) {
+                (Some(place), Some(shown)) => self.spot(
+                    &place,
+                    Some(shown),
+                    input,
+                    AnnotationKind::Context,
+                    Some(&related.message),
+                ),
+                (Some(place), None) => {
+                    let file = self.paths.shown(place.file, input);
+                    footer(
+                        "note",
+                        format!("{}: {}", related.message, place.position_in(&file)),
+                    )
+                }
+                (None, _) => footer("note", &related.message),
+            });
+        }
+        elements
     }
-    group
+
+    /// The line of the input, for a finding whose source is not available.
+    fn input_line<'f>(&mut self, finding: &'f Finding, input: &str) -> Option<(ShownPlace<'f>, SourceLine)> {
+        finding.source.as_ref()?;
+        let place = ShownPlace::either(self.outcome, finding, None, finding.location.as_ref())?;
+        let shown = place.show(Some(finding.line_text.as_ref()?), input, &mut self.sources)?;
+        Some((place, shown))
+    }
+
+    /// A place with its line, or the place alone.
+    fn spot(
+        &mut self,
+        place: &ShownPlace<'_>,
+        shown: Option<SourceLine>,
+        input: &str,
+        kind: AnnotationKind,
+        label: Option<&str>,
+    ) -> Element<'static> {
+        let file = self.paths.shown(place.file, input);
+        let file = escape::line(&place.text_in(&file)).into_owned();
+        let Some(shown) = shown else {
+            let origin = Origin::path(file).line(place.line as usize);
+            return match place.column {
+                Some(column) => origin.char_column(column as usize).into(),
+                None => origin.into(),
+            };
+        };
+        let (text, span) = escape::snippet(&shown.text, &shown.span);
+        let label = label.map(|label| escape::line(label).into_owned());
+        Snippet::source(text)
+            .line_start(place.line as usize)
+            .path(file)
+            .annotation(kind.span(span).label(label))
+            .into()
+    }
+
+    /// The frames inside the shown one, and those around it.
+    fn chain(&mut self, source: &Source, input: &str) -> Vec<Element<'static>> {
+        let mut line = |name, frame: &Frame| {
+            let file = self.paths.shown(&frame.file, input);
+            let position = ShownPlace::of_frame(frame).position_in(&file);
+            let function = frame.function.as_deref().map(readable);
+            let text = match function {
+                Some(function) => format!("{position}, in {}", escape::name(&function)),
+                None => position,
+            };
+            footer(name, text)
+        };
+        let mut frames: Vec<_> = source.inside.iter().map(|frame| line("inside", frame)).collect();
+        frames.extend(source.inlined_at.iter().map(|frame| line("called at", frame)));
+        frames
+    }
 }
 
 /// The word for the language of the input's text that a finding is about.
@@ -85,109 +238,6 @@ fn footer(name: &'static str, text: impl AsRef<str>) -> Element<'static> {
         .with_name(name)
         .message(escape::line(text.as_ref()).into_owned())
         .into()
-}
-
-/// The place of the finding and the related ones, each with its line if that is available.
-fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<'static>> {
-    let Some(place) = ShownPlace::of(finding) else {
-        return vec![Origin::path(escape::line(input).into_owned()).into()];
-    };
-    let carried = finding.line_text.as_ref();
-    let shown = place.show(carried.filter(|_| finding.source.is_none()), input, sources);
-    let needs_input_line = shown.is_none();
-    let mut elements = vec![spot(&place, shown, AnnotationKind::Primary, None)];
-    if needs_input_line && let Some((place, shown)) = input_line(finding, input, sources) {
-        elements.push(spot(&place, Some(shown), AnnotationKind::Primary, None));
-    }
-    for related in &finding.related {
-        let shown = ShownPlace::either(related.source.as_ref(), related.location.as_ref())
-            .and_then(|place| Some((place.show(None, input, sources)?, place)));
-        elements.push(match shown {
-            Some((shown, place)) => spot(
-                &place,
-                Some(shown),
-                AnnotationKind::Context,
-                Some(&related.message),
-            ),
-            None => footer(
-                "note",
-                unseen(
-                    &related.message,
-                    related.source.as_ref().map(|source| &source.at),
-                    related.location.as_ref(),
-                ),
-            ),
-        });
-    }
-    elements
-}
-
-/// The line of the input, for a finding whose source is not available.
-fn input_line<'a>(
-    finding: &'a Finding,
-    input: &str,
-    sources: &mut Sources,
-) -> Option<(ShownPlace<'a>, SourceLine)> {
-    finding.source.as_ref()?;
-    let place = ShownPlace::either(None, finding.location.as_ref())?;
-    let shown = place.show(Some(finding.line_text.as_ref()?), input, sources)?;
-    Some((place, shown))
-}
-
-/// A place with its line, or the place alone.
-fn spot(
-    place: &ShownPlace<'_>,
-    shown: Option<SourceLine>,
-    kind: AnnotationKind,
-    label: Option<&str>,
-) -> Element<'static> {
-    let file = escape::line(place.file).into_owned();
-    let Some(shown) = shown else {
-        let origin = Origin::path(file).line(place.line as usize);
-        return match place.column {
-            Some(column) => origin.char_column(column as usize).into(),
-            None => origin.into(),
-        };
-    };
-    let (text, span) = escape::snippet(&shown.text, &shown.span);
-    let label = label.map(|label| escape::line(label).into_owned());
-    Snippet::source(text)
-        .line_start(place.line as usize)
-        .path(file)
-        .annotation(kind.span(span).label(label))
-        .into()
-}
-
-/// A related place whose line is not available, in words.
-fn unseen(message: &str, frame: Option<&Frame>, location: Option<&Location>) -> String {
-    match (frame, location) {
-        (Some(frame), _) => format!("{message}: {}", position(frame)),
-        (None, Some(location)) => {
-            format!(
-                "{message}: {}:{}:{}",
-                location.file, location.line, location.column
-            )
-        }
-        (None, None) => message.to_owned(),
-    }
-}
-
-/// The frames inside the shown one, and those around it.
-fn chain(finding: &Finding) -> Vec<Element<'static>> {
-    let Some(source) = &finding.source else {
-        return Vec::new();
-    };
-    let line = |name, frame: &Frame| {
-        let function = frame.function.as_deref().map(readable);
-        let text = match function {
-            Some(function) => format!("{}, in {}", position(frame), escape::name(&function)),
-            None => position(frame),
-        };
-        footer(name, text)
-    };
-    let inside = source.inside.iter().map(|frame| line("inside", frame));
-    let around = source.inlined_at.iter().map(|frame| line("called at", frame));
-    inside.chain(around).collect()
 }
 
 /// The image that the finding is about, where the input is more than that image.
@@ -224,9 +274,10 @@ fn function(finding: &Finding) -> Option<(&'static str, String)> {
 mod tests {
     use super::render;
     use crate::samples;
+    use crate::view::View;
 
     fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
-        anstream::adapter::strip_str(&render(outcome).concat()).to_string()
+        anstream::adapter::strip_str(&render(outcome, &View::default()).concat()).to_string()
     }
 
     #[test]

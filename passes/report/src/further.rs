@@ -5,6 +5,7 @@ use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
 
 use super::causes::Cause;
+use super::paths::Paths;
 use super::places::ShownPlace;
 use super::{escape, image_label, input_name, packed_image};
 use crate::amounts::plural;
@@ -13,12 +14,12 @@ use crate::amounts::plural;
 const LISTED: usize = 16;
 
 /// The number of a group's further places, and a line for each of the first.
-pub(crate) fn list(outcome: &Outcome, cause: &Cause<'_>) -> String {
+pub(crate) fn list(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> String {
     let others = cause.group.findings.len().saturating_sub(1);
     let mut text = plural(others as u64, "more place");
     for finding in cause.findings().skip(1).take(LISTED) {
         text.push('\n');
-        text.push_str(&line(outcome, cause, finding));
+        text.push_str(&line(outcome, cause, finding, paths));
     }
     if let rest @ 1.. = others.saturating_sub(LISTED) {
         text.push_str(&format!("\nand {rest} more (`--format json` has all)"));
@@ -27,15 +28,23 @@ pub(crate) fn list(outcome: &Outcome, cause: &Cause<'_>) -> String {
 }
 
 /// `k.cu:9:3, kernel k<float>, image 2: lanes 0-15`.
-fn line(outcome: &Outcome, cause: &Cause<'_>, finding: &Finding) -> String {
+fn line(outcome: &Outcome, cause: &Cause<'_>, finding: &Finding, paths: &mut Paths) -> String {
     let first = cause.first;
-    let mut parts = vec![position(outcome, first, finding)];
+    let place = place(outcome, first, finding);
+    let input = input_name(outcome, finding);
+    let shown = match &place {
+        Some(place) => place.position_in(&paths.shown(place.file, input)),
+        None => paths.shown(input, input),
+    };
+    let mut parts = vec![escape::line(&shown).into_owned()];
     if let Some((word, name)) = function(finding)
         && function(first) != Some((word, name))
     {
         parts.push(format!("{word} `{}`", escape::name(&readable(name))));
     }
-    if let Some((number, image)) = packed_image(outcome, finding) {
+    if place.is_none_or(|place| place.image.is_none())
+        && let Some((number, image)) = packed_image(outcome, finding)
+    {
         parts.push(escape::line(&image_label(number, image)).into_owned());
     }
     let mut text = parts.join(", ");
@@ -51,13 +60,10 @@ fn line(outcome: &Outcome, cause: &Cause<'_>, finding: &Finding) -> String {
 }
 
 /// The line of the source where it is another than that of the first place; else the place in the input.
-fn position(outcome: &Outcome, first: &Finding, finding: &Finding) -> String {
+fn place<'a>(outcome: &Outcome, first: &Finding, finding: &'a Finding) -> Option<ShownPlace<'a>> {
     let at = |finding: &Finding| finding.source.as_ref().map(|source| source.at.clone());
     let source = finding.source.as_ref().filter(|_| at(first) != at(finding));
-    match ShownPlace::either(source, finding.location.as_ref()) {
-        Some(place) => escape::line(&place.position()).into_owned(),
-        None => escape::line(input_name(outcome, finding)).into_owned(),
-    }
+    ShownPlace::either(outcome, finding, source, finding.location.as_ref())
 }
 
 fn function(finding: &Finding) -> Option<(&'static str, &str)> {

@@ -53,8 +53,8 @@ fn annotation(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths, sources: 
     let first = cause.first;
     let input = input_name(outcome, first);
     let mut properties = Vec::new();
-    match ShownPlace::of(first) {
-        Some(place) => {
+    match ShownPlace::of(outcome, first) {
+        Some(place) if place.image.is_none() => {
             let carried = first.line_text.as_ref().filter(|_| first.source.is_none());
             let region = place.region(carried, input, sources);
             properties.push(("file", paths.name(place.file, input).as_str().to_owned()));
@@ -66,7 +66,7 @@ fn annotation(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths, sources: 
                 properties.push(("endColumn", region.end_column.to_string()));
             }
         }
-        None => properties.push(("file", paths.name(input, input).as_str().to_owned())),
+        _ => properties.push(("file", paths.name(input, input).as_str().to_owned())),
     }
     let rule = cause.group.rule;
     properties.push(("title", format!("{} {}", rule.code, rule.name)));

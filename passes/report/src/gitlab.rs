@@ -57,9 +57,9 @@ pub fn render(outcome: &Outcome, root: &Root) -> serde_json::Result<String> {
 
 fn issue(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> Issue {
     let input = input_name(outcome, cause.first);
-    let (file, begin) = match ShownPlace::of(cause.first) {
-        Some(place) => (place.file, place.line.max(1)),
-        None => (input, 1),
+    let (file, begin) = match ShownPlace::of(outcome, cause.first) {
+        Some(place) if place.image.is_none() => (place.file, place.line.max(1)),
+        _ => (input, 1),
     };
     let places = match cause.group.findings.len() {
         1 => String::new(),

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::causes::Cause;
 use crate::coverage::Coverage;
 use crate::summary::Counts;
-use crate::{PROGRAM, input_name};
+use crate::{PROGRAM, input_name, packed_image};
 
 /// Raised when a key changes its meaning or goes away.
 const SCHEMA_VERSION: u32 = 2;
@@ -190,6 +190,7 @@ impl<'a> FindingJson<'a> {
     fn new(cause: &Cause<'a>, outcome: &'a Outcome) -> Self {
         let (group, finding) = (cause.group, cause.first);
         let message = group.message.as_str();
+        let in_image = packed_image(outcome, finding).is_some();
         Self {
             code: finding.rule.code,
             name: finding.rule.name,
@@ -204,10 +205,21 @@ impl<'a> FindingJson<'a> {
             function: finding.function.as_deref(),
             function_demangled: finding.function.as_deref().and_then(demangle),
             kernel: finding.kernel.as_deref(),
-            location: finding.location.as_ref().map(LocationJson::new),
+            location: finding
+                .location
+                .as_ref()
+                .map(|location| LocationJson::new(location, in_image)),
             source: finding.source.as_ref().map(SourceJson::new),
-            related: finding.related.iter().map(RelatedJson::new).collect(),
-            steps: finding.steps.iter().map(RelatedJson::new).collect(),
+            related: finding
+                .related
+                .iter()
+                .map(|related| RelatedJson::new(related, in_image))
+                .collect(),
+            steps: finding
+                .steps
+                .iter()
+                .map(|step| RelatedJson::new(step, in_image))
+                .collect(),
             data: finding
                 .data
                 .iter()
@@ -249,13 +261,17 @@ struct PlaceJson<'a> {
 
 impl<'a> PlaceJson<'a> {
     fn new(finding: &'a Finding, outcome: &'a Outcome, message: &str) -> Self {
+        let in_image = packed_image(outcome, finding).is_some();
         Self {
             message: own_message(finding, message),
             input: input_name(outcome, finding),
             image: finding.image,
             function: finding.function.as_deref(),
             kernel: finding.kernel.as_deref(),
-            location: finding.location.as_ref().map(LocationJson::new),
+            location: finding
+                .location
+                .as_ref()
+                .map(|location| LocationJson::new(location, in_image)),
             source: finding.source.as_ref().map(SourceJson::new),
             lanes: finding.data.get("lanes").map(ValueJson::new),
         }
@@ -269,11 +285,15 @@ struct LocationJson<'a> {
     column: u32,
     end_line: u32,
     end_column: u32,
+    /// The lines are of the image, which lies in the file.
+    in_image: bool,
 }
 
 impl<'a> LocationJson<'a> {
-    fn new(location: &'a Location) -> Self {
+    /// `in_image`: the finding is about an image inside its file.
+    fn new(location: &'a Location, in_image: bool) -> Self {
         Self {
+            in_image,
             file: &location.file,
             line: location.line,
             column: location.column,
@@ -331,10 +351,13 @@ struct RelatedJson<'a> {
 }
 
 impl<'a> RelatedJson<'a> {
-    fn new(related: &'a Related) -> Self {
+    fn new(related: &'a Related, in_image: bool) -> Self {
         Self {
             message: &related.message,
-            location: related.location.as_ref().map(LocationJson::new),
+            location: related
+                .location
+                .as_ref()
+                .map(|location| LocationJson::new(location, in_image)),
             source: related.source.as_ref().map(SourceJson::new),
         }
     }

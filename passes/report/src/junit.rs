@@ -177,14 +177,8 @@ fn cases(outcome: &Outcome, root: &Root, fails: impl Fn(Level) -> bool) -> Vec<C
 fn told(outcome: &Outcome, cause: &Cause<'_>, findings: &[&Finding], paths: &mut Paths) -> String {
     let first = findings.first().copied().unwrap_or(cause.first);
     let input = input_name(outcome, first);
-    let place = match ShownPlace::of(first) {
-        Some(ShownPlace {
-            file,
-            line,
-            column: Some(column),
-            ..
-        }) => format!("{}:{line}:{column}", paths.name(file, input).as_str()),
-        Some(ShownPlace { file, line, .. }) => format!("{}:{line}", paths.name(file, input).as_str()),
+    let place = match ShownPlace::of(outcome, first) {
+        Some(place) => place.position_in(paths.name(place.file, input).as_str()),
         None => paths.name(input, input).as_str().to_owned(),
     };
     let places = match findings.len() {

@@ -9,7 +9,7 @@
 //! let text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { bar.warp.sync 0; ret; }\n";
 //! let input = Input { name: "k.ptx".to_owned(), bytes: Bytes::Memory(text.into()) };
 //! let outcome = check(vec![input], &Settings::default());
-//! let lines = ptxcheck_report::concise::render(&outcome);
+//! let lines = ptxcheck_report::concise::render(&outcome, &ptxcheck_report::view::View::default());
 //! assert!(lines[0].starts_with("k.ptx:4:"));
 //! ```
 //!
@@ -31,12 +31,14 @@ pub mod full;
 mod further;
 pub mod github;
 pub mod gitlab;
+pub mod hints;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod known;
 mod loads;
 pub mod markdown;
+pub mod pages;
 pub mod paths;
 pub mod pinned;
 mod places;
@@ -50,8 +52,9 @@ pub mod styles;
 pub mod summary;
 mod table;
 mod unread;
+pub mod view;
 
-use ptxcheck_passes::finding::{Finding, Frame};
+use ptxcheck_passes::finding::Finding;
 use ptxcheck_passes::group::Group;
 use ptxcheck_passes::inventory::Role;
 use ptxcheck_passes::run::{ImageReport, Outcome};
@@ -81,14 +84,6 @@ fn image_label(number: u32, image: &ImageReport) -> String {
         Some(section) if image.role == Role::Embedded => format!("image {number}, {section}"),
         _ if image.role == Role::Recompiled => format!("compiled again for {}", image.target),
         _ => format!("image {number}"),
-    }
-}
-
-/// A frame in words: `k.cu:9:3`.
-fn position(frame: &Frame) -> String {
-    match frame.column {
-        0 => format!("{}:{}", frame.file, frame.line),
-        column => format!("{}:{}:{column}", frame.file, frame.line),
     }
 }
 

@@ -2,14 +2,18 @@
 //! code, code spans, emphasis and links.
 
 use crate::styles::{BOLD, CODE};
+use crate::view::View;
 
-/// Width of running text, in characters.
+/// Width of running text that reads well, in characters.
 const WIDTH: usize = 88;
 
-/// `markdown` with colours, filled to a width that reads well.
+/// `markdown` with colours, filled to a width that reads well, or to that of the view if it is narrower.
 #[must_use]
-pub fn render(markdown: &str) -> String {
-    let mut out = Page::default();
+pub fn render(markdown: &str, view: &View) -> String {
+    let mut out = Page {
+        width: view.line_width().map_or(WIDTH, |width| width.min(WIDTH)),
+        ..Page::default()
+    };
     let mut fenced = false;
     for line in markdown.lines() {
         if line.trim_start().starts_with("```") {
@@ -66,6 +70,8 @@ fn item(line: &str) -> Option<usize> {
 
 #[derive(Default)]
 struct Page {
+    /// Most characters of a line of running text.
+    width: usize,
     text: String,
     paragraph: Vec<String>,
     /// Indentation of the paragraph's lines after the first.
@@ -92,7 +98,7 @@ impl Page {
         let mut line = String::new();
         let mut lines = Vec::new();
         for word in words.split_whitespace() {
-            if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > self.width {
                 lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
             }
             if !line.trim().is_empty() {
@@ -153,9 +159,10 @@ fn link(text: &str) -> Option<(&str, &str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::render;
+    use crate::view::View;
 
     fn plain(markdown: &str) -> String {
-        anstream::adapter::strip_str(&render(markdown)).to_string()
+        anstream::adapter::strip_str(&render(markdown, &View::default())).to_string()
     }
 
     #[test]

@@ -73,6 +73,14 @@ impl Paths {
         name
     }
 
+    /// The same for people, who are shown a file elsewhere as it was named.
+    pub(crate) fn shown(&mut self, file: &str, input: &str) -> String {
+        match self.name(file, input) {
+            FileName::Below(name) => name,
+            FileName::Elsewhere(_) => file.to_owned(),
+        }
+    }
+
     fn look_up(&self, file: &str, folder: &Path) -> FileName {
         let Some(working) = &self.working else {
             let name = clean(file);

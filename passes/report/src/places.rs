@@ -1,9 +1,13 @@
 //! The place in a source or an input that a finding is shown at, and its line of text.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use ptxcheck_passes::finding::{Finding, Frame, LineText, Location, Source};
+use ptxcheck_passes::finding::{Finding, Frame, LineText, Location, Related, Source};
+use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
+
+use crate::{image_label, packed_image};
 
 /// Longest piece of a line that is shown, in bytes.
 const SHOWN_LINE_BYTES: usize = 240;
@@ -14,6 +18,8 @@ const FURTHEST_COLUMN: usize = 20_000;
 /// A place in a source file or in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShownPlace<'a> {
+    /// The image whose text the lines are of, where the file is no such text but holds it: `image 1`.
+    pub image: Option<String>,
     /// The file, as the compiler or the user named it.
     pub file: &'a str,
     /// 1-based line.
@@ -39,6 +45,16 @@ pub(crate) struct Region {
     pub end_column: u32,
 }
 
+impl Region {
+    /// The first character of a file.
+    pub(crate) const BEGINNING: Self = Self {
+        line: 1,
+        column: 1,
+        end_line: 1,
+        end_column: 2,
+    };
+}
+
 /// A line of text, with the part of it to be underlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceLine {
@@ -51,14 +67,31 @@ pub(crate) struct SourceLine {
 impl<'a> ShownPlace<'a> {
     /// The place to show of a finding: its source, else where it is in the input.
     #[must_use]
-    pub(crate) fn of(finding: &'a Finding) -> Option<Self> {
-        Self::either(finding.source.as_ref(), finding.location.as_ref())
+    pub(crate) fn of(outcome: &Outcome, finding: &'a Finding) -> Option<Self> {
+        Self::either(
+            outcome,
+            finding,
+            finding.source.as_ref(),
+            finding.location.as_ref(),
+        )
+    }
+
+    /// The place to show of a place beside a finding.
+    #[must_use]
+    pub(crate) fn of_related(outcome: &Outcome, finding: &Finding, related: &'a Related) -> Option<Self> {
+        Self::either(
+            outcome,
+            finding,
+            related.source.as_ref(),
+            related.location.as_ref(),
+        )
     }
 
     /// The place of a frame.
     #[must_use]
     pub(crate) fn of_frame(frame: &'a Frame) -> Self {
         Self {
+            image: None,
             file: &frame.file,
             line: frame.line,
             column: Some(frame.column).filter(|column| *column > 0),
@@ -67,22 +100,43 @@ impl<'a> ShownPlace<'a> {
         }
     }
 
-    /// `k.cu:9:3`, or `k.cu:9` where no column is known.
+    /// `k.cu:9:3`, or `k.cu:9` where no column is known; `k.o(image 1):9:3` in the text of an image.
     pub(crate) fn position(&self) -> String {
+        self.position_in(self.file)
+    }
+
+    /// The same, with another name for its file.
+    pub(crate) fn position_in(&self, file: &str) -> String {
+        let text = self.text_in(file);
         match self.column {
-            Some(column) => format!("{}:{}:{column}", self.file, self.line),
-            None => format!("{}:{}", self.file, self.line),
+            Some(column) => format!("{text}:{}:{column}", self.line),
+            None => format!("{text}:{}", self.line),
         }
     }
 
-    /// The place to show where there are a source and a place in the input.
+    /// The text that its line is of: the file, with a name, or an image in it: `k.o(image 1)`.
+    pub(crate) fn text_in<'f>(&self, file: &'f str) -> Cow<'f, str> {
+        match &self.image {
+            Some(image) => Cow::Owned(format!("{file}({image})")),
+            None => Cow::Borrowed(file),
+        }
+    }
+
+    /// The place to show where a finding, or a place beside it, has a source and a place in the input.
     #[must_use]
-    pub(crate) fn either(source: Option<&'a Source>, location: Option<&'a Location>) -> Option<Self> {
+    pub(crate) fn either(
+        outcome: &Outcome,
+        finding: &Finding,
+        source: Option<&'a Source>,
+        location: Option<&'a Location>,
+    ) -> Option<Self> {
         match (source, location) {
             (Some(source), _) => Some(Self::of_frame(&source.at)),
             (None, Some(location)) => {
                 let is_multi_line = location.end_line > location.line;
+                let image = packed_image(outcome, finding);
                 Some(Self {
+                    image: image.map(|(number, image)| image_label(number, image)),
                     file: &location.file,
                     line: location.line,
                     column: Some(location.column).filter(|column| *column > 0),
@@ -105,12 +159,19 @@ impl<'a> ShownPlace<'a> {
             let before = usize::try_from(carried.from).ok()?.saturating_sub(1);
             return self.cut(&carried.text, before);
         }
+        if self.image.is_some() {
+            return None; // The file is not the text.
+        }
         let text = sources.line(self.file, input, self.line)?;
         self.cut(text, 0)
     }
 
-    /// Its range in the file. Without a known end it is one word, or one character if the line is not available.
+    /// Its range in the file. Without a known end it is one word, or one character if the line is not available. A place in the
+    /// text of an image has the first character of the file, whose lines are others.
     pub(crate) fn region(&self, carried: Option<&LineText>, input: &str, sources: &mut Sources) -> Region {
+        if self.image.is_some() {
+            return Region::BEGINNING;
+        }
         let line = self.line.max(1);
         let (text, before) = match carried {
             Some(carried) => (Some(&*carried.text), carried.from.saturating_sub(1)),
@@ -198,6 +259,7 @@ mod tests {
 
     fn place(column: Option<u32>, end_column: Option<u32>) -> ShownPlace<'static> {
         ShownPlace {
+            image: None,
             file: "k.cu",
             line: 1,
             column,

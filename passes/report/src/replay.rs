@@ -58,7 +58,7 @@ fn write_run(text: &mut String, outcome: &Outcome, cause: &Cause<'_>, finding: &
         let _ = writeln!(text, "  {}", escape::line(note));
     }
     let place = |step: &Related| {
-        let shown = ShownPlace::either(step.source.as_ref(), step.location.as_ref());
+        let shown = ShownPlace::of_related(outcome, finding, step);
         shown.map_or_else(
             || input_name(outcome, finding).to_owned(),
             |place| place.position(),

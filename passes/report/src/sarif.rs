@@ -5,7 +5,7 @@ mod limits;
 mod result;
 mod rules;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use miniz_oxide::deflate::compress_to_vec;
 use ptxcheck_passes::rule::Rule;
@@ -15,6 +15,7 @@ use ptxcheck_passes::scope::Root;
 use crate::PROGRAM;
 use crate::causes::Cause;
 use crate::coverage::Coverage;
+use crate::pages::RulePages;
 use crate::paths::{Paths, uri};
 use crate::summary::is_undone;
 use document::{
@@ -30,8 +31,10 @@ const GZIP_LEVEL: u8 = 6;
 /// The contents of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// The rules of the run, which are described whether they found something or not.
+    /// The order of the rules, those of a program's own among them. Rules without a result are not described.
     pub rules: &'a [&'static Rule],
+    /// The pages about rules.
+    pub pages: &'a RulePages,
     /// The folder that paths are relative to.
     pub root: &'a Root,
     /// Potential findings, too.
@@ -57,8 +60,10 @@ pub fn render(outcome: &Outcome, options: &Options<'_>) -> serde_json::Result<St
     causes.sort_by_key(Cause::severity);
     let mut indices: HashMap<&str, usize> = HashMap::new();
     let mut rules: Vec<&'static Rule> = Vec::new();
+    let found: HashSet<&str> = causes.iter().map(|cause| cause.group.rule.code).collect();
     let of_causes = causes.iter().map(|cause| cause.group.rule);
-    for rule in options.rules.iter().copied().chain(of_causes) {
+    let known = options.rules.iter().copied();
+    for rule in known.filter(|rule| found.contains(rule.code)).chain(of_causes) {
         if rules.len() < MAX_RULES && !indices.contains_key(rule.code) {
             indices.insert(rule.code, rules.len());
             rules.push(rule);
@@ -75,7 +80,7 @@ pub fn render(outcome: &Outcome, options: &Options<'_>) -> serde_json::Result<St
     loop {
         let run = Run {
             tool: Tool {
-                driver: driver(&rules),
+                driver: driver(&rules, options.pages),
             },
             invocations: [Invocation {
                 execution_successful: !outcome.inputs.iter().any(is_undone),
@@ -104,12 +109,13 @@ fn fits(text: &str) -> bool {
     text.len() <= MAX_PACKED_BYTES || compress_to_vec(text.as_bytes(), GZIP_LEVEL).len() <= MAX_PACKED_BYTES
 }
 
-fn driver(rules: &[&'static Rule]) -> Driver {
+fn driver(rules: &[&'static Rule], pages: &RulePages) -> Driver {
     Driver {
         name: PROGRAM,
         semantic_version: env!("CARGO_PKG_VERSION"),
         version: env!("CARGO_PKG_VERSION"),
-        rules: rules.iter().map(|rule| rules::descriptor(rule)).collect(),
+        information_uri: pages.site().map(str::to_owned),
+        rules: rules.iter().map(|rule| rules::descriptor(rule, pages)).collect(),
     }
 }
 
@@ -190,6 +196,8 @@ fn notification(level: &'static str, sentence: &str) -> Notification {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use ptxcheck_passes::finding::{Certainty, Suppression};
     use ptxcheck_passes::rule::Level;
     use ptxcheck_passes::rules;
@@ -198,11 +206,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Options, fits, render};
+    use crate::pages::RulePages;
     use crate::samples;
+
+    static NO_PAGES: LazyLock<RulePages> = LazyLock::new(RulePages::default);
 
     fn options(root: &Root) -> Options<'_> {
         Options {
             rules: rules::ALL,
+            pages: &NO_PAGES,
             root,
             has_potential: false,
             has_suppressed: true,

@@ -120,6 +120,7 @@ fn finding(
         fingerprint,
         message: draft.message,
         notes: draft.notes,
+        assumes_block: false,
         help: draft.help,
         input,
         image,

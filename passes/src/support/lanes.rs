@@ -201,12 +201,13 @@ pub(crate) fn begin<'r>(
     draft
 }
 
-/// Adds the assumption about launches that a finding rests on; a conditional one names its launch.
+/// Adds the assumption about launches that a finding rests on, after all other notes; a conditional one names its launch.
 pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: FunctionId, launch: &Launch) {
     if draft.certainty == Certainty::Conditional {
         return;
     }
-    draft.note(match (launch.source, launch.shape) {
+    draft.assumes_block = launch.source == ShapeSource::Assumed;
+    let mut notes = vec![match (launch.source, launch.shape) {
         (ShapeSource::Required, Some([x, y, z])) => format!("`.reqntid` makes every block {x} × {y} × {z} threads"),
         (ShapeSource::Settings, Some([x, y, z])) => {
             format!("the settings make every block of this kernel {x} × {y} × {z} threads")
@@ -234,7 +235,7 @@ pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: 
         _ => "blocks are assumed to be one-dimensional, with a multiple of 32 threads (--launch-block X,Y,Z or `.reqntid` \
               gives their real shape)"
             .to_owned(),
-    });
+    }];
     let shown = module
         .shown_launches(kernel)
         .filter(|shown| launch.source == ShapeSource::Launched && shown.is_all);
@@ -242,7 +243,7 @@ pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: 
         let of_this = |shape: Shape| launch.shape.is_none_or(|this| this == shape);
         for (shape, place) in shown.shapes.iter().zip(&shown.places) {
             if of_this(*shape) {
-                draft.note(format!(
+                notes.push(format!(
                     "launched with blocks of {} threads by {place}",
                     sides(*shape)
                 ));
@@ -254,10 +255,11 @@ pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: 
             ShapeSource::Required => "`.reqntid`",
             _ => "`.maxntid`, which allows fewer threads",
         };
-        draft.note(format!(
+        notes.push(format!(
             "the settings say {x} × {y} × {z} threads: they give way to {bound}"
         ));
     }
+    draft.launch_notes.append(&mut notes);
 }
 
 /// Adds the place where other lanes make the call that does not fit.

@@ -205,6 +205,7 @@ mod tests {
             own_level: Level::Error,
             message: "m".to_owned(),
             notes: vec!["n".to_owned()],
+            assumes_block: true,
             help: vec![],
             input: 0,
             image: Some(0),

@@ -6,6 +6,7 @@ mod callers;
 mod cli;
 mod configuration;
 mod engine;
+mod guidance;
 mod link_sets;
 mod messages;
 mod policies;

@@ -378,7 +378,7 @@ fn the_text_in_machine_code_is_told_of_once_and_with_its_own_lines() {
     );
     let text = run_in(&folder, &["-A", "image", "--format", "concise", "alone.fatbin"]);
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("image 1, .nv_debug_ptx_txt) ["), "{text}");
+    assert!(text.contains("image 1, .nv_debug_ptx_txt, line 8) ["), "{text}");
 
     let beside = container(&[Entry::ptx(90, BAD), Entry::cubin(80, with_text(80))]);
     fs::write(folder.path().join("beside.fatbin"), beside).unwrap();

@@ -28,10 +28,10 @@ const ABOUT: &str = "Static checking of compiled GPU code";
 const LONG_ABOUT: &str = "\
 Static checking of compiled GPU code
 
-Reads the PTX that nvcc, clang and other compilers write, on its own or inside objects, libraries, executables and fat \
-binaries, and reports code that is undefined or fails at run time: \
-wrong member masks of warp collectives, accesses through the wrong state space, host symbols in device code, kernel \
-parameters over the limit.
+Reads the PTX, LLVM IR and MLIR that nvcc, clang, Triton and other compilers write, on its own or inside objects, libraries, \
+executables and fat binaries, and reports code that is undefined or fails at run time: wrong member masks of warp collectives, \
+races on shared and global memory, asynchronous copies without their fence or wait, accesses outside of variables or through the \
+wrong state space, host symbols in device code, kernel parameters over the limit.
 
 Without a command, `ptxcheck` checks: `ptxcheck build/*.ptx` is `ptxcheck check build/*.ptx`. A file that is called \
 like a command is given as `./rules`.";
@@ -51,6 +51,13 @@ Exit codes:
      no device code at all";
 
 const AFTER_LONG_HELP: &str = "\
+Certainties:
+  definite     wrong on every execution that reaches the place, under the launch that the finding
+               states; on by default
+  conditional  wrong for a launch and values of parameters that the finding names: an interpreter
+               saw the kernel go wrong, and `ptxcheck replay` shows how; off by default
+  potential    wrong on some execution, perhaps on none; off by default
+
 Selectors:
   PTX401             the definite findings of a rule, by its code; its potential ones, if it has
                      no others; with -A, all
@@ -62,7 +69,8 @@ Selectors:
   conditional        the conditional findings of every rule, off by default: a launch is
                      known with which they go wrong
   potential          the potential findings of every rule, off by default
-  potential:PTX401   the potential findings of a rule, or of a family; conditional: likewise
+  potential:PTX401   the potential findings of a rule, or of a family
+  conditional:warp   the conditional findings of a rule, or of a family
   Of several settings for a finding, the last wins. -W switches findings on, and raises what is
   lower to a warning; only --level PTX401=warning and -A lower a level, and nothing lowers what
   -F has set.

@@ -39,9 +39,23 @@ pub struct BaselineArgs {
     /// or `audit` where this is the other, is kept
     #[arg(long, value_name = "FILE", help_heading = "Baseline")]
     pub write_baseline: Option<PathBuf>,
+
+    /// Take no baseline, not even that of `ptxcheck.toml`
+    #[arg(long, conflicts_with_all = ["baseline", "write_baseline"], help_heading = "Baseline")]
+    pub no_baseline: bool,
 }
 
 impl BaselineArgs {
+    /// The options, with the baseline of the configuration where none of them says otherwise.
+    #[must_use]
+    pub fn or(&self, of_config: Option<PathBuf>) -> Self {
+        let is_said = self.is_given() || self.no_baseline;
+        Self {
+            baseline: self.baseline.clone().or(of_config.filter(|_| !is_said)),
+            ..self.clone()
+        }
+    }
+
     /// True if one of the options is given.
     pub const fn is_given(&self) -> bool {
         self.baseline.is_some() || self.write_baseline.is_some()

@@ -21,6 +21,7 @@ use ptxcheck_passes::patterns::Written;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::{self, LevelSetting, Override, Settings};
+use ptxcheck_report::pages::RulePages;
 
 pub use audit::{NO_REGISTERS, block_of, driver_of_cuda, parse_gpus, sorted};
 use file::{File, Params};
@@ -61,6 +62,18 @@ pub struct Config {
     pub headers: Headers,
     /// `[[allow]]`
     pub allows: Vec<Allow>,
+    /// `baseline`, relative to the folder of the file.
+    pub baseline: Option<PathBuf>,
+    /// `docs`, else the site that the program was built for.
+    pub pages: RulePages,
+}
+
+/// The address of the documentation's site, where the program was built for one.
+const SITE: Option<&str> = option_env!("PTXCHECK_DOCS");
+
+/// The site that a configuration without `docs` has.
+fn default_pages() -> RulePages {
+    SITE.and_then(RulePages::at).unwrap_or_default()
 }
 
 impl Config {
@@ -102,7 +115,10 @@ impl Config {
 /// A sentence with the place in the file.
 pub fn read(file: Option<&Path>) -> Result<Config, String> {
     let Some(file) = file.map(Path::to_owned).or_else(nearest) else {
-        return Ok(Config::default());
+        return Ok(Config {
+            pages: default_pages(),
+            ..Config::default()
+        });
     };
     let name = file.display();
     let size = fs::metadata(&file).map_err(|error| format!("`{name}` can't be read: {error}"))?;
@@ -112,7 +128,9 @@ pub fn read(file: Option<&Path>) -> Result<Config, String> {
     let text = fs::read_to_string(&file).map_err(|error| format!("`{name}` can't be read: {error}"))?;
     let config =
         parse(&text).map_err(|(line, column, message)| format!("{name}:{line}:{column}: {message}"))?;
+    let folder = file.parent().unwrap_or(Path::new(""));
     Ok(Config {
+        baseline: config.baseline.map(|baseline| folder.join(baseline)),
         file: Some(file),
         text,
         ..config
@@ -151,6 +169,8 @@ fn parse(text: &str) -> Result<Config, FileError> {
     })?;
     let mut reader = PatternReader::new(text);
     Ok(Config {
+        baseline: baseline(&file, text)?,
+        pages: pages(&file, text)?,
         file: None,
         text: String::new(),
         policy: audit::policy(&file.audit, &mut reader)?,
@@ -170,6 +190,35 @@ fn parse(text: &str) -> Result<Config, FileError> {
             .iter()
             .map(|allow| reader.allow(allow))
             .collect::<Result<_, _>>()?,
+    })
+}
+
+/// The baseline, as it is written.
+fn baseline(file: &File, text: &str) -> Result<Option<PathBuf>, FileError> {
+    let Some(baseline) = &file.baseline else {
+        return Ok(None);
+    };
+    if baseline.get_ref().is_empty() {
+        let (line, column) = place(text, baseline.span().start);
+        return Err((
+            line,
+            column,
+            "the name of the baseline's file is empty".to_owned(),
+        ));
+    }
+    Ok(Some(PathBuf::from(baseline.get_ref())))
+}
+
+/// The pages about rules.
+fn pages(file: &File, text: &str) -> Result<RulePages, FileError> {
+    let Some(docs) = &file.docs else {
+        return Ok(default_pages());
+    };
+    let (line, column) = place(text, docs.span().start);
+    RulePages::at(docs.get_ref()).ok_or_else(|| {
+        let message =
+            "an address with `https://`, `http://` or `file:///` is wanted, without blanks and quotes";
+        (line, column, message.to_owned())
     })
 }
 
@@ -276,6 +325,22 @@ mod tests {
     }
 
     #[test]
+    fn docs_is_an_address_and_a_baseline_has_a_name() {
+        let config = parse("docs = \"https://docs.example/x/\"\nbaseline = \"known.json\"\n").unwrap();
+        assert_eq!(config.pages.site(), Some("https://docs.example/x"));
+        assert_eq!(config.baseline, Some("known.json".into()));
+        for wrong in [
+            "docs = \"docs.example\"",
+            "docs = \"https://x/a b\"",
+            "baseline = \"\"",
+        ] {
+            let (line, column, _) = parse(&format!("\n{wrong}\n")).unwrap_err();
+            assert_eq!(line, 2, "{wrong}");
+            assert!(column > 7, "{wrong}");
+        }
+    }
+
+    #[test]
     fn sizes_have_units() {
         assert_eq!(parse_size("64K"), Ok(65_536));
         for wrong in ["", "K", "1T", "99999999999G", "-1"] {
@@ -323,6 +388,8 @@ mod tests {
         for (text, is_right) in [
             ("", true),
             (EVERYTHING, true),
+            ("baseline = 3\n", false),
+            ("docs = [\"https://docs.example\"]\n", false),
             ("[rules]\nwarp = \"warn\"\n", false),
             ("[override]\nrules = {}\n", false),
             ("[[override]]\npath = \"x\"\n", false),
@@ -352,6 +419,8 @@ mod tests {
     }
 
     const EVERYTHING: &str = r#"
+baseline = "known.json"
+docs = "https://docs.example/ptxcheck/"
 [rules]
 all = "warning"
 PTX401 = "error"

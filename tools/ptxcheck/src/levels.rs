@@ -50,6 +50,11 @@ const FLAGS: [Flag; 4] = [
     },
 ];
 
+/// The names of the options that take a selector.
+pub fn flags() -> impl Iterator<Item = &'static str> {
+    FLAGS.iter().map(|flag| flag.id)
+}
+
 impl Args for Levels {
     fn augment_args(command: Command) -> Command {
         let command = FLAGS.iter().fold(command, |command, flag| {

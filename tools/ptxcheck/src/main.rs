@@ -3,6 +3,7 @@
 mod args;
 mod baseline;
 mod budgets;
+mod color_first;
 mod commands;
 mod compile;
 mod config;
@@ -57,6 +58,7 @@ fn command(args: Vec<OsString>) -> Exit {
         Ok(expanded) => expanded,
         Err(problem) => return output::complain(&ptxcheck_report::escape::line(&problem)),
     };
+    let args = color_first::moved(args);
     if version::is_asked_for(&args) {
         return output::print(&version::long(), ColorChoice::Never);
     }

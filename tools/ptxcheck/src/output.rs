@@ -49,6 +49,20 @@ fn stripped(text: &str, color: ColorChoice) -> Cow<'_, str> {
     }
 }
 
+/// Columns of the terminal that standard output is.
+#[must_use]
+pub fn width() -> Option<usize> {
+    let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(usize::from(columns.0))
+}
+
+/// True if standard output shows links: it is a terminal that is known to, or FORCE_HYPERLINK says so.
+#[must_use]
+pub fn has_links(color: ColorChoice) -> bool {
+    choice(&io::stdout(), color) != ColorChoice::Never
+        && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout)
+}
+
 /// Says on standard error what went wrong.
 pub fn complain(problem: &str) -> Exit {
     write_stderr(&format!("ptxcheck: {problem}\n"), ColorChoice::Auto);

@@ -15,6 +15,8 @@ use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::forecast::Columns;
+use ptxcheck_report::pages::RulePages;
+use ptxcheck_report::view::View;
 use ptxcheck_report::{
     audit, concise, cyclonedx, escape, forecast, full, github, gitlab, html, json, junit, pinned, sarif,
 };
@@ -143,8 +145,8 @@ pub struct ReportArgs {
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
     pub places: Places,
 
-    /// The folder that paths are relative to in sarif, github, gitlab, junit and html; without it, that of the configuration, else
-    /// the working directory
+    /// The folder that paths are relative to; without it, the working directory, and in sarif, github, gitlab, junit and html the
+    /// folder of the configuration, where there is one
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub root: Option<PathBuf>,
 
@@ -199,6 +201,8 @@ pub struct Report<'a> {
     pub shard: Option<&'a Shard>,
     /// The findings were compared with a baseline, or written to one.
     pub has_baseline: bool,
+    /// The pages about rules.
+    pub pages: &'a RulePages,
 }
 
 impl Report<'_> {
@@ -207,7 +211,7 @@ impl Report<'_> {
     #[must_use]
     pub fn write(&self, format: Format, outputs: &[Output], color: ColorChoice) -> Exit {
         let written = self.write_files(outputs);
-        let printed = match self.render(format) {
+        let printed = match self.render_in(format, &self.on_terminal(color)) {
             Ok(texts) => output::print_each(&texts, self.color(format, color)),
             Err(problem) => output::complain(&problem),
         };
@@ -233,11 +237,45 @@ impl Report<'_> {
     ///
     /// None in practice: documents hold nothing that their formats can't say.
     pub fn render(&self, format: Format) -> Result<Vec<String>, String> {
+        self.render_in(format, &self.view())
+    }
+
+    /// A view of texts that go anywhere: names of files are relative to `--root`, else to the working directory.
+    #[must_use]
+    pub fn view(&self) -> View {
+        View {
+            root: Root {
+                root: self.args.root.clone().or_else(|| self.root.working.clone()),
+                working: self.root.working.clone(),
+            },
+            ..View::default()
+        }
+    }
+
+    /// The view of texts on standard output, with the terminal's width and its links.
+    fn on_terminal(&self, color: ColorChoice) -> View {
+        View {
+            pages: match output::has_links(color) {
+                true => self.pages.clone(),
+                false => RulePages::default(),
+            },
+            width: output::width(),
+            ..self.view()
+        }
+    }
+
+    fn render_in(&self, format: Format, view: &View) -> Result<Vec<String>, String> {
         let outcome = self.outcome;
         let root = &self.root();
         let document = match format {
-            Format::Full => return Ok(self.tables().into_iter().chain(full::render(outcome)).collect()),
-            Format::Concise => return Ok(concise::render(outcome)),
+            Format::Full => {
+                return Ok(self
+                    .tables()
+                    .into_iter()
+                    .chain(full::render(outcome, view))
+                    .collect());
+            }
+            Format::Concise => return Ok(concise::render(outcome, view)),
             Format::Github => return Ok(github::render(outcome, root)),
             Format::Jsonl => {
                 return match self.kind {
@@ -278,6 +316,7 @@ impl Report<'_> {
         let wants = |kind| self.args.sarif_results.contains(&kind);
         let options = sarif::Options {
             rules: rules::ALL,
+            pages: self.pages,
             root,
             // Those of an audit are on because it is one, and about images.
             has_potential: wants(SarifResults::Potential) || matches!(self.kind, Kind::Audit { .. }),

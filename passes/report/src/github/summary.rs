@@ -83,8 +83,11 @@ pub fn summary(outcome: &Outcome, root: &Root, is_check: bool, room: usize) -> S
 fn row(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> String {
     let first = cause.first;
     let input = input_name(outcome, first);
-    let place = match ShownPlace::of(first) {
-        Some(place) => format!("{}:{}", paths.name(place.file, input).as_str(), place.line),
+    let place = match ShownPlace::of(outcome, first) {
+        Some(place) => {
+            let file = paths.name(place.file, input);
+            format!("{}:{}", place.text_in(file.as_str()), place.line)
+        }
         None => paths.name(input, input).as_str().to_owned(),
     };
     let place = match cause.group.findings.len() {

@@ -75,8 +75,8 @@ impl<'a> Findings<'a> {
         let first = cause.first;
         let input = input_name(self.outcome, first).to_owned();
         let carried = first.line_text.as_ref().filter(|_| first.source.is_none());
-        let excerpt =
-            ShownPlace::of(first).and_then(|place| excerpt::of(&place, carried, &input, &mut self.sources));
+        let excerpt = ShownPlace::of(self.outcome, first)
+            .and_then(|place| excerpt::of(&place, carried, &input, &mut self.sources));
         html! {
             div.body {
                 @if first.message != cause.group.message.as_str() { p { "Here: " (code_spans(&line(&first.message))) } }
@@ -84,7 +84,7 @@ impl<'a> Findings<'a> {
                 (lanes::figure(first).unwrap_or_default())
                 @if let Some(facts) = self.facts(first) { (facts) }
                 @for related in first.related.iter().take(SHOWN_PLACES) {
-                    @if let Some(place) = ShownPlace::either(related.source.as_ref(), related.location.as_ref()) {
+                    @if let Some(place) = ShownPlace::of_related(self.outcome, first, related) {
                         p.related { (code_spans(&line(&related.message))) ": " code { (self.spot(&place, &input)) } }
                         @if let Some(shown) = excerpt::of(&place, None, &input, &mut self.sources) { (shown) }
                     }
@@ -182,7 +182,7 @@ impl<'a> Findings<'a> {
     /// The place of a finding, as text.
     pub(super) fn place(&mut self, finding: &Finding) -> String {
         let input = input_name(self.outcome, finding).to_owned();
-        match ShownPlace::of(finding) {
+        match ShownPlace::of(self.outcome, finding) {
             Some(place) => self.spot(&place, &input),
             None => line(self.paths.name(&input, &input).as_str()).into_owned(),
         }
@@ -190,10 +190,6 @@ impl<'a> Findings<'a> {
 
     fn spot(&mut self, place: &ShownPlace<'_>, input: &str) -> String {
         let file = self.paths.name(place.file, input);
-        let file = line(file.as_str());
-        match place.column {
-            Some(column) => format!("{file}:{}:{column}", place.line),
-            None => format!("{file}:{}", place.line),
-        }
+        line(&place.position_in(file.as_str())).into_owned()
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Driver {
     pub(super) name: &'static str,
     pub(super) semantic_version: &'static str,
     pub(super) version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) information_uri: Option<String>,
     pub(super) rules: Vec<ReportingDescriptor>,
 }
 
@@ -61,6 +63,8 @@ pub(super) struct ReportingDescriptor {
     pub(super) name: String,
     pub(super) short_description: Text,
     pub(super) full_description: Text,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) help_uri: Option<String>,
     pub(super) help: Help,
     pub(super) default_configuration: Configuration,
     pub(super) properties: RuleProperties,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptxcheck_passes::finding::{Finding, Frame, Location as InputLocation, Related, Source};
+use ptxcheck_passes::finding::{Finding, Frame, Related};
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
@@ -103,7 +103,7 @@ impl<'a> Results<'a> {
     /// The place of a finding.
     fn location(&mut self, finding: &Finding) -> Location {
         let input = input_name(self.outcome, finding);
-        let mut location = match ShownPlace::of(finding) {
+        let mut location = match ShownPlace::of(self.outcome, finding) {
             Some(place) => {
                 let carried = finding.line_text.as_ref();
                 let region = place.region(
@@ -120,21 +120,16 @@ impl<'a> Results<'a> {
     }
 
     fn related(&mut self, related: &Related, finding: &Finding) -> Option<Location> {
-        let mut location = self.place(related.source.as_ref(), related.location.as_ref(), finding)?;
-        location.message = Some(Text::from(said(&related.message)));
-        Some(location)
-    }
-
-    fn place(
-        &mut self,
-        source: Option<&Source>,
-        location: Option<&InputLocation>,
-        finding: &Finding,
-    ) -> Option<Location> {
         let input = input_name(self.outcome, finding);
-        let place = ShownPlace::either(source, location)?;
+        let place = ShownPlace::of_related(self.outcome, finding, related)?;
         let region = place.region(None, input, &mut self.sources);
-        Some(plain(self.artifact(place.file, input), region.into()))
+        let mut location = plain(self.artifact(place.file, input), region.into());
+        let message = match &place.image {
+            Some(image) => format!("{}, in line {} of {image}", related.message, place.line),
+            None => related.message.clone(),
+        };
+        location.message = Some(Text::from(said(&message)));
+        Some(location)
     }
 
     /// The words for a further place of a cause: its kernel, and its image.

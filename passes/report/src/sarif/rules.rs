@@ -5,9 +5,10 @@ use ptxcheck_passes::rule::{Level, Rule};
 use super::document::{Configuration, Help, ReportingDescriptor, RuleProperties};
 use super::limits::{DESCRIPTION_CHARACTERS, NAME_CHARACTERS, SHOWN_TAGS};
 use crate::escape::cut;
+use crate::pages::RulePages;
 
 /// A rule as the document describes it.
-pub(super) fn descriptor(rule: &'static Rule) -> ReportingDescriptor {
+pub(super) fn descriptor(rule: &'static Rule, pages: &RulePages) -> ReportingDescriptor {
     let documentation = rule.documentation();
     let help = if documentation.is_empty() {
         rule.summary
@@ -24,8 +25,13 @@ pub(super) fn descriptor(rule: &'static Rule) -> ReportingDescriptor {
         name: cut(rule.name, NAME_CHARACTERS),
         short_description: cut(rule.summary, DESCRIPTION_CHARACTERS).into(),
         full_description: cut(&first_paragraph(help), DESCRIPTION_CHARACTERS).into(),
+        help_uri: pages.of(rule),
         help: Help {
-            text: help.to_owned(),
+            // Readers without Markdown are told where the text is, which would be here twice.
+            text: match documentation {
+                "" => help.to_owned(),
+                _ => format!("`ptxcheck explain {}` shows it", rule.code),
+            },
             markdown: help.to_owned(),
         },
         default_configuration: Configuration {
@@ -71,12 +77,12 @@ mod tests {
     use ptxcheck_passes::rule::{Check, Family, Level, Rule};
     use ptxcheck_passes::rules;
 
-    use super::descriptor;
+    use super::{RulePages, descriptor};
 
     #[test]
     fn every_rule_has_help_and_fits() {
         for rule in rules::ALL {
-            let told = descriptor(rule);
+            let told = descriptor(rule, &RulePages::default());
             assert!(told.help.markdown.starts_with("## "), "{}", told.id);
             let description = &told.full_description.text;
             assert!(
@@ -86,6 +92,8 @@ mod tests {
             );
             assert!(!description.ends_with('…'), "{}: {description}", told.id);
             assert_eq!(told.properties.tags[0], rule.family.as_str());
+            assert_eq!(told.help_uri, None);
+            assert!(told.help.text.len() < 60, "{}: the text is there twice", told.id);
         }
     }
 
@@ -99,7 +107,7 @@ mod tests {
             Check::Module(|_, _| {}),
         )
         .at_level(Level::Warning);
-        let told = descriptor(&OWN);
+        let told = descriptor(&OWN, &RulePages::default());
         assert_eq!(told.help.text, "it is wrong");
         assert_eq!(
             (

@@ -15,6 +15,7 @@ use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::audit::Shown;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::forecast::Columns;
+use ptxcheck_report::pages::RulePages;
 use ptxcheck_report::{escape, known, pinned, summary};
 
 use crate::args::{AuditArgs, GpuList};
@@ -33,11 +34,10 @@ pub fn run(args: &AuditArgs) -> Exit {
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let outcome = &audited.outcome;
-    let exit = audited
-        .report(args)
-        .write(args.format, &args.output, args.color.into());
+    let report = audited.report(args);
+    let exit = report.write(args.format, &args.output, args.color.into());
     if args.verbose {
-        output::write_stderr(&known::render(outcome), args.color.into());
+        output::write_stderr(&known::render(outcome, &report.view()), args.color.into());
     }
     let is_pinned = args.ratchet.pin.is_some();
     let gpus = &audited.columns.gpus;
@@ -78,6 +78,8 @@ pub(super) struct Audited {
     /// Lines about the baseline, and its exit code.
     baseline: Settled,
     elapsed: Duration,
+    pages: RulePages,
+    has_baseline: bool,
 }
 
 impl Audited {
@@ -88,7 +90,12 @@ impl Audited {
     /// A sentence about an error in the configuration or in a list of inputs.
     pub(super) fn of(args: &AuditArgs, more: Vec<Input>) -> Result<Self, String> {
         let started = Instant::now();
-        let settings = config::read(args.config.as_deref())?.settings();
+        let config = config::read(args.config.as_deref())?;
+        let baseline = args
+            .baseline
+            .or(config.baseline.clone().filter(|_| args.shard.is_none()));
+        let (pages, has_baseline) = (config.pages.clone(), baseline.is_given());
+        let settings = config.settings();
         let ratchet = ratchet::Prepared::of(&args.ratchet)?;
         let policy = Policy {
             // What is pinned anew is no finding.
@@ -96,7 +103,7 @@ impl Audited {
             ..policy(args, settings.policy)
         };
         let settings = Settings { policy, ..settings };
-        let baseline = Prepared::of(&args.baseline)?;
+        let baseline = Prepared::of(&baseline)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
         // Before minutes go into reading the others.
         let named = paths.iter().filter(|path| !releases::is_release(path));
@@ -138,6 +145,8 @@ impl Audited {
             settings,
             baseline,
             elapsed: started.elapsed(),
+            pages,
+            has_baseline,
         })
     }
 
@@ -160,7 +169,8 @@ impl Audited {
             args: &args.report,
             fail_on: args.fail_on,
             shard: self.shard.as_ref(),
-            has_baseline: args.baseline.is_given(),
+            has_baseline: self.has_baseline,
+            pages: &self.pages,
         }
     }
 }

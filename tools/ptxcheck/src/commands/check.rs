@@ -4,18 +4,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ptxcheck_passes::Input;
+use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::{escape, known, summary};
+use ptxcheck_report::pages::RulePages;
+use ptxcheck_report::{escape, hints, known, summary};
 
 use crate::args::CheckArgs;
-use crate::baseline::{Prepared, Settled};
+use crate::baseline::{BaselineArgs, Prepared, Settled};
 use crate::compile::{Database, Recompiler};
 use crate::exit::Exit;
 use crate::inputs::{Collected, Unread};
@@ -40,7 +44,7 @@ pub fn run(args: &CheckArgs) -> Exit {
     let report = checked.report(args);
     let exit = report.write(args.format, &args.output, args.color.into());
     if args.verbose {
-        output::write_stderr(&known::render(outcome), args.color.into());
+        output::write_stderr(&known::render(outcome, &report.view()), args.color.into());
         output::write_stderr(&summary::render_inputs(outcome), args.color.into());
     }
     if !checked.baseline.said.is_empty() {
@@ -49,7 +53,8 @@ pub fn run(args: &CheckArgs) -> Exit {
     let coverage = Coverage::of(outcome);
     if !args.quiet && args.format.has_summary() {
         let summary = summary::render(outcome, &coverage, &coverage.render(), *elapsed);
-        output::write_stderr(&summary, args.color.into());
+        let hints = hints::render(outcome, checked.searchable(&coverage));
+        output::write_stderr(&(summary + &hints), args.color.into());
     }
     let verdict = Verdict::of(
         outcome,
@@ -75,6 +80,10 @@ pub(super) struct Checked {
     elapsed: Duration,
     root: Root,
     shard: Option<Shard>,
+    /// No configuration was read, and conditional findings were not asked for.
+    is_by_default: bool,
+    pages: RulePages,
+    has_baseline: bool,
 }
 
 impl Checked {
@@ -89,8 +98,13 @@ impl Checked {
         more: Vec<Input>,
     ) -> Result<Self, String> {
         let started = Instant::now();
-        let baseline = Prepared::of(&args.baseline)?;
-        let settings = settings(args)?;
+        let Configured {
+            settings,
+            pages,
+            baseline,
+        } = Configured::of(args)?;
+        let has_baseline = baseline.is_given();
+        let baseline = Prepared::of(&baseline)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
         let recompiler = recompiler.map(Arc::new);
         let progress = Arc::new(Progress::default());
@@ -121,9 +135,18 @@ impl Checked {
             unread,
             baseline,
             elapsed: started.elapsed(),
+            is_by_default: settings.file.is_none() && !wants_conditional(&settings),
             root: settings.root,
             shard,
+            pages,
+            has_baseline,
         })
+    }
+
+    /// The number of kernels that `-W conditional` would search, where nobody has decided about it.
+    fn searchable(&self, coverage: &Coverage<'_>) -> usize {
+        let analysed = coverage.kernels.saturating_sub(coverage.unanalysed_kernels);
+        if self.is_by_default { analysed } else { 0 }
     }
 
     /// The run, to be written.
@@ -136,29 +159,52 @@ impl Checked {
             args: &args.report,
             fail_on: args.fail_on,
             shard: self.shard.as_ref(),
-            has_baseline: args.baseline.is_given(),
+            has_baseline: self.has_baseline,
+            pages: &self.pages,
         }
     }
 }
 
-/// The settings of the configuration file, with the options of the command line over them.
-///
-/// # Errors
-///
-/// A sentence about an error in the file.
-pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
-    let config = config::read(args.config.as_deref())?;
-    let settings = super::launched::apply(&args.launched, config.settings())?;
-    Ok(Settings {
-        levels: args.levels.0.clone(),
-        link_set: args.link_set,
-        whole_program: args.whole_program,
-        // Policies for releases are for audits.
-        policy: Policy::default(),
-        path_maps: args.path_map.clone(),
-        is_strict: args.strict_config,
-        timeout: args.timeout,
-        threads: args.jobs,
-        ..settings
-    })
+/// True if some rule reports conditional findings.
+fn wants_conditional(settings: &Settings) -> bool {
+    let mut rules = rules::ALL.iter().filter(|rule| rule.can_be_conditional());
+    rules.any(|rule| settings.level(rule, Certainty::Conditional, rule.definite) > Level::Allow)
+}
+
+/// A check as the configuration file and the options of the command line make it.
+struct Configured {
+    settings: Settings,
+    pages: RulePages,
+    baseline: BaselineArgs,
+}
+
+impl Configured {
+    /// Reads the configuration file; options win over it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an error in the file.
+    fn of(args: &CheckArgs) -> Result<Self, String> {
+        let config = config::read(args.config.as_deref())?;
+        // Shards are compared with a baseline when they are merged.
+        let of_config = config.baseline.clone().filter(|_| args.shard.is_none());
+        let (pages, baseline) = (config.pages.clone(), args.baseline.or(of_config));
+        let settings = super::launched::apply(&args.launched, config.settings())?;
+        Ok(Self {
+            settings: Settings {
+                levels: args.levels.0.clone(),
+                link_set: args.link_set,
+                whole_program: args.whole_program,
+                // Policies for releases are for audits.
+                policy: Policy::default(),
+                path_maps: args.path_map.clone(),
+                is_strict: args.strict_config,
+                timeout: args.timeout,
+                threads: args.jobs,
+                ..settings
+            },
+            pages,
+            baseline,
+        })
+    }
 }

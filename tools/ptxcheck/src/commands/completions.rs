@@ -5,12 +5,15 @@ use std::io;
 use std::path::Path;
 
 use anstream::ColorChoice;
-use clap::CommandFactory as _;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Command, CommandFactory as _};
+use ptxcheck_passes::rule::Family;
+use ptxcheck_passes::rules;
 use ptxcheck_report::escape;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit::Exit;
-use crate::output;
+use crate::{levels, output};
 
 /// The name of the program.
 const NAME: &str = "ptxcheck";
@@ -19,8 +22,34 @@ const NAME: &str = "ptxcheck";
 #[must_use]
 pub fn run(args: &CompletionsArgs) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
+    clap_complete::generate(args.shell, &mut with_rules(Cli::command()), NAME, &mut script);
     output::print(&String::from_utf8_lossy(&script), ColorChoice::AlwaysAnsi)
+}
+
+/// A command that knows the values of its selectors: codes of rules, families, and the words for all. The program itself takes more:
+/// names, aliases, guidelines.
+fn with_rules(command: Command) -> Command {
+    let codes = rules::ALL
+        .iter()
+        .map(|rule| PossibleValue::new(rule.code).help(rule.name));
+    let families = Family::ALL.map(|family| PossibleValue::new(family.as_str()).help("a family of rules"));
+    let words = ["all", "conditional", "potential"].map(PossibleValue::new);
+    let codes: Vec<PossibleValue> = codes.collect();
+    let selectors: Vec<PossibleValue> = codes.iter().cloned().chain(families).chain(words).collect();
+    let of_levels = |command: Command| {
+        let is_there = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+        let flags: Vec<&str> = levels::flags().filter(|id| is_there(id)).collect();
+        flags.into_iter().fold(command, |command, id| {
+            command.mut_arg(id, |arg| {
+                arg.value_parser(PossibleValuesParser::new(selectors.clone()))
+            })
+        })
+    };
+    of_levels(command)
+        .mut_subcommands(of_levels)
+        .mut_subcommand("explain", |explain| {
+            explain.mut_arg("rule", |arg| arg.value_parser(PossibleValuesParser::new(codes)))
+        })
 }
 
 /// Prints the manual page, or writes that of the program and one for each command to a folder.
@@ -47,7 +76,7 @@ fn pages(folder: &Path) -> io::Result<()> {
     clap_mangen::generate_to(command(), folder)
 }
 
-fn command() -> clap::Command {
+fn command() -> Command {
     // A page for a command that explains commands says nothing.
     Cli::command().disable_help_subcommand(true)
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use ptxcheck_passes::rule::Rule;
+use ptxcheck_passes::rule::{Level, Rule};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::settings::Selector;
 use ptxcheck_report::styles::BOLD;
+use ptxcheck_report::view::View;
 use ptxcheck_report::{escape, markdown};
 
 use super::rules::{default_level, level_word};
@@ -17,12 +18,20 @@ use crate::output;
 #[must_use]
 pub fn run(args: &ExplainArgs) -> Exit {
     match Selector::parse(&args.rule) {
-        Ok(Selector::Rule(rule)) => output::print(&page(rule), args.color.into()),
+        Ok(Selector::Rule(rule)) => output::print(&page(rule, &view()), args.color.into()),
         Ok(_) => output::complain(&format!(
             "`{}` stands for several rules; `ptxcheck rules` lists them",
             escape::line(&args.rule)
         )),
         Err(error) => output::complain(&escape::line(&error.to_string())),
+    }
+}
+
+/// The width of the terminal.
+fn view() -> View {
+    View {
+        width: output::width(),
+        ..View::default()
     }
 }
 
@@ -42,33 +51,54 @@ fn cases(rule: &Rule) -> String {
     text
 }
 
-fn page(rule: &Rule) -> String {
-    let mut text = format!("{BOLD}{} {}{BOLD:#}\n{}\n\n", rule.code, rule.name, rule.summary);
-    let potential = match (rule.can_be_definite, rule.can_be_potential) {
-        (true, true) => "; its potential findings are off",
-        (false, true) => "; all its findings are potential",
-        _ => "",
-    };
-    let conditional = if rule.can_be_conditional() {
-        ", and so are conditional ones"
-    } else {
-        ""
-    };
-    let level = level_word(default_level(rule));
-    let _ = writeln!(text, "level       {level}{potential}{conditional}");
-    let _ = writeln!(text, "family      {}", rule.family.as_str());
+/// The levels of a rule's findings: `error; conditional findings are off by default`.
+fn levels(rule: &Rule) -> String {
+    let kinds = [
+        (rule.can_be_conditional(), "conditional"),
+        (rule.can_be_potential, "potential"),
+    ];
+    let off: Vec<&str> = kinds
+        .iter()
+        .filter_map(|(can_be, word)| can_be.then_some(*word))
+        .collect();
+    let off = off.join(" and ");
+    match (rule.can_be_definite, off.as_str()) {
+        (true, _) if default_level(rule) == Level::Allow => format!("off by default (`-W {}`)", rule.code),
+        (true, "") => level_word(default_level(rule)).to_owned(),
+        (true, off) => format!(
+            "{}; {off} findings are off by default",
+            level_word(default_level(rule))
+        ),
+        (false, off) => format!("off by default: all its findings are {off} (`-W {}`)", rule.code),
+    }
+}
+
+fn page(rule: &Rule, view: &View) -> String {
+    let mut text = format!(
+        "{BOLD}{} {}{BOLD:#}\n{}\n\n",
+        rule.code,
+        rule.name,
+        view.wrap(rule.summary, 0)
+    );
+    let mut facts = vec![
+        ("level", levels(rule)),
+        ("family", rule.family.as_str().to_owned()),
+    ];
     if !rule.aliases.is_empty() {
-        let _ = writeln!(text, "aliases     {}", rule.aliases.join(", "));
+        facts.push(("aliases", rule.aliases.join(", ")));
     }
     if !rule.guidelines.is_empty() {
-        let _ = writeln!(text, "guidelines  {}", rule.guidelines.join(", "));
+        facts.push(("guidelines", rule.guidelines.join(", ")));
+    }
+    for (name, fact) in facts {
+        let _ = writeln!(text, "{}", view.wrap(&format!("{name:12}{fact}"), 12));
     }
     text.push('\n');
-    text.push_str(&markdown::render(rule.documentation()));
+    text.push_str(&markdown::render(rule.documentation(), view));
     let cases = cases(rule);
     if !cases.is_empty() {
         text.push('\n');
-        text.push_str(&markdown::render(&cases));
+        text.push_str(&markdown::render(&cases, view));
     }
     text
 }

@@ -36,7 +36,13 @@ pub fn run(args: &MergeArgs) -> Exit {
     }
     let columns = args.forecast.columns(&policy);
     let settings = first.settings(&Registry::default());
-    let baseline = match Prepared::of(&args.baseline) {
+    let config = match config::read(None) {
+        Ok(config) => config,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let baseline = args.baseline.or(config.baseline.clone());
+    let has_baseline = baseline.is_given();
+    let baseline = match Prepared::of(&baseline) {
         Ok(baseline) => baseline,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
@@ -44,10 +50,8 @@ pub fn run(args: &MergeArgs) -> Exit {
         Ok(outcome) => outcome,
         Err(problem) => return output::complain(&escape::line(&problem.to_string())),
     };
-    let root = match config::read(None) {
-        Ok(config) => config.settings().root,
-        Err(problem) => return output::complain(&escape::line(&problem)),
-    };
+    let pages = config.pages.clone();
+    let root = config.settings().root;
     let settings = Settings {
         root: root.clone(),
         is_strict: args.strict_config,
@@ -78,11 +82,12 @@ pub fn run(args: &MergeArgs) -> Exit {
         args: &args.report,
         fail_on: args.fail_on,
         shard: None,
-        has_baseline: args.baseline.is_given(),
+        has_baseline,
+        pages: &pages,
     };
     let exit = report.write(args.format, &args.output, args.color.into());
     if args.verbose {
-        output::write_stderr(&known::render(&outcome), args.color.into());
+        output::write_stderr(&known::render(&outcome, &report.view()), args.color.into());
         output::write_stderr(&summary::render_inputs(&outcome), args.color.into());
     }
     if !baseline.said.is_empty() {

@@ -18,6 +18,13 @@ pub(super) type Levels = BTreeMap<Spanned<String>, Spanned<LevelWord>>;
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "ptxcheck.toml"))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
+    /// The baseline of `--write-baseline` whose findings are known, relative to the folder of this file; `--baseline` and `--no-baseline`
+    /// win over it
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub baseline: Option<Spanned<String>>,
+    /// The address of a site of ptxcheck's documentation, which codes of rules are links to
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub docs: Option<Spanned<String>>,
     /// Levels by code, name, message key, family, guideline (`G-2.1`), `all` or `potential`. They are for definite findings, and
     /// `potential:` before one of these for its potential ones; `allow` for a rule is for both. The narrower selector counts,
     /// wherever it stands

@@ -21,13 +21,14 @@ Value = Union[str, int, "tuple[int, ...]", "tuple[str, ...]"]
 
 @dataclass(frozen=True)
 class Location:
-    """A stretch of an input. Lines and columns count from 1; columns are bytes."""
+    """A stretch of an input, or of an image in it. Lines and columns count from 1; columns are bytes."""
 
     file: str
     line: int
     column: int
     end_line: int
     end_column: int
+    in_image: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,11 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """`FILE:LINE:COLUMN` in the source, or else in the input."""
+        """`FILE:LINE:COLUMN` in the source, or else in the input; `FILE` if the line is one of an image inside the file."""
         if self.source is not None:
             column = "" if self.source.column is None else f":{self.source.column}"
             return f"{self.source.file}:{self.source.line}{column}"
-        if self.location is not None:
+        if self.location is not None and not self.location.in_image:
             return f"{self.location.file}:{self.location.line}:{self.location.column}"
         return self.input
 

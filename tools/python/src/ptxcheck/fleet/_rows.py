@@ -84,6 +84,7 @@ def _copies(all_images: Sequence[Image], kernel: Kernel) -> int:
 
 def _finding(finding: Finding) -> Row:
     place = finding.source or finding.location
+    in_image = finding.source is None and finding.location is not None and finding.location.in_image
     return {
         "input": finding.input,
         "image": finding.image,
@@ -93,7 +94,7 @@ def _finding(finding: Finding) -> Row:
         "certainty": finding.certainty,
         "message": finding.message,
         "source": place.file if place else None,
-        "line": place.line if place else None,
+        "line": None if place is None or in_image else place.line,
         "places": 1 + len(finding.places) + finding.places_left_out,
         "fingerprint": finding.fingerprint,
         "suppressed": json.dumps(dataclasses.asdict(finding.suppressed)) if finding.suppressed else None,
