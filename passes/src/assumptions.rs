@@ -76,10 +76,10 @@ impl AssumedParameter {
         };
         if text.starts_with(|first: char| first.is_ascii_digit()) {
             return match text.split_once('+') {
-                Some((number, offset)) => decimal(number)
-                    .zip(decimal(offset))
+                Some((number, offset)) => parse_decimal(number)
+                    .zip(parse_decimal(offset))
                     .map(|(number, offset)| Self::Piece(number, offset)),
-                None => decimal(text).map(Self::Number),
+                None => parse_decimal(text).map(Self::Number),
             }
             .ok_or_else(none);
         }
@@ -91,7 +91,7 @@ impl AssumedParameter {
     }
 }
 
-fn decimal<N: std::str::FromStr>(text: &str) -> Option<N> {
+fn parse_decimal<N: std::str::FromStr>(text: &str) -> Option<N> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
         .then(|| text.parse().ok())?
@@ -169,7 +169,7 @@ pub(crate) struct Signature<'k> {
 
 impl<'k> Signature<'k> {
     /// That of a kernel of a module, with the names that [`Module::parameter_names`] has.
-    fn of(module: &'k Module<'_>, kernel: FunctionId, names: &'k [Option<String>]) -> Self {
+    fn of_kernel(module: &'k Module<'_>, kernel: FunctionId, names: &'k [Option<String>]) -> Self {
         let names = names.iter().map(Option::as_deref).chain(std::iter::repeat(None));
         let params = module.function(kernel).params.iter().zip(names);
         Self {
@@ -190,7 +190,7 @@ impl Assumptions {
     }
 
     /// The numbers of the assumptions that are about a kernel of this name.
-    pub(crate) fn about(&self, kernel: &str) -> Vec<usize> {
+    pub(crate) fn assumptions_about(&self, kernel: &str) -> Vec<usize> {
         if self.all.is_empty() {
             return Vec::new();
         }
@@ -205,7 +205,7 @@ impl Assumptions {
 
     /// The values that the assumptions leave the parameters of a kernel of a module.
     pub(crate) fn of_function(&self, module: &Module<'_>, kernel: FunctionId) -> Assumed {
-        let about = self.about(module.function_name(kernel));
+        let about = self.assumptions_about(module.function_name(kernel));
         if about.is_empty() {
             return Assumed::default();
         }
@@ -214,16 +214,17 @@ impl Assumptions {
         } else {
             Vec::new()
         };
-        self.of_kernel(&about, &Signature::of(module, kernel, &names)).0
+        self.of_kernel(&about, &Signature::of_kernel(module, kernel, &names))
+            .0
     }
 
-    /// The values that some of the assumptions ([`Self::about`]) leave the parameters of a kernel, and those that it contradicts, which then
+    /// The values that some of the assumptions ([`Self::assumptions_about`]) leave the parameters of a kernel, and those that it contradicts, which then
     /// count for nothing. A name that no parameter has says nothing.
     pub(crate) fn of_kernel(&self, about: &[usize], kernel: &Signature<'_>) -> (Assumed, Vec<Contradiction>) {
         let mut contradictions = Vec::new();
         let mut pieces: Vec<(Piece, Vec<usize>)> = Vec::new();
         for &number in about {
-            match self.all[number].piece(kernel) {
+            match self.all[number].piece_of_parameter(kernel) {
                 Ok(None) => {}
                 Ok(Some(piece)) => match pieces.iter_mut().find(|(other, _)| *other == piece) {
                     Some((_, same)) => same.push(number),
@@ -256,12 +257,12 @@ impl Assumptions {
 
 impl Assumption {
     /// True unless it names a parameter that the kernel is not known to have.
-    pub(crate) fn is_about_some(&self, kernel: &Signature<'_>) -> bool {
-        !matches!(self.piece(kernel), Ok(None))
+    pub(crate) fn may_apply_to(&self, kernel: &Signature<'_>) -> bool {
+        !matches!(self.piece_of_parameter(kernel), Ok(None))
     }
 
     /// The piece of a kernel's parameters that it is about; `None` if no parameter is known by its name.
-    fn piece(&self, kernel: &Signature<'_>) -> Result<Option<Piece>, String> {
+    fn piece_of_parameter(&self, kernel: &Signature<'_>) -> Result<Option<Piece>, String> {
         let (number, offset) = match &self.parameter {
             AssumedParameter::Number(number) => (*number, None),
             AssumedParameter::Piece(number, offset) => (*number, Some(*offset)),
@@ -275,7 +276,10 @@ impl Assumption {
             }
         };
         let Some(&(size, ..)) = kernel.params.get(usize::from(number)) else {
-            return Err(format!("the kernel has {}", counted(kernel.params.len())));
+            return Err(format!(
+                "the kernel has {}",
+                describe_parameter_count(kernel.params.len())
+            ));
         };
         let piece = |offset, bytes| Piece {
             number,
@@ -308,7 +312,7 @@ impl Assumption {
     }
 }
 
-fn counted(params: usize) -> String {
+fn describe_parameter_count(params: usize) -> String {
     match params {
         0 => "no parameters".to_owned(),
         1 => "one parameter: number 0".to_owned(),

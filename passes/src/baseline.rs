@@ -47,12 +47,12 @@ pub use entry::{Baseline, Entry};
 pub use text::BaselineError;
 
 /// The name of the command in entries.
-const fn command(settings: &Settings) -> &'static str {
+const fn command_name(settings: &Settings) -> &'static str {
     if settings.images_only { "audit" } else { "check" }
 }
 
 /// Indices of the groups that a baseline can have, in an order that does not depend on that of the inputs.
-fn candidates(outcome: &Outcome, settings: &Settings) -> Vec<usize> {
+fn baseline_candidates(outcome: &Outcome, settings: &Settings) -> Vec<usize> {
     let is_candidate = |group: &Group| {
         group.suppressed.is_none()
             && !matches!(group.rule.check, Check::Problem(_) | Check::Configuration)
@@ -64,7 +64,9 @@ fn candidates(outcome: &Outcome, settings: &Settings) -> Vec<usize> {
     candidates.sort_by_cached_key(|&index| {
         let group = &outcome.groups[index];
         let first = outcome.findings.get(group.first());
-        let line = first.and_then(group::line).map(|at| (at.file.clone(), at.line));
+        let line = first
+            .and_then(group::line_to_fix)
+            .map(|at| (at.file.clone(), at.line));
         let place = first.map(|first: &Finding| (first.function.clone(), first.offset));
         (
             group.rule.code,
@@ -79,12 +81,12 @@ fn candidates(outcome: &Outcome, settings: &Settings) -> Vec<usize> {
 }
 
 /// The name of an input, relative to the folder of the configuration if it lies below.
-fn relative(input: &InputReport, settings: &Settings) -> String {
+fn relative_input_name(input: &InputReport, settings: &Settings) -> String {
     settings.root.spellings(&input.name).pop().unwrap_or_default()
 }
 
 /// The inputs that were analysed in full: of others, nothing is known to be gone.
-fn analysed(outcome: &Outcome, settings: &Settings) -> HashSet<String> {
+fn fully_analysed_inputs(outcome: &Outcome, settings: &Settings) -> HashSet<String> {
     let is_analysed = |input: &&InputReport| {
         matches!(input.status, Status::Checked | Status::Skipped) && input.problems.is_empty()
     };
@@ -92,12 +94,12 @@ fn analysed(outcome: &Outcome, settings: &Settings) -> HashSet<String> {
         .inputs
         .iter()
         .filter(is_analysed)
-        .map(|input| relative(input, settings))
+        .map(|input| relative_input_name(input, settings))
         .collect()
 }
 
 /// True if a run with these settings can find what an entry is about.
-fn is_looked_for(entry: &Entry, settings: &Settings) -> bool {
+fn can_run_find(entry: &Entry, settings: &Settings) -> bool {
     use crate::finding::Certainty;
     use crate::rule::Level;
     let certainty = Certainty::ALL

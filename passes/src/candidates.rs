@@ -87,7 +87,7 @@ pub fn is_input(path: &Path, readable: Readable, start: &mut dyn FnMut(usize) ->
         return readable.mlir && start(SNIFFED_IR_BYTES).is_none_or(|start| may_have_kernels(&start));
     }
     if has_ir_extension(path) {
-        return readable.ir && !start(SNIFFED_IR_BYTES).is_some_and(|start| is_foreign(&start));
+        return readable.ir && !start(SNIFFED_IR_BYTES).is_some_and(|start| is_for_other_gpus(&start));
     }
     if has_ptx_extension(path) {
         return true;
@@ -106,7 +106,7 @@ pub fn is_input(path: &Path, readable: Readable, start: &mut dyn FnMut(usize) ->
 }
 
 /// True if LLVM IR that begins so is for other GPUs.
-fn is_foreign(start: &[u8]) -> bool {
+fn is_for_other_gpus(start: &[u8]) -> bool {
     matches!(file_format("", start), FileFormat::Foreign(_))
 }
 

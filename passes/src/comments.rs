@@ -45,20 +45,20 @@ pub(crate) struct CommentContent {
 pub(crate) fn of_source(text: &[u8]) -> Vec<Comment> {
     let mut of_c = Literals::new(text, Language::C);
     let mut of_python = Literals::new(text, Language::Python);
-    find(text, |mark, at| match mark {
-        "//" | "/*" => !of_c.cover(at),
-        "#" => !of_python.cover(at),
+    find_comments(text, |mark, at| match mark {
+        "//" | "/*" => !of_c.is_in_literal(at),
+        "#" => !of_python.is_in_literal(at),
         _ => true,
     })
 }
 
 /// The comments of PTX or LLVM IR, in order; at most [`MAX_COMMENTS`].
 pub(crate) fn of_module(text: &[u8]) -> Vec<Comment> {
-    find(text, |_, _| true)
+    find_comments(text, |_, _| true)
 }
 
 /// The comments whose mark, at this byte, counts.
-fn find(text: &[u8], mut counts: impl FnMut(&str, usize) -> bool) -> Vec<Comment> {
+fn find_comments(text: &[u8], mut counts: impl FnMut(&str, usize) -> bool) -> Vec<Comment> {
     let mut comments = Vec::new();
     let finder = Finder::new(TAG);
     // The line counted up to, its beginning, and the offset that the search goes on from.
@@ -70,10 +70,10 @@ fn find(text: &[u8], mut counts: impl FnMut(&str, usize) -> bool) -> Vec<Comment
             start += last + 1;
         }
         let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
-        if let Some((mark, begin)) = mark(&text[start..at])
+        if let Some((mark, begin)) = comment_mark_before(&text[start..at])
             && counts(mark, start + begin)
         {
-            comments.push(comment(&text[start..end], mark, begin, at - start, line));
+            comments.push(parse_comment(&text[start..end], mark, begin, at - start, line));
         }
         if comments.len() >= MAX_COMMENTS {
             break;
@@ -84,14 +84,14 @@ fn find(text: &[u8], mut counts: impl FnMut(&str, usize) -> bool) -> Vec<Comment
 }
 
 /// The mark that a line before a tag ends with, and where it begins.
-fn mark(before: &[u8]) -> Option<(&'static str, usize)> {
+fn comment_mark_before(before: &[u8]) -> Option<(&'static str, usize)> {
     let before = before.trim_ascii_end();
     let mark = MARKS.into_iter().find(|mark| before.ends_with(mark.as_bytes()))?;
     Some((mark, before.len() - mark.len()))
 }
 
 /// The comment of a line whose mark begins at `begin`, and whose tag stands at `at`.
-fn comment(line: &[u8], mark: &str, begin: usize, at: usize, number: u32) -> Comment {
+fn parse_comment(line: &[u8], mark: &str, begin: usize, at: usize, number: u32) -> Comment {
     let rest = String::from_utf8_lossy(&line[at + TAG.len()..]);
     let rest = match mark {
         "/*" => rest.split("*/").next().unwrap_or_default(),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_one_is_known() {
+    fn malformed_comments_have_a_reason() {
         for (text, wrong) in [
             ("// ptxcheck: allow(PTX401)", "no reason"),
             ("// ptxcheck: allow(PTX401) \t", "no reason"),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_string_is_no_comment() {
+    fn strings_are_not_comments() {
         for text in [
             r#"puts("// ptxcheck: allow(PTX403) x"); f();"#,
             "R\"(\n// ptxcheck: allow(PTX403) x\n)\"; f();",

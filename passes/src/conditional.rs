@@ -29,11 +29,11 @@ mod witness;
 
 pub use contention::{ConditionalContention, search_beside_atomics, search_lost_updates};
 pub use exchange_runs::ContendedPair;
-pub(crate) use exchanges::searchable;
+pub(crate) use exchanges::searchable_pairs;
 pub use exchanges::{
     ConditionalBarrier, ConditionalExchange, SearchedExchanges, search_barriers, search_exchanges,
 };
 pub use finding::{Conditional, General, SearchScope, Searched};
-pub(crate) use search::merged;
+pub(crate) use search::merge_conditional_findings;
 pub use search::{find, find_assuming, search_module};
 pub use witness::{Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

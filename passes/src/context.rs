@@ -170,7 +170,7 @@ impl<'a> ModuleContext<'a> {
             return self.lanes();
         }
         self.lane_roots
-            .get_or_init(|| conditional::merged(self.lanes(), self.conditional()))
+            .get_or_init(|| conditional::merge_conditional_findings(self.lanes(), self.conditional()))
     }
 
     /// The conditional finding with this issue, with its witness.

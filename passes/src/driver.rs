@@ -79,19 +79,19 @@ pub(crate) fn check_until(
     settings: &Settings,
     deadline: &Deadline,
 ) -> ModuleReport {
-    analyse_until(module, declared(module, facts), settings, deadline)
+    analyse_until(module, with_declarations(module, facts), settings, deadline)
 }
 
 /// `facts`, with what a module shows to a linker and its kernels without code.
-pub(crate) fn declared(module: &Module<'_>, facts: Facts) -> Facts {
+pub(crate) fn with_declarations(module: &Module<'_>, facts: Facts) -> Facts {
     Facts {
-        symbols: link::symbols(module),
+        symbols: link::symbols_of_module(module),
         bare: empty_kernels::kernels(module),
         ..facts
     }
 }
 
-/// Runs the rules over a module whose `facts` are those of [`declared`], until the deadline. Functions of other modules have
+/// Runs the rules over a module whose `facts` are those of [`with_declarations`], until the deadline. Functions of other modules have
 /// findings only by calls of this one.
 pub(crate) fn analyse_until(
     module: &Module<'_>,
@@ -107,7 +107,7 @@ pub(crate) fn analyse_until(
         name_parameters(module, &mut report.facts);
     }
     let context = ModuleContext::with_deadline(module, settings, deadline);
-    let (drafts, left_out) = drafts(&context);
+    let (drafts, left_out) = drafts_of_rules(&context);
     let locator = Locator::unplaced(module);
     report.findings = drafts
         .into_iter()
@@ -134,7 +134,7 @@ fn name_parameters(module: &Module<'_>, facts: &mut Facts) {
 
 /// The drafts of all enabled rules that were found before the deadline, and the number of drafts beyond the limit
 /// for an input.
-fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
+fn drafts_of_rules(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
     analyse_ahead(context);
     let mut drafts = Vec::new();
     let mut left_out = 0;
@@ -146,7 +146,7 @@ fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
     {
         // Kernels whose lanes were done with in time have their findings, by several rules.
         if !context.deadline.is_over() || rule.family == Family::Warp {
-            left_out += apply(rule, context, &mut drafts);
+            left_out += apply_rule(rule, context, &mut drafts);
             if drafts.len() > MAX_FINDINGS {
                 left_out += limit_drafts(&mut drafts, context.settings);
             }
@@ -176,7 +176,7 @@ fn analyse_ahead(context: &ModuleContext<'_>) {
 
 /// Runs one rule over a module; returns the number of its drafts that are not kept. Drafts made while the time runs out may rest
 /// on work that was cut short, and are dropped.
-fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) -> usize {
+fn apply_rule(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) -> usize {
     let mut left_out = 0;
     match rule.check {
         Check::Module(check) | Check::Linked(check, _) => {
@@ -187,7 +187,7 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
             if context.deadline.is_over() {
                 found.retain(|draft| draft.is_finished);
             }
-            found.retain(|draft| is_own(context.module, &draft.place));
+            found.retain(|draft| is_in_own_code(context.module, &draft.place));
             drafts.append(&mut found);
         }
         Check::Function(check) => {
@@ -224,7 +224,7 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
 
 /// True if a place is not in a function, or about a symbol, that another module declares; also if calls lead there from this module, and
 /// the failure depends on them.
-fn is_own(module: &Module<'_>, place: &Place) -> bool {
+fn is_in_own_code(module: &Module<'_>, place: &Place) -> bool {
     let is_defined_here = |function| !module.function(function).is_imported;
     match place {
         Place::Module => true,

@@ -176,7 +176,7 @@ pub struct Suppression {
 }
 
 /// The rule of a finding that was read and has not been given its own.
-fn nameless() -> &'static Rule {
+fn placeholder_rule() -> &'static Rule {
     static NAMELESS: Rule = Rule::new("", "", Family::Run, "", Check::Module(|_, _| {}));
     &NAMELESS
 }
@@ -186,7 +186,7 @@ fn nameless() -> &'static Rule {
 #[non_exhaustive]
 pub struct Finding {
     /// The rule that made it. Serialised findings do not contain it; the reader sets it.
-    #[serde(skip, default = "nameless")]
+    #[serde(skip, default = "placeholder_rule")]
     pub rule: &'static Rule,
     /// Definite or potential.
     pub certainty: Certainty,

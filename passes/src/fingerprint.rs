@@ -8,30 +8,30 @@ impl Hash {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    fn byte(&mut self, byte: u8) {
+    fn add_byte(&mut self, byte: u8) {
         self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
 
-    fn text(&mut self, text: &[u8]) {
-        text.iter().for_each(|&byte| self.byte(byte));
-        self.byte(0);
+    fn add_text(&mut self, text: &[u8]) {
+        text.iter().for_each(|&byte| self.add_byte(byte));
+        self.add_byte(0);
     }
 
     /// Adds the text of an instruction.
-    fn instruction(&mut self, text: &[u8]) {
+    fn add_instruction(&mut self, text: &[u8]) {
         let mut in_word = false;
         for &byte in text {
             let is_word = byte.is_ascii_alphanumeric() || b"_%$".contains(&byte);
             let counts = !(byte.is_ascii_whitespace() || byte.is_ascii_digit() && in_word);
             if counts {
-                self.byte(byte);
+                self.add_byte(byte);
             }
             // A number of its own (an immediate) counts; digits after a letter do not.
             in_word = is_word && (in_word || !byte.is_ascii_digit());
         }
     }
 
-    fn digits(&self) -> String {
+    fn hex_digits(&self) -> String {
         format!("{:016x}", self.0)
     }
 }
@@ -40,16 +40,16 @@ impl Hash {
 /// registers, labels, local functions) and white space do not count.
 pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String {
     let mut hash = Hash::new();
-    hash.text(code.as_bytes());
-    hash.text(function.as_bytes());
-    hash.instruction(text);
-    hash.digits()
+    hash.add_text(code.as_bytes());
+    hash.add_text(function.as_bytes());
+    hash.add_instruction(text);
+    hash.hex_digits()
 }
 
 /// The hash of an instruction's text alone, under the same rules; never 0.
 pub(crate) fn of_text(text: &[u8]) -> u64 {
     let mut hash = Hash::new();
-    hash.instruction(text);
+    hash.add_instruction(text);
     hash.0.max(1)
 }
 
@@ -62,7 +62,7 @@ impl ContentHash {
     }
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.0.byte(byte));
+        bytes.iter().for_each(|&byte| self.0.add_byte(byte));
     }
 
     pub(crate) const fn number(&self) -> u64 {
@@ -73,8 +73,8 @@ impl ContentHash {
 /// From several texts, in their order.
 pub(crate) fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Hash::new();
-    texts.into_iter().for_each(|text| hash.text(text.as_bytes()));
-    hash.digits()
+    texts.into_iter().for_each(|text| hash.add_text(text.as_bytes()));
+    hash.hex_digits()
 }
 
 /// A fingerprint made unique by an ordinal.
@@ -83,9 +83,9 @@ pub(crate) fn with_ordinal(fingerprint: &str, ordinal: u32) -> String {
         return fingerprint.to_owned();
     }
     let mut hash = Hash::new();
-    hash.text(fingerprint.as_bytes());
-    hash.text(&ordinal.to_le_bytes());
-    hash.digits()
+    hash.add_text(fingerprint.as_bytes());
+    hash.add_text(&ordinal.to_le_bytes());
+    hash.hex_digits()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl<'a> InputForecast<'a> {
             .into_iter()
             .partition(|unit| unit.chooser == Chooser::Linker);
         let objects = Objects::new(objects, &loadable);
-        let (kernels, holders) = kernels(&loadable, &objects);
+        let (kernels, holders) = kernel_forecasts(&loadable, &objects);
         let mut forecast = Self {
             gpus: gpus.to_vec(),
             kernels,
@@ -75,7 +75,7 @@ impl<'a> InputForecast<'a> {
                     .units
                     .iter()
                     .map(|(number, images)| (&loadable[*number], *images, &choices[*number]));
-                let mut cell = of_containers(of_units, held.is_linked.then_some(&linked), *gpu);
+                let mut cell = cell_of_containers(of_units, held.is_linked.then_some(&linked), *gpu);
                 if let (Some(needed), Some(driver)) = (cell.driver, driver)
                     && needed.exceeds(driver)
                 {
@@ -134,7 +134,7 @@ struct Holders<'u, 'a> {
 }
 
 /// The loading of a kernel that these containers have, and the objects that `linked` is about, if there are some.
-fn of_containers<'u, 'a: 'u>(
+fn cell_of_containers<'u, 'a: 'u>(
     units: impl Iterator<Item = (&'u Unit<'a>, &'u [(usize, &'a Kernel)], &'u Choice)>,
     linked: Option<&link::Linked>,
     gpu: Gpu,
@@ -161,12 +161,16 @@ fn of_containers<'u, 'a: 'u>(
 }
 
 /// The kernels of an input that a program can load, without cells, and the holders of each.
-fn kernels<'u, 'a>(
+fn kernel_forecasts<'u, 'a>(
     loadable: &'u [Unit<'a>],
     objects: &'u Objects<'a>,
 ) -> (Vec<KernelForecast<'a>>, Vec<Holders<'u, 'a>>) {
     let mut found: BTreeMap<&str, (KernelForecast<'a>, Holders<'u, 'a>)> = BTreeMap::new();
-    let of_objects: &[Unit<'a>] = if objects.are_all() { &objects.units } else { &[] };
+    let of_objects: &[Unit<'a>] = if objects.cover_all_kernels() {
+        &objects.units
+    } else {
+        &[]
+    };
     for (number, unit) in loadable.iter().chain(of_objects).enumerate() {
         for (identity, images) in &unit.kernels {
             let Some((first, declared)) = images.first() else {
@@ -180,7 +184,7 @@ fn kernels<'u, 'a>(
                     cells: Vec::new(),
                 };
                 let holders = Holders {
-                    is_linked: objects.has(identity),
+                    is_linked: objects.defines_kernel(identity),
                     ..Holders::default()
                 };
                 (kernel, holders)

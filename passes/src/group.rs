@@ -20,7 +20,7 @@ use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::rule::{Level, Rule};
 use crate::sources::Sources;
-pub(crate) use cause::line;
+pub(crate) use cause::line_to_fix;
 use cause::{CauseKeys, Key};
 pub use identity::Identity;
 
@@ -76,9 +76,9 @@ pub fn groups(inputs: &[InputReport], findings: &[Finding], sources: &mut Source
     }
     let mut groups: Vec<Group> = members
         .into_iter()
-        .map(|members| group(members, inputs, findings, &mut keys))
+        .map(|members| build_group(members, inputs, findings, &mut keys))
         .collect();
-    number(&mut groups, findings);
+    number_groups(&mut groups, findings);
     groups
 }
 
@@ -98,7 +98,7 @@ pub fn one_each(findings: &[Finding]) -> Vec<Group> {
     findings.iter().enumerate().map(group).collect()
 }
 
-fn group<'f>(
+fn build_group<'f>(
     members: Vec<usize>,
     inputs: &[InputReport],
     findings: &'f [Finding],
@@ -111,7 +111,7 @@ fn group<'f>(
         rule: first.rule,
         certainty: first.certainty,
         level: all().map(|finding| finding.level).max().unwrap_or(first.level),
-        message: message(all(), first),
+        message: common_message(all(), first),
         fingerprint: identity.fingerprint(first),
         identity,
         suppressed: first.suppressed.clone(),
@@ -120,7 +120,7 @@ fn group<'f>(
 }
 
 /// The message of all findings if they have the same; else the one that they have in general.
-fn message<'a>(mut all: impl Iterator<Item = &'a Finding>, first: &Finding) -> String {
+fn common_message<'a>(mut all: impl Iterator<Item = &'a Finding>, first: &Finding) -> String {
     if all.all(|finding| finding.message == first.message) {
         return first.message.clone();
     }
@@ -130,7 +130,7 @@ fn message<'a>(mut all: impl Iterator<Item = &'a Finding>, first: &Finding) -> S
 
 /// Numbers groups with one fingerprint, so that all differ: those that count come first, then in the order of their lines and functions,
 /// independently of the order of the inputs.
-fn number(groups: &mut [Group], findings: &[Finding]) {
+fn number_groups(groups: &mut [Group], findings: &[Finding]) {
     let mut alike: NameMap<String, Vec<usize>> = NameMap::default();
     for (index, group) in groups.iter().enumerate() {
         alike.entry(group.fingerprint.clone()).or_default().push(index);
@@ -139,7 +139,7 @@ fn number(groups: &mut [Group], findings: &[Finding]) {
         alike.sort_by_cached_key(|&index| {
             let group = &groups[index];
             let first = &findings[group.first()];
-            let line = cause::line(first).map(|at| (at.file.clone(), at.line));
+            let line = cause::line_to_fix(first).map(|at| (at.file.clone(), at.line));
             (group.suppressed.is_some(), line, group.identity.clone(), index)
         });
         for (ordinal, index) in (0_u32..).zip(alike) {

@@ -14,9 +14,9 @@ mod set;
 mod shapes;
 mod together;
 
-pub(crate) use open::symbols;
+pub(crate) use open::symbols_of_module;
 pub(crate) use ptxcheck_images::host_names::HostKind;
 pub(crate) use ptxcheck_ir::facts::{Open, Shape, SymbolClass, Symbols};
 pub(crate) use set::{HostDefinition, SymbolUse, UndefinedSymbol, missing};
 pub(crate) use shapes::{Mismatch, mismatches};
-pub(crate) use together::together;
+pub(crate) use together::relocatable_sets;

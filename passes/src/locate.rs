@@ -63,12 +63,12 @@ impl<'a> Locator<'a> {
     /// A place, looked up.
     pub(crate) fn located(&self, place: &Place) -> Located {
         let resolved = self.resolve(place);
-        let (location, line_text) = text(self.module.origin, resolved.span, self.name);
+        let (location, line_text) = location_and_text_of(self.module.origin, resolved.span, self.name);
         let name = |id| self.module.function_name(id).to_owned();
         Located {
             function: resolved.function.map(name),
-            kernel: self.kernel(place, resolved.function).map(name),
-            offset: self.offset(resolved.span),
+            kernel: self.kernel_of_place(place, resolved.function).map(name),
+            offset: self.text_offset(resolved.span),
             location,
             line_text,
             source: self.source(&resolved),
@@ -86,12 +86,12 @@ impl<'a> Locator<'a> {
         }
         draft.notes.append(&mut draft.launch_notes);
         let resolved = self.resolve(&draft.place);
-        let kernel = self.kernel(&draft.place, resolved.function);
+        let kernel = self.kernel_of_place(&draft.place, resolved.function);
         let is_imported = resolved
             .function
             .is_some_and(|id| self.module.function(id).is_imported);
-        let span = self.shown(&draft.place, resolved.span);
-        let (location, line_text) = text(self.module.origin, span, self.name);
+        let span = self.span_to_show(&draft.place, resolved.span);
+        let (location, line_text) = location_and_text_of(self.module.origin, span, self.name);
         let function = resolved.function.map(|id| self.module.function_name(id));
         let source = self.source(&resolved);
         let shown = source.as_ref().map(|source| &source.at);
@@ -99,7 +99,7 @@ impl<'a> Locator<'a> {
         let to_mend = draft.to_mend.map(|index| &draft.related[index].0);
         let text = self.text_to_mend(&draft.place, resolved.span, to_mend);
         cause.instruction = text.map_or(0, fingerprint::of_text);
-        self.describe(&draft.place, &mut cause);
+        self.describe_cause(&draft.place, &mut cause);
         let related = draft
             .related
             .into_iter()
@@ -108,7 +108,7 @@ impl<'a> Locator<'a> {
                 let is_cause = draft.to_mend == Some(index);
                 Related {
                     is_cause,
-                    ..self.related(&self.out_of_headers(place, &draft.place), message)
+                    ..self.related(&self.moved_out_of_headers(place, &draft.place), message)
                 }
             });
         let related = Related::beside(related, shown.filter(|_| !draft.has_two_places));
@@ -127,7 +127,7 @@ impl<'a> Locator<'a> {
             help: draft.help,
             input: self.input,
             image: Some(self.image),
-            offset: self.offset(span),
+            offset: self.text_offset(span),
             function: function.map(str::to_owned),
             kernel: kernel.map(|id| self.module.function_name(id).to_owned()),
             location,
@@ -158,7 +158,7 @@ impl<'a> Locator<'a> {
     }
 
     /// Adds the operation, and the code of its function, to the cause of a finding at `place`.
-    fn describe(&self, place: &Place, cause: &mut Cause) {
+    fn describe_cause(&self, place: &Place, cause: &mut Cause) {
         if let Place::Instruction(function, instruction, _) = place
             && let Some(body) = &self.module.function(*function).body
         {
@@ -169,12 +169,12 @@ impl<'a> Locator<'a> {
                 .code
                 .borrow_mut()
                 .entry(*function)
-                .or_insert_with(|| self.code(*function));
+                .or_insert_with(|| self.code_hash_of(*function));
         }
     }
 
     /// The hash of what a function's threads meet at and where they part.
-    fn code(&self, function: FunctionId) -> u64 {
+    fn code_hash_of(&self, function: FunctionId) -> u64 {
         let Some(body) = &self.module.function(function).body else {
             return 0;
         };
@@ -201,7 +201,7 @@ impl<'a> Locator<'a> {
 
     /// A place beside a finding, where only lines in the toolkit's headers are known of it: with the calls that lead to its
     /// function on the way to the finding.
-    fn out_of_headers(&self, place: Place, finding: &Place) -> Place {
+    fn moved_out_of_headers(&self, place: Place, finding: &Place) -> Place {
         let (Place::Instruction(at, instruction, of_place), Place::Instruction(function, _, callers)) =
             (&place, finding)
         else {
@@ -222,7 +222,7 @@ impl<'a> Locator<'a> {
 
     fn related(&self, place: &Place, message: String) -> Related {
         let resolved = self.resolve(place);
-        let (location, _) = text(self.module.origin, resolved.span, self.name);
+        let (location, _) = location_and_text_of(self.module.origin, resolved.span, self.name);
         Related {
             message,
             location,
@@ -256,16 +256,16 @@ impl<'a> Locator<'a> {
             }
             Place::Text(id, span, debug) => resolved(*span, Some(*id), vec![*debug]),
             Place::Instruction(id, instruction, callers) => {
-                let own = self.instruction(*id, *instruction);
+                let own = self.span_and_debug_of(*id, *instruction);
                 let calls = callers
                     .iter()
-                    .map(|site| self.instruction(site.caller, site.instruction).1);
+                    .map(|site| self.span_and_debug_of(site.caller, site.instruction).1);
                 resolved(own.0, Some(*id), std::iter::once(own.1).chain(calls).collect())
             }
         }
     }
 
-    fn instruction(&self, function: FunctionId, instruction: InstructionId) -> (Span, DebugId) {
+    fn span_and_debug_of(&self, function: FunctionId, instruction: InstructionId) -> (Span, DebugId) {
         let body = self.module.function(function).body.as_ref();
         body.map_or((Span::default(), DebugId::NONE), |body| {
             let instruction = body.instruction(instruction);
@@ -274,13 +274,15 @@ impl<'a> Locator<'a> {
     }
 
     /// The span to show of a place: that of the innermost call of this module where another one has the function.
-    fn shown(&self, place: &Place, span: Span) -> Span {
+    fn span_to_show(&self, place: &Place, span: Span) -> Span {
         let is_defined_here = |id: FunctionId| !self.module.function(id).is_imported;
         match place {
             Place::Instruction(function, _, callers) if !is_defined_here(*function) => callers
                 .iter()
                 .find(|call| is_defined_here(call.caller))
-                .map_or(span, |call| self.instruction(call.caller, call.instruction).0),
+                .map_or(span, |call| {
+                    self.span_and_debug_of(call.caller, call.instruction).0
+                }),
             _ => span,
         }
     }
@@ -328,10 +330,10 @@ impl<'a> Locator<'a> {
         instruction: InstructionId,
         callers: &[CallSite],
     ) -> bool {
-        let own = self.instruction(function, instruction).1;
+        let own = self.span_and_debug_of(function, instruction).1;
         let calls = callers
             .iter()
-            .map(|call| self.instruction(call.caller, call.instruction).1);
+            .map(|call| self.span_and_debug_of(call.caller, call.instruction).1);
         let mut frames = std::iter::once(own)
             .chain(calls)
             .filter(|&debug| debug != DebugId::NONE)
@@ -341,7 +343,7 @@ impl<'a> Locator<'a> {
     }
 
     /// The kernel that the place is in, or that its chain of calls begins in.
-    fn kernel(&self, place: &Place, function: Option<FunctionId>) -> Option<FunctionId> {
+    fn kernel_of_place(&self, place: &Place, function: Option<FunctionId>) -> Option<FunctionId> {
         let outermost = match place {
             Place::Instruction(_, _, callers) => callers.last().map(|site| site.caller),
             _ => None,
@@ -352,7 +354,7 @@ impl<'a> Locator<'a> {
     }
 
     /// The offset in the text; of LLVM IR in bitcode, a number in the order of its instructions.
-    fn offset(&self, span: Span) -> u32 {
+    fn text_offset(&self, span: Span) -> u32 {
         self.module.origin.place(span).unwrap_or(span).start
     }
 
@@ -371,12 +373,12 @@ impl<'a> Locator<'a> {
         if resolved.is_declaration {
             frames.drain(..frames.len().saturating_sub(1));
         }
-        in_source(frames)
+        source_of_frames(frames)
     }
 }
 
 /// Frames, innermost first, as the place of a finding: the first that is not in a header of the toolkit is shown.
-pub(crate) fn in_source(mut frames: Vec<Frame>) -> Option<Source> {
+pub(crate) fn source_of_frames(mut frames: Vec<Frame>) -> Option<Source> {
     let shown = frames
         .iter()
         .position(|frame| !toolkit::is_header(&frame.file))
@@ -394,7 +396,11 @@ pub(crate) fn in_source(mut frames: Vec<Frame>) -> Option<Source> {
 }
 
 /// The lines and columns of a span in the input's text, and the line that it begins on.
-pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Location>, Option<LineText>) {
+pub(crate) fn location_and_text_of(
+    origin: &dyn Origin,
+    span: Span,
+    name: &str,
+) -> (Option<Location>, Option<LineText>) {
     let ends = origin.place(span).and_then(|place| {
         let start = origin.position(place.start)?;
         Some((start, origin.position(place.end.max(place.start))?))
@@ -427,7 +433,7 @@ pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Locat
 }
 
 /// The order of findings, the same for any number of threads.
-pub(crate) fn sort(findings: &mut [Finding]) {
+pub(crate) fn sort_findings(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| {
             (

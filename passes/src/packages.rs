@@ -146,16 +146,16 @@ impl PackageMember {
         let unpacked = self
             .content
             .and_then(|member| member.unpack(&|| deadline.is_over()));
-        match unpacked.map_err(|trouble| problem(&trouble))? {
+        match unpacked.map_err(|trouble| input_error_of(&trouble))? {
             Unpacked::Memory(bytes) => Ok(Content::from(bytes)),
             Unpacked::File { file, offset, length } => {
-                Content::of_file(&file, offset, length).map_err(|unread| unread_problem(&unread))
+                Content::of_file(&file, offset, length).map_err(|unread| input_error_of_read(&unread))
             }
         }
     }
 }
 
-fn problem(trouble: &Trouble) -> Option<InputError> {
+fn input_error_of(trouble: &Trouble) -> Option<InputError> {
     let kind = match trouble {
         Trouble::Late => return None,
         Trouble::Limit(_) => ProblemKind::Limit,
@@ -166,7 +166,7 @@ fn problem(trouble: &Trouble) -> Option<InputError> {
 }
 
 /// The problem of an input that could not be read; `None` if the time was over first.
-pub(crate) fn unread_problem(unread: &ReadError) -> Option<InputError> {
+pub(crate) fn input_error_of_read(unread: &ReadError) -> Option<InputError> {
     let kind = match unread {
         ReadError::Late => return None,
         ReadError::TooLarge(_) => ProblemKind::Limit,

@@ -171,7 +171,7 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> Unfinished 
             scanned
         })
         .collect();
-    let (scanned, places, left_out) = flattened(scanned);
+    let (scanned, places, left_out) = flatten_scanned(scanned);
     let images = scanned
         .iter()
         .map(|input| input.images.iter().map(|image| &image.report));
@@ -196,7 +196,7 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> Unfinished 
     if !settings.images_only {
         dedup::drop_copies(&outcome.inputs, &mut outcome.findings);
     }
-    locate::sort(&mut outcome.findings);
+    locate::sort_findings(&mut outcome.findings);
     let findings = std::mem::take(&mut outcome.findings);
     let mut concluded = conclude::conclude(&outcome.inputs, findings, &left_out, settings);
     outcome.findings = concluded.findings;
@@ -216,7 +216,7 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> Unfinished 
 }
 
 /// The inputs that those given stand for, with the place of each, and the names of what was left out of packages.
-fn flattened(scanned: Vec<Scanned>) -> (Vec<ScannedInput>, Vec<(usize, usize)>, Vec<String>) {
+fn flatten_scanned(scanned: Vec<Scanned>) -> (Vec<ScannedInput>, Vec<(usize, usize)>, Vec<String>) {
     let mut inputs = Vec::with_capacity(scanned.len());
     let (mut places, mut left_out) = (Vec::with_capacity(scanned.len()), Vec::new());
     for (index, scanned) in scanned.into_iter().enumerate() {
@@ -231,13 +231,13 @@ fn flattened(scanned: Vec<Scanned>) -> (Vec<ScannedInput>, Vec<(usize, usize)>, 
 
 /// Numbers and groups the findings, once they are all there.
 pub(crate) fn finish(mut outcome: Outcome, mut sources: Sources) -> Outcome {
-    number(&mut outcome.findings);
+    number_findings(&mut outcome.findings);
     outcome.groups = group::groups(&outcome.inputs, &outcome.findings, &mut sources);
     outcome
 }
 
 /// Numbers findings that are alike in code, function and text, so that their fingerprints differ.
-fn number(findings: &mut [Finding]) {
+fn number_findings(findings: &mut [Finding]) {
     let mut seen: NameMap<String, u32> = NameMap::default();
     for finding in findings {
         let ordinal = seen.entry(finding.fingerprint.clone()).or_default();
@@ -268,7 +268,7 @@ mod tests {
     fn a_panic_becomes_a_finding() {
         let settings = Settings::default();
         let texts = TextCache::default();
-        let error = content::guarded::<()>(|| panic!("a broken invariant")).unwrap_err();
+        let error = content::catch_panic::<()>(|| panic!("a broken invariant")).unwrap_err();
         let failed = scanned::ScannedInput::refused("a.ptx".to_owned(), error);
         let (report, findings) = assemble::assemble(3, failed, &settings, &texts);
         assert_eq!(report.status, Status::Failed);

@@ -58,11 +58,11 @@ pub fn fits_path(pattern: &Pattern, spellings: &[String]) -> bool {
         // The last part is that of all spellings.
         let path = spellings.first().map_or("", String::as_str);
         let name = path.rsplit('/').next().unwrap_or(path);
-        return inside_out(name).any(|name| pattern.fits(name));
+        return suffixes_after_package_marks(name).any(|name| pattern.fits(name));
     }
-    spellings
-        .iter()
-        .any(|path| inside_out(path).any(|path| pattern.fits(path)) || fits_as_folder(pattern, path))
+    spellings.iter().any(|path| {
+        suffixes_after_package_marks(path).any(|path| pattern.fits(path)) || fits_as_folder(pattern, path)
+    })
 }
 
 /// True if the pattern matches a member of a package as if that were a folder.
@@ -71,7 +71,7 @@ fn fits_as_folder(pattern: &Pattern, path: &str) -> bool {
 }
 
 /// A text, and the text after each `!` in it.
-fn inside_out(text: &str) -> impl Iterator<Item = &str> {
+fn suffixes_after_package_marks(text: &str) -> impl Iterator<Item = &str> {
     let ends = text.match_indices('!').map(|(at, _)| &text[at + 1..]);
     std::iter::once(text).chain(ends)
 }

@@ -33,18 +33,18 @@ impl Deal {
     /// The inputs of this shard, each with its place among all. Every input is read for it, once.
     #[must_use]
     pub fn pick(self, inputs: Vec<Input>) -> Vec<(usize, Input)> {
-        self.picked(inputs, |_| false)
+        self.pick_where(inputs, |_| false)
     }
 
     /// The same, with all wheels among them: for runs with [`Settings::member_deal`].
     #[must_use]
     pub fn pick_with_wheels(self, inputs: Vec<Input>) -> Vec<(usize, Input)> {
-        self.picked(inputs, Input::has_dealt_members)
+        self.pick_where(inputs, Input::has_dealt_members)
     }
 
-    fn picked(self, inputs: Vec<Input>, is_of_all: impl Fn(&Input) -> bool) -> Vec<(usize, Input)> {
+    fn pick_where(self, inputs: Vec<Input>, is_of_all: impl Fn(&Input) -> bool) -> Vec<(usize, Input)> {
         let numbered = inputs.into_iter().enumerate();
-        let is_ours = |(_, input): &(usize, Input)| is_of_all(input) || self.has(content(input));
+        let is_ours = |(_, input): &(usize, Input)| is_of_all(input) || self.has(content_hash(input));
         numbered.filter(is_ours).collect()
     }
 }
@@ -67,7 +67,7 @@ pub fn check(
 }
 
 /// A number from the content of an input; from its name, where it can't be read.
-fn content(input: &Input) -> u64 {
+fn content_hash(input: &Input) -> u64 {
     let mut hash = ContentHash::new();
     let is_read = match &input.bytes {
         Bytes::Memory(bytes) => {
@@ -264,7 +264,7 @@ impl Shard {
                 return Err(MergeError::OtherRun(number));
             }
         }
-        complete(&shards, deal.count)?;
+        check_all_shards_present(&shards, deal.count)?;
         let mut outcome = Outcome {
             inputs: Vec::new(),
             findings: Vec::new(),
@@ -283,19 +283,19 @@ impl Shard {
             },
             bundles: OnceLock::new(),
         };
-        if join(shards, registry, &mut outcome)? != all_inputs {
+        if join_shards(shards, registry, &mut outcome)? != all_inputs {
             return Err(MergeError::OtherRun(deal.number));
         }
         if !is_audit {
             dedup::drop_copies(&outcome.inputs, &mut outcome.findings);
         }
-        locate::sort(&mut outcome.findings);
+        locate::sort_findings(&mut outcome.findings);
         Ok(run::finish(outcome, Sources::default()))
     }
 }
 
 /// Checks that shards, sorted by their numbers, are all that there are, each once.
-fn complete(shards: &[Shard], count: u32) -> Result<(), MergeError> {
+fn check_all_shards_present(shards: &[Shard], count: u32) -> Result<(), MergeError> {
     let mut wanted = 1;
     for number in shards.iter().map(|shard| shard.head.deal.number) {
         if number < wanted || wanted > count {
@@ -313,13 +313,14 @@ fn complete(shards: &[Shard], count: u32) -> Result<(), MergeError> {
 }
 
 /// Puts the inputs of shards into their order, and their findings with them. The number of inputs that the run was given.
-fn join(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Result<usize, MergeError> {
+fn join_shards(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Result<usize, MergeError> {
     let mut places: Vec<Place> = shards
         .iter()
         .flat_map(|shard| shard.inputs.iter().map(|(place, _)| *place))
         .collect();
     places.sort_unstable();
-    let given = given(&places).ok_or(MergeError::Damaged(1, "an input is missing or there twice"))?;
+    let given = input_count_of_positions(&places)
+        .ok_or(MergeError::Damaged(1, "an input is missing or there twice"))?;
     let mut inputs: Vec<(Place, InputReport)> = Vec::new();
     for shard in shards {
         let number = shard.head.deal.number;
@@ -357,7 +358,7 @@ fn join(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Resul
 }
 
 /// The number of inputs that the run was given, if these sorted places are those of all, each once.
-fn given(places: &[Place]) -> Option<usize> {
+fn input_count_of_positions(places: &[Place]) -> Option<usize> {
     let mut next = (0, 0);
     for place in places {
         if *place != next {

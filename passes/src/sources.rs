@@ -59,7 +59,7 @@ impl Sources {
 
     /// The files with such comments of those that were found, by their paths: the canonical one, and that by which it was found
     /// first.
-    pub(crate) fn commented(&self) -> Vec<(&Path, &Path, &[Comment])> {
+    pub(crate) fn files_with_comments(&self) -> Vec<(&Path, &Path, &[Comment])> {
         let mut files: Vec<_> = self
             .texts
             .iter()

@@ -47,7 +47,7 @@ fn time_left(bytes: usize, settings: &Settings, deadline: &Deadline) -> Duration
 }
 
 /// The message about a module whose time was over.
-pub(crate) fn too_long(bytes: usize, settings: &Settings) -> String {
+pub(crate) fn message_about_late_module(bytes: usize, settings: &Settings) -> String {
     let said = deadline::too_long(time_limit(bytes, settings));
     match settings.timeout {
         Some(_) => said,
@@ -62,7 +62,7 @@ pub const MISSING: &str =
     "`ptxcheck-llvm`, which reads that, is neither beside this program nor named by PTXCHECK_LLVM";
 
 /// The message about an input that `is` LLVM IR or becomes it, where the program is not there.
-pub(crate) fn missing(is: &str) -> String {
+pub(crate) fn message_about_missing_worker(is: &str) -> String {
     format!(
         "{is}, and {MISSING}: build it with `make build`, which needs LLVM 22 (Debian's llvm-22-dev), or give the PTX that the \
          compiler makes of it"
@@ -76,7 +76,10 @@ pub fn check(bytes: &[u8], settings: &Settings, start: &Start, deadline: &Deadli
     let mut found = Answer::OtherTarget;
     match &settings.ir_reader {
         IrReader::Missing => {
-            found = Answer::Failed(ProblemKind::Unreadable, missing("it is LLVM IR"));
+            found = Answer::Failed(
+                ProblemKind::Unreadable,
+                message_about_missing_worker("it is LLVM IR"),
+            );
         }
         IrReader::Process(command) => found = process::ask(command, bytes, settings, start, limit),
         IrReader::Here(read) => {
@@ -85,7 +88,7 @@ pub fn check(bytes: &[u8], settings: &Settings, start: &Start, deadline: &Deadli
         }
     }
     if let Answer::Failed(ProblemKind::Limit, message) = &mut found {
-        *message = too_long(bytes.len(), settings);
+        *message = message_about_late_module(bytes.len(), settings);
     }
     found
 }

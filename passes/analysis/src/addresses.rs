@@ -76,7 +76,7 @@ pub(crate) struct Touched {
     pub offset: i64,
     /// Number of bytes.
     pub count: u32,
-    /// It may write them.
+    /// The function may write these bytes.
     pub is_written: bool,
 }
 
@@ -190,7 +190,7 @@ struct AddressSearch<'a> {
     body: &'a Body<'a>,
     definitions: &'a Definitions,
     follows_params: bool,
-    /// For each register: its address.
+    /// By register: its address, as far as it has been computed.
     known: Vec<RegisterAddress>,
     /// The registers that one search has visited, and the distance in bytes from each to the next; the allocation is reused.
     chain: Vec<(Register, i64)>,

@@ -318,7 +318,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// By variable: whether it flows.
+    /// By variable: true if it flows, because its value may differ between places in the code.
     fn flowing_variables(&self, analyses: &Analyses<'_>) -> Vec<bool> {
         let mut flows: Vec<bool> = self
             .variables

@@ -8,7 +8,7 @@ use crate::limits::MAX_TRACE_STEPS;
 /// The instructions that write each register, in the order of the input.
 #[derive(Debug)]
 pub struct Definitions {
-    /// For each register: its definitions.
+    /// By register: the instructions that define it.
     written: Vec<Written>,
     /// The definitions of the registers with several.
     several: Groups<InstructionId>,

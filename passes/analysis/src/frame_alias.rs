@@ -23,14 +23,14 @@ enum Lead {
     Other,
     /// The argument for the parameter with this index.
     Param(u16),
-    /// Not known.
+    /// The memory is not known.
     Unknown,
 }
 
 /// The parameters of functions whose arguments may be addresses of their callers' own memory.
 #[derive(Default)]
 pub(crate) struct OwnParams {
-    /// By function and number.
+    /// The parameters, by function and parameter number.
     params: FxHashSet<(FunctionId, u16)>,
     /// Calls through pointers pass such addresses, to any function.
     is_passed_to_all: bool,

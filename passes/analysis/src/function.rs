@@ -75,7 +75,7 @@ impl<'a> Analyses<'a> {
         }
     }
 
-    fn computed_results(&self) -> &Computed {
+    fn result_cache(&self) -> &Computed {
         self.computed.get_or_init(Box::default)
     }
 
@@ -97,26 +97,26 @@ impl<'a> Analyses<'a> {
 
     /// The control-flow graph.
     pub fn cfg(&self) -> &Cfg {
-        self.computed_results().cfg.get_or_init(|| Cfg::new(self.body()))
+        self.result_cache().cfg.get_or_init(|| Cfg::new(self.body()))
     }
 
     /// The dominators of the blocks.
     pub fn dominators(&self) -> &Dominators {
-        self.computed_results()
+        self.result_cache()
             .dominators
             .get_or_init(|| Box::new(Dominators::new(self.body(), self.cfg())))
     }
 
     /// The post-dominators of the blocks.
     pub fn post_dominators(&self) -> &Dominators {
-        self.computed_results()
+        self.result_cache()
             .post_dominators
             .get_or_init(|| Box::new(Dominators::post_dominators(self.body(), self.cfg())))
     }
 
     /// The slots of `.local` memory that hold values.
     pub(crate) fn slots(&self) -> &Slots {
-        self.computed_results().slots.get_or_init(|| {
+        self.result_cache().slots.get_or_init(|| {
             let follows_params = !self.function.is_kernel();
             let slots = Slots::new(
                 self.module,
@@ -361,7 +361,7 @@ impl<'a> Analyses<'a> {
 
     /// The definitions of the registers.
     pub fn definitions(&self) -> &Definitions {
-        self.computed_results()
+        self.result_cache()
             .definitions
             .get_or_init(|| Definitions::new(self.body()))
     }
@@ -369,7 +369,7 @@ impl<'a> Analyses<'a> {
     /// True if some instruction reads a register.
     pub fn is_read(&self, register: Register) -> bool {
         let read = self
-            .computed_results()
+            .result_cache()
             .read
             .get_or_init(|| definitions::read_registers(self.body()));
         read.get(register.index()) == Some(&true)
@@ -381,14 +381,14 @@ impl<'a> Analyses<'a> {
         self.may_be_reached(id)
             && self.is_reached_with_precision(
                 id,
-                &self.computed_results().reached_closely,
+                &self.result_cache().reached_closely,
                 ConstantPrecision::FlowSensitive,
             )
     }
 
     /// The same from fixed constants alone, at little cost: meant for many instructions.
     pub fn may_be_reached(&self, id: InstructionId) -> bool {
-        self.is_reached_with_precision(id, &self.computed_results().reached, ConstantPrecision::Fixed)
+        self.is_reached_with_precision(id, &self.result_cache().reached, ConstantPrecision::Fixed)
     }
 
     fn is_reached_with_precision(

@@ -28,7 +28,7 @@ pub struct Launches {
     /// The launches found in available compiled host code, sorted by kernel. For kernels whose launches are all known, they
     /// win over the following, too.
     pub shown: Arc<Vec<ShownKernel>>,
-    /// For all others.
+    /// The blocks for all other kernels.
     pub others: Vec<Shape>,
 }
 

@@ -79,10 +79,10 @@ impl<'a> ModuleAnalyses<'a> {
     /// The results of the lane analysis, by kernel: findings about the collectives and barriers that lanes meet at.
     pub fn lanes(&self) -> &[Root] {
         self.has_shown_lanes.store(true, Ordering::Relaxed);
-        self.computed_lanes()
+        self.compute_lanes()
     }
 
-    fn computed_lanes(&self) -> &[Root] {
+    fn compute_lanes(&self) -> &[Root] {
         self.lanes
             .get_or_init(|| lanes::analyse(self, self.options.lanes))
     }
@@ -103,7 +103,7 @@ impl<'a> ModuleAnalyses<'a> {
             self.out_of_bounds();
             self.misaligned();
         };
-        rayon::join(|| self.computed_lanes(), others);
+        rayon::join(|| self.compute_lanes(), others);
     }
 
     /// The layouts of the kernels for the lane analysis, to be solved for many scenarios.
@@ -116,13 +116,13 @@ impl<'a> ModuleAnalyses<'a> {
     /// reaches the place. `None` if the kernel has no collectives and barriers, or excludes the scenario, or is too large.
     /// For many scenarios of a kernel, [`Self::lane_layouts`] is better.
     #[must_use]
-    pub fn lanes_under(&self, kernel: FunctionId, scenario: &Scenario) -> Option<Root> {
+    pub fn findings_under(&self, kernel: FunctionId, scenario: &Scenario) -> Option<Root> {
         let layouts = self.lane_layouts();
         layouts
             .roots()
             .contains(&kernel)
             .then(|| layouts.layout_of(kernel))??
-            .lanes_under(scenario)
+            .findings_under(scenario)
     }
 
     /// A sentence on the kernels that the lane analysis, if it was requested, has left out because they exceed a limit.

@@ -39,7 +39,7 @@ pub(crate) struct Slot {
 /// The effect of an instruction on slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Nothing.
+    /// The instruction neither reads nor writes slots.
     None,
     /// Its one result is the value of the slot.
     Load(SlotId),

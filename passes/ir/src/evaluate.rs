@@ -64,13 +64,13 @@ pub fn evaluate_result(op: Op, result: usize, uses: &[u64]) -> Option<u64> {
     }
     Some(match op {
         Op::Copy => at(0)?,
-        Op::Binary(op, bits) => binary(op, bits, at(0)?, at(1)?)?,
-        Op::Unary(op, bits) => unary(op, bits, at(0)?),
-        Op::MulAdd(op, bits) => binary(op, bits, at(0)?, at(1)?)?.wrapping_add(at(2)?) & ones(bits),
-        Op::ExtractBits(bits, is_signed) => extract(bits, is_signed, at(0)?, at(1)?, at(2)?),
-        Op::InsertBits(bits) => insert(bits, at(0)?, at(1)?, at(2)?, at(3)?),
+        Op::Binary(op, bits) => evaluate_binary(op, bits, at(0)?, at(1)?)?,
+        Op::Unary(op, bits) => evaluate_unary(op, bits, at(0)?),
+        Op::MulAdd(op, bits) => evaluate_binary(op, bits, at(0)?, at(1)?)?.wrapping_add(at(2)?) & ones(bits),
+        Op::ExtractBits(bits, is_signed) => extract_bits(bits, is_signed, at(0)?, at(1)?, at(2)?),
+        Op::InsertBits(bits) => insert_bits(bits, at(0)?, at(1)?, at(2)?, at(3)?),
         Op::Lop3(table) => lop3(table, at(0)?, at(1)?, at(2)?),
-        Op::FunnelShift { left, wrap } => funnel(left, wrap, at(0)?, at(1)?, at(2)?),
+        Op::FunnelShift { left, wrap } => funnel_shift(left, wrap, at(0)?, at(1)?, at(2)?),
         Op::Compare(condition, bits, logic) => {
             let outcome = compare(condition, bits, at(0)?, at(1)?) != (result == 1);
             u64::from(combine(logic, outcome, at(2).unwrap_or(0) & 1 == 1))
@@ -138,7 +138,7 @@ pub fn absorbed(op: Op, result: usize, known: impl Fn(usize) -> Option<u64>) -> 
     }
 }
 
-fn binary(op: BinaryOp, bits: u8, a: u64, b: u64) -> Option<u64> {
+fn evaluate_binary(op: BinaryOp, bits: u8, a: u64, b: u64) -> Option<u64> {
     use BinaryOp as B;
     let mask = ones(bits);
     let half = bits / 2;
@@ -206,7 +206,7 @@ fn ones_from(is_clamped: bool, bits: u8, start: u64, count: u64) -> u64 {
     ones(end.min(width) as u8) & !ones(from as u8)
 }
 
-fn unary(op: UnaryOp, bits: u8, a: u64) -> u64 {
+fn evaluate_unary(op: UnaryOp, bits: u8, a: u64) -> u64 {
     let mask = ones(bits);
     let value = a & mask;
     match op {
@@ -218,13 +218,13 @@ fn unary(op: UnaryOp, bits: u8, a: u64) -> u64 {
         UnaryOp::ReverseBits => value.reverse_bits() >> (64 - bits.min(64)),
         UnaryOp::FindHighestSet => value.checked_ilog2().map_or(ones(32), u64::from),
         UnaryOp::ShiftToHighest if value == 0 => ones(32),
-        UnaryOp::ShiftToHighest => unary(UnaryOp::LeadingZeros, bits, a),
+        UnaryOp::ShiftToHighest => evaluate_unary(UnaryOp::LeadingZeros, bits, a),
         UnaryOp::LogicalNot => u64::from(value == 0),
     }
 }
 
 /// `bfe`: start and length are the low 8 bits of their operands; past the top, the sign (signed) or 0 fills.
-fn extract(bits: u8, is_signed: bool, a: u64, start: u64, length: u64) -> u64 {
+fn extract_bits(bits: u8, is_signed: bool, a: u64, start: u64, length: u64) -> u64 {
     let (start, length, top) = (start & 0xff, length & 0xff, u64::from(bits) - 1);
     let bit = |place: u64| if place <= top { a >> place & 1 } else { 0 };
     let sign = if is_signed && length > 0 {
@@ -244,7 +244,7 @@ fn extract(bits: u8, is_signed: bool, a: u64, start: u64, length: u64) -> u64 {
     value
 }
 
-fn insert(bits: u8, a: u64, b: u64, start: u64, length: u64) -> u64 {
+fn insert_bits(bits: u8, a: u64, b: u64, start: u64, length: u64) -> u64 {
     let (start, length) = (start & 0xff, length & 0xff);
     let mut value = b & ones(bits);
     for place in 0..length {
@@ -267,7 +267,7 @@ fn lop3(table: u8, a: u64, b: u64, c: u64) -> u64 {
     value & ones(32)
 }
 
-fn funnel(left: bool, wrap: bool, low: u64, high: u64, amount: u64) -> u64 {
+fn funnel_shift(left: bool, wrap: bool, low: u64, high: u64, amount: u64) -> u64 {
     let pair = (high & ones(32)) << 32 | low & ones(32);
     let amount = amount & ones(32);
     let amount = if wrap { amount & 31 } else { amount.min(32) };
@@ -313,51 +313,71 @@ pub const fn combine(logic: Logic, outcome: bool, with: bool) -> bool {
 mod tests {
     use super::*;
 
-    fn two(op: BinaryOp, bits: u8, a: u64, b: u64) -> Option<u64> {
+    fn evaluate_binary_at(op: BinaryOp, bits: u8, a: u64, b: u64) -> Option<u64> {
         evaluate(Op::Binary(op, bits), &[a, b])
     }
 
     #[test]
     fn shifts_clamp_as_in_ptx() {
-        assert_eq!(two(BinaryOp::Shl, 32, 1, 31), Some(1 << 31));
-        assert_eq!(two(BinaryOp::Shl, 32, 1, 32), Some(0));
-        assert_eq!(two(BinaryOp::Shl, 32, 1, ones(32)), Some(0));
-        assert_eq!(two(BinaryOp::ShrUnsigned, 32, 0x8000_0000, 40), Some(0));
-        assert_eq!(two(BinaryOp::ShrSigned, 32, 0x8000_0000, 40), Some(0xffff_ffff));
+        assert_eq!(evaluate_binary_at(BinaryOp::Shl, 32, 1, 31), Some(1 << 31));
+        assert_eq!(evaluate_binary_at(BinaryOp::Shl, 32, 1, 32), Some(0));
+        assert_eq!(evaluate_binary_at(BinaryOp::Shl, 32, 1, ones(32)), Some(0));
+        assert_eq!(
+            evaluate_binary_at(BinaryOp::ShrUnsigned, 32, 0x8000_0000, 40),
+            Some(0)
+        );
+        assert_eq!(
+            evaluate_binary_at(BinaryOp::ShrSigned, 32, 0x8000_0000, 40),
+            Some(0xffff_ffff)
+        );
     }
 
     #[test]
     fn arithmetic_wraps_at_its_width() {
-        assert_eq!(two(BinaryOp::Add, 32, ones(32), 2), Some(1));
+        assert_eq!(evaluate_binary_at(BinaryOp::Add, 32, ones(32), 2), Some(1));
         assert_eq!(
-            two(BinaryOp::MulWideSigned, 64, ones(32), 3),
+            evaluate_binary_at(BinaryOp::MulWideSigned, 64, ones(32), 3),
             Some((-3_i64) as u64)
         );
         assert_eq!(
-            two(BinaryOp::MulWideUnsigned, 64, ones(32), 3),
+            evaluate_binary_at(BinaryOp::MulWideUnsigned, 64, ones(32), 3),
             Some(0x2_ffff_fffd)
         );
         assert_eq!(
-            two(BinaryOp::MulHighUnsigned, 32, ones(32), ones(32)),
+            evaluate_binary_at(BinaryOp::MulHighUnsigned, 32, ones(32), ones(32)),
             Some(0xffff_fffe)
         );
-        assert_eq!(two(BinaryOp::DivSigned, 32, 7, 0), None);
-        assert_eq!(two(BinaryOp::DivSigned, 64, i64::MIN as u64, u64::MAX), None);
-        assert_eq!(two(BinaryOp::DivSigned, 32, 0x8000_0000, ones(32)), None);
-        assert_eq!(two(BinaryOp::RemSigned, 32, 0x8000_0000, ones(32)), None);
+        assert_eq!(evaluate_binary_at(BinaryOp::DivSigned, 32, 7, 0), None);
         assert_eq!(
-            two(BinaryOp::DivSigned, 32, 0x8000_0001, ones(32)),
+            evaluate_binary_at(BinaryOp::DivSigned, 64, i64::MIN as u64, u64::MAX),
+            None
+        );
+        assert_eq!(
+            evaluate_binary_at(BinaryOp::DivSigned, 32, 0x8000_0000, ones(32)),
+            None
+        );
+        assert_eq!(
+            evaluate_binary_at(BinaryOp::RemSigned, 32, 0x8000_0000, ones(32)),
+            None
+        );
+        assert_eq!(
+            evaluate_binary_at(BinaryOp::DivSigned, 32, 0x8000_0001, ones(32)),
             Some(0x7fff_ffff)
         );
-        assert_eq!(two(BinaryOp::DivSigned, 32, 0, ones(32)), Some(0));
+        assert_eq!(evaluate_binary_at(BinaryOp::DivSigned, 32, 0, ones(32)), Some(0));
     }
 
     #[test]
     fn shuffle_control_of_a_width() {
         // ((32 - width) << 8) | 31, as the intrinsics compute it
         let control = |width| {
-            let rest = two(BinaryOp::Sub, 32, 32, width).unwrap();
-            two(BinaryOp::Or, 32, two(BinaryOp::Shl, 32, rest, 8).unwrap(), 31)
+            let rest = evaluate_binary_at(BinaryOp::Sub, 32, 32, width).unwrap();
+            evaluate_binary_at(
+                BinaryOp::Or,
+                32,
+                evaluate_binary_at(BinaryOp::Shl, 32, rest, 8).unwrap(),
+                31,
+            )
         };
         assert_eq!(control(32), Some(31));
         assert_eq!(control(16), Some(4127));
@@ -385,7 +405,7 @@ mod tests {
 
     #[test]
     fn masks_of_ones() {
-        let clamped = |start, count| two(BinaryOp::OnesClamped, 32, start, count);
+        let clamped = |start, count| evaluate_binary_at(BinaryOp::OnesClamped, 32, start, count);
         assert_eq!(
             [clamped(1, 2), clamped(0, 32), clamped(0, 0)],
             [Some(6), Some(ones(32)), Some(0)]
@@ -394,7 +414,7 @@ mod tests {
             [clamped(28, 8), clamped(32, 1), clamped(4, 99)],
             [Some(0xf000_0000), Some(0), Some(0xffff_fff0)]
         );
-        let wrapped = |start, count| two(BinaryOp::OnesWrapped, 32, start, count);
+        let wrapped = |start, count| evaluate_binary_at(BinaryOp::OnesWrapped, 32, start, count);
         assert_eq!(
             [wrapped(1, 2), wrapped(33, 34), wrapped(0, 32)],
             [Some(6), Some(6), Some(0)]
@@ -456,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn others_have_one() {
+    fn other_operations_have_one_result() {
         assert_eq!(evaluate_result(Op::Copy, 1, &[7]), None);
         assert_eq!(evaluate_result(Op::Binary(BinaryOp::Add, 32), 1, &[1, 2]), None);
         assert_eq!(absorbed(Op::Select, 1, |_| Some(1)), None);

@@ -161,7 +161,7 @@ impl Stub {
             return None;
         }
         let instructions = function.body.as_ref()?.instructions.as_slice();
-        let first = instructions.iter().find(|one| !is_preparation(one.op))?;
+        let first = instructions.iter().find(|one| !may_precede_trap(one.op))?;
         match first.op {
             _ if first.guard.is_some() => None,
             Op::Return if instructions.len() == 1 => Some(Self::Returning),
@@ -181,7 +181,7 @@ impl Stub {
 }
 
 /// True for what compilers move before a trap: it only writes registers.
-const fn is_preparation(op: Op) -> bool {
+const fn may_precede_trap(op: Op) -> bool {
     match op {
         op if op.keeps_bits() => true,
         Op::Access(access) => matches!(access.kind, AccessKind::Load) && matches!(access.space, Space::Param),

@@ -26,7 +26,7 @@ use super::op::{Access, AccessKind, BinaryOp, Collective, Logic, Match, Op, Vote
 #[inline]
 pub fn fitting(op: Op, values: &[Value], results: usize, registers: &[RegisterInfo]) -> Op {
     let (results, uses) = values.split_at(results);
-    if (Operands { registers }).fit(op, results, uses) {
+    if (Operands { registers }).operands_fit(op, results, uses) {
         return op;
     }
     match (op, uses) {
@@ -43,16 +43,16 @@ struct Operands<'a> {
 }
 
 impl Operands<'_> {
-    fn bits(&self, value: Value) -> Option<u8> {
+    fn width_of(&self, value: Value) -> Option<u8> {
         let register = value.register()?;
         self.registers.get(register.index()).map(|info| info.bits)
     }
 
     /// True if a value may be a predicate (`predicate`), or a number of more bits. Registers of unknown width may be either.
-    fn may_be(&self, value: Value, predicate: bool) -> bool {
+    fn may_be_of_kind(&self, value: Value, predicate: bool) -> bool {
         match value {
             Value::Not(_) if !predicate => false,
-            Value::Register(_) | Value::Not(_) => match self.bits(value) {
+            Value::Register(_) | Value::Not(_) => match self.width_of(value) {
                 Some(0) => true,
                 Some(bits) => (bits == 1) == predicate,
                 None => false,
@@ -63,66 +63,86 @@ impl Operands<'_> {
     }
 
     /// True if all values may be numbers of `bits` bits; one bit is a predicate.
-    fn may_all_be(&self, values: &[Value], bits: u8) -> bool {
-        values.iter().all(|&value| self.may_be(value, bits == 1))
+    fn may_all_have_width(&self, values: &[Value], bits: u8) -> bool {
+        values.iter().all(|&value| self.may_be_of_kind(value, bits == 1))
     }
 
     /// True if both are predicates, or neither is.
-    fn are_alike(&self, a: Value, b: Value) -> bool {
-        self.may_be(a, true) && self.may_be(b, true) || self.may_be(a, false) && self.may_be(b, false)
+    fn are_both_predicates_or_neither(&self, a: Value, b: Value) -> bool {
+        self.may_be_of_kind(a, true) && self.may_be_of_kind(b, true)
+            || self.may_be_of_kind(a, false) && self.may_be_of_kind(b, false)
     }
 
     /// True for one result of `to` bits, and `count` uses of `from` bits.
-    fn counted(&self, results: &[Value], to: u8, uses: &[Value], count: usize, from: u8) -> bool {
+    fn have_count_and_width(
+        &self,
+        results: &[Value],
+        to: u8,
+        uses: &[Value],
+        count: usize,
+        from: u8,
+    ) -> bool {
         results.len() == 1
             && uses.len() == count
-            && self.may_all_be(results, to)
-            && self.may_all_be(uses, from)
+            && self.may_all_have_width(results, to)
+            && self.may_all_have_width(uses, from)
     }
 
-    fn fit(&self, op: Op, results: &[Value], uses: &[Value]) -> bool {
+    fn operands_fit(&self, op: Op, results: &[Value], uses: &[Value]) -> bool {
         match op {
             Op::Copy => {
-                matches!((results, uses), (&[to], &[from]) if self.are_alike(to, from))
+                matches!((results, uses), (&[to], &[from]) if self.are_both_predicates_or_neither(to, from))
             }
             Op::Binary(op, bits) => match op {
                 BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned => {
-                    self.counted(results, bits, uses, 2, bits / 2)
+                    self.have_count_and_width(results, bits, uses, 2, bits / 2)
                 }
-                _ => self.counted(results, bits, uses, 2, bits),
+                _ => self.have_count_and_width(results, bits, uses, 2, bits),
             },
             // A count has 32 bits, in IR as many as what it counts in.
-            Op::Unary(_, bits) => self.counted(results, bits, uses, 1, bits),
-            Op::MulAdd(_, bits) | Op::ExtractBits(bits, _) => self.counted(results, bits, uses, 3, bits),
-            Op::InsertBits(bits) => self.counted(results, bits, uses, 4, bits),
-            Op::Lop3(_) | Op::FunnelShift { .. } => self.counted(results, 32, uses, 3, 32),
+            Op::Unary(_, bits) => self.have_count_and_width(results, bits, uses, 1, bits),
+            Op::MulAdd(_, bits) | Op::ExtractBits(bits, _) => {
+                self.have_count_and_width(results, bits, uses, 3, bits)
+            }
+            Op::InsertBits(bits) => self.have_count_and_width(results, bits, uses, 4, bits),
+            Op::Lop3(_) | Op::FunnelShift { .. } => self.have_count_and_width(results, 32, uses, 3, 32),
             Op::Compare(_, bits, logic) => {
                 let combined = usize::from(logic != Logic::None);
                 matches!(results.len(), 1 | 2)
-                    && self.may_all_be(results, 1)
+                    && self.may_all_have_width(results, 1)
                     && uses.len() == 2 + combined
-                    && self.may_all_be(&uses[..2], bits)
-                    && self.may_all_be(&uses[2..], 1)
+                    && self.may_all_have_width(&uses[..2], bits)
+                    && self.may_all_have_width(&uses[2..], 1)
             }
             Op::CompareOther => {
-                matches!(results.len(), 1 | 2) && self.may_all_be(results, 1) && uses.len() >= 2
+                matches!(results.len(), 1 | 2) && self.may_all_have_width(results, 1) && uses.len() >= 2
             }
             Op::Select => match (results, uses) {
                 (&[to], &[yes, no, by]) => {
-                    self.may_be(by, true) && self.are_alike(to, yes) && self.are_alike(to, no)
+                    self.may_be_of_kind(by, true)
+                        && self.are_both_predicates_or_neither(to, yes)
+                        && self.are_both_predicates_or_neither(to, no)
                 }
                 _ => false,
             },
-            Op::Convert { from, to, .. } => self.counted(results, to, uses, 1, from),
-            Op::Pack(bits) => results.len() == 1 && fill(bits, uses) && self.may_all_be(uses, bits),
-            Op::Unpack(bits) => uses.len() == 1 && fill(bits, results) && self.may_all_be(results, bits),
-            Op::ToGeneric(..) | Op::FromGeneric(..) => self.counted(results, 64, uses, 1, 64),
-            Op::IsSpace(_) => self.counted(results, 1, uses, 1, 64),
-            Op::MapShared(_) => self.counted(results, 64, uses, 2, 64),
-            Op::Assume => results.is_empty() && uses.len() == 1 && self.may_all_be(uses, 1),
-            Op::Access(access) => self.access(access, results, uses),
-            Op::Collective(collective, _) => self.collective(collective, results, uses),
-            Op::ActiveMask => self.counted(results, 32, uses, 0, 32),
+            Op::Convert { from, to, .. } => self.have_count_and_width(results, to, uses, 1, from),
+            Op::Pack(bits) => {
+                results.len() == 1
+                    && do_parts_fill_register(bits, uses)
+                    && self.may_all_have_width(uses, bits)
+            }
+            Op::Unpack(bits) => {
+                uses.len() == 1
+                    && do_parts_fill_register(bits, results)
+                    && self.may_all_have_width(results, bits)
+            }
+            Op::ToGeneric(..) | Op::FromGeneric(..) => self.have_count_and_width(results, 64, uses, 1, 64),
+            Op::IsSpace(_) => self.have_count_and_width(results, 1, uses, 1, 64),
+            Op::MapShared(_) => self.have_count_and_width(results, 64, uses, 2, 64),
+            Op::Assume => results.is_empty() && uses.len() == 1 && self.may_all_have_width(uses, 1),
+            Op::Access(access) => self.access_operands_fit(access, results, uses),
+            Op::Collective(collective, _) => self.collective_operands_fit(collective, results, uses),
+            Op::ActiveMask => self.have_count_and_width(results, 32, uses, 0, 32),
             Op::Barrier(barrier) => {
                 let least = match (barrier.cluster, barrier.counted) {
                     (true, _) => 0,
@@ -131,35 +151,39 @@ impl Operands<'_> {
                 results.len() <= 1 && uses.len() >= least
             }
             Op::CallResult(_) => results.len() == 1 && matches!(uses, [Value::Integer(_)]),
-            Op::StackAlloc => results.len() == 1 && !uses.is_empty() && self.may_all_be(results, 64),
+            Op::StackAlloc => results.len() == 1 && !uses.is_empty() && self.may_all_have_width(results, 64),
             // A jump through a table that several share keeps its index.
             Op::Branch => results.is_empty() && uses.len() <= 1,
-            Op::BranchTable => results.is_empty() && uses.len() == 1 && self.may_all_be(uses, 32),
+            Op::BranchTable => results.is_empty() && uses.len() == 1 && self.may_all_have_width(uses, 32),
             Op::Call(_) | Op::Return | Op::Exit | Op::Trap | Op::Opaque => true,
         }
     }
 
     /// True if values are the elements of an access, or one value that is not followed stands for all of them.
-    fn hold(&self, values: &[Value], access: Access) -> bool {
-        let is_whole = |value| matches!(self.bits(value), None | Some(0));
+    fn are_elements_of_access(&self, values: &[Value], access: Access) -> bool {
+        let is_whole = |value| matches!(self.width_of(value), None | Some(0));
         values.len() == usize::from(access.count) || matches!(*values, [only] if is_whole(only))
     }
 
     /// True for the operands of an access. If it states the width of its elements, it has one operand for each.
-    fn access(&self, access: Access, results: &[Value], uses: &[Value]) -> bool {
+    fn access_operands_fit(&self, access: Access, results: &[Value], uses: &[Value]) -> bool {
         let [base, Value::Integer(_) | Value::Unknown, data @ ..] = uses else {
             return false;
         };
         let is_sized = access.bits > 0;
-        self.may_be(*base, false)
+        self.may_be_of_kind(*base, false)
             && match access.kind {
-                AccessKind::Load => !results.is_empty() && (!is_sized || self.hold(results, access)),
+                AccessKind::Load => {
+                    !results.is_empty() && (!is_sized || self.are_elements_of_access(results, access))
+                }
                 AccessKind::Store => {
                     let stored = data.get(..usize::from(access.count)).unwrap_or(data);
-                    results.is_empty() && !data.is_empty() && (!is_sized || self.hold(stored, access))
+                    results.is_empty()
+                        && !data.is_empty()
+                        && (!is_sized || self.are_elements_of_access(stored, access))
                 }
                 AccessKind::Atomic | AccessKind::ReadModifyWrite => {
-                    !data.is_empty() && (!is_sized || self.hold(results, access))
+                    !data.is_empty() && (!is_sized || self.are_elements_of_access(results, access))
                 }
                 AccessKind::Reduction => results.is_empty() && !data.is_empty(),
                 AccessKind::Other => true,
@@ -167,11 +191,13 @@ impl Operands<'_> {
     }
 
     /// PTX ISA, Parallel Synchronization and Communication Instructions, and Data Movement: shfl.sync.
-    fn collective(&self, collective: Collective, results: &[Value], uses: &[Value]) -> bool {
+    fn collective_operands_fit(&self, collective: Collective, results: &[Value], uses: &[Value]) -> bool {
         // Whether the first result is a predicate, and whether a second one, always a predicate, is allowed; the number of uses after the
         // mask, and whether those are predicates.
         let (first, second, others, of_predicates) = match collective {
-            Collective::Sync => return results.is_empty() && uses.len() == 1 && self.may_all_be(uses, 32),
+            Collective::Sync => {
+                return results.is_empty() && uses.len() == 1 && self.may_all_have_width(uses, 32);
+            }
             Collective::Shuffle(_) => (false, true, 3, false),
             Collective::Vote(Vote::Ballot) => (false, false, 1, true),
             Collective::Vote(_) => (true, false, 1, true),
@@ -181,19 +207,21 @@ impl Operands<'_> {
         };
         let [mask, behind @ ..] = uses else { return false };
         let results_fit = match *results {
-            [only] => self.may_be(only, first),
-            [value, flag] => second && self.may_be(value, first) && self.may_be(flag, true),
+            [only] => self.may_be_of_kind(only, first),
+            [value, flag] => second && self.may_be_of_kind(value, first) && self.may_be_of_kind(flag, true),
             _ => false,
         };
         results_fit
-            && self.may_be(*mask, false)
+            && self.may_be_of_kind(*mask, false)
             && behind.len() == others
-            && behind.iter().all(|&value| self.may_be(value, of_predicates))
+            && behind
+                .iter()
+                .all(|&value| self.may_be_of_kind(value, of_predicates))
     }
 }
 
 /// True if parts of `bits` bits make one register.
-fn fill(bits: u8, parts: &[Value]) -> bool {
+fn do_parts_fill_register(bits: u8, parts: &[Value]) -> bool {
     bits > 0 && parts.len() > 1 && parts.len() * usize::from(bits) <= 64
 }
 
@@ -209,7 +237,7 @@ mod tests {
     const WIDE: Value = Value::Register(Register::new(2));
     const BEYOND: Value = Value::Register(Register::new(3));
 
-    fn what_is_left(op: Op, values: &[Value], results: usize) -> Op {
+    fn op_for_unfit_operands(op: Op, values: &[Value], results: usize) -> Op {
         let registers = [1, 32, 0].map(|bits| RegisterInfo {
             bits,
             name: Span::default(),
@@ -220,14 +248,14 @@ mod tests {
     #[track_caller]
     fn check(op: Op, fits: bool, values: &[Value], results: usize) {
         assert_eq!(
-            what_is_left(op, values, results) == op,
+            op_for_unfit_operands(op, values, results) == op,
             fits,
             "{op:?} {values:?} {results}"
         );
     }
 
     #[test]
-    fn counts_are_those_of_the_operation() {
+    fn operand_counts_are_checked() {
         let add = Op::Binary(BinaryOp::Add, 32);
         check(add, true, &[R, R, Value::Integer(1)], 1);
         check(add, true, &[Value::Unknown, R, R], 1);
@@ -253,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn predicates_stand_where_they_are_due() {
+    fn predicates_are_taken_only_where_operations_expect_them() {
         check(Op::Binary(BinaryOp::Add, 32), false, &[P, R, R], 1);
         check(Op::Binary(BinaryOp::Add, 32), false, &[R, P, R], 1);
         check(Op::Binary(BinaryOp::And, 1), true, &[P, P, P], 1);
@@ -302,11 +330,11 @@ mod tests {
         let other = Op::Access(Access::one(AccessKind::Other, Space::Shared, 0));
         let zero = Value::Integer(0);
         check(load, true, &[R, R, zero], 1);
-        assert_eq!(what_is_left(load, &[R, R, R, zero], 2), other);
-        assert_eq!(what_is_left(load, &[R, zero], 0), other);
-        assert_eq!(what_is_left(load, &[R], 0), Op::Opaque);
+        assert_eq!(op_for_unfit_operands(load, &[R, R, R, zero], 2), other);
+        assert_eq!(op_for_unfit_operands(load, &[R, zero], 0), other);
+        assert_eq!(op_for_unfit_operands(load, &[R], 0), Op::Opaque);
         let store = Op::Access(Access::one(AccessKind::Store, Space::Shared, 32));
         check(store, true, &[R, zero, R], 0);
-        assert_eq!(what_is_left(store, &[R, zero], 0), other);
+        assert_eq!(op_for_unfit_operands(store, &[R, zero], 0), other);
     }
 }

@@ -60,7 +60,7 @@ impl<'s> LinkedOrigin<'s> {
         match self.part(instruction.span) {
             None => (self.own, *instruction),
             Some((origin, first)) => {
-                let span = back(instruction.span, first);
+                let span = span_in_own_module(instruction.span, first);
                 (origin, Instruction { span, ..*instruction })
             }
         }
@@ -68,7 +68,7 @@ impl<'s> LinkedOrigin<'s> {
 }
 
 /// A span in its own module.
-const fn back(span: Span, first: Ends) -> Span {
+const fn span_in_own_module(span: Span, first: Ends) -> Span {
     Span::new(
         span.start.saturating_sub(first.span),
         span.end.saturating_sub(first.span),
@@ -112,14 +112,14 @@ impl Origin for LinkedOrigin<'_> {
     fn text(&self, span: Span) -> &[u8] {
         match self.part(span) {
             None => self.own.text(span),
-            Some((origin, first)) => origin.text(back(span, first)),
+            Some((origin, first)) => origin.text(span_in_own_module(span, first)),
         }
     }
 
     fn initial_bytes(&self, name: &str, span: Span) -> Option<Vec<u8>> {
         match self.part(span) {
             None => self.own.initial_bytes(name, span),
-            Some((origin, first)) => origin.initial_bytes(name, back(span, first)),
+            Some((origin, first)) => origin.initial_bytes(name, span_in_own_module(span, first)),
         }
     }
 
@@ -151,7 +151,7 @@ pub fn link<'s>(
     };
     let own_symbols = module.symbols.len();
     let mut linker = Linker {
-        names: names(module),
+        names: visible_symbols(module),
         module,
         find,
         end,
@@ -173,7 +173,7 @@ pub fn link<'s>(
 }
 
 /// The symbols of a module that others see.
-fn names<'s>(module: &Module<'s>) -> NameMap<&'s str, SymbolId> {
+fn visible_symbols<'s>(module: &Module<'s>) -> NameMap<&'s str, SymbolId> {
     let numbered = (0..).map(SymbolId::new).zip(&module.symbols);
     numbered
         .filter(|(_, symbol)| is_visible(symbol))
@@ -243,7 +243,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
             return;
         };
         let symbol = known.symbol;
-        if self.take(function, definition) {
+        if self.take_body(function, definition) {
             // A weak body may still be another's; one that was local has callers that are not here.
             self.module.symbols[symbol.index()].linkage = if linkage == Linkage::Weak && !is_strong {
                 Linkage::Weak
@@ -256,7 +256,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
     }
 
     /// Gives a function the body of a definition; false where that does not fit.
-    fn take(&mut self, function: FunctionId, (from, source): Definition<'s>) -> bool {
+    fn take_body(&mut self, function: FunctionId, (from, source): Definition<'s>) -> bool {
         let known = self.module.function(function);
         let defined = from.function(source);
         let Some(body) = &defined.body else {
@@ -265,8 +265,8 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
         if from.is_damaged
             || defined.is_damaged
             || defined.is_kernel()
-            || !are_alike(&known.params, &defined.params)
-            || !are_alike(&known.results, &defined.results)
+            || !have_same_parameters(&known.params, &defined.params)
+            || !have_same_parameters(&known.results, &defined.results)
             || body.instructions.len() > self.left
         {
             return false;
@@ -275,7 +275,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
             return false;
         };
         self.left -= body.instructions.len();
-        let body = self.body(body, part, function);
+        let body = self.body_with_linked_ids(body, part, function);
         self.calls_of(&body);
         let function = &mut self.module.functions[function.index()];
         for (own, other) in function.params.iter_mut().zip(&defined.params) {
@@ -310,36 +310,36 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
         Some(self.parts.len() - 1)
     }
 
-    fn body(&mut self, body: &Body<'s>, part: usize, owner: FunctionId) -> Body<'s> {
+    fn body_with_linked_ids(&mut self, body: &Body<'s>, part: usize, owner: FunctionId) -> Body<'s> {
         let mut body = body.clone();
         let first = self.parts[part].first;
         for block in &mut body.blocks {
-            block.span = forth(block.span, first);
+            block.span = span_in_linked_module(block.span, first);
         }
         for register in &mut body.registers {
-            register.name = forth(register.name, first);
+            register.name = span_in_linked_module(register.name, first);
         }
         for instruction in &mut body.instructions {
-            instruction.span = forth(instruction.span, first);
+            instruction.span = span_in_linked_module(instruction.span, first);
             if instruction.debug != DebugId::NONE {
                 instruction.debug = DebugId::new(instruction.debug.index() + first.debug as usize);
             }
         }
         for value in &mut body.values {
-            *value = self.value(*value, part, owner);
+            *value = self.value_with_linked_ids(*value, part, owner);
         }
         for argument in &mut body.arguments {
-            argument.value = self.value(argument.value, part, owner);
+            argument.value = self.value_with_linked_ids(argument.value, part, owner);
         }
         for call in &mut body.calls {
             call.callee = match call.callee {
-                Callee::Direct(symbol) => Callee::Direct(self.symbol(symbol, part, owner)),
-                Callee::Indirect(value) => Callee::Indirect(self.value(value, part, owner)),
+                Callee::Direct(symbol) => Callee::Direct(self.symbol_in_linked_module(symbol, part, owner)),
+                Callee::Indirect(value) => Callee::Indirect(self.value_with_linked_ids(value, part, owner)),
             };
         }
         let references = std::mem::take(&mut body.references);
         for mut reference in references {
-            reference.symbol = self.symbol(reference.symbol, part, owner);
+            reference.symbol = self.symbol_in_linked_module(reference.symbol, part, owner);
             // Uses of variables that are defined elsewhere are reported for the module that contains them.
             if matches!(self.module.symbol(reference.symbol).kind, SymbolKind::Function(_)) {
                 body.references.push(reference);
@@ -348,15 +348,17 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
         body
     }
 
-    fn value(&mut self, value: Value, part: usize, owner: FunctionId) -> Value {
+    fn value_with_linked_ids(&mut self, value: Value, part: usize, owner: FunctionId) -> Value {
         match value {
-            Value::Symbol(symbol, offset) => Value::Symbol(self.symbol(symbol, part, owner), offset),
+            Value::Symbol(symbol, offset) => {
+                Value::Symbol(self.symbol_in_linked_module(symbol, part, owner), offset)
+            }
             other => other,
         }
     }
 
     /// The symbol that one of another module is here, in the body of `owner`.
-    fn symbol(&mut self, symbol: SymbolId, part: usize, owner: FunctionId) -> SymbolId {
+    fn symbol_in_linked_module(&mut self, symbol: SymbolId, part: usize, owner: FunctionId) -> SymbolId {
         if let Some(&known) = self.copies.get(&(part, symbol)) {
             return known;
         }
@@ -372,7 +374,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
         });
         let here = match (named, known.kind) {
             (Some(&here), _) => here,
-            (None, SymbolKind::Function(function)) => self.declare(part, meant, function),
+            (None, SymbolKind::Function(function)) => self.declare_function(part, meant, function),
             (None, SymbolKind::Variable | SymbolKind::TextureReference) => {
                 let copy = Symbol {
                     linkage: known.owner.map_or(Linkage::Undefined, |_| known.linkage),
@@ -382,7 +384,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
                     ..known.clone()
                 };
                 self.module.has_local_memory |= copy.space == crate::Space::Local;
-                self.add(copy, part)
+                self.add_symbol(copy, part)
             }
         };
         self.copies.insert((part, symbol), here);
@@ -390,8 +392,8 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
     }
 
     /// Adds the symbol of another module.
-    fn add(&mut self, mut symbol: Symbol<'s>, part: usize) -> SymbolId {
-        symbol.span = forth(symbol.span, self.parts[part].first);
+    fn add_symbol(&mut self, mut symbol: Symbol<'s>, part: usize) -> SymbolId {
+        symbol.span = span_in_linked_module(symbol.span, self.parts[part].first);
         let id = SymbolId::new(self.module.symbols.len());
         if is_visible(&symbol) {
             self.names.insert(symbol.name, id);
@@ -401,12 +403,12 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
     }
 
     /// Adds a function of another module, whose body is looked for next.
-    fn declare(&mut self, part: usize, symbol: SymbolId, function: FunctionId) -> SymbolId {
+    fn declare_function(&mut self, part: usize, symbol: SymbolId, function: FunctionId) -> SymbolId {
         let Part { module: from, first } = self.parts[part];
         let (known, defined) = (from.symbol(symbol), from.function(function));
         let is_own = matches!(known.linkage, Linkage::Local | Linkage::Weak) && defined.body.is_some();
         let id = FunctionId::new(self.module.functions.len());
-        let here = self.add(
+        let here = self.add_symbol(
             Symbol {
                 kind: SymbolKind::Function(id),
                 linkage: if is_own { known.linkage } else { Linkage::Undefined },
@@ -417,7 +419,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
             part,
         );
         let moved = |parameter: &Parameter<'s>| Parameter {
-            span: forth(parameter.span, first),
+            span: span_in_linked_module(parameter.span, first),
             ..*parameter
         };
         self.module.functions.push(Function {
@@ -429,7 +431,7 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
             noreturn: defined.noreturn,
             alias_of: None,
             body: None,
-            header: forth(defined.header, first),
+            header: span_in_linked_module(defined.header, first),
             is_damaged: false,
             is_imported: true,
             declared: DebugId::NONE,
@@ -446,7 +448,7 @@ fn is_visible(symbol: &Symbol<'_>) -> bool {
 }
 
 /// A span of another module, here.
-const fn forth(span: Span, first: Ends) -> Span {
+const fn span_in_linked_module(span: Span, first: Ends) -> Span {
     Span::new(
         span.start.saturating_add(first.span),
         span.end.saturating_add(first.span),
@@ -454,7 +456,7 @@ const fn forth(span: Span, first: Ends) -> Span {
 }
 
 /// True if a definition takes as many parameters, of the same sizes, as calls pass.
-fn are_alike(declared: &[Parameter<'_>], defined: &[Parameter<'_>]) -> bool {
+fn have_same_parameters(declared: &[Parameter<'_>], defined: &[Parameter<'_>]) -> bool {
     let alike = |(one, other): (&Parameter<'_>, &Parameter<'_>)| one.size == other.size;
     declared.len() == defined.len() && declared.iter().zip(defined).all(alike)
 }

@@ -66,7 +66,7 @@ mod tests {
 
     /// The sizes that ptxas 13.5 accepts, to the byte.
     #[test]
-    fn as_the_assembler_counts() {
+    fn sizes_match_those_of_the_assembler() {
         assert_eq!(size(&[(1, 1), (32_748, 16)]), LIMIT);
         assert_eq!(size(&[(1, 1), (32_752, 16)]), 32_768);
         assert_eq!(size(&[(32_764, 1)]), LIMIT);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn both_version_and_target_decide() {
+    fn the_limit_depends_on_version_and_target() {
         let isa = |major, minor| Some(IsaVersion { major, minor });
         let target = |sm| Target { name: "", sm };
         assert_eq!(limit(isa(8, 1), target(70)), LIMIT);

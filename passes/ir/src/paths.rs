@@ -100,10 +100,10 @@ impl<'a, 'b> Paths<'a, 'b> {
     pub fn lead(&self, from: InstructionId, to: InstructionId) -> bool {
         let (start, end) = (self.body.block_of(from), self.body.block_of(to));
         let after = from.index() + 1;
-        if start == end && from < to && self.is_free(after..to.index()) {
+        if start == end && from < to && self.avoids_none(after..to.index()) {
             return true;
         }
-        let is_left = self.is_free(after..self.instructions(start).end);
+        let is_left = self.avoids_none(after..self.instructions(start).end);
         is_left && self.lead_from(self.next(start), to)
     }
 
@@ -121,10 +121,10 @@ impl<'a, 'b> Paths<'a, 'b> {
                 continue;
             }
             let instructions = self.instructions(block);
-            if block == end && self.is_free(instructions.start..to.index()) {
+            if block == end && self.avoids_none(instructions.start..to.index()) {
                 return true;
             }
-            if self.is_free(instructions) {
+            if self.avoids_none(instructions) {
                 open.extend_from_slice(self.next(block));
             }
         }
@@ -152,7 +152,7 @@ impl<'a, 'b> Paths<'a, 'b> {
     }
 
     /// True if none of these instructions is avoided.
-    fn is_free(&self, instructions: Range<usize>) -> bool {
+    fn avoids_none(&self, instructions: Range<usize>) -> bool {
         match self.avoided {
             Avoided::Nothing => true,
             Avoided::One(avoided) => !instructions.contains(&avoided.index()),

@@ -66,8 +66,8 @@ pub fn settle(body: &mut Body<'_>) {
                     continue;
                 };
                 let id = InstructionId::new(at);
-                if let Some(value) = decided(body, &mut above, block, id, guard) {
-                    has_cut |= apply(body, block, id, value != guard.negated);
+                if let Some(value) = decided_guard(body, &mut above, block, id, guard) {
+                    has_cut |= apply_known_guard(body, block, id, value != guard.negated);
                 }
             }
         }
@@ -84,12 +84,12 @@ pub fn settle(body: &mut Body<'_>) {
 
 /// True if an instruction's guard is false on each path to it, by the branches on the way.
 pub fn never_holds(body: &Body<'_>, block: BlockId, id: InstructionId) -> bool {
-    let decided = |guard: Guard| Some(decided(body, &mut None, block, id, guard)? == guard.negated);
+    let decided = |guard: Guard| Some(decided_guard(body, &mut None, block, id, guard)? == guard.negated);
     body.instruction(id).guard.and_then(decided) == Some(true)
 }
 
 /// Makes an instruction unconditional, or removes its effect; true if that cuts an edge.
-fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) -> bool {
+fn apply_known_guard(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) -> bool {
     let edges = body.blocks[block.index()].successors;
     let (start, end) = (edges.start as usize, edges.end as usize);
     let instruction = &mut body.instructions[id.index()];
@@ -128,7 +128,7 @@ fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) ->
 }
 
 /// The value of a guard's predicate at the guarded instruction, if the path there decides it.
-fn decided(
+fn decided_guard(
     body: &Body<'_>,
     above: &mut Option<SinglePredecessors>,
     block: BlockId,
@@ -147,7 +147,7 @@ fn decided(
         let start = body.blocks[block.index()].instructions.range().start;
         for at in (start..end).rev() {
             left = left.checked_sub(1)?;
-            match walk.past(&body.instructions[at]) {
+            match walk.step_above(&body.instructions[at]) {
                 Step::On => {}
                 Step::Known(value) => return Some(value),
                 Step::Unknown => return None,
@@ -156,8 +156,8 @@ fn decided(
         let from = above
             .get_or_insert_with(|| SinglePredecessors::of(body))
             .get(block)?;
-        if let Some((register, value)) = outcome(body, from, block)
-            && let Some(value) = walk.learn(register, value)
+        if let Some((register, value)) = predicate_decided_by_edge(body, from, block)
+            && let Some(value) = walk.record_predicate(register, value)
         {
             return Some(value);
         }
@@ -167,7 +167,7 @@ fn decided(
 }
 
 /// The predicate that the edge between two blocks decides, and its value there.
-fn outcome(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<(Register, bool)> {
+fn predicate_decided_by_edge(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<(Register, bool)> {
     let last = body.terminator(from)?;
     let guard = last.guard?;
     let holds = match (last.op, body.successors(from)) {
@@ -196,7 +196,7 @@ enum Step {
 
 impl WalkUp<'_> {
     /// Notes what a predicate is; what is asked for, if that says it.
-    fn learn(&mut self, register: Register, value: bool) -> Option<bool> {
+    fn record_predicate(&mut self, register: Register, value: bool) -> Option<bool> {
         if register == self.tracked {
             return Some(value != self.is_complement);
         }
@@ -204,19 +204,19 @@ impl WalkUp<'_> {
         None
     }
 
-    fn known(&self, register: Register) -> Option<bool> {
+    fn known_predicate(&self, register: Register) -> Option<bool> {
         let found = self.learned.iter().find(|(known, _)| *known == register);
         found.map(|(_, value)| *value)
     }
 
     /// Goes up past an instruction.
-    fn past(&mut self, instruction: &Instruction) -> Step {
+    fn step_above(&mut self, instruction: &Instruction) -> Step {
         if !self
             .body
             .defined(instruction)
             .any(|register| register == self.tracked)
         {
-            return self.past_others(instruction);
+            return self.step_above_untracked_write(instruction);
         }
         if instruction.guard.is_some() {
             return Step::Unknown;
@@ -225,12 +225,12 @@ impl WalkUp<'_> {
             (instruction.op, self.body.results(instruction))
         {
             let partner = if one == self.tracked { other } else { one };
-            return match self.known(partner) {
+            return match self.known_predicate(partner) {
                 Some(value) if one != other => Step::Known(value == self.is_complement),
                 _ => Step::Unknown,
             };
         }
-        let value = match source(instruction.op, self.body.uses(instruction)) {
+        let value = match moved_predicate(instruction.op, self.body.uses(instruction)) {
             Some(Value::Register(register)) => (register, false),
             Some(Value::Not(register)) => (register, true),
             Some(Value::Integer(value)) => return Step::Known((value & 1 == 1) != self.is_complement),
@@ -238,24 +238,24 @@ impl WalkUp<'_> {
         };
         self.tracked = value.0;
         self.is_complement ^= value.1;
-        match self.known(self.tracked) {
+        match self.known_predicate(self.tracked) {
             Some(value) => Step::Known(value != self.is_complement),
-            None => self.past_others(instruction),
+            None => self.step_above_untracked_write(instruction),
         }
     }
 
     /// Forgets what an instruction writes that is not tracked, but for what it says of its source.
-    fn past_others(&mut self, instruction: &Instruction) -> Step {
+    fn step_above_untracked_write(&mut self, instruction: &Instruction) -> Step {
         for register in self.body.defined(instruction) {
-            let Some(value) = self.known(register) else {
+            let Some(value) = self.known_predicate(register) else {
                 continue;
             };
             self.learned.retain(|(known, _)| *known != register);
             let uses = self.body.uses(instruction);
-            let source = source(instruction.op, uses).filter(|_| instruction.guard.is_none());
+            let source = moved_predicate(instruction.op, uses).filter(|_| instruction.guard.is_none());
             let learned = match source {
-                Some(Value::Register(source)) => self.learn(source, value),
-                Some(Value::Not(source)) => self.learn(source, !value),
+                Some(Value::Register(source)) => self.record_predicate(source, value),
+                Some(Value::Not(source)) => self.record_predicate(source, !value),
                 _ => None,
             };
             if let Some(value) = learned {
@@ -267,7 +267,7 @@ impl WalkUp<'_> {
 }
 
 /// The predicate that an instruction moves to its result, as it is or as its complement.
-fn source(op: Op, uses: &[Value]) -> Option<Value> {
+fn moved_predicate(op: Op, uses: &[Value]) -> Option<Value> {
     match (op, uses) {
         (Op::Copy, &[from]) => Some(from),
         (Op::Unary(UnaryOp::Not, 1), &[from]) => Some(complement(from)),

@@ -41,7 +41,7 @@ impl Assumed {
                     fixed.unwrap_or(open)
                 };
                 let value = (0..bytes.min(8)).fold(0, |value, byte| value | at(byte) << (8 * byte));
-                signed(value, bytes)
+                sign_extended(value, bytes)
             };
             let is_fixed = of_one().any(|param| {
                 let end = u64::from(piece.offset) + u64::from(bytes);
@@ -53,13 +53,16 @@ impl Assumed {
     }
 
     /// Gives each assumed parameter the value nearest to its own that is as assumed, and those of 8 bytes that have none, one.
-    pub(crate) fn bound(&self, params: &mut Vec<FixedParam>) {
+    pub(crate) fn move_into_assumptions(&self, params: &mut Vec<FixedParam>) {
         if self.is_empty() {
             return;
         }
         for param in params.iter_mut() {
-            if let Some(values) = self.of(param.number, param.offset) {
-                param.value = bits(values.nearest(signed(param.value, param.bytes)), param.bytes);
+            if let Some(values) = self.values_of_piece(param.number, param.offset) {
+                param.value = low_bytes(
+                    values.nearest(sign_extended(param.value, param.bytes)),
+                    param.bytes,
+                );
             }
         }
         for (piece, values) in &self.pieces {
@@ -71,7 +74,7 @@ impl Assumed {
                     number: piece.number,
                     offset: piece.offset,
                     bytes,
-                    value: bits(values.nearest(1), bytes),
+                    value: low_bytes(values.nearest(1), bytes),
                 });
             }
         }
@@ -79,13 +82,13 @@ impl Assumed {
     }
 
     /// The values of a piece of so many bytes that assumptions name; none if none is about it.
-    pub(crate) fn named(&self, number: u16, offset: u32, bytes: u8) -> Vec<u64> {
-        let values = self.of(number, offset);
-        let named = values.map_or_else(Vec::new, Values::named).into_iter();
-        named.map(|value| bits(value, bytes)).collect()
+    pub(crate) fn values_named_by_assumptions(&self, number: u16, offset: u32, bytes: u8) -> Vec<u64> {
+        let values = self.values_of_piece(number, offset);
+        let named = values.map_or_else(Vec::new, Values::named_values).into_iter();
+        named.map(|value| low_bytes(value, bytes)).collect()
     }
 
-    fn of(&self, number: u16, offset: u32) -> Option<&Values> {
+    fn values_of_piece(&self, number: u16, offset: u32) -> Option<&Values> {
         let mut pieces = self.pieces.iter();
         let found = pieces.find(|(piece, _)| (piece.number, piece.offset) == (number, offset));
         found.map(|(_, values)| values)
@@ -93,12 +96,12 @@ impl Assumed {
 }
 
 /// The low bytes of an integer.
-fn bits(value: i64, bytes: u8) -> u64 {
+fn low_bytes(value: i64, bytes: u8) -> u64 {
     value.cast_unsigned() & ones(bytes.min(8) * 8)
 }
 
 /// The integer of so many bytes, 1 to 8.
-const fn signed(value: u64, bytes: u8) -> i64 {
+const fn sign_extended(value: u64, bytes: u8) -> i64 {
     let beyond = 64 - 8 * if bytes > 8 { 8 } else { bytes as u32 };
     if beyond >= 64 {
         return 0;

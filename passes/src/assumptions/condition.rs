@@ -43,7 +43,7 @@ impl Condition {
                 .and_then(|list| list.strip_suffix(']'));
             let list = list.ok_or_else(none)?.trim();
             let list = list.strip_suffix(',').unwrap_or(list);
-            let numbers: Option<Vec<i64>> = list.split(',').map(number).collect();
+            let numbers: Option<Vec<i64>> = list.split(',').map(parse_number).collect();
             let numbers = numbers.ok_or_else(none)?;
             if numbers.len() > MAX_ASSUMED_VALUES {
                 return Err(BadAssumption(format!(
@@ -54,7 +54,7 @@ impl Condition {
         }
         let digits = text.trim_start_matches(['=', '!', '%', '<', '>']);
         let operator = &text[..text.len() - digits.len()];
-        let value = number(digits).ok_or_else(none)?;
+        let value = parse_number(digits).ok_or_else(none)?;
         let beyond = || BadAssumption(format!("no integer of 64 bits fulfils `{text}`"));
         Ok(match operator {
             "=" | "==" => Self::OneOf(vec![value]),
@@ -85,7 +85,7 @@ impl Condition {
 }
 
 /// A number in decimal digits, or in hexadecimal digits after `0x`, with an optional sign.
-fn number(text: &str) -> Option<i64> {
+fn parse_number(text: &str) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_conditions_are_told() {
+    fn bad_conditions_have_a_reason() {
         let many = format!("in [{}]", ["1"; 65].join(", "));
         let cases = [
             ("", "no condition"),

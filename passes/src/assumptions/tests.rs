@@ -20,7 +20,7 @@ fn kernel() -> Signature<'static> {
     }
 }
 
-fn fixed(number: u16, offset: u32, bytes: u8, value: u64) -> FixedParam {
+fn fixed_param(number: u16, offset: u32, bytes: u8, value: u64) -> FixedParam {
     FixedParam {
         number,
         offset,
@@ -97,45 +97,58 @@ fn values_of_parameters_are_bounded() {
         "_Z1kPfi:2+8 in [3, 5]",
         "other:0 = 7",
     ]);
-    let about = all.about("_Z1kPfi");
+    let about = all.assumptions_about("_Z1kPfi");
     assert_eq!(about, [0, 1, 2]);
     let (assumed, contradictions) = all.of_kernel(&about, &kernel());
     assert_eq!(contradictions, []);
     assert!(assumed.admits(&[]));
-    assert!(assumed.admits(&[fixed(1, 0, 4, 64), fixed(2, 8, 4, 3), fixed(0, 0, 8, 5)]));
-    assert!(!assumed.admits(&[fixed(1, 0, 4, 100)]));
-    assert!(!assumed.admits(&[fixed(1, 0, 4, 0)]));
+    assert!(assumed.admits(&[
+        fixed_param(1, 0, 4, 64),
+        fixed_param(2, 8, 4, 3),
+        fixed_param(0, 0, 8, 5)
+    ]));
+    assert!(!assumed.admits(&[fixed_param(1, 0, 4, 100)]));
+    assert!(!assumed.admits(&[fixed_param(1, 0, 4, 0)]));
     // -32
-    assert!(!assumed.admits(&[fixed(1, 0, 4, 0xffff_ffe0)]));
-    assert!(!assumed.admits(&[fixed(2, 8, 4, 4)]));
-    assert!(!assumed.admits(&[fixed(2, 0, 8, 3), fixed(2, 8, 4, 4)]));
+    assert!(!assumed.admits(&[fixed_param(1, 0, 4, 0xffff_ffe0)]));
+    assert!(!assumed.admits(&[fixed_param(2, 8, 4, 4)]));
+    assert!(!assumed.admits(&[fixed_param(2, 0, 8, 3), fixed_param(2, 8, 4, 4)]));
     let nearest = |params: &[FixedParam]| {
         let mut params = params.to_vec();
-        assumed.bound(&mut params);
+        assumed.move_into_assumptions(&mut params);
         params.iter().map(|param| param.value).collect::<Vec<_>>()
     };
     assert_eq!(
-        nearest(&[fixed(1, 0, 4, 100), fixed(3, 0, 2, 100), fixed(2, 8, 4, 9)]),
+        nearest(&[
+            fixed_param(1, 0, 4, 100),
+            fixed_param(3, 0, 2, 100),
+            fixed_param(2, 8, 4, 9)
+        ]),
         [96, 5, 100]
     );
-    assert_eq!(nearest(&[fixed(1, 0, 4, 0)]), [32]);
-    assert_eq!(assumed.named(2, 8, 4), [3, 5]);
-    assert_eq!(assumed.named(1, 0, 4), [32, 64]);
+    assert_eq!(nearest(&[fixed_param(1, 0, 4, 0)]), [32]);
+    assert_eq!(assumed.values_named_by_assumptions(2, 8, 4), [3, 5]);
+    assert_eq!(assumed.values_named_by_assumptions(1, 0, 4), [32, 64]);
 }
 
 #[test]
 fn pieces_of_a_parameter_are_put_together() {
     let all = assumptions(&["k:0 = 4294967301", "k:h >= -3"]);
-    let (assumed, _) = all.of_kernel(&all.about("_Z1kPfi"), &kernel());
-    assert!(assumed.admits(&[fixed(0, 0, 4, 5), fixed(0, 4, 4, 1)]));
-    assert!(!assumed.admits(&[fixed(0, 0, 4, 5), fixed(0, 4, 4, 2)]));
-    assert!(!assumed.admits(&[fixed(0, 0, 4, 6)]));
-    assert!(assumed.admits(&[fixed(3, 0, 2, 0xfffd)]) && !assumed.admits(&[fixed(3, 0, 2, 0xfffc)]));
+    let (assumed, _) = all.of_kernel(&all.assumptions_about("_Z1kPfi"), &kernel());
+    assert!(assumed.admits(&[fixed_param(0, 0, 4, 5), fixed_param(0, 4, 4, 1)]));
+    assert!(!assumed.admits(&[fixed_param(0, 0, 4, 5), fixed_param(0, 4, 4, 2)]));
+    assert!(!assumed.admits(&[fixed_param(0, 0, 4, 6)]));
+    assert!(
+        assumed.admits(&[fixed_param(3, 0, 2, 0xfffd)]) && !assumed.admits(&[fixed_param(3, 0, 2, 0xfffc)])
+    );
     // The sign of the byte that is loaded is not known.
-    assert!(assumed.admits(&[fixed(3, 0, 1, 0x80)]));
-    let mut params = vec![fixed(3, 0, 2, 0xff00)];
-    assumed.bound(&mut params);
-    assert_eq!(params, [fixed(0, 0, 8, 4_294_967_301), fixed(3, 0, 2, 0xfffd)]);
+    assert!(assumed.admits(&[fixed_param(3, 0, 1, 0x80)]));
+    let mut params = vec![fixed_param(3, 0, 2, 0xff00)];
+    assumed.move_into_assumptions(&mut params);
+    assert_eq!(
+        params,
+        [fixed_param(0, 0, 8, 4_294_967_301), fixed_param(3, 0, 2, 0xfffd)]
+    );
 }
 
 #[test]
@@ -152,7 +165,7 @@ fn contradictions_have_a_reason() {
         ),
     ] {
         let all = assumptions(texts);
-        let (assumed, contradictions) = all.of_kernel(&all.about("_Z1kPfi"), &kernel());
+        let (assumed, contradictions) = all.of_kernel(&all.assumptions_about("_Z1kPfi"), &kernel());
         let [(_, reason)] = &contradictions[..] else {
             panic!("{texts:?}: {contradictions:?}");
         };
@@ -161,6 +174,6 @@ fn contradictions_have_a_reason() {
     }
     // A name that is not known may be that of any parameter.
     let all = assumptions(&["k:m = 1"]);
-    let (assumed, contradictions) = all.of_kernel(&all.about("_Z1kPfi"), &kernel());
+    let (assumed, contradictions) = all.of_kernel(&all.assumptions_about("_Z1kPfi"), &kernel());
     assert!(assumed.is_empty() && contradictions.is_empty());
 }

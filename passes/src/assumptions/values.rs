@@ -63,7 +63,7 @@ impl Values {
                 ..values
             });
         }
-        let is_there = values.least <= values.most && values.near(0).is_some();
+        let is_there = values.least <= values.most && values.nearest_listed_value(0).is_some();
         is_there.then_some(values)
     }
 
@@ -82,10 +82,10 @@ impl Values {
     /// The integer of the set that is nearest to another, the lower of two.
     pub(crate) fn nearest(&self, value: i64) -> i64 {
         // The set has one.
-        self.near(value).unwrap_or(value)
+        self.nearest_listed_value(value).unwrap_or(value)
     }
 
-    fn near(&self, value: i64) -> Option<i64> {
+    fn nearest_listed_value(&self, value: i64) -> Option<i64> {
         if let Some(listed) = &self.listed {
             return listed.iter().copied().min_by_key(|one| one.abs_diff(value));
         }
@@ -107,7 +107,7 @@ impl Values {
     }
 
     /// The values that the conditions name: those that are listed, or those nearest to bounds and to the first multiples.
-    pub(crate) fn named(&self) -> Vec<i64> {
+    pub(crate) fn named_values(&self) -> Vec<i64> {
         if let Some(listed) = &self.listed {
             return listed.clone();
         }
@@ -140,7 +140,7 @@ mod tests {
     use super::super::condition::Condition;
     use super::Values;
 
-    fn of(texts: &[&str], bytes: u8) -> Option<Values> {
+    fn values_fulfilling(texts: &[&str], bytes: u8) -> Option<Values> {
         let conditions: Vec<Condition> = texts.iter().map(|text| Condition::parse(text).unwrap()).collect();
         Values::new(&conditions, bytes)
     }
@@ -162,14 +162,14 @@ mod tests {
             (&["% 100", "<= -1"], 5, -100),
         ];
         for (texts, value, wanted) in cases {
-            let values = of(texts, 4).unwrap();
+            let values = values_fulfilling(texts, 4).unwrap();
             assert_eq!(values.nearest(value), wanted, "{texts:?}");
             assert!(values.admits(wanted));
         }
     }
 
     #[test]
-    fn what_no_integer_fulfils_is_seen() {
+    fn conditions_that_no_integer_fulfils_are_recognised() {
         for texts in [
             &["= 33", "% 32"][..],
             &["> 5", "< 5"],
@@ -178,16 +178,23 @@ mod tests {
             &["in [1, 2]", "!= 1", "!= 2"],
             &["% 1000"][..0],
         ] {
-            assert_eq!(of(texts, 8).is_none(), !texts.is_empty(), "{texts:?}");
+            assert_eq!(
+                values_fulfilling(texts, 8).is_none(),
+                !texts.is_empty(),
+                "{texts:?}"
+            );
         }
         // 256 is not an integer of one byte, and 0 is the one multiple there is.
-        assert_eq!(of(&["= 256"], 1), None);
-        assert_eq!(of(&["% 256", "!= 0"], 1), None);
-        assert_eq!(of(&["% 256"], 1).map(|values| values.nearest(99)), Some(0));
+        assert_eq!(values_fulfilling(&["= 256"], 1), None);
+        assert_eq!(values_fulfilling(&["% 256", "!= 0"], 1), None);
+        assert_eq!(
+            values_fulfilling(&["% 256"], 1).map(|values| values.nearest(99)),
+            Some(0)
+        );
     }
 
     #[test]
-    fn the_ends_of_64_bits_are_no_trap() {
+    fn bounds_at_the_ends_of_64_bits_do_not_overflow() {
         for (texts, value) in [
             (&["% 9223372036854775807", "% 9223372036854775806"][..], i64::MIN),
             (&["% 3"], i64::MIN),
@@ -196,20 +203,25 @@ mod tests {
             (&["!= 9223372036854775807"], i64::MAX),
             (&["% 7", "!= 0"], 0),
         ] {
-            let values = of(texts, 8).unwrap();
+            let values = values_fulfilling(texts, 8).unwrap();
             assert!(values.admits(values.nearest(value)), "{texts:?} {value}");
             assert!(
-                values.named().iter().all(|value| values.admits(*value)),
+                values.named_values().iter().all(|value| values.admits(*value)),
                 "{texts:?}"
             );
         }
     }
 
     #[test]
-    fn bounds_and_multiples_are_worth_a_try() {
-        assert_eq!(of(&["in [4, 2]"], 4).unwrap().named(), [2, 4]);
+    fn values_at_bounds_and_multiples_are_tried() {
         assert_eq!(
-            of(&["% 32", ">= 1", "<= 1000"], 4).unwrap().named(),
+            values_fulfilling(&["in [4, 2]"], 4).unwrap().named_values(),
+            [2, 4]
+        );
+        assert_eq!(
+            values_fulfilling(&["% 32", ">= 1", "<= 1000"], 4)
+                .unwrap()
+                .named_values(),
             [32, 64, 992]
         );
     }

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::text::shown_line;
-use super::{Baseline, Entry, analysed, candidates, command, is_looked_for};
+use super::text::line_for_message;
+use super::{Baseline, Entry, baseline_candidates, can_run_find, command_name, fully_analysed_inputs};
 use crate::finding::Suppression;
 use crate::group::{self, Group};
 use crate::run::{ConfigurationFindings, Outcome};
@@ -22,7 +22,7 @@ struct Use {
 
 impl Use {
     /// Number of groups that the entry can still stand for, by a function.
-    fn left(&self, entry: &Entry, function: &str) -> u32 {
+    fn remaining_count(&self, entry: &Entry, function: &str) -> u32 {
         let by_function = self.by_function.get(function).copied().unwrap_or(0);
         entry
             .count
@@ -135,7 +135,7 @@ impl<'b> Matching<'b> {
             let is_mixed = |entry: &Entry| entry.file.is_some() != identity.file.is_some();
             let found = indices.iter().copied().find(|&index| {
                 let entry = &self.entries[index];
-                is_mixed(entry) || self.uses[index].left(entry, function) > 0
+                is_mixed(entry) || self.uses[index].remaining_count(entry, function) > 0
             });
             let Some(found) = found else { continue };
             if is_mixed(&self.entries[found]) {
@@ -159,8 +159,8 @@ impl Baseline {
     /// Findings that are forbidden, and those about inputs and settings themselves, are never known. An entry is gone only if all its inputs
     /// were analysed in full by its command, with its rule on.
     pub fn apply(&self, outcome: &mut Outcome, settings: &Settings) {
-        let mut matching = Matching::new(&self.entries, command(settings));
-        let mut open = candidates(outcome, settings);
+        let mut matching = Matching::new(&self.entries, command_name(settings));
+        let mut open = baseline_candidates(outcome, settings);
         let mut known: Vec<(usize, usize)> = Vec::new();
         let ways: [fn(&mut Matching<'_>, &Group) -> Option<usize>; 3] = [
             |matching, group| matching.take_text(group, true),
@@ -180,10 +180,10 @@ impl Baseline {
         }
         outcome.decisions.gone = gone
             .iter()
-            .map(|(entry, sentence)| format!("{}:{}: {sentence}", self.name, shown_line(entry.at)))
+            .map(|(entry, sentence)| format!("{}:{}: {sentence}", self.name, line_for_message(entry.at)))
             .collect();
         if settings.is_strict {
-            self.report(&gone, outcome, settings);
+            self.report_entries_without_findings(&gone, outcome, settings);
         }
     }
 
@@ -206,26 +206,31 @@ impl Baseline {
 
     /// The entries that are gone, in the order of the file, with sentences.
     fn gone(&self, matching: &Matching<'_>, outcome: &Outcome, settings: &Settings) -> Vec<(&Entry, String)> {
-        let of_run: HashSet<String> = analysed(outcome, settings);
+        let of_run: HashSet<String> = fully_analysed_inputs(outcome, settings);
         let mut gone: Vec<(&Entry, String)> = self
             .entries
             .iter()
             .zip(&matching.uses)
             .filter(|(entry, of_entry)| {
                 of_entry.gone(entry) > 0
-                    && entry.command == command(settings)
+                    && entry.command == command_name(settings)
                     && entry.further_inputs == 0
                     && entry.inputs.iter().all(|input| of_run.contains(input))
-                    && is_looked_for(entry, settings)
+                    && can_run_find(entry, settings)
             })
-            .map(|(entry, of_entry)| (entry, sentence(entry, of_entry.gone(entry))))
+            .map(|(entry, of_entry)| (entry, sentence_about_missing_groups(entry, of_entry.gone(entry))))
             .collect();
         gone.sort_by_key(|(entry, _)| entry.at);
         gone
     }
 
     /// Adds a finding for each entry that is gone, each a group of its own.
-    fn report(&self, gone: &[(&Entry, String)], outcome: &mut Outcome, settings: &Settings) {
+    fn report_entries_without_findings(
+        &self,
+        gone: &[(&Entry, String)],
+        outcome: &mut Outcome,
+        settings: &Settings,
+    ) {
         let Some(make) = ConfigurationFindings::new(settings, outcome.inputs.len()) else {
             return;
         };
@@ -250,7 +255,7 @@ impl Baseline {
 }
 
 /// A sentence about an entry that has lost so many groups.
-fn sentence(entry: &Entry, gone: u32) -> String {
+fn sentence_about_missing_groups(entry: &Entry, gone: u32) -> String {
     let place = match (&entry.file, &entry.line, entry.functions.first()) {
         (Some(file), Some(line), _) => format!(" at `{line}` in {file}"),
         (_, _, Some(function)) => format!(" in `{function}`"),

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Baseline, Entry, analysed, candidates, command, is_looked_for, relative};
+use super::{
+    Baseline, Entry, baseline_candidates, can_run_find, command_name, fully_analysed_inputs,
+    relative_input_name,
+};
 use crate::limits::{MAX_BASELINE_INPUTS, MAX_BASELINE_MESSAGE};
 use crate::run::Outcome;
 use crate::settings::Settings;
@@ -13,24 +16,24 @@ impl Baseline {
     /// command and of rules that are off in this run stay, and so do those of inputs that could not be analysed in full.
     pub fn record(&mut self, outcome: &Outcome, settings: &Settings) -> usize {
         let mut entries = Merged::default();
-        let of_run = analysed(outcome, settings);
+        let of_run = fully_analysed_inputs(outcome, settings);
         for mut entry in std::mem::take(&mut self.entries) {
-            if entry.command == command(settings) && is_looked_for(&entry, settings) {
+            if entry.command == command_name(settings) && can_run_find(&entry, settings) {
                 let is_known = !entry.inputs.is_empty() || entry.further_inputs > 0;
                 entry.inputs.retain(|input| !of_run.contains(input));
                 if is_known && entry.inputs.is_empty() && entry.further_inputs == 0 {
                     continue;
                 }
             }
-            entries.add(entry);
+            entries.merge_entry(entry);
         }
-        let taken = candidates(outcome, settings);
+        let taken = baseline_candidates(outcome, settings);
         let mut found = Merged::default();
         for &index in &taken {
-            found.count(entry(outcome, index, settings));
+            found.count_group(entry_of_group(outcome, index, settings));
         }
         for entry in found.into_entries() {
-            entries.add(entry);
+            entries.merge_entry(entry);
         }
         self.entries = entries.into_entries();
         taken.len()
@@ -38,7 +41,7 @@ impl Baseline {
 }
 
 /// The entry of a group, with a count of 1.
-fn entry(outcome: &Outcome, index: usize, settings: &Settings) -> Entry {
+fn entry_of_group(outcome: &Outcome, index: usize, settings: &Settings) -> Entry {
     let group = &outcome.groups[index];
     let identity = &group.identity;
     let mut inputs: Vec<usize> = group
@@ -50,7 +53,7 @@ fn entry(outcome: &Outcome, index: usize, settings: &Settings) -> Entry {
     inputs.dedup();
     let inputs: BTreeSet<String> = inputs
         .into_iter()
-        .filter_map(|input| Some(relative(outcome.inputs.get(input)?, settings)))
+        .filter_map(|input| Some(relative_input_name(outcome.inputs.get(input)?, settings)))
         .collect();
     let mut message = group.message.clone();
     message.truncate(message.floor_char_boundary(MAX_BASELINE_MESSAGE));
@@ -62,7 +65,7 @@ fn entry(outcome: &Outcome, index: usize, settings: &Settings) -> Entry {
         kind: identity.kind.clone(),
         functions: identity.functions.clone(),
         operation: identity.operation.clone(),
-        command: command(settings).to_owned(),
+        command: command_name(settings).to_owned(),
         count: 1,
         message,
         inputs: inputs.into_iter().collect(),
@@ -77,7 +80,7 @@ struct Merged(BTreeMap<Entry, Entry>);
 
 impl Merged {
     /// The part of an entry that is the same for all that are alike.
-    fn key(entry: &Entry) -> Entry {
+    fn key_of(entry: &Entry) -> Entry {
         Entry {
             count: 0,
             message: String::new(),
@@ -89,19 +92,19 @@ impl Merged {
     }
 
     /// Adds a group to those that are alike.
-    fn count(&mut self, entry: Entry) {
+    fn count_group(&mut self, entry: Entry) {
         self.join(entry, |known, count| known.saturating_add(count));
     }
 
     /// Adds what another run has found: the same lines, seen through other inputs.
-    fn add(&mut self, entry: Entry) {
+    fn merge_entry(&mut self, entry: Entry) {
         self.join(entry, u32::max);
     }
 
     fn join(&mut self, entry: Entry, counts: impl Fn(u32, u32) -> u32) {
-        match self.0.get_mut(&Self::key(&entry)) {
+        match self.0.get_mut(&Self::key_of(&entry)) {
             None => {
-                self.0.insert(Self::key(&entry), entry);
+                self.0.insert(Self::key_of(&entry), entry);
             }
             Some(known) => {
                 known.count = counts(known.count, entry.count);

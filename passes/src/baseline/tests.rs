@@ -29,62 +29,108 @@ fn run(settings: &Settings, modules: &[(&str, String)]) -> Outcome {
 }
 
 /// The baseline of a run, written and read again.
-fn recorded(modules: &[(&str, String)]) -> Baseline {
+fn recorded_baseline(modules: &[(&str, String)]) -> Baseline {
     let settings = Settings::default();
     let mut baseline = Baseline::default();
     baseline.record(&run(&settings, modules), &settings);
     Baseline::parse("b.json", &baseline.to_text()).unwrap()
 }
 
-fn open(outcome: &Outcome) -> Vec<&Group> {
+fn open_groups(outcome: &Outcome) -> Vec<&Group> {
     let is_open = |group: &&Group| group.suppressed.is_none();
     outcome.groups.iter().filter(is_open).collect()
 }
 
 /// Numbers of known groups, of others, and of entries that are gone.
-fn counts(baseline: &Baseline, settings: &Settings, modules: &[(&str, String)]) -> (usize, usize, usize) {
+fn known_new_and_missing_counts(
+    baseline: &Baseline,
+    settings: &Settings,
+    modules: &[(&str, String)],
+) -> (usize, usize, usize) {
     let mut outcome = run(settings, modules);
     baseline.apply(&mut outcome, settings);
-    let (all, open) = (outcome.groups.len(), open(&outcome).len());
+    let (all, open) = (outcome.groups.len(), open_groups(&outcome).len());
     (all - open, open, outcome.decisions.gone.len())
 }
 
-fn at(baseline: &Baseline, modules: &[(&str, String)]) -> (usize, usize, usize) {
-    counts(baseline, &Settings::default(), modules)
+fn known_new_and_missing_counts_by_default(
+    baseline: &Baseline,
+    modules: &[(&str, String)],
+) -> (usize, usize, usize) {
+    known_new_and_missing_counts(baseline, &Settings::default(), modules)
 }
 
 #[test]
-fn a_count_is_a_count() {
-    let baseline = recorded(&[("a.ptx", kernel("k", &[4, 5]))]);
+fn an_entry_suppresses_as_many_groups_as_its_count() {
+    let baseline = recorded_baseline(&[("a.ptx", kernel("k", &[4, 5]))]);
     assert_eq!(baseline.entries().len(), 1);
     assert_eq!(baseline.entries()[0].count, 2);
-    assert_eq!(at(&baseline, &[("a.ptx", kernel("k", &[4, 5]))]), (2, 0, 0));
-    assert_eq!(at(&baseline, &[("a.ptx", kernel("k", &[14, 25]))]), (2, 0, 0));
-    assert_eq!(at(&baseline, &[("a.ptx", kernel("k", &[4, 5, 6]))]), (2, 1, 0));
-    assert_eq!(at(&baseline, &[("a.ptx", kernel("k", &[4]))]), (1, 0, 1));
-    assert_eq!(at(&baseline, &[("a.ptx", kernel("k", &[]))]), (0, 0, 1));
-    assert_eq!(at(&baseline, &[("a.ptx", kernel("other", &[4]))]), (0, 1, 1));
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", kernel("k", &[4, 5]))]),
+        (2, 0, 0)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", kernel("k", &[14, 25]))]),
+        (2, 0, 0)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", kernel("k", &[4, 5, 6]))]),
+        (2, 1, 0)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", kernel("k", &[4]))]),
+        (1, 0, 1)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", kernel("k", &[]))]),
+        (0, 0, 1)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", kernel("other", &[4]))]),
+        (0, 1, 1)
+    );
 }
 
 #[test]
 fn an_entry_stands_for_all_of_a_function_where_one_side_has_no_lines() {
     let lines = [("a.ptx", kernel("k", &[4, 5]))];
     let none = [("a.ptx", kernel("k", &[0, 0]))];
-    assert_eq!(at(&recorded(&lines), &none), (1, 0, 0));
-    assert_eq!(at(&recorded(&none), &lines), (2, 0, 0));
-    assert_eq!(at(&recorded(&none), &[("a.ptx", kernel("l", &[0]))]), (0, 1, 1));
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&recorded_baseline(&lines), &none),
+        (1, 0, 0)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&recorded_baseline(&none), &lines),
+        (2, 0, 0)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&recorded_baseline(&none), &[("a.ptx", kernel("l", &[0]))]),
+        (0, 1, 1)
+    );
 }
 
 #[test]
-fn what_was_not_looked_at_is_not_gone() {
+fn entries_of_inputs_that_were_not_analysed_are_kept() {
     let both = [("a.ptx", kernel("k", &[4])), ("b.ptx", kernel("l", &[5]))];
-    let baseline = recorded(&both);
-    assert_eq!(at(&baseline, &both), (2, 0, 0));
+    let baseline = recorded_baseline(&both);
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &both),
+        (2, 0, 0)
+    );
     let reversed = [both[1].clone(), both[0].clone()];
-    assert_eq!(at(&baseline, &reversed), (2, 0, 0));
-    assert_eq!(at(&baseline, &[("a.ptx", kernel("k", &[]))]), (0, 0, 1));
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &reversed),
+        (2, 0, 0)
+    );
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", kernel("k", &[]))]),
+        (0, 0, 1)
+    );
     // An input that can't be read in full.
-    assert_eq!(at(&baseline, &[("a.ptx", "broken {".to_owned())]).2, 0);
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&baseline, &[("a.ptx", "broken {".to_owned())]).2,
+        0
+    );
     // A rule that is off, and another command.
     let off = Settings {
         levels: vec![LevelSetting {
@@ -94,16 +140,16 @@ fn what_was_not_looked_at_is_not_gone() {
         }],
         ..Settings::default()
     };
-    assert_eq!(counts(&baseline, &off, &both), (0, 0, 0));
+    assert_eq!(known_new_and_missing_counts(&baseline, &off, &both), (0, 0, 0));
     let audit = Settings {
         images_only: true,
         ..Settings::default()
     };
-    assert_eq!(counts(&baseline, &audit, &both), (0, 0, 0));
+    assert_eq!(known_new_and_missing_counts(&baseline, &audit, &both), (0, 0, 0));
 }
 
 #[test]
-fn what_is_forbidden_is_not_known() {
+fn forbidden_findings_are_not_suppressed() {
     let modules = [("a.ptx", kernel("k", &[4]))];
     let forbidding = Settings {
         levels: vec![LevelSetting {
@@ -113,14 +159,17 @@ fn what_is_forbidden_is_not_known() {
         }],
         ..Settings::default()
     };
-    assert_eq!(counts(&recorded(&modules), &forbidding, &modules).1, 1);
+    assert_eq!(
+        known_new_and_missing_counts(&recorded_baseline(&modules), &forbidding, &modules).1,
+        1
+    );
     let mut baseline = Baseline::default();
     assert_eq!(baseline.record(&run(&forbidding, &modules), &forbidding), 0);
 }
 
 #[test]
-fn a_strict_run_reports_what_is_gone() {
-    let baseline = recorded(&[("a.ptx", kernel("k", &[4])), ("b.ptx", kernel("l", &[5]))]);
+fn strict_runs_report_entries_without_findings() {
+    let baseline = recorded_baseline(&[("a.ptx", kernel("k", &[4])), ("b.ptx", kernel("l", &[5]))]);
     let settings = Settings {
         is_strict: true,
         ..Settings::default()
@@ -130,7 +179,7 @@ fn a_strict_run_reports_what_is_gone() {
         &[("a.ptx", kernel("k", &[])), ("b.ptx", kernel("l", &[5]))],
     );
     baseline.apply(&mut outcome, &settings);
-    let open = open(&outcome);
+    let open = open_groups(&outcome);
     let finding = &outcome.findings[open[0].first()];
     assert_eq!((open.len(), finding.rule.code), (1, "PTX906"));
     let place = finding.location.as_ref().unwrap();
@@ -143,7 +192,7 @@ fn a_strict_run_reports_what_is_gone() {
 }
 
 #[test]
-fn what_other_runs_have_recorded_stays() {
+fn entries_recorded_by_other_runs_stay() {
     let settings = Settings::default();
     let record = |baseline: &mut Baseline, modules: &[(&str, String)]| {
         baseline.record(&run(&settings, modules), &settings);
@@ -153,8 +202,8 @@ fn what_other_runs_have_recorded_stays() {
     let b = [("b.ptx", kernel("l", &[4, 5]))];
     record(&mut baseline, &a);
     record(&mut baseline, &b);
-    assert_eq!(at(&baseline, &a), (1, 0, 0));
-    assert_eq!(at(&baseline, &b), (2, 0, 0));
+    assert_eq!(known_new_and_missing_counts_by_default(&baseline, &a), (1, 0, 0));
+    assert_eq!(known_new_and_missing_counts_by_default(&baseline, &b), (2, 0, 0));
     // The same in the other order, and twice.
     let mut other = Baseline::default();
     record(&mut other, &b);
@@ -176,7 +225,10 @@ fn what_other_runs_have_recorded_stays() {
     record(&mut shared, &header("b.ptx"));
     assert_eq!((shared.entries().len(), shared.entries()[0].count), (1, 1));
     assert_eq!(shared.entries()[0].inputs, ["a.ptx", "b.ptx"]);
-    assert_eq!(at(&shared, &[("a.ptx", kernel("k", &[]))]), (0, 0, 0));
+    assert_eq!(
+        known_new_and_missing_counts_by_default(&shared, &[("a.ptx", kernel("k", &[]))]),
+        (0, 0, 0)
+    );
     record(&mut shared, &[("a.ptx", kernel("k", &[]))]);
     assert_eq!(shared.entries()[0].inputs, ["b.ptx"]);
 }
@@ -197,7 +249,7 @@ fn inputs_are_named_from_the_folder_of_the_configuration() {
 
 #[test]
 fn a_text_is_what_was_written_or_an_error_with_its_place() {
-    let baseline = recorded(&[("a.ptx", kernel("k", &[4])), ("b.ptx", kernel("l", &[0]))]);
+    let baseline = recorded_baseline(&[("a.ptx", kernel("k", &[4])), ("b.ptx", kernel("l", &[0]))]);
     let text = baseline.to_text();
     assert_eq!(
         text.lines().filter(|line| line.starts_with("{\"file\"")).count(),

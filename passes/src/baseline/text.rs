@@ -201,6 +201,6 @@ impl<'t> Places<'t> {
 }
 
 /// Zeros are not a place: what was never read has none.
-pub(super) const fn shown_line(at: Written) -> u32 {
+pub(super) const fn line_for_message(at: Written) -> u32 {
     if at.0 == 0 { 1 } else { at.0 }
 }

@@ -40,7 +40,7 @@ impl<'t> Literals<'t> {
     }
 
     /// True if a byte stands in a literal; asked from the front of the text to its end.
-    pub(super) fn cover(&mut self, at: usize) -> bool {
+    pub(super) fn is_in_literal(&mut self, at: usize) -> bool {
         while self.last.end <= at {
             self.last = self.next();
         }
@@ -54,16 +54,16 @@ impl<'t> Literals<'t> {
         while let Some(&byte) = text.get(at) {
             let rest = &text[at..];
             match (self.language, byte) {
-                (Language::C, b'/') if rest.starts_with(b"//") => at = self.past(at, b"\n"),
-                (Language::C, b'/') if rest.starts_with(b"/*") => at = self.past(at + 2, b"*/"),
-                (Language::Python, b'#') => at = self.past(at, b"\n"),
+                (Language::C, b'/') if rest.starts_with(b"//") => at = self.offset_after(at, b"\n"),
+                (Language::C, b'/') if rest.starts_with(b"/*") => at = self.offset_after(at + 2, b"*/"),
+                (Language::Python, b'#') => at = self.offset_after(at, b"\n"),
                 (Language::C, b'"') if is_raw(&text[..at]) => return at..self.raw_end(at),
                 (Language::C, b'"') => return at..self.line_end(at),
                 (Language::C, b'\'') => at = self.character_end(at),
                 (Language::Python, b'"' | b'\'') => {
                     let quotes = [byte; 3];
                     return if rest.starts_with(&quotes) {
-                        at..self.past(at + quotes.len(), &quotes)
+                        at..self.offset_after(at + quotes.len(), &quotes)
                     } else {
                         at..self.line_end(at)
                     };
@@ -75,7 +75,7 @@ impl<'t> Literals<'t> {
     }
 
     /// The offset after the next occurrence of `end`.
-    fn past(&self, from: usize, end: &[u8]) -> usize {
+    fn offset_after(&self, from: usize, end: &[u8]) -> usize {
         let rest = self.text.get(from..).unwrap_or_default();
         memmem::find(rest, end).map_or(self.text.len(), |length| from + length + end.len())
     }
@@ -102,7 +102,7 @@ impl<'t> Literals<'t> {
         match memchr(b'(', &rest[..rest.len().min(MAX_DELIMITER_BYTES + 1)]) {
             Some(length) => {
                 let end = [b")", &rest[..length], b"\""].concat();
-                self.past(from + 1 + length, &end)
+                self.offset_after(from + 1 + length, &end)
             }
             None => self.line_end(from),
         }
@@ -144,7 +144,7 @@ mod tests {
         let mut literals = Literals::new(text.as_bytes(), language);
         let mut found: Vec<(usize, usize)> = Vec::new();
         for at in 0..text.len() {
-            if literals.cover(at) {
+            if literals.is_in_literal(at) {
                 match found.last_mut() {
                     Some((start, end)) if literals.last.start == *start => *end = at + 1,
                     _ => found.push((at, at + 1)),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_c_are_told_from_comments() {
+    fn strings_of_c_are_no_comments() {
         for (text, wanted) in [
             (r#"f("a"); // "b""#, &[r#""a""#][..]),
             (r#"/* "a" */ f("b\"c", "d");"#, &[r#""b\"c""#, r#""d""#]),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_python_are_told_from_comments() {
+    fn strings_of_python_are_no_comments() {
         for (text, wanted) in [
             ("f('a') # 'b'", &["'a'"][..]),
             (

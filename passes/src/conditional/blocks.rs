@@ -58,7 +58,7 @@ const MAX_GROUP: usize = 2;
 /// The blocks to try of a kernel that reads `%tid.y` and `%tid.z` so, in groups. `sides`: the sides of the block that what may go
 /// wrong depends on.
 /// `most`: the threads that a block of the kernel has at most.
-pub(super) fn groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> Vec<Vec<Shape>> {
+pub(super) fn block_groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> Vec<Vec<Shape>> {
     let blocks = match reads {
         [false, false] => ROWS,
         [true, false] => PLANES,
@@ -92,36 +92,39 @@ pub(super) fn groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> V
 
 #[cfg(test)]
 mod tests {
-    use super::groups;
+    use super::block_groups;
 
     #[test]
     fn sides_that_are_read_are_tried_in_one_group() {
-        assert_eq!(groups([false; 2], [true, false, false], None).len(), 1);
-        assert_eq!(groups([false; 2], [false; 3], None).len(), 5);
-        let by_width = groups([true, false], [false, true, false], None);
+        assert_eq!(block_groups([false; 2], [true, false, false], None).len(), 1);
+        assert_eq!(block_groups([false; 2], [false; 3], None).len(), 5);
+        let by_width = block_groups([true, false], [false, true, false], None);
         assert_eq!(by_width[0], [[16, 16, 1], [16, 2, 1]]);
         assert_eq!(by_width[1], [[32, 8, 1]]);
-        assert_eq!(groups([true, false], [true, false, false], None).len(), 1);
-        assert_eq!(groups([true, false], [false; 3], None).len(), 10);
+        assert_eq!(block_groups([true, false], [true, false, false], None).len(), 1);
+        assert_eq!(block_groups([true, false], [false; 3], None).len(), 10);
     }
 
     #[test]
     fn the_bound_of_a_kernel_is_tried_first() {
-        assert_eq!(groups([false; 2], [false; 3], Some(512))[0], [[512, 1, 1]]);
+        assert_eq!(block_groups([false; 2], [false; 3], Some(512))[0], [[512, 1, 1]]);
         assert_eq!(
-            groups([false; 2], [false; 3], Some(32))[..2],
+            block_groups([false; 2], [false; 3], Some(32))[..2],
             [[[32, 1, 1]], [[128, 1, 1]]]
         );
-        assert_eq!(groups([true, false], [false; 3], Some(128))[0], [[8, 16, 1]]);
+        assert_eq!(
+            block_groups([true, false], [false; 3], Some(128))[0],
+            [[8, 16, 1]]
+        );
         for odd in [0, 100, 2_048] {
-            assert_eq!(groups([false; 2], [false; 3], Some(odd))[0], [[128, 1, 1]]);
+            assert_eq!(block_groups([false; 2], [false; 3], Some(odd))[0], [[128, 1, 1]]);
         }
     }
 
     #[test]
     fn blocks_are_whole_warps() {
         for reads in [[false, false], [true, false], [false, true], [true, true]] {
-            for block in groups(reads, [false; 3], None).concat() {
+            for block in block_groups(reads, [false; 3], None).concat() {
                 let threads: u32 = block.iter().product();
                 assert!(threads.is_multiple_of(32) && threads <= 1_024, "{block:?}");
             }

@@ -15,7 +15,7 @@
 
 use super::exchange_runs::{Among, Contended, ContendedPair, Made, Wanted};
 use super::exchanges::{SearchedExchanges, search};
-use super::grid_inputs::{loads_of_place, neighbours};
+use super::grid_inputs::{loads_of_place, neighbouring_loads};
 use super::inputs::InputSearch;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
@@ -87,7 +87,7 @@ fn search_all(
     )
 }
 
-const fn object(shared: SharedObject) -> Object {
+const fn object_of(shared: SharedObject) -> Object {
     match shared {
         SharedObject::Variable(symbol) => Object::Variable(symbol),
         SharedObject::Parameter(number) => Object::Parameter(number),
@@ -111,11 +111,11 @@ fn wanted_update(module: &ModuleAnalyses<'_>, lost: &LostUpdate) -> Option<Wante
             (&lost.write, PairKind::TwoWrites)
         }
     };
-    if lost.is_at_data && neighbours(module, [&lost.write]).is_empty() {
+    if lost.is_at_data && neighbouring_loads(module, [&lost.write]).is_empty() {
         return None;
     }
     Some(Wanted {
-        object: object(lost.object),
+        object: object_of(lost.object),
         write: lost.write.clone(),
         other: other.clone(),
         kind,
@@ -132,11 +132,11 @@ fn wanted_beside(module: &ModuleAnalyses<'_>, beside: &PlainBesideAtomic) -> Opt
     let sites = [&beside.atomic, &beside.plain];
     let mut each = sites.into_iter();
     let is_at_data = each.any(|site| !loads_of_place(module, site).is_empty());
-    if is_at_data && neighbours(module, sites).is_empty() {
+    if is_at_data && neighbouring_loads(module, sites).is_empty() {
         return None;
     }
     Some(Wanted {
-        object: object(beside.object),
+        object: object_of(beside.object),
         write: beside.atomic.clone(),
         other: beside.plain.clone(),
         kind: match beside.is_store {

@@ -53,7 +53,7 @@ pub(super) struct Contended {
 impl Wanted {
     /// True if a pair that a run of a witness shows counts. Places that are loaded from memory are all alike in most contents of memory; where
     /// each element is its own index, threads share a place only by what the code does.
-    fn counts_in(&self, witness: &Witness) -> bool {
+    fn does_pair_count_in(&self, witness: &Witness) -> bool {
         let is_at_data = self.contended.is_some_and(|contended| contended.is_at_data);
         // Neighbours are vertices.
         let has_neighbour = |value: u64| value == 0 || value > NEIGHBOUR;
@@ -176,7 +176,9 @@ impl Among {
         let of = |wanted: &Wanted| {
             let found = exchanges.found().iter().filter(|exchange| {
                 let is_of_warp = warp.is_none_or(|warp| warp == exchange.warp);
-                is_of_warp && exchange.is_across_warps() == (self != Self::Lanes) && wanted.counts_in(witness)
+                is_of_warp
+                    && exchange.is_across_warps() == (self != Self::Lanes)
+                    && wanted.does_pair_count_in(witness)
             });
             let found = found.filter_map(|exchange| Some((exchange, is_first_write(exchange, wanted)?)));
             found.collect::<Vec<_>>()
@@ -203,7 +205,7 @@ impl Among {
                     is_in_next_round: exchange.is_in_next_round && !is_first_write,
                 })
             });
-            (number, wanted, some_of(&all.collect::<Vec<_>>(), most))
+            (number, wanted, evenly_spaced(&all.collect::<Vec<_>>(), most))
         });
         let examples: Vec<_> = examples.collect();
         let mut made = Vec::new();
@@ -237,7 +239,7 @@ struct Candidate {
 impl Candidate {
     fn made(self, among: Among, witness: &Witness, wanted: &Wanted) -> Made {
         if among != Among::Grid {
-            return Made::Threads(self.pair(wanted));
+            return Made::Threads(self.block_pair_of(wanted));
         }
         let of_write_first = |(first, second)| {
             if self.is_first_write {
@@ -257,7 +259,7 @@ impl Candidate {
         Made::Contended(pair, wanted.clone())
     }
 
-    fn pair(self, wanted: &Wanted) -> BlockPair {
+    fn block_pair_of(self, wanted: &Wanted) -> BlockPair {
         let (first, second) = self.example.threads;
         let kind = match wanted.kind {
             PairKind::ReadAfterWrite if self.is_in_next_round => PairKind::WriteAfterRead,
@@ -280,7 +282,7 @@ impl Candidate {
 }
 
 /// At most so many of a list, evenly spaced.
-fn some_of<T: Copy>(all: &[T], most: usize) -> Vec<T> {
+fn evenly_spaced<T: Copy>(all: &[T], most: usize) -> Vec<T> {
     let count = all.len().min(most);
     (0..count)
         .map(|number| all[(2 * number + 1) * all.len() / (2 * count)])
@@ -372,7 +374,7 @@ impl Bounds {
             variables: of_space(Space::Shared).map(range).collect(),
             of_access,
             global: (among == Among::Grid)
-                .then(|| (of_space(Space::Global).map(range).collect(), replay.arrays())),
+                .then(|| (of_space(Space::Global).map(range).collect(), replay.array_count())),
         }
     }
 
@@ -390,7 +392,7 @@ impl Bounds {
     }
 
     /// Observes exchanges, and accesses that lie outside.
-    pub(super) const fn observed(&self, exchanges: Exchanges) -> Bounded<'_> {
+    pub(super) const fn with_bounds_observed(&self, exchanges: Exchanges) -> Bounded<'_> {
         Bounded {
             bounds: self,
             exchanges,

@@ -19,12 +19,12 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::exchange_runs::{Among, Bounds, Made, NEIGHBOUR, UpTo, Wanted};
-use super::grid_inputs::{neighbours, pointers};
-use super::host_launches::shown;
+use super::grid_inputs::{neighbouring_loads, pointer_pieces};
+use super::host_launches::shown_kernel_without_launch;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
 use super::replay::{Replay, machine_site};
 use super::scenarios::{MANY_ELEMENTS, Rest, scenarios};
-use super::shorten::smallest;
+use super::shorten::shortest_witness;
 use super::witness::{Memory, RunOrder, Witness, WitnessLoad, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{
@@ -32,7 +32,7 @@ use crate::analysis::lanes::{
 };
 use crate::analysis::launches::Shape;
 use crate::assumptions::{Assumed, Assumptions};
-use crate::conditional::blocks::groups;
+use crate::conditional::blocks::block_groups;
 use crate::ir::{FunctionId, Space, WARP};
 use crate::limits::{
     MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS,
@@ -83,7 +83,7 @@ impl<T> Default for SearchedExchanges<T> {
 #[must_use]
 pub fn search_exchanges(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> SearchedExchanges {
     let possible = module.possible_exchanges().iter().map(|one| {
-        let pairs = searchable(module, one)
+        let pairs = searchable_pairs(module, one)
             .into_iter()
             .map(|number| &one.pairs[number]);
         let wanted = pairs.map(|pair| Wanted {
@@ -218,11 +218,13 @@ pub(super) fn search<T>(
                 layout: &layout,
                 bounds: Bounds::new(module.module, &replay, among, &wanted),
                 neighbours: match among {
-                    Among::Grid => neighbours(module, wanted.iter().flat_map(|one| [&one.write, &one.other])),
+                    Among::Grid => {
+                        neighbouring_loads(module, wanted.iter().flat_map(|one| [&one.write, &one.other]))
+                    }
                     Among::Lanes | Among::Warps => Vec::new(),
                 },
                 pointers: match among {
-                    Among::Grid => pointers(module, function),
+                    Among::Grid => pointer_pieces(module, function),
                     Among::Lanes | Among::Warps => BTreeSet::new(),
                 },
                 sites: wanted
@@ -234,7 +236,7 @@ pub(super) fn search<T>(
                 among,
                 is_cut: Cell::new(false),
             };
-            let found = search.run(&wanted);
+            let found = search.shown_variables(&wanted);
             searched
                 .findings
                 .extend(found.into_iter().map(|shown| finding((function, launch), shown)));
@@ -311,7 +313,7 @@ fn place_params(module: &ModuleAnalyses<'_>, [write, other]: [&Site; 2]) -> Opti
 /// The pairs of a variable that a search may show, by their numbers. In shared memory that is sized at launch, arrays lie one after the
 /// other, and parameters say where they begin: where a write counts from one, places that count from parameters may be in different
 /// arrays. How many elements an array has the code does not say, so that no value of a parameter is one with which they overlap.
-pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchange) -> Vec<usize> {
+pub(crate) fn searchable_pairs(module: &ModuleAnalyses<'_>, exchange: &PossibleExchange) -> Vec<usize> {
     let params: Vec<_> = exchange
         .pairs
         .iter()
@@ -330,9 +332,9 @@ pub(crate) fn searchable(module: &ModuleAnalyses<'_>, exchange: &PossibleExchang
 }
 
 impl ExchangeSearch<'_, '_> {
-    fn run(&self, wanted: &[Wanted]) -> Vec<ShownVariable> {
+    fn shown_variables(&self, wanted: &[Wanted]) -> Vec<ShownVariable> {
         let mut shown = BTreeMap::new();
-        for class in self.classes(wanted) {
+        for class in self.classes_of_pairs(wanted) {
             shown.append(&mut self.try_class(wanted, &class));
         }
         let mut by_object: Vec<(Object, Vec<(&Wanted, Shown)>)> = Vec::new();
@@ -374,7 +376,7 @@ impl ExchangeSearch<'_, '_> {
                 inputs.params.retain(|piece| !self.pointers.contains(piece));
             }
         }
-        let mut inputs = inputs.few(places);
+        let mut inputs = inputs.limited_to_few(places);
         if self.among != Among::Lanes && inputs.len() > 0 {
             // Loops over tiles have a second round, whatever the size of a tile is.
             inputs.constants.insert(MANY_ELEMENTS.cast_signed());
@@ -383,7 +385,7 @@ impl ExchangeSearch<'_, '_> {
     }
 
     /// Pairs in classes that depend on the same sides of the block, and on not too many inputs.
-    fn classes(&self, wanted: &[Wanted]) -> Vec<PairClass> {
+    fn classes_of_pairs(&self, wanted: &[Wanted]) -> Vec<PairClass> {
         let mut classes: Vec<PairClass> = Vec::new();
         if wanted.len() > MAX_SEARCHED_SITES {
             self.is_cut.set(true);
@@ -399,7 +401,7 @@ impl ExchangeSearch<'_, '_> {
 
     /// Searches with the blocks that are stated or required, or with those that the compiled host code shows, or with usual ones.
     fn try_class(&self, wanted: &[Wanted], class: &PairClass) -> BTreeMap<usize, Shown> {
-        let known = match shown(self.module, self.function, &self.launch) {
+        let known = match shown_kernel_without_launch(self.module, self.function, &self.launch) {
             Some(shown) => shown.shapes.clone(),
             None => self.layout.block_shapes(),
         };
@@ -413,7 +415,7 @@ impl ExchangeSearch<'_, '_> {
             return found;
         }
         let reads = self.module.read_dimensions(self.function);
-        let groups = groups(reads, class.inputs.sides, self.launch.most);
+        let groups = block_groups(reads, class.inputs.sides, self.launch.most);
         self.try_groups(wanted, class, &groups)
     }
 
@@ -503,21 +505,23 @@ impl ExchangeSearch<'_, '_> {
         open: &mut BTreeSet<usize>,
         trial: &mut Trial,
     ) -> usize {
-        if !self.layout.admits(&scenario.scenario()) {
+        if !self.layout.admits_scenario(&scenario.scenario()) {
             return 1;
         }
         let mut tried: Vec<Witness> = Vec::new();
         let mut is_complete = false;
-        for rest in self.rests() {
+        for rest in self.values_of_open_inputs() {
             let memory = rest.memory;
-            let mut witness = self.with_rest(scenario, rest, wanted, open);
-            self.assumed.bound(&mut witness.params);
+            let mut witness = self.with_open_inputs_filled(scenario, rest, wanted, open);
+            self.assumed.move_into_assumptions(&mut witness.params);
             // No unknown value decided a run that reached its end.
             let is_known = memory != Memory::Unknown && is_complete || tried.contains(&witness);
             if open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;
             }
-            let mut observed = self.bounds.observed(self.among.exchanges(&self.sites));
+            let mut observed = self
+                .bounds
+                .with_bounds_observed(self.among.exchanges(&self.sites));
             let Some(outcome) =
                 self.replay
                     .observed(true, self.among.thread_steps(), &witness, &mut observed)
@@ -548,7 +552,7 @@ impl ExchangeSearch<'_, '_> {
             trial.reached.extend(open.iter().copied().filter(is_accessed));
             let sought: Vec<(usize, &Wanted)> =
                 open.iter().map(|&number| (number, &wanted[number])).collect();
-            let used = |reads: &[u64]| self.replay.used(true, &witness, reads);
+            let used = |reads: &[u64]| self.replay.uses_of_reads(true, &witness, reads);
             for (number, made) in self.among.made(&witness, &exchanges, &sought, None, &used) {
                 let witness = made.witness(&witness);
                 // Values that differ by lane are those of the witness's warp.
@@ -566,7 +570,7 @@ impl ExchangeSearch<'_, '_> {
     }
 
     /// What scenarios leave open, in the order in which it is tried.
-    fn rests(&self) -> Vec<Rest> {
+    fn values_of_open_inputs(&self) -> Vec<Rest> {
         match self.among {
             Among::Lanes | Among::Warps => Rest::of_block(),
             Among::Grid => Rest::OF_GRID.to_vec(),
@@ -574,7 +578,7 @@ impl ExchangeSearch<'_, '_> {
     }
 
     /// A scenario with all that it leaves open.
-    fn with_rest(
+    fn with_open_inputs_filled(
         &self,
         scenario: &Witness,
         rest: Rest,
@@ -584,7 +588,7 @@ impl ExchangeSearch<'_, '_> {
         let mut witness = Witness {
             memory: rest.memory,
             order: rest.order,
-            ..self.replay.whole(scenario, rest.param)
+            ..self.replay.with_all_parameters(scenario, rest.param)
         };
         let open = || open.iter().map(|&number| &wanted[number]);
         if rest.is_large {
@@ -621,25 +625,27 @@ impl ExchangeSearch<'_, '_> {
 
     /// True if a run of a witness shows a pair, of lanes in this warp.
     fn is_shown(&self, witness: &Witness, wanted: &Wanted, warp: Option<u32>) -> bool {
-        let mut observed = self.bounds.observed(self.among.exchanges(&self.sites));
+        let mut observed = self
+            .bounds
+            .with_bounds_observed(self.among.exchanges(&self.sites));
         let outcome = self
             .replay
             .observed(false, self.among.thread_steps(), witness, &mut observed);
         let (exchanges, is_outside) = observed.finish();
         outcome.is_some_and(|outcome| !outcome.breaks_assumption)
             && !(is_outside && self.among != Among::Lanes)
-            && self.made(witness, &exchanges, wanted, warp).is_some()
+            && self.pair_made_in(witness, &exchanges, wanted, warp).is_some()
     }
 
     /// A pair that a run of a witness shows.
-    fn made(
+    fn pair_made_in(
         &self,
         witness: &Witness,
         exchanges: &Exchanges,
         wanted: &Wanted,
         warp: Option<u32>,
     ) -> Option<Made> {
-        let used = |reads: &[u64]| self.replay.used(false, witness, reads);
+        let used = |reads: &[u64]| self.replay.uses_of_reads(false, witness, reads);
         let mut made = self.among.made(witness, exchanges, &[(0, wanted)], warp, &used);
         made.pop().map(|(_, made)| made)
     }
@@ -648,13 +654,13 @@ impl ExchangeSearch<'_, '_> {
     fn shown_variable(&self, shown: Vec<(&Wanted, Shown)>) -> Option<ShownVariable> {
         let (wanted, first) = shown.first()?;
         let warp = first.made.warp();
-        let witness = smallest(&self.replay, first.witness.clone(), |witness| {
+        let witness = shortest_witness(&self.replay, first.witness.clone(), |witness| {
             self.is_shown(witness, wanted, warp)
         });
         let mut exchanges = self.among.exchanges(&self.sites);
         self.replay
             .observed(false, self.among.thread_steps(), &witness, &mut exchanges)?;
-        let Some(own) = self.made(&witness, &exchanges, wanted, warp) else {
+        let Some(own) = self.pair_made_in(&witness, &exchanges, wanted, warp) else {
             self.is_cut.set(true);
             return None;
         };

@@ -13,7 +13,7 @@ use crate::limits::{GENERAL_SAMPLE, MAX_GENERAL_STEPS, MAX_GENERAL_VALUE};
 
 /// The shortest description of a set of values, given by number; `None` where it is a single one, or has no description of this
 /// kind. `widths`: the numbers whose multiples may be missing.
-fn described(is_wrong: &[bool], widths: &[u64]) -> Option<General> {
+fn shortest_description(is_wrong: &[bool], widths: &[u64]) -> Option<General> {
     let least = is_wrong.iter().position(|wrong| *wrong)? as u64;
     let most = is_wrong.iter().rposition(|wrong| *wrong)? as u64;
     let fits = |width: &u64| {
@@ -36,12 +36,12 @@ pub(super) fn generalise(replay: &Replay<'_>, assumed: &Assumed, found: &mut [Co
     let mut is_done = vec![false; found.len()];
     for first in 0..found.len() {
         let witness = found[first].witness.clone();
-        if is_done[first] || !is_open(&found[first]) {
+        if is_done[first] || !depends_on_one_parameter(&found[first]) {
             continue;
         }
         let is_alike = |other: &Conditional| {
             let of = |witness: &Witness| (witness.block, witness.memory, witness.params.clone());
-            is_open(other) && of(&other.witness) == of(&witness)
+            depends_on_one_parameter(other) && of(&other.witness) == of(&witness)
         };
         let group: Vec<usize> = (first..found.len())
             .filter(|&other| is_alike(&found[other]))
@@ -64,13 +64,13 @@ pub(super) fn generalise(replay: &Replay<'_>, assumed: &Assumed, found: &mut [Co
             .collect();
         for (member, place) in group.into_iter().zip(places) {
             let is_wrong: Vec<bool> = wrong.iter().map(|places| places.contains(&place)).collect();
-            found[member].general = described(&is_wrong, &widths);
+            found[member].general = shortest_description(&is_wrong, &widths);
         }
     }
 }
 
 /// True for a finding that depends on one parameter, and that a run determines completely.
-fn is_open(one: &Conditional) -> bool {
+fn depends_on_one_parameter(one: &Conditional) -> bool {
     let witness = &one.witness;
     witness.params.len() == 1 && witness.loads.is_empty() && one.found.issue.problem != Problem::AbsentSource
 }
@@ -104,33 +104,36 @@ fn wrong_places(
 
 #[cfg(test)]
 mod tests {
-    use super::described;
+    use super::shortest_description;
 
-    fn of(is_wrong: impl Fn(u64) -> bool) -> Option<(u64, u64, u64)> {
+    fn description_of(is_wrong: impl Fn(u64) -> bool) -> Option<(u64, u64, u64)> {
         let values: Vec<bool> = (0..=256).map(is_wrong).collect();
-        let found = described(&values, &[128, 64, 32, 16, 8, 4, 2])?;
+        let found = shortest_description(&values, &[128, 64, 32, 16, 8, 4, 2])?;
         assert_eq!(found.tried, 256);
         Some((found.least, found.most, found.no_multiple_of))
     }
 
     #[test]
     fn values_have_a_description() {
-        assert_eq!(of(|value| !value.is_multiple_of(128)), Some((1, 255, 128)));
         assert_eq!(
-            of(|value| value < 128 && !value.is_multiple_of(32)),
+            description_of(|value| !value.is_multiple_of(128)),
+            Some((1, 255, 128))
+        );
+        assert_eq!(
+            description_of(|value| value < 128 && !value.is_multiple_of(32)),
             Some((1, 127, 32))
         );
-        assert_eq!(of(|value| value > 3), Some((4, 256, 1)));
-        assert_eq!(of(|_| true), Some((0, 256, 1)));
-        assert_eq!(of(|value| value % 2 == 1), Some((1, 255, 2)));
+        assert_eq!(description_of(|value| value > 3), Some((4, 256, 1)));
+        assert_eq!(description_of(|_| true), Some((0, 256, 1)));
+        assert_eq!(description_of(|value| value % 2 == 1), Some((1, 255, 2)));
     }
 
     #[test]
-    fn or_none() {
-        assert_eq!(of(|_| false), None);
-        assert_eq!(of(|value| value == 100), None);
-        assert_eq!(of(|value| value == 100 || value == 200), None);
-        assert_eq!(of(|value| value.is_multiple_of(32)), None);
-        assert_eq!(of(|value| value.is_power_of_two()), None);
+    fn irregular_sets_have_no_description() {
+        assert_eq!(description_of(|_| false), None);
+        assert_eq!(description_of(|value| value == 100), None);
+        assert_eq!(description_of(|value| value == 100 || value == 200), None);
+        assert_eq!(description_of(|value| value.is_multiple_of(32)), None);
+        assert_eq!(description_of(|value| value.is_power_of_two()), None);
     }
 }

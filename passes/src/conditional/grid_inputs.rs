@@ -17,7 +17,7 @@ pub(super) fn loads_of_place(module: &ModuleAnalyses<'_>, site: &Site) -> BTreeS
 
 /// The loads that the places of accesses are computed from, and that threads make in the rounds of a loop, from places that other loads begin
 /// with: the neighbours at the ends of the edges in the row of a vertex.
-pub(super) fn neighbours<'s>(
+pub(super) fn neighbouring_loads<'s>(
     module: &ModuleAnalyses<'_>,
     sites: impl IntoIterator<Item = &'s Site>,
 ) -> Vec<Site> {
@@ -42,7 +42,7 @@ fn is_in_row(module: &ModuleAnalyses<'_>, load: &Site) -> bool {
 }
 
 /// The pieces of a kernel's parameters, as wide as pointers, that its addresses are computed from.
-pub(super) fn pointers(module: &ModuleAnalyses<'_>, kernel: FunctionId) -> BTreeSet<Piece> {
+pub(super) fn pointer_pieces(module: &ModuleAnalyses<'_>, kernel: FunctionId) -> BTreeSet<Piece> {
     let mut search = InputSearch::new(module).with_all_stores();
     let body = module.module.function(kernel).body.as_ref();
     for (instruction, one) in body.iter().flat_map(|body| body.iter()) {

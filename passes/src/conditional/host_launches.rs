@@ -9,7 +9,7 @@ use crate::ir::{FunctionId, WARP};
 use crate::launches::ShownKernel;
 
 /// The launches of a kernel that the compiled host code shows, unless its blocks are stated.
-pub(super) fn shown<'m>(
+pub(super) fn shown_kernel_without_launch<'m>(
     module: &'m ModuleAnalyses<'_>,
     kernel: FunctionId,
     launch: &Launch,
@@ -26,7 +26,8 @@ pub(super) fn is_shown_otherwise(module: &ModuleAnalyses<'_>, root: &Root) -> bo
         let rows = if root.launch.is_multidimensional { 1 } else { WARP };
         !x.is_multiple_of(rows) || !(x * y * z).is_multiple_of(WARP)
     };
-    shown(module, root.function, &root.launch).is_some_and(|shown| shown.shapes.iter().any(is_other))
+    shown_kernel_without_launch(module, root.function, &root.launch)
+        .is_some_and(|shown| shown.shapes.iter().any(is_other))
 }
 
 /// The collectives and barriers of a kernel with no definite finding.

@@ -41,7 +41,7 @@ impl Inputs {
     }
 
     /// These; where they are too many, those `near` the place, and where these are, too, the sides of the block alone.
-    pub(super) fn few(self, near: Self) -> Self {
+    pub(super) fn limited_to_few(self, near: Self) -> Self {
         let sides = self.sides;
         let few = [self, near]
             .into_iter()
@@ -180,7 +180,7 @@ impl<'m> InputSearch<'m> {
         let operands = asked.iter().filter_map(|&place| uses.get(place).copied());
         let guard = instruction.guard.map(|guard| Value::Register(guard.register));
         for value in operands.chain(guard) {
-            self.ask(site.function, &site.callers, value);
+            self.follow_value(site.function, &site.callers, value);
         }
         self.follow();
     }
@@ -197,7 +197,7 @@ impl<'m> InputSearch<'m> {
             follow: Follow::Bits,
             ..Self::new(module)
         };
-        search.ask(site.function, &site.callers, mask);
+        search.follow_value(site.function, &site.callers, mask);
         search.follow();
         Some(if search.found.len() > 0 {
             MaskOrigin::Given
@@ -216,7 +216,7 @@ impl<'m> InputSearch<'m> {
         // The address and the offset.
         let uses = body.uses(body.instruction(site.instruction));
         for &value in uses.iter().take(2) {
-            self.ask(site.function, &site.callers, value);
+            self.follow_value(site.function, &site.callers, value);
         }
         self.follow();
     }
@@ -227,7 +227,7 @@ impl<'m> InputSearch<'m> {
         let mut callers = &site.callers[..];
         let (mut function, mut instruction) = (site.function, site.instruction);
         loop {
-            self.controls(function, instruction, callers);
+            self.add_controls_of(function, instruction, callers);
             let Some((call, outer)) = callers.split_first() else {
                 break;
             };
@@ -236,7 +236,7 @@ impl<'m> InputSearch<'m> {
         self.follow();
     }
 
-    fn controls(&mut self, function: FunctionId, instruction: InstructionId, callers: &[CallSite]) {
+    fn add_controls_of(&mut self, function: FunctionId, instruction: InstructionId, callers: &[CallSite]) {
         let module = self.module;
         let Some(body) = module.module.function(function).body.as_ref() else {
             return;
@@ -261,12 +261,12 @@ impl<'m> InputSearch<'m> {
                 });
                 for end in ends {
                     if let Some(guard) = end.guard {
-                        self.ask(function, callers, Value::Register(guard.register));
+                        self.follow_value(function, callers, Value::Register(guard.register));
                     }
                     if end.op == Op::BranchTable
                         && let Some(&index) = body.uses(end).first()
                     {
-                        self.ask(function, callers, index);
+                        self.follow_value(function, callers, index);
                     }
                 }
             }
@@ -277,7 +277,7 @@ impl<'m> InputSearch<'m> {
         self.found
     }
 
-    fn ask(&mut self, function: FunctionId, callers: &[CallSite], value: Value) {
+    fn follow_value(&mut self, function: FunctionId, callers: &[CallSite], value: Value) {
         let register = match value {
             Value::Register(register) | Value::Not(register) => register,
             Value::Special(Special::Ntid(side)) => {
@@ -303,12 +303,12 @@ impl<'m> InputSearch<'m> {
             let module = self.module;
             let analyses = module.function(function);
             for &definition in analyses.definitions().writers_of(register) {
-                self.definition((function, &callers), register, definition);
+                self.follow_definition((function, &callers), register, definition);
             }
         }
     }
 
-    fn definition(
+    fn follow_definition(
         &mut self,
         (function, callers): (FunctionId, &[CallSite]),
         register: Register,
@@ -323,14 +323,14 @@ impl<'m> InputSearch<'m> {
         if let Some(guard) = instruction.guard
             && self.follow == Follow::Everything
         {
-            self.ask(function, callers, Value::Register(guard.register));
+            self.follow_value(function, callers, Value::Register(guard.register));
         }
         match instruction.op {
             op if self.follow == Follow::Bits && is_interpreted(op) => {
                 let bits = bits_of(op, uses);
                 self.is_computed |= bits.is_empty() || op == Op::Select;
                 for &value in bits {
-                    self.ask(function, callers, value);
+                    self.follow_value(function, callers, value);
                 }
             }
             op if is_interpreted(op) => {
@@ -342,14 +342,14 @@ impl<'m> InputSearch<'m> {
                     self.found.constants.extend(constants);
                 }
                 for &value in uses {
-                    self.ask(function, callers, value);
+                    self.follow_value(function, callers, value);
                 }
             }
             Op::Collective(Collective::Vote(_) | Collective::Shuffle(_) | Collective::Match(..), _)
                 if self.follow == Follow::Everything =>
             {
                 if let Some(&value) = uses.get(1) {
-                    self.ask(function, callers, value);
+                    self.follow_value(function, callers, value);
                 }
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
@@ -359,15 +359,15 @@ impl<'m> InputSearch<'m> {
                     let own = pieces.filter(|(_, result)| result.register() == Some(register));
                     for (piece, _) in own.collect::<Vec<_>>() {
                         let offset = first.saturating_add(piece.saturating_mul(bytes.into()));
-                        self.param(function, callers, (number, offset), bytes);
+                        self.add_param(function, callers, (number, offset), bytes);
                     }
                 } else if access.space == Space::Local || module.function(function).loads_slot(id) {
                     let analyses = module.function(function);
                     if let Some(value) = analyses.only_stored_value_for(id) {
-                        self.ask(function, callers, value);
+                        self.follow_value(function, callers, value);
                     } else if self.with_all_stores {
                         for value in analyses.stored_values_for(id) {
-                            self.ask(function, callers, value);
+                            self.follow_value(function, callers, value);
                         }
                     }
                 } else if access.space != Space::Param && access.count == 1 {
@@ -383,7 +383,13 @@ impl<'m> InputSearch<'m> {
     }
 
     /// A piece of a parameter: of a kernel, an input; of another function, the arguments of its caller.
-    fn param(&mut self, function: FunctionId, callers: &[CallSite], (number, offset): (u16, i32), bytes: u8) {
+    fn add_param(
+        &mut self,
+        function: FunctionId,
+        callers: &[CallSite],
+        (number, offset): (u16, i32),
+        bytes: u8,
+    ) {
         if let Some((call, outer)) = callers.split_first() {
             let Some(caller) = self.module.module.function(call.caller).body.as_ref() else {
                 return;
@@ -398,7 +404,7 @@ impl<'m> InputSearch<'m> {
                 })
                 .map(|argument| argument.value);
             for value in passed.collect::<Vec<_>>() {
-                self.ask(call.caller, outer, value);
+                self.follow_value(call.caller, outer, value);
             }
         } else if self.module.module.function(function).is_kernel()
             && let (Ok(offset), 1..=8) = (u32::try_from(offset), bytes)

@@ -167,7 +167,7 @@ impl<'m> Replay<'m> {
     }
 
     /// A witness with a value for each integer parameter that the kernel loads: `rest` for those that it leaves open.
-    pub(super) fn whole(&self, witness: &Witness, rest: u64) -> Witness {
+    pub(super) fn with_all_parameters(&self, witness: &Witness, rest: u64) -> Witness {
         let mut whole = witness.clone();
         for (&(number, offset), &bytes) in &self.scalars {
             let is_there = |param: &FixedParam| (param.number, param.offset) == (number, offset);
@@ -218,7 +218,7 @@ impl<'m> Replay<'m> {
     }
 
     /// Of the reads with these numbers in the same run, those whose values something depends on, a bit for each.
-    pub(super) fn used(&self, is_search: bool, witness: &Witness, reads: &[u64]) -> u32 {
+    pub(super) fn uses_of_reads(&self, is_search: bool, witness: &Witness, reads: &[u64]) -> u32 {
         let setup = |setup| Setup {
             watched: reads,
             ..setup
@@ -309,7 +309,7 @@ impl<'m> Replay<'m> {
     }
 
     /// The arrays that pointers among the parameters point to.
-    pub(super) fn arrays(&self) -> u64 {
+    pub(super) fn array_count(&self) -> u64 {
         self.pointers.len() as u64
     }
 
@@ -387,7 +387,7 @@ impl<'m> Replay<'m> {
             // Not where the search is at its end.
             let is_cut =
                 |outcome: &Outcome| outcome.end == End::Unknown(Unknown::Steps) && outcome.steps <= before;
-            if outcome.as_ref().is_some_and(is_cut) && comes(&outcome) && self.goes_on() {
+            if outcome.as_ref().is_some_and(is_cut) && comes(&outcome) && self.may_extend_run() {
                 (outcome, course) = self.search_run(witness, schedule, MAX_LONG_THREAD_STEPS);
             }
             if schedule == Schedule::First {
@@ -404,7 +404,7 @@ impl<'m> Replay<'m> {
                 .iter()
                 .filter(|site| outcome.reached.contains(&machine_site(site)));
             failures.reached.extend(reached.cloned());
-            for failure in self.replayed_all(&outcome) {
+            for failure in self.replayed_failures(&outcome) {
                 if !failures.found.iter().any(|known| known.is_same(&failure)) {
                     failures.found.push(failure);
                 }
@@ -426,7 +426,7 @@ impl<'m> Replay<'m> {
     }
 
     /// Allows a run more instructions, if that has not been done too often.
-    fn goes_on(&self) -> bool {
+    fn may_extend_run(&self) -> bool {
         let left = self.long_runs_left.get();
         self.long_runs_left.set(left.saturating_sub(1));
         if left > 0 {
@@ -435,7 +435,7 @@ impl<'m> Replay<'m> {
         left > 0
     }
 
-    fn replayed_all(&self, outcome: &Outcome) -> Vec<ReplayedFailure> {
+    fn replayed_failures(&self, outcome: &Outcome) -> Vec<ReplayedFailure> {
         let failures = outcome.failures.iter();
         let failures = failures.filter(|failure| !failure.is_after_break);
         let is_shown = |failure: &&Failure| {
@@ -443,7 +443,9 @@ impl<'m> Replay<'m> {
                 || outcome.end == End::Complete && self.is_ahead(outcome, failure)
         };
         let failures = failures.filter(is_shown);
-        failures.filter_map(|failure| self.replayed(failure)).collect()
+        failures
+            .filter_map(|failure| self.replayed_failure(failure))
+            .collect()
     }
 
     /// True if lanes of the warp wait at a later barrier, which those that wait here reach as well, and in the end some have passed
@@ -474,7 +476,7 @@ impl<'m> Replay<'m> {
         })
     }
 
-    fn replayed(&self, failure: &Failure) -> Option<ReplayedFailure> {
+    fn replayed_failure(&self, failure: &Failure) -> Option<ReplayedFailure> {
         let body = self.module.module.function(failure.site.function).body.as_ref()?;
         let kind = match body.instruction(failure.site.instruction).op {
             Op::Collective(kind, _) => Some(kind),
@@ -553,7 +555,7 @@ impl<'m> Replay<'m> {
             if wanted.iter().all(|place| places.contains(place)) {
                 break;
             }
-            let failures = run(schedule).map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
+            let failures = run(schedule).map_or_else(Vec::new, |outcome| self.replayed_failures(&outcome));
             places.extend(
                 failures
                     .into_iter()
@@ -579,7 +581,7 @@ impl<'m> Replay<'m> {
         let limits = (&self.checks_left, MAX_LONG_THREAD_STEPS);
         let outcome = self.run(limits, witness, schedule, stop, observer);
         let outcome = outcome.filter(|outcome| !outcome.breaks_assumption);
-        let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
+        let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_failures(&outcome));
         failures.iter().any(|other| other.is_same(failure))
     }
 

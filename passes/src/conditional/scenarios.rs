@@ -86,7 +86,7 @@ pub(super) fn scenarios(inputs: &Inputs, block: Shape, assumed: &Assumed) -> Vec
     made.splice(at..at, named);
     let mut kept: Vec<Witness> = Vec::new();
     for mut witness in made {
-        assumed.bound(&mut witness.params);
+        assumed.move_into_assumptions(&mut witness.params);
         if assumed.admits(&witness.params) && !kept.contains(&witness) {
             kept.push(witness);
         }
@@ -107,7 +107,7 @@ fn named(inputs: &Inputs, like: Option<&Witness>, assumed: &Assumed) -> Vec<Witn
     };
     let mut made = Vec::new();
     for piece in &inputs.params {
-        for value in assumed.named(piece.number, piece.offset, piece.bytes) {
+        for value in assumed.values_named_by_assumptions(piece.number, piece.offset, piece.bytes) {
             let mut one = like.clone();
             let is_it =
                 |param: &&mut FixedParam| (param.number, param.offset) == (piece.number, piece.offset);

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::blocks::groups;
+use super::blocks::block_groups;
 use super::finding::{Conditional, SearchScope, Searched};
 use super::general::generalise;
-use super::host_launches::{all_but_definite, is_shown_otherwise, shown};
+use super::host_launches::{all_but_definite, is_shown_otherwise, shown_kernel_without_launch};
 use super::inputs::{InputClass, InputSearch, Inputs, MaskOrigin};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
-use super::shorten::smallest;
+use super::shorten::shortest_witness;
 use super::witness::{Memory, Witness};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Problem, Root, Site};
 use crate::analysis::launches::Shape;
@@ -71,7 +71,7 @@ pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions, sco
                 found: Vec::new(),
                 is_cut: Cell::new(false),
             };
-            search.run(sites);
+            search.search_sites(sites);
             generalise(&search.replay, &search.assumed, &mut search.found);
             searched.findings.append(&mut search.found);
             if search.is_cut.get() {
@@ -83,7 +83,7 @@ pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions, sco
 }
 
 /// The results of the lane analysis with the conditional findings in place of the potential ones at their sites.
-pub(crate) fn merged(roots: &[Root], conditional: &[Conditional]) -> Vec<Root> {
+pub(crate) fn merge_conditional_findings(roots: &[Root], conditional: &[Conditional]) -> Vec<Root> {
     let merged = roots.iter().map(|root| {
         let own: Vec<&Conditional> = conditional
             .iter()
@@ -188,7 +188,7 @@ struct Trial {
 
 impl Trial {
     /// The first place in the text of the kernel at which something goes wrong.
-    fn first(&self) -> Option<Place> {
+    fn first_place_that_goes_wrong(&self) -> Option<Place> {
         self.found.iter().map(|(_, failure)| place(&failure.site)).min()
     }
 }
@@ -213,11 +213,11 @@ impl KernelSearch<'_, '_> {
         add_splits(self.root, site, &mut search);
         let near = search.clone().finish();
         search.add_controls(site);
-        search.finish().few(near)
+        search.finish().limited_to_few(near)
     }
 
     /// Sites in classes that depend on the same sides of the block, and on not too many inputs.
-    fn classes(&self, open: BTreeSet<Site>) -> Vec<SiteClass> {
+    fn classes_of_sites(&self, open: BTreeSet<Site>) -> Vec<SiteClass> {
         let mut classes: Vec<SiteClass> = Vec::new();
         if open.len() > MAX_SEARCHED_SITES {
             self.is_cut.set(true);
@@ -236,13 +236,13 @@ impl KernelSearch<'_, '_> {
     }
 
     /// Searches with the blocks that are stated or required, or with those that the compiled host code shows and the usual ones.
-    fn run(&mut self, open: BTreeSet<Site>) {
+    fn search_sites(&mut self, open: BTreeSet<Site>) {
         let stated = self.layout.block_shapes();
-        let shown = shown(self.module, self.root.function, &self.root.launch);
+        let shown = shown_kernel_without_launch(self.module, self.root.function, &self.root.launch);
         // The sites that are of interest with usual blocks, too, where more are tried with those that are shown.
         let is_more = is_shown_otherwise(self.module, self.root) && !self.root.has_unknown;
         let usual = is_more.then(|| open_sites(self.root));
-        for mut class in self.classes(open) {
+        for mut class in self.classes_of_sites(open) {
             if let Some(shown) = shown {
                 let trial = self.try_group(&class, &shown.shapes, None, None);
                 // The kernel may be written for these blocks.
@@ -252,20 +252,20 @@ impl KernelSearch<'_, '_> {
                 if let Some(usual) = &usual {
                     class.members.retain(|site| usual.contains(site));
                 }
-                self.tell(trial.found);
+                self.add_findings(trial.found);
             }
             let found = if !stated.is_empty() {
                 self.try_stated(&stated, class)
             } else {
                 let reads = self.module.read_dimensions(self.root.function);
-                let groups = groups(reads, class.inputs.sides, self.root.launch.most);
+                let groups = block_groups(reads, class.inputs.sides, self.root.launch.most);
                 self.try_groups(&groups, class)
             };
-            self.tell(found);
+            self.add_findings(found);
         }
     }
 
-    fn tell(&mut self, found: Vec<(Witness, ReplayedFailure)>) {
+    fn add_findings(&mut self, found: Vec<(Witness, ReplayedFailure)>) {
         for (witness, failure) in found {
             let finding = self.finding(witness, failure);
             self.found.extend(finding);
@@ -289,7 +289,7 @@ impl KernelSearch<'_, '_> {
         let mut best: Option<Trial> = None;
         let mut right: Vec<BTreeSet<Site>> = Vec::new();
         for group in groups {
-            let first = best.as_ref().and_then(Trial::first);
+            let first = best.as_ref().and_then(Trial::first_place_that_goes_wrong);
             let scenario = best.as_ref().and_then(|best| best.scenario);
             let trial = self.try_group(&class, group, first.as_ref(), scenario);
             if trial.is_cut && trial.found.is_empty() {
@@ -310,7 +310,7 @@ impl KernelSearch<'_, '_> {
                 if best.is_none() && right.len() >= MAX_RIGHT_GROUPS {
                     return Vec::new();
                 }
-            } else if trial.first() > first {
+            } else if trial.first_place_that_goes_wrong() > first {
                 best = Some(trial);
             }
         }
@@ -374,7 +374,7 @@ impl KernelSearch<'_, '_> {
     }
 
     fn try_one(&self, witness: &Witness, first: Option<&Place>, trial: &mut Trial) {
-        if !self.layout.admits(&witness.scenario()) {
+        if !self.layout.admits_scenario(&witness.scenario()) {
             return;
         }
         let mut tried: Vec<Witness> = Vec::new();
@@ -382,9 +382,9 @@ impl KernelSearch<'_, '_> {
         for (rest, memory) in REST {
             let mut witness = Witness {
                 memory,
-                ..self.replay.whole(witness, rest)
+                ..self.replay.with_all_parameters(witness, rest)
             };
-            self.assumed.bound(&mut witness.params);
+            self.assumed.move_into_assumptions(&mut witness.params);
             // No unknown value decided a run that reached its end.
             let is_decided = is_complete || trial.memory_is_idle >= Some(MAX_IDLE_MEMORY);
             let is_known = memory != Memory::Unknown && is_decided || tried.contains(&witness);
@@ -428,7 +428,7 @@ impl KernelSearch<'_, '_> {
                 // Lanes of the witness's warp are given other values.
                 let is_checked = !is_another || witness.loads.iter().all(|load| load.differing.0 == 0);
                 let fails = is_checked || self.replay.violates(&witness, &failure);
-                if fails && self.is_wrong(&witness, &failure) {
+                if fails && self.is_failure_of_kernel(&witness, &failure) {
                     trial.open.remove(&failure.site);
                     trial.found.push((witness, failure));
                 }
@@ -438,14 +438,14 @@ impl KernelSearch<'_, '_> {
 
     /// True if a run of a witness goes wrong so.
     fn goes_wrong(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
-        self.replay.violates(witness, failure) && self.is_wrong(witness, failure)
+        self.replay.violates(witness, failure) && self.is_failure_of_kernel(witness, failure)
     }
 
     /// True if a failure of a run of a witness is one of the kernel.
-    fn is_wrong(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
+    fn is_failure_of_kernel(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
         // The machine does not say whether the value of a lane that is not there is used; the analysis does.
         failure.problem != Problem::AbsentSource || {
-            let root = self.layout.lanes_under(&witness.scenario());
+            let root = self.layout.findings_under(&witness.scenario());
             let found = root.iter().flat_map(|root| &root.findings);
             let mut issues = found.map(|found| &found.issue);
             issues.any(|issue| {
@@ -457,14 +457,14 @@ impl KernelSearch<'_, '_> {
 
     /// The finding for the failure in a run of a witness.
     fn finding(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
-        let witness = smallest(&self.replay, witness, |witness| {
+        let witness = shortest_witness(&self.replay, witness, |witness| {
             self.goes_wrong(witness, &failure)
         });
         let Some(run) = self.replay.steps(&witness, &failure) else {
             self.is_cut.set(true);
             return None;
         };
-        let root = self.layout.lanes_under(&witness.scenario())?;
+        let root = self.layout.findings_under(&witness.scenario())?;
         let mut found = root.findings.iter().map(|found| &found.issue);
         let known = found.find(|issue| issue.site == failure.site && issue.problem == failure.problem);
         let (split, other) = known.map_or((None, None), |issue| (issue.split.clone(), issue.other.clone()));

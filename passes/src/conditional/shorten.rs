@@ -4,17 +4,17 @@ use super::replay::Replay;
 use super::witness::Witness;
 
 /// The witness without those of its values without which a run still goes wrong.
-pub(super) fn smallest(
+pub(super) fn shortest_witness(
     replay: &Replay<'_>,
     witness: Witness,
     is_wrong: impl Fn(&Witness) -> bool,
 ) -> Witness {
-    let witness = without_idle(replay, witness, &is_wrong, |witness| &mut witness.params);
-    without_idle(replay, witness, &is_wrong, |witness| &mut witness.loads)
+    let witness = without_needless_values(replay, witness, &is_wrong, |witness| &mut witness.params);
+    without_needless_values(replay, witness, &is_wrong, |witness| &mut witness.loads)
 }
 
 /// The witness without those elements of one of its lists that it does not depend on.
-fn without_idle<T>(
+fn without_needless_values<T>(
     replay: &Replay<'_>,
     mut witness: Witness,
     is_wrong: &impl Fn(&Witness) -> bool,

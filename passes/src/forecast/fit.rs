@@ -69,7 +69,7 @@ mod tests {
     }
 
     /// The numbers of the GPUs of CUDA 13 that a test holds for.
-    fn those(test: impl Fn(Gpu) -> bool) -> Vec<u32> {
+    fn gpus_where(test: impl Fn(Gpu) -> bool) -> Vec<u32> {
         let gpus = Gpu::of_cuda_13().filter(|gpu| test(*gpu));
         gpus.map(Gpu::number).collect()
     }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn machine_code_runs_on_its_own_generation() {
         let loads = |number, suffix| {
-            those(|gpu| matches!(machine_code(number, suffix, gpu), Fit::Exact | Fit::Older))
+            gpus_where(|gpu| matches!(machine_code(number, suffix, gpu), Fit::Exact | Fit::Older))
         };
         assert_eq!(loads(80, ""), [80, 86, 88, 89]);
         assert_eq!(loads(86, ""), [86, 88, 89]);
@@ -106,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn ptx_runs_on_what_comes_later() {
-        let loads = |number, suffix| those(|gpu| ptx(number, suffix, gpu));
+    fn ptx_runs_on_later_gpus() {
+        let loads = |number, suffix| gpus_where(|gpu| ptx(number, suffix, gpu));
         assert_eq!(loads(80, "").len(), 12);
         assert_eq!(loads(30, "").len(), 13);
         assert_eq!(loads(101, ""), [103, 107, 110, 120, 121]);

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::cell::{Cell, State};
 use super::gpu::Gpu;
-use super::needs::needed;
+use super::needs::needed_driver;
 use super::unit::{Choice, Unit, identities};
 
 /// The objects of a file, which one or several device links made its linked machine code of.
@@ -40,12 +40,12 @@ impl<'a> Objects<'a> {
     }
 
     /// True if objects define this kernel.
-    pub(super) fn has(&self, identity: &str) -> bool {
+    pub(super) fn defines_kernel(&self, identity: &str) -> bool {
         self.kernels.contains(identity)
     }
 
     /// True if no linked machine code has their kernels: then they are all that there is of these.
-    pub(super) fn are_all(&self) -> bool {
+    pub(super) fn cover_all_kernels(&self) -> bool {
         self.links == 0
     }
 
@@ -70,7 +70,7 @@ impl<'a> Objects<'a> {
                 }
             };
             let Some((of_unit, image)) = image else { continue };
-            cell.driver = cell.driver.max(Some(needed(image, gpu)));
+            cell.driver = cell.driver.max(Some(needed_driver(image, gpu)));
             if of_unit == State::Jit {
                 cell.jit_bytes = cell.jit_bytes.saturating_add(image.bytes);
             }

@@ -44,7 +44,7 @@ impl fmt::Display for NeededDriver {
 }
 
 /// The first driver that loads this image on a GPU: that which knows the GPU, unpacks the image, and knows the toolkit.
-pub(super) fn needed(image: &ImageReport, gpu: Gpu) -> NeededDriver {
+pub(super) fn needed_driver(image: &ImageReport, gpu: Gpu) -> NeededDriver {
     let of_toolkit = match image.kind {
         ImageKind::Ptx => image
             .isa_version()
@@ -53,7 +53,7 @@ pub(super) fn needed(image: &ImageReport, gpu: Gpu) -> NeededDriver {
                 branch: driver.0,
                 is_newer: toolkit.is_none(),
             }),
-        _ => floor(image).map(NeededDriver::branch),
+        _ => oldest_driver_of_toolkit(image).map(NeededDriver::branch),
     };
     let of_packing = (image.compression == Some("zstd")).then_some(NeededDriver::branch(FIRST_ZSTD_DRIVER.0));
     [of_toolkit, of_packing]
@@ -64,7 +64,7 @@ pub(super) fn needed(image: &ImageReport, gpu: Gpu) -> NeededDriver {
 
 /// The first driver of the major version of the toolkit that assembled machine code, where the image names it: minor versions are
 /// compatible with each other.
-fn floor(image: &ImageReport) -> Option<u32> {
+fn oldest_driver_of_toolkit(image: &ImageReport) -> Option<u32> {
     let producer = image.facts.producer.as_deref()?;
     let version = producer
         .split(' ')
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drivers_are_told_by_their_branch() {
+    fn drivers_are_compared_by_their_branch() {
         let needed = NeededDriver::branch(550);
         assert!(needed.exceeds(Driver(545, 23, 6)) && !needed.exceeds(Driver(550, 40, 0)));
         let newer = NeededDriver {

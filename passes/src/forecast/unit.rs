@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::cell::{Cell, State};
 use super::fit::{self, Fit};
 use super::gpu::Gpu;
-use super::needs::needed;
+use super::needs::needed_driver;
 use crate::inventory::{ImageKind, ImageReport, Kernel, Role};
 use crate::limits::MAX_COMPARED_IMAGES;
 use crate::occupancy;
@@ -101,7 +101,7 @@ impl<'a> Unit<'a> {
     /// The images that a GPU may take.
     pub(super) fn choose(&self, gpu: Gpu) -> Choice {
         let code = |wanted: Fit| {
-            self.of_kind(ImageKind::Cubin, |number, suffix| {
+            self.images_of_kind(ImageKind::Cubin, |number, suffix| {
                 fit::machine_code(number, suffix, gpu) == wanted
             })
         };
@@ -114,16 +114,16 @@ impl<'a> Unit<'a> {
             return Choice::Among(State::Older, older);
         }
         let mut unsure = code(Fit::Unsure);
-        unsure.extend(self.nameless());
+        unsure.extend(self.images_for_unknown_targets());
         if !unsure.is_empty() {
             return Choice::Unsure(unsure);
         }
-        let ptx = self.of_kind(ImageKind::Ptx, |number, suffix| fit::ptx(number, suffix, gpu));
+        let ptx = self.images_of_kind(ImageKind::Ptx, |number, suffix| fit::ptx(number, suffix, gpu));
         if !ptx.is_empty() {
             return Choice::Among(State::Jit, ptx);
         }
         // Other formats that are only known by their target: Tile IR loads on its own GPU alone.
-        let other = self.of_kind(ImageKind::Other, |number, _| number == gpu.number());
+        let other = self.images_of_kind(ImageKind::Other, |number, _| number == gpu.number());
         if other.is_empty() {
             Choice::Nothing
         } else {
@@ -132,7 +132,7 @@ impl<'a> Unit<'a> {
     }
 
     /// The images of a kind whose target fits, the best first: the newest target, then `a`, `f` and neither, then the newest PTX.
-    fn of_kind(&self, kind: ImageKind, fits: impl Fn(u32, &str) -> bool) -> Vec<usize> {
+    fn images_of_kind(&self, kind: ImageKind, fits: impl Fn(u32, &str) -> bool) -> Vec<usize> {
         let is_one =
             |image: &ImageReport| image.kind == kind && image.sm() > 0 && fits(image.sm(), image.suffix());
         let mut found: Vec<usize> = (0..self.images.len())
@@ -155,7 +155,7 @@ impl<'a> Unit<'a> {
     }
 
     /// Machine code and PTX for targets that are not known.
-    fn nameless(&self) -> impl Iterator<Item = usize> {
+    fn images_for_unknown_targets(&self) -> impl Iterator<Item = usize> {
         let is_nameless =
             |image: &ImageReport| matches!(image.kind, ImageKind::Ptx | ImageKind::Cubin) && image.sm() == 0;
         (0..self.images.len()).filter(move |position| is_nameless(self.images[*position].1))
@@ -182,7 +182,7 @@ impl<'a> Unit<'a> {
                         Cell {
                             state: *state,
                             image: Some(index),
-                            driver: Some(needed(image, gpu)),
+                            driver: Some(needed_driver(image, gpu)),
                             jit_bytes: if *state == State::Jit { image.bytes } else { 0 },
                             stub: kernel.stub.filter(|_| is_stub_in_all),
                             largest_block: largest_block(kernel, gpu),

@@ -78,7 +78,7 @@ impl<'f, 's> CauseKeys<'f, 's> {
     /// Finds the functions that are instances of one source under different names, by their code.
     fn find_instances(&mut self, findings: &'f [Finding]) {
         for finding in findings.iter().filter(|finding| may_be_instance(finding)) {
-            let base = self.base(finding.function.as_deref().unwrap_or_default());
+            let base = self.base_name_number_of(finding.function.as_deref().unwrap_or_default());
             let known = self.instances.entry(finding.cause.code).or_insert(base);
             if self.names[base as usize] < self.names[*known as usize] {
                 *known = base;
@@ -103,18 +103,20 @@ impl<'f, 's> CauseKeys<'f, 's> {
             kind: &finding.cause.kind,
             suppressed,
             symbol,
-            fault: self.fault(index, finding, symbol.is_some()),
+            fault: self.fault_of(index, finding, symbol.is_some()),
         }
     }
 
-    fn fault(&mut self, index: usize, finding: &'f Finding, has_symbol: bool) -> Fault {
+    fn fault_of(&mut self, index: usize, finding: &'f Finding, has_symbol: bool) -> Fault {
         if matches!(finding.rule.check, Check::Problem(_) | Check::Configuration) {
             return Fault::Alone(index);
         }
-        if let Some(at) = line(finding) {
-            let (file, is_certain) = self.file(&at.file, finding.input);
+        if let Some(at) = line_to_fix(finding) {
+            let (file, is_certain) = self.file_number_of(&at.file, finding.input);
             return match &finding.function {
-                Some(function) if !is_certain => Fault::LineOf(file, at.line, self.base(function)),
+                Some(function) if !is_certain => {
+                    Fault::LineOf(file, at.line, self.base_name_number_of(function))
+                }
                 _ => Fault::Line(file, at.line),
             };
         }
@@ -122,10 +124,10 @@ impl<'f, 's> CauseKeys<'f, 's> {
         match (function, finding.cause.instruction) {
             _ if has_symbol => Fault::Symbol,
             (None, 0) => Fault::Input(finding.input),
-            (Some(function), 0) => Fault::Function(self.base(function)),
+            (Some(function), 0) => Fault::Function(self.base_name_number_of(function)),
             (None, text) => Fault::Instruction(u32::MAX, text),
             (Some(function), text) => {
-                let base = self.base(function);
+                let base = self.base_name_number_of(function);
                 let instances = may_be_instance(finding)
                     .then(|| self.instances.get(&finding.cause.code))
                     .flatten();
@@ -135,7 +137,7 @@ impl<'f, 's> CauseKeys<'f, 's> {
     }
 
     /// The number of a file that an input names, and true if no other file can be meant.
-    fn file(&mut self, file: &'f str, input: usize) -> (u32, bool) {
+    fn file_number_of(&mut self, file: &'f str, input: usize) -> (u32, bool) {
         if let Some(known) = self.files.get(&(file, input)) {
             return *known;
         }
@@ -150,7 +152,7 @@ impl<'f, 's> CauseKeys<'f, 's> {
     }
 
     /// The number of a function's base name.
-    fn base(&mut self, function: &'f str) -> u32 {
+    fn base_name_number_of(&mut self, function: &'f str) -> u32 {
         if let Some(&known) = self.bases.get(function) {
             return known;
         }
@@ -165,7 +167,7 @@ impl<'f, 's> CauseKeys<'f, 's> {
 
     /// The base name of a function.
     pub(super) fn base_name(&mut self, function: &'f str) -> &str {
-        let number = self.base(function);
+        let number = self.base_name_number_of(function);
         &self.names[number as usize]
     }
 }
@@ -176,11 +178,11 @@ fn may_be_instance(finding: &Finding) -> bool {
     finding.certainty == Certainty::Potential
         && finding.cause.code != 0
         && finding.function.is_some()
-        && line(finding).is_none()
+        && line_to_fix(finding).is_none()
 }
 
 /// The line to fix, if it is known.
-pub(crate) fn line(finding: &Finding) -> Option<&Frame> {
+pub(crate) fn line_to_fix(finding: &Finding) -> Option<&Frame> {
     let to_mend = finding.related.iter().find(|related| related.is_cause);
     let source = match to_mend {
         Some(related) => related.source.as_ref(),

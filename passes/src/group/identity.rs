@@ -39,20 +39,20 @@ impl Identity {
             kind: first.cause.kind.clone().into_owned(),
             operation: findings
                 .clone()
-                .map(operation)
+                .map(operation_of_finding)
                 .min()
                 .unwrap_or_default()
                 .to_owned(),
             ..Self::default()
         };
-        if let Some(at) = cause::line(first) {
+        if let Some(at) = cause::line_to_fix(first) {
             let name = Path::new(&at.file).file_name();
             identity.file = name.map(|name| name.to_string_lossy().into_owned());
             let input = inputs.get(first.input).map_or("", |input| &input.name);
-            identity.line = keys.sources.line(&at.file, input, at.line).map(squeezed);
+            identity.line = keys.sources.line(&at.file, input, at.line).map(normalized_line);
         }
         for finding in findings {
-            let of_line = cause::line(finding).and_then(|at| at.function.as_deref());
+            let of_line = cause::line_to_fix(finding).and_then(|at| at.function.as_deref());
             for function in [of_line, finding.function.as_deref()].into_iter().flatten() {
                 identity.add_function(keys.base_name(function));
             }
@@ -87,7 +87,7 @@ impl Identity {
 }
 
 /// The operation of a finding: the function of CUDA that it stands for, the symbol that it is about, or the name of the instruction.
-fn operation(finding: &Finding) -> &str {
+fn operation_of_finding(finding: &Finding) -> &str {
     let text = |key| match finding.data.get(key) {
         Some(Value::Text(text)) => Some(text.as_str()),
         _ => None,
@@ -99,7 +99,7 @@ fn operation(finding: &Finding) -> &str {
 }
 
 /// A line with each run of white space as one blank, cut at a length that distinguishes lines.
-fn squeezed(line: &str) -> String {
+fn normalized_line(line: &str) -> String {
     let mut text = String::with_capacity(line.len().min(MAX_IDENTITY_LINE));
     for word in line.split_whitespace() {
         if !text.is_empty() {

@@ -11,7 +11,7 @@ use ptxcheck_ir::limits::SHOWN_USES;
 
 /// The symbols of a module; `None` where some of it could not be read: the lost part may contain the definition.
 #[must_use]
-pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
+pub(crate) fn symbols_of_module(module: &Module<'_>) -> Option<Symbols> {
     if module.is_damaged {
         return None;
     }
@@ -19,10 +19,9 @@ pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
         SymbolKind::Function(id) => module.function(id).is_kernel(),
         SymbolKind::Variable | SymbolKind::TextureReference => false,
     };
-    let defined = module
-        .symbols
-        .iter()
-        .filter(|symbol| symbol.owner.is_none() && is_shown(symbol.linkage) && !is_kernel(symbol.kind));
+    let defined = module.symbols.iter().filter(|symbol| {
+        symbol.owner.is_none() && is_visible_to_linker(symbol.linkage) && !is_kernel(symbol.kind)
+    });
     // The driver or ptxas provides these: no image has to define them, and their uses need not be located.
     let is_open = |uses: &&Uses| {
         let symbol = module.symbol(uses.symbol);
@@ -30,19 +29,19 @@ pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
     };
     Some(Symbols {
         defined: defined.map(|symbol| symbol.name.to_owned()).collect(),
-        open: all_open(
+        open: open_symbols_of(
             module,
             references::undefined_symbols(module).iter().filter(is_open),
         ),
-        shapes: shapes::of(module),
+        shapes: shapes::shapes_of_module(module),
     })
 }
 
-fn all_open<'u>(module: &Module<'_>, uses: impl Iterator<Item = &'u Uses>) -> Vec<Open> {
+fn open_symbols_of<'u>(module: &Module<'_>, uses: impl Iterator<Item = &'u Uses>) -> Vec<Open> {
     let mut callers = None;
     uses.map(|uses| {
         let callers = callers.get_or_insert_with(|| callers_in(module));
-        open(module, uses, callers)
+        open_symbol_of(module, uses, callers)
     })
     .collect()
 }
@@ -80,15 +79,15 @@ fn needed_through(module: &Module<'_>, uses: &Uses, callers: &mut Callers) -> Op
     let symbols = leading
         .into_iter()
         .map(|function| module.symbol(module.functions[function as usize].symbol));
-    let shown = symbols.filter(|symbol| is_shown(symbol.linkage));
+    let shown = symbols.filter(|symbol| is_visible_to_linker(symbol.linkage));
     Some(shown.map(|symbol| symbol.name.to_owned()).collect())
 }
 
-fn is_shown(linkage: Linkage) -> bool {
+fn is_visible_to_linker(linkage: Linkage) -> bool {
     matches!(linkage, Linkage::External | Linkage::Weak | Linkage::Common)
 }
 
-fn open(module: &Module<'_>, uses: &Uses, callers: &mut Callers) -> Open {
+fn open_symbol_of(module: &Module<'_>, uses: &Uses, callers: &mut Callers) -> Open {
     let locator = Locator::unplaced(module);
     let symbol = module.symbol(uses.symbol);
     let all: Vec<Place> = uses.places().collect();

@@ -140,7 +140,7 @@ impl<'a> LinkSet<'a> {
         }
         set.inputs = inputs;
         if is_complete {
-            set.needed = needed(&set.inputs);
+            set.needed = needed_open_symbols(&set.inputs);
         }
         set
     }
@@ -196,13 +196,13 @@ impl<'a> LinkSet<'a> {
                         continue;
                     }
                     let place = *places.entry(&open.name).or_insert_with(|| {
-                        found.push(self.new_missing(open, image));
+                        found.push(self.undefined_symbol_of(open, image));
                         found.len() - 1
                     });
                     found[place].is_settled |= self.is_complete && self.is_needed(open, image);
                     found[place].add(number, index, image, open);
                     if found[place].host.is_none() {
-                        found[place].host = self.host(open, number, image);
+                        found[place].host = self.host_definition_of(open, number, image);
                     }
                 }
             }
@@ -213,7 +213,7 @@ impl<'a> LinkSet<'a> {
         found
     }
 
-    fn new_missing(&self, open: &'a Open, image: &'a ImageReport) -> UndefinedSymbol<'a> {
+    fn undefined_symbol_of(&self, open: &'a Open, image: &'a ImageReport) -> UndefinedSymbol<'a> {
         let stands_alone = stands_alone(image);
         UndefinedSymbol {
             name: &open.name,
@@ -229,7 +229,12 @@ impl<'a> LinkSet<'a> {
     }
 
     /// The host code that defines what an image leaves open. A symbol that the host registers is its view of a device variable.
-    fn host(&self, open: &Open, number: usize, image: &'a ImageReport) -> Option<HostDefinition<'a>> {
+    fn host_definition_of(
+        &self,
+        open: &Open,
+        number: usize,
+        image: &'a ImageReport,
+    ) -> Option<HostDefinition<'a>> {
         let name = open.name.as_str();
         let hosts = || {
             self.inputs
@@ -266,7 +271,7 @@ fn is_needed(open: &Open, needed: &NameSet<&str>) -> bool {
 }
 
 /// The open symbols that a set of images needs.
-fn needed<'a>(inputs: &[(usize, &'a InputReport)]) -> NameSet<&'a str> {
+fn needed_open_symbols<'a>(inputs: &[(usize, &'a InputReport)]) -> NameSet<&'a str> {
     let mut needed: NameSet<&'a str> = NameSet::default();
     // The symbols that a function needs, once it is needed itself.
     let mut through: NameMap<&str, Vec<&'a str>> = NameMap::default();
@@ -419,7 +424,11 @@ mod tests {
     }
 
     /// Name, host object, known, settled.
-    fn told(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<(&str, &str, bool, bool)> {
+    fn names_and_states_of_undefined_symbols(
+        inputs: &[InputReport],
+        is_one_set: bool,
+        is_complete: bool,
+    ) -> Vec<(&str, &str, bool, bool)> {
         missing(inputs, is_one_set, is_complete)
             .iter()
             .map(|one| {
@@ -437,9 +446,18 @@ mod tests {
             input("c.o", vec![], &["limit"]),
         ];
         let alone = [("limit", "", true, false), ("scale", "", true, false)];
-        assert_eq!(told(&inputs, false, false), alone);
-        assert_eq!(told(&inputs, true, false), [("limit", "c.o", true, false)]);
-        assert_eq!(told(&inputs, true, true), [("limit", "c.o", true, true)]);
+        assert_eq!(
+            names_and_states_of_undefined_symbols(&inputs, false, false),
+            alone
+        );
+        assert_eq!(
+            names_and_states_of_undefined_symbols(&inputs, true, false),
+            [("limit", "c.o", true, false)]
+        );
+        assert_eq!(
+            names_and_states_of_undefined_symbols(&inputs, true, true),
+            [("limit", "c.o", true, true)]
+        );
     }
 
     /// An image with a function that leaves another one open, and that this leads to.
@@ -475,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_may_define_anything() {
+    fn images_that_cannot_be_read_may_define_anything() {
         let mut closed = linked(&[], &[]);
         closed.kind = ImageKind::LtoIr;
         closed.facts = Arc::default();
@@ -483,7 +501,10 @@ mod tests {
             input("a.o", vec![linked(&[], &["limit"])], &["limit"]),
             input("b.o", vec![closed], &[]),
         ];
-        assert_eq!(told(&inputs, true, true), [("limit", "a.o", false, true)]);
+        assert_eq!(
+            names_and_states_of_undefined_symbols(&inputs, true, true),
+            [("limit", "a.o", false, true)]
+        );
     }
 
     #[test]
@@ -494,15 +515,18 @@ mod tests {
         let copy = loadable(0, &["limit"], &[]);
         let ptx = loadable(0, &[], &["limit"]);
         let app = input("app", vec![copy.clone(), ptx.clone()], &["limit"]);
-        assert_eq!(told(&[app], false, false), [("limit", "app", true, true)]);
+        assert_eq!(
+            names_and_states_of_undefined_symbols(&[app], false, false),
+            [("limit", "app", true, true)]
+        );
         // Another module that defines it is a reason to be silent, even if nothing links the two.
         let other = loadable(1, &["limit"], &[]);
         let app = input("app", vec![copy, ptx, other], &["limit"]);
-        assert_eq!(told(&[app], false, false), []);
+        assert_eq!(names_and_states_of_undefined_symbols(&[app], false, false), []);
     }
 
     #[test]
-    fn what_the_host_registers_is_a_device_variable() {
+    fn symbols_that_the_host_registers_are_device_variables() {
         let mut a = input("a.o", vec![linked(&[], &["limit"])], &[]);
         let mut b = input("b.o", vec![], &["limit"]);
         let registered = |name: &str| crate::inventory::Registration {
@@ -515,12 +539,18 @@ mod tests {
             host.registered.push(registered("limit"));
         }
         a.host = None;
-        assert_eq!(told(&[a, b], true, false), [("limit", "", true, false)]);
+        assert_eq!(
+            names_and_states_of_undefined_symbols(&[a, b], true, false),
+            [("limit", "", true, false)]
+        );
     }
 
     #[test]
-    fn what_a_finished_link_left_behind_is_resolved() {
+    fn symbols_left_by_a_finished_link_are_resolved() {
         let left = image(Role::LinkedAtLoad, 0, "__nv_relfatbin", &[], &["limit"]);
-        assert_eq!(told(&[input("app", vec![left], &["limit"])], false, true), []);
+        assert_eq!(
+            names_and_states_of_undefined_symbols(&[input("app", vec![left], &["limit"])], false, true),
+            []
+        );
     }
 }

@@ -14,7 +14,7 @@ use crate::inventory::{ImageReport, InputReport, Role};
 use crate::ir::{Function, Linkage, Module, Parameter, Space, Symbol, SymbolKind};
 
 /// The shapes of what a module of PTX shows to a linker, or uses and leaves open.
-pub(super) fn of(module: &Module<'_>) -> Vec<Shape> {
+pub(super) fn shapes_of_module(module: &Module<'_>) -> Vec<Shape> {
     let is_shown = |symbol: &Symbol<'_>| {
         symbol.owner.is_none()
             && matches!(
@@ -28,7 +28,7 @@ pub(super) fn of(module: &Module<'_>) -> Vec<Shape> {
     let shape = |symbol: &Symbol<'_>, is_defined| {
         Some(Shape {
             name: symbol.name.to_owned(),
-            text: text(module, symbol)?,
+            text: shape_text(module, symbol)?,
             is_defined,
         })
     };
@@ -38,7 +38,7 @@ pub(super) fn of(module: &Module<'_>) -> Vec<Shape> {
         .collect()
 }
 
-fn text(module: &Module<'_>, symbol: &Symbol<'_>) -> Option<String> {
+fn shape_text(module: &Module<'_>, symbol: &Symbol<'_>) -> Option<String> {
     match (symbol.kind, symbol.space) {
         (SymbolKind::Function(id), _) => prototype(module, module.function(id)),
         (SymbolKind::Variable, Space::Global) => Some(format!(".global .b8[{}]", symbol.size?)),
@@ -60,14 +60,14 @@ fn prototype(module: &Module<'_>, function: &Function<'_>) -> Option<String> {
             if number > 0 {
                 text.push_str(", ");
             }
-            passed(module, parameter, &mut text)?;
+            append_parameter_text(module, parameter, &mut text)?;
         }
         text.push(')');
     }
     Some(text)
 }
 
-fn passed(module: &Module<'_>, parameter: &Parameter<'_>, text: &mut String) -> Option<()> {
+fn append_parameter_text(module: &Module<'_>, parameter: &Parameter<'_>, text: &mut String) -> Option<()> {
     let declared = module.origin.text(parameter.span);
     // A parameter in a register, of hand-written code, or one of variable size.
     if !declared.starts_with(b".param") || parameter.size == 0 {

@@ -15,10 +15,13 @@ type Place = (usize, u32);
 /// The sets of relocatable images that are whole and are linked with each other; an image whose link is not known is in none.
 /// `is_one_program`: all inputs are linked together.
 #[must_use]
-pub(crate) fn together(inputs: &[InputReport], is_one_program: bool) -> Vec<Vec<Place>> {
+pub(crate) fn relocatable_sets(inputs: &[InputReport], is_one_program: bool) -> Vec<Vec<Place>> {
     let numbered: Vec<(usize, &InputReport)> = inputs.iter().enumerate().collect();
     let size = if is_one_program { numbered.len().max(1) } else { 1 };
-    numbered.chunks(size).flat_map(of_set).collect()
+    numbered
+        .chunks(size)
+        .flat_map(relocatable_images_of_set)
+        .collect()
 }
 
 fn images<'a>(set: &[(usize, &'a InputReport)]) -> impl Iterator<Item = (Place, &'a ImageReport)> {
@@ -32,7 +35,7 @@ fn is_relocatable(image: &ImageReport) -> bool {
     image.is_whole() && matches!(image.role, Role::Relocatable | Role::LinkedAtLoad)
 }
 
-fn of_set(set: &[(usize, &InputReport)]) -> Vec<Vec<Place>> {
+fn relocatable_images_of_set(set: &[(usize, &InputReport)]) -> Vec<Vec<Place>> {
     let results = Results::of(set);
     let relocatable: Vec<_> = images(set).filter(|(_, image)| is_relocatable(image)).collect();
     // The images of each device link, and those that are yet to be linked.

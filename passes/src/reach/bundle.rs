@@ -90,7 +90,7 @@ impl Bundle {
         let of_file = |(input, kernels): &LoadedInput<'_>| {
             let reach = kernels.reach();
             let mut elsewhere = reach.left_out();
-            elsewhere.retain(|gpu| all.serve(kernels, *gpu));
+            elsewhere.retain(|gpu| all.serve_as_well_as(kernels, *gpu));
             FileReach {
                 input: *input,
                 reach,

@@ -133,7 +133,7 @@ impl<'a> LoadedKernels<'a> {
     }
 
     /// True if these kernels have at least half of the kernels of `wanted` on a GPU.
-    pub(super) fn serve(&self, wanted: &Self, gpu: Gpu) -> bool {
+    pub(super) fn serve_as_well_as(&self, wanted: &Self, gpu: Gpu) -> bool {
         let Some(column) = Gpu::all().position(|one| one == gpu) else {
             return false;
         };

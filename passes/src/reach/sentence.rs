@@ -10,12 +10,12 @@ impl fmt::Display for Reach {
         if self.kernels == 0 {
             return formatter.write_str("no kernel that a driver loads");
         }
-        formatter.write_str(&self.parts().join("; "))
+        formatter.write_str(&self.sentence_parts().join("; "))
     }
 }
 
 impl Reach {
-    fn parts(&self) -> Vec<String> {
+    fn sentence_parts(&self) -> Vec<String> {
         let mut doubtful = self.with(Load::Unsure);
         let mut parts = Vec::new();
         for (load, words) in [
@@ -26,20 +26,20 @@ impl Reach {
             if gpus.is_empty() {
                 continue;
             }
-            let (ranges, within) = ranges(&gpus, &doubtful);
+            let (ranges, within) = ranges_of_gpus(&gpus, &doubtful);
             doubtful.retain(|gpu| !within.contains(gpu));
             let except = match within.as_slice() {
                 [] => String::new(),
-                within => format!(" (perhaps not {})", list(within)),
+                within => format!(" (perhaps not {})", list_gpus(within)),
             };
             parts.push(format!("{words} {ranges}{except}"));
         }
         parts.extend(
-            self.counted(Load::Part)
+            self.counts_of_kernels(Load::Part)
                 .map(|(count, gpus)| format!("in part on {gpus} ({count})")),
         );
         parts.extend(
-            self.counted(Load::Few)
+            self.counts_of_kernels(Load::Few)
                 .map(|(count, gpus)| format!("only {count} on {gpus}")),
         );
         if !doubtful.is_empty() {
@@ -68,7 +68,7 @@ impl Reach {
 
 impl Reach {
     /// The numbers of kernels that GPUs with this load do load, `12 to 40 of 100 kernels`, and these GPUs.
-    fn counted(&self, load: Load) -> Option<(String, String)> {
+    fn counts_of_kernels(&self, load: Load) -> Option<(String, String)> {
         let those = || self.gpus.iter().filter(|one| one.load == load);
         let fewest = those().map(|one| one.kernels).min()?;
         let most = those().map(|one| one.kernels).max()?;
@@ -86,7 +86,7 @@ impl Reach {
 }
 
 /// `7.0–8.9, 12.0`: GPUs in their order, and those of `doubtful` that lie within a range.
-fn ranges(gpus: &[Gpu], doubtful: &[Gpu]) -> (String, Vec<Gpu>) {
+fn ranges_of_gpus(gpus: &[Gpu], doubtful: &[Gpu]) -> (String, Vec<Gpu>) {
     let mut runs: Vec<Vec<Gpu>> = Vec::new();
     let (mut is_open, mut passed, mut within) = (false, Vec::new(), Vec::new());
     for gpu in Gpu::all() {
@@ -110,7 +110,7 @@ fn ranges(gpus: &[Gpu], doubtful: &[Gpu]) -> (String, Vec<Gpu>) {
         .iter()
         .map(|run| match run.as_slice() {
             [first, .., last] => format!("{first}–{last}"),
-            run => list(run),
+            run => list_gpus(run),
         })
         .collect();
     (texts.join(", "), within)
@@ -137,7 +137,7 @@ pub fn generations(gpus: &[Gpu]) -> String {
     texts.join(", ")
 }
 
-fn list(gpus: &[Gpu]) -> String {
+fn list_gpus(gpus: &[Gpu]) -> String {
     let names: Vec<String> = gpus.iter().map(Gpu::to_string).collect();
     names.join(", ")
 }

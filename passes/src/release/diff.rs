@@ -162,7 +162,7 @@ impl<'a> Diff<'a> {
         let mut removed: Vec<&KernelRecord> = Vec::new();
         for (identity, before) in &old.kernels {
             match new.kernels.get(identity) {
-                Some(after) => kernels.extend(kept(before, after, old, new)),
+                Some(after) => kernels.extend(change_of_kept_kernel(before, after, old, new)),
                 None => removed.push(before),
             }
         }
@@ -172,7 +172,7 @@ impl<'a> Diff<'a> {
             .filter(|(identity, _)| !old.kernels.contains_key(*identity));
         let added: Vec<&KernelRecord> = added.map(|(_, record)| record).collect();
         let is_common = |form: &Form| old.forms.contains_key(form) && new.forms.contains_key(form);
-        let renamed = renamed(&removed, &added, &is_common);
+        let renamed = renamed_kernels(&removed, &added, &is_common);
         for (before, after) in &renamed {
             let mut changes = vec![Change {
                 kind: ChangeKind::Renamed,
@@ -195,17 +195,17 @@ impl<'a> Diff<'a> {
         let both: FxHashSet<&str> = both.collect();
         let is_renamed = |record: &KernelRecord| both.contains(record.name.as_str());
         for record in removed.iter().filter(|record| !is_renamed(record)) {
-            kernels.push(alone(record, KernelFate::Removed));
+            kernels.push(change_of_unpaired_kernel(record, KernelFate::Removed));
         }
         for record in added.iter().filter(|record| !is_renamed(record)) {
-            kernels.push(alone(record, KernelFate::Added));
+            kernels.push(change_of_unpaired_kernel(record, KernelFate::Added));
         }
         kernels.sort_by(|one, other| one.name.cmp(other.name));
         Self {
             old,
             new,
             kernels,
-            targets: targets(old, new),
+            targets: target_sizes(old, new),
             jit_bytes: new
                 .jit_bytes
                 .iter()
@@ -237,7 +237,7 @@ impl<'a> Diff<'a> {
 }
 
 /// A kernel that one release alone has.
-fn alone(record: &KernelRecord, fate: KernelFate) -> KernelChange<'_> {
+fn change_of_unpaired_kernel(record: &KernelRecord, fate: KernelFate) -> KernelChange<'_> {
     let forms: Vec<String> = record.forms.keys().map(Form::to_string).collect();
     let (kind, old, new) = match fate {
         KernelFate::Removed => (ChangeKind::Removed, forms.join(", "), String::new()),
@@ -258,7 +258,7 @@ fn alone(record: &KernelRecord, fate: KernelFate) -> KernelChange<'_> {
 }
 
 /// A kernel of both releases, if it is not the same.
-fn kept<'a>(
+fn change_of_kept_kernel<'a>(
     before: &'a KernelRecord,
     after: &'a KernelRecord,
     old: &Contents,
@@ -277,15 +277,17 @@ fn changes_of(before: &KernelRecord, after: &KernelRecord, old: &Contents, new: 
     let mut changes = Vec::new();
     for (form, record) in &before.forms {
         match after.forms.get(form) {
-            Some(other) => of_form(form, record, other, &mut changes),
+            Some(other) => add_changes_of_form(form, record, other, &mut changes),
             // A target that is missing entirely is reported once, for the release.
-            None if new.forms.contains_key(form) => changes.push(of_target(form, ChangeKind::TargetRemoved)),
+            None if new.forms.contains_key(form) => {
+                changes.push(change_of_target(form, ChangeKind::TargetRemoved));
+            }
             None => {}
         }
     }
     let is_new = |form: &&Form| !before.forms.contains_key(form) && old.forms.contains_key(form);
     let added = after.forms.keys().filter(is_new);
-    changes.extend(added.map(|form| of_target(form, ChangeKind::TargetAdded)));
+    changes.extend(added.map(|form| change_of_target(form, ChangeKind::TargetAdded)));
     for (gpu, state) in &after.states {
         if let Some(was) = before.states.get(gpu).filter(|was| *was != state) {
             changes.push(Change {
@@ -300,7 +302,7 @@ fn changes_of(before: &KernelRecord, after: &KernelRecord, old: &Contents, new: 
     changes
 }
 
-fn of_target(form: &Form, kind: ChangeKind) -> Change {
+fn change_of_target(form: &Form, kind: ChangeKind) -> Change {
     Change {
         kind,
         form: Some(form.clone()),
@@ -311,7 +313,7 @@ fn of_target(form: &Form, kind: ChangeKind) -> Change {
 }
 
 /// The changes of a kernel in a form that both releases have.
-fn of_form(form: &Form, old: &FormRecord, new: &FormRecord, changes: &mut Vec<Change>) {
+fn add_changes_of_form(form: &Form, old: &FormRecord, new: &FormRecord, changes: &mut Vec<Change>) {
     let mut push = |kind, old: String, new: String| {
         changes.push(Change {
             kind,
@@ -324,10 +326,18 @@ fn of_form(form: &Form, old: &FormRecord, new: &FormRecord, changes: &mut Vec<Ch
     if let (Some(before), Some(after)) = (&old.params, &new.params)
         && before != after
     {
-        push(ChangeKind::Signature, params(before), params(after));
+        push(
+            ChangeKind::Signature,
+            describe_params(before),
+            describe_params(after),
+        );
     }
     if old.launch != new.launch {
-        push(ChangeKind::Bounds, bounds(old.launch), bounds(new.launch));
+        push(
+            ChangeKind::Bounds,
+            describe_bounds(old.launch),
+            describe_bounds(new.launch),
+        );
     }
     let figures = [
         (
@@ -361,7 +371,7 @@ fn of_form(form: &Form, old: &FormRecord, new: &FormRecord, changes: &mut Vec<Ch
 }
 
 /// `2 parameters, 16 bytes`.
-fn params(params: &[(u32, u32)]) -> String {
+fn describe_params(params: &[(u32, u32)]) -> String {
     let end = params
         .iter()
         .map(|(offset, size)| u64::from(*offset) + u64::from(*size))
@@ -369,7 +379,7 @@ fn params(params: &[(u32, u32)]) -> String {
     format!("{} parameters, {} bytes", params.len(), end.unwrap_or_default())
 }
 
-fn bounds(launch: LaunchBounds) -> String {
+fn describe_bounds(launch: LaunchBounds) -> String {
     let block = |threads: [u32; 3]| format!("{}x{}x{}", threads[0], threads[1], threads[2]);
     let threads = match (launch.required_threads, launch.max_threads) {
         (Some(threads), _) => Some(format!("exactly {}", block(threads))),
@@ -390,7 +400,7 @@ fn bounds(launch: LaunchBounds) -> String {
 
 /// Pairs of kernels that hold the same in the forms that both releases have, or have equal names except for versions, parameters or
 /// template arguments, and no other kernel matches them.
-fn renamed<'a>(
+fn renamed_kernels<'a>(
     removed: &[&'a KernelRecord],
     added: &[&'a KernelRecord],
     is_common: &dyn Fn(&Form) -> bool,
@@ -398,31 +408,40 @@ fn renamed<'a>(
     let by_content = |records: &[&'a KernelRecord]| {
         let mut found: BTreeMap<_, Vec<&'a KernelRecord>> = BTreeMap::new();
         for record in records {
-            if let Some(key) = content(record, is_common).filter(|key| !key.is_empty()) {
+            if let Some(key) = params_and_bodies(record, is_common).filter(|key| !key.is_empty()) {
                 found.entry(key).or_default().push(record);
             }
         }
         found
     };
-    let mut found = pairs(
-        &by_name(removed, names::without_versions),
-        &by_name(added, names::without_versions),
+    let mut found = unique_pairs(
+        &kernels_by_name_part(removed, names::without_versions),
+        &kernels_by_name_part(added, names::without_versions),
     );
-    let (removed, added) = (unpaired(removed, &found), unpaired(added, &found));
-    found.extend(pairs(&by_content(&removed), &by_content(&added)));
-    let (removed, added) = (unpaired(&removed, &found), unpaired(&added, &found));
-    found.extend(pairs(&by_name(&removed, instance), &by_name(&added, instance)));
-    let (removed, added) = (unpaired(&removed, &found), unpaired(&added, &found));
-    found.extend(pairs(
-        &by_name(&removed, names::base),
-        &by_name(&added, names::base),
+    let (removed, added) = (unpaired_kernels(removed, &found), unpaired_kernels(added, &found));
+    found.extend(unique_pairs(&by_content(&removed), &by_content(&added)));
+    let (removed, added) = (
+        unpaired_kernels(&removed, &found),
+        unpaired_kernels(&added, &found),
+    );
+    found.extend(unique_pairs(
+        &kernels_by_name_part(&removed, instance_name),
+        &kernels_by_name_part(&added, instance_name),
+    ));
+    let (removed, added) = (
+        unpaired_kernels(&removed, &found),
+        unpaired_kernels(&added, &found),
+    );
+    found.extend(unique_pairs(
+        &kernels_by_name_part(&removed, names::base),
+        &kernels_by_name_part(&added, names::base),
     ));
     found
 }
 
 /// The name of an instance of a template with its arguments and without its parameters, which may have changed; of other functions,
 /// their base name.
-fn instance(name: &str) -> String {
+fn instance_name(name: &str) -> String {
     match names::template_arguments(name) {
         Some((base, arguments)) => format!("{base}<{}>", arguments.join(", ")),
         None => names::base(name),
@@ -430,7 +449,7 @@ fn instance(name: &str) -> String {
 }
 
 /// The kernels by a part of their names.
-fn by_name<'a>(
+fn kernels_by_name_part<'a>(
     records: &[&'a KernelRecord],
     part: impl Fn(&str) -> String,
 ) -> BTreeMap<String, Vec<&'a KernelRecord>> {
@@ -442,7 +461,7 @@ fn by_name<'a>(
 }
 
 /// The kernels that are in no pair.
-fn unpaired<'a>(
+fn unpaired_kernels<'a>(
     records: &[&'a KernelRecord],
     pairs: &[(&'a KernelRecord, &'a KernelRecord)],
 ) -> Vec<&'a KernelRecord> {
@@ -455,7 +474,7 @@ fn unpaired<'a>(
 }
 
 /// The kernels that are the only ones with their key on both sides.
-fn pairs<'a, K: Ord>(
+fn unique_pairs<'a, K: Ord>(
     removed: &BTreeMap<K, Vec<&'a KernelRecord>>,
     added: &BTreeMap<K, Vec<&'a KernelRecord>>,
 ) -> Vec<(&'a KernelRecord, &'a KernelRecord)> {
@@ -472,7 +491,10 @@ fn pairs<'a, K: Ord>(
 type Held<'a> = (&'a Form, &'a [(u32, u32)], Vec<u64>);
 
 /// The parameters and bodies of a kernel in each common form; `None` if one is not known, or there is no body.
-fn content<'a>(record: &'a KernelRecord, is_common: &dyn Fn(&Form) -> bool) -> Option<Vec<Held<'a>>> {
+fn params_and_bodies<'a>(
+    record: &'a KernelRecord,
+    is_common: &dyn Fn(&Form) -> bool,
+) -> Option<Vec<Held<'a>>> {
     let forms = record.forms.iter().filter(|(form, _)| is_common(form));
     let held = forms.map(|(form, of_form)| {
         let is_known = !of_form.bodies.is_empty() && of_form.stub.is_none();
@@ -482,7 +504,7 @@ fn content<'a>(record: &'a KernelRecord, is_common: &dyn Fn(&Form) -> bool) -> O
     held.collect()
 }
 
-fn targets(old: &Contents, new: &Contents) -> Vec<TargetSize> {
+fn target_sizes(old: &Contents, new: &Contents) -> Vec<TargetSize> {
     let mut forms: Vec<&Form> = old.forms.keys().chain(new.forms.keys()).collect();
     forms.sort();
     forms.dedup();

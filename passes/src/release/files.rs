@@ -33,7 +33,10 @@ impl Files {
     #[must_use]
     pub fn of(inputs: &[InputReport], gpus: &[Gpu]) -> Self {
         let mut files: BTreeMap<String, FileRecord> = BTreeMap::new();
-        for (name, (index, input)) in names(inputs).into_iter().zip(inputs.iter().enumerate()) {
+        for (name, (index, input)) in stable_names_of_inputs(inputs)
+            .into_iter()
+            .zip(inputs.iter().enumerate())
+        {
             if input.images.is_empty() {
                 continue;
             }
@@ -60,7 +63,7 @@ impl Files {
 }
 
 /// A name for each input. Names that would be equal keep every part in which they differ.
-fn names(inputs: &[InputReport]) -> Vec<String> {
+fn stable_names_of_inputs(inputs: &[InputReport]) -> Vec<String> {
     let folder = common_folder(inputs.iter().map(|input| input.name.as_str()));
     let relative = |input: &InputReport| input.name[folder..].to_owned();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
@@ -105,14 +108,18 @@ fn stable_path(name: &str) -> String {
         .map(|part| {
             let end = part.trim_end_matches(['/', '\\', MEMBER]);
             let is_package = part.ends_with(MEMBER);
-            let stable = if is_package { package(end) } else { part_name(end) };
+            let stable = if is_package {
+                package_name_without_version(end)
+            } else {
+                part_name(end)
+            };
             stable + &part[end.len()..]
         })
         .collect()
 }
 
 /// `torch` of `torch-2.8.0-cp312-….whl` and of `torch_2.8_amd64.deb`.
-fn package(name: &str) -> String {
+fn package_name_without_version(name: &str) -> String {
     let mut end = name.len();
     for (at, _) in name.match_indices(['-', '_']) {
         if name[at + 1..].starts_with(|letter: char| letter.is_ascii_digit()) {

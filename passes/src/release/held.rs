@@ -82,7 +82,7 @@ impl Ratchet {
     pub fn compare(&self, files: &Files, slack: f64) -> Comparison {
         let now = Self::of(files, Vec::new(), Pin::default());
         let mut found = Comparison::default();
-        found.totals(self, &now, slack);
+        found.compare_totals(self, &now, slack);
         let names = same_files(&self.files, &now.files);
         let (mut lost, mut fresh): (Vec<KernelOf<'_>>, BTreeSet<KernelOf<'_>>) = Default::default();
         for (name, file) in &now.files {
@@ -97,13 +97,13 @@ impl Ratchet {
             let file = name.and_then(|name| now.files.get(name));
             for (kernel, figures) in &pinned.kernels {
                 match (name, file.and_then(|file| file.kernels.get(kernel))) {
-                    (Some(name), Some(new)) => found.kernel((kernel, name), figures, new, slack),
+                    (Some(name), Some(new)) => found.compare_kernel((kernel, name), figures, new, slack),
                     _ => lost.push((kernel, old_name)),
                 }
             }
             if let (Some(name), Some(file)) = (name, file) {
                 for gpu in self.compiled_bytes().keys() {
-                    found.loading(name, gpu, pinned, file);
+                    found.compare_loading(name, gpu, pinned, file);
                 }
             }
         }
@@ -122,7 +122,7 @@ impl Ratchet {
                 && let Some(new) = file.kernels.get(kernel)
             {
                 fresh.remove(&(kernel, name));
-                found.kernel((kernel, name), old, new, slack);
+                found.compare_kernel((kernel, name), old, new, slack);
                 continue;
             }
             found.worse.push(Moved {
@@ -174,7 +174,7 @@ fn same_files<'a>(
 impl Comparison {
     /// Compares the figures of the release. A target or GPU that is not pinned is not growth, nor is one that is gone: kernels that are
     /// lost with it are seen by themselves.
-    fn totals(&mut self, pinned: &Ratchet, now: &Ratchet, slack: f64) {
+    fn compare_totals(&mut self, pinned: &Ratchet, now: &Ratchet, slack: f64) {
         let figures = [
             (Figure::Bytes, pinned.target_bytes(), now.target_bytes()),
             (Figure::Compiled, pinned.compiled_bytes(), now.compiled_bytes()),
@@ -182,14 +182,14 @@ impl Comparison {
         for (figure, old, new) in figures {
             for (about, new) in new {
                 if let Some(old) = old.get(about) {
-                    self.add(None, about, figure, (*old, *new), slack);
+                    self.add_difference(None, about, figure, (*old, *new), slack);
                 }
             }
         }
     }
 
     /// Compares the figures of a kernel for the targets that both have.
-    fn kernel(&mut self, kernel: KernelOf<'_>, old: &KernelFigures, new: &KernelFigures, slack: f64) {
+    fn compare_kernel(&mut self, kernel: KernelOf<'_>, old: &KernelFigures, new: &KernelFigures, slack: f64) {
         for (form, new) in new {
             let Some(old) = old.get(form) else { continue };
             let figures = [
@@ -200,30 +200,30 @@ impl Comparison {
             ];
             for (figure, old, new, slack) in figures {
                 if let (Some(old), Some(new)) = (old, new) {
-                    self.add(Some(kernel), form, figure, (old, new), slack);
+                    self.add_difference(Some(kernel), form, figure, (old, new), slack);
                 }
             }
         }
     }
 
     /// Compares the kernels that a GPU does not load, among those that a file had and has.
-    fn loading(&mut self, name: &str, gpu: &str, old: &PinnedFile, new: &PinnedFile) {
+    fn compare_loading(&mut self, name: &str, gpu: &str, old: &PinnedFile, new: &PinnedFile) {
         let empty = BTreeSet::new();
         let before = old.missing.get(gpu).unwrap_or(&empty);
         let now = new.missing.get(gpu).unwrap_or(&empty);
         let is_kept =
             |kernel: &&String| old.kernels.contains_key(*kernel) && new.kernels.contains_key(*kernel);
         for kernel in now.difference(before).filter(is_kept) {
-            self.add(Some((kernel, name)), gpu, Figure::Missing, (0, 1), 0.0);
+            self.add_difference(Some((kernel, name)), gpu, Figure::Missing, (0, 1), 0.0);
         }
         for kernel in before.difference(now).filter(is_kept) {
-            self.add(Some((kernel, name)), gpu, Figure::Missing, (1, 0), 0.0);
+            self.add_difference(Some((kernel, name)), gpu, Figure::Missing, (1, 0), 0.0);
         }
     }
 
     /// Adds a figure that differs from the pinned one by more than `slack` per cent.
     #[expect(clippy::cast_precision_loss, reason = "a share of a size")]
-    fn add(
+    fn add_difference(
         &mut self,
         kernel: Option<KernelOf<'_>>,
         about: &str,

@@ -96,10 +96,10 @@ impl Ratchet {
         for (name, file) in &files.0 {
             let contents = &file.contents;
             for (form, (bytes, _)) in &contents.forms {
-                add(&mut ratchet.targets, form.to_string(), *bytes);
+                add_bytes(&mut ratchet.targets, form.to_string(), *bytes);
             }
             for (gpu, bytes) in &contents.jit_bytes {
-                add(&mut ratchet.jit, gpu.to_string(), *bytes);
+                add_bytes(&mut ratchet.jit, gpu.to_string(), *bytes);
             }
             ratchet.files.insert(name.clone(), PinnedFile::of(contents));
         }
@@ -197,7 +197,7 @@ const fn is_missing(state: State) -> bool {
     matches!(state, State::None | State::Partly)
 }
 
-fn add(sums: &mut BTreeMap<String, u64>, key: String, bytes: u64) {
+fn add_bytes(sums: &mut BTreeMap<String, u64>, key: String, bytes: u64) {
     let sum = sums.entry(key).or_default();
     *sum = sum.saturating_add(bytes);
 }

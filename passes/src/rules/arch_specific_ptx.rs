@@ -115,7 +115,7 @@ fn report_images(
         let shown = found
             .iter()
             .take(SHOWN_NAMES)
-            .map(|(index, image)| shown(*index, image));
+            .map(|(index, image)| image_in_words(*index, image));
         finding.note(format!("in {}", listed(shown.collect(), found.len())));
     }
     finding.data("target", names.join(", "));
@@ -131,7 +131,7 @@ fn report_images(
 }
 
 /// ``image 3 for sm_90a (`k(float*)` and 2 more kernels)``.
-fn shown(index: u32, image: &ImageReport) -> String {
+fn image_in_words(index: u32, image: &ImageReport) -> String {
     let kernels = match image.facts.kernels.as_slice() {
         [] => String::new(),
         [kernel] => format!(" (`{}`)", in_message(&kernel.name)),

@@ -69,25 +69,31 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
                 // The largest block that is required and not possible says it all.
                 let wrong = required
                     .iter()
-                    .filter_map(|entry| Some((entry.threads, reason(image, kernel, entry.threads)?, entry)))
-                    .filter(|(.., entry)| is_about(entry, kernel))
+                    .filter_map(|entry| {
+                        Some((
+                            entry.threads,
+                            reason_not_launchable(image, kernel, entry.threads)?,
+                            entry,
+                        ))
+                    })
+                    .filter(|(.., entry)| applies_to(entry, kernel))
                     .max_by_key(|(threads, ..)| *threads);
                 if let Some((threads, reason, _)) = wrong {
                     let place = ImagePlace::kernel(number, index, kernel);
-                    tell(place, (image, kernel), threads, &reason, report);
+                    report_block(place, (image, kernel), threads, &reason, report);
                 }
             }
         }
     }
 }
 
-fn is_about(entry: &RequiredBlock, kernel: &Kernel) -> bool {
+fn applies_to(entry: &RequiredBlock, kernel: &Kernel) -> bool {
     let pattern = entry.kernels.as_ref();
     pattern.is_none_or(|pattern| is_called(&kernel.name, pattern))
 }
 
 /// The reason why a kernel of an image cannot be launched with so many threads; `None` if it can, as far as is known.
-fn reason(image: &ImageReport, kernel: &Kernel, threads: u32) -> Option<Reason> {
+fn reason_not_launchable(image: &ImageReport, kernel: &Kernel, threads: u32) -> Option<Reason> {
     let product = |sizes: [u32; 3]| sizes.iter().map(|size| u64::from(*size)).product::<u64>();
     let wanted = u64::from(threads);
     if let Some(threads) = kernel.launch.required_threads.map(product)
@@ -105,7 +111,7 @@ fn reason(image: &ImageReport, kernel: &Kernel, threads: u32) -> Option<Reason> 
     (largest < threads).then_some(Reason::Registers { taken, largest })
 }
 
-fn tell(
+fn report_block(
     place: ImagePlace,
     (image, kernel): (&ImageReport, &Kernel),
     threads: u32,

@@ -61,13 +61,19 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for root in module.lane_roots() {
         let unnamed = text::UnnamedCallers::of(module, root);
         for found in unnamed.others(Problem::NotNamed) {
-            write(module, report, root, found, unnamed.with_zero(&found.issue));
+            report_finding(module, report, root, found, unnamed.with_zero(&found.issue));
         }
     }
 }
 
 /// Writes a finding; `zero` are the lanes of the same call whose mask is 0.
-fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding, zero: Lanes) {
+fn report_finding(
+    module: &ModuleContext<'_>,
+    report: &mut Report<'_>,
+    root: &Root,
+    found: &LaneFinding,
+    zero: Lanes,
+) {
     let issue = &found.issue;
     let (lanes, here) = (issue.lanes | zero, issue.here | zero);
     let operation = text::operation(module, issue);
@@ -79,12 +85,12 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
         Some(mask) => format!(
             "{callers} `{operation}` with the mask {}, which does not name {}",
             text::mask_with_lanes(mask),
-            them(issue.lanes)
+            pronoun_for_lanes(issue.lanes)
         ),
         None if issue.certainty == Certainty::Potential => {
             format!(
                 "{callers} `{operation}` with a mask that need not name {}",
-                them(issue.lanes)
+                pronoun_for_lanes(issue.lanes)
             )
         }
         None if lanes.count_ones() == 1 => format!(
@@ -95,7 +101,7 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
             format!("{callers} `{operation}`, and the bit of each is always 0 in the mask that it passes")
         }
     };
-    let draft = text::begin(module, report, found, message);
+    let draft = text::begin_finding(module, report, found, message);
     text::assumption(draft, module, root.function, &root.launch);
     draft.data("lanes", Value::Numbers(text::numbers(lanes)));
     draft.data("here", Value::Numbers(text::numbers(here)));
@@ -113,13 +119,13 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
     }
     if let Some(size) = group {
         let first = 32 - size;
-        let group = text::mask((1 << size) - 1);
+        let group = text::mask_in_words((1 << size) - 1);
         draft.help(format!(
                 "if each group of {size} lanes is meant to act on its own, let each lane name its group: `{group} << (lane & {first})`"
             ));
     }
 }
 
-const fn them(lanes: u32) -> &'static str {
+const fn pronoun_for_lanes(lanes: u32) -> &'static str {
     if lanes.count_ones() == 1 { "it" } else { "them" }
 }

@@ -74,7 +74,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             }
             (_, lanes) => format!("{} may skip the barrier that others wait at", text::named(lanes)),
         };
-        let draft = text::begin(module, report, found, message);
+        let draft = text::begin_finding(module, report, found, message);
         text::assumption(draft, module, root.function, &root.launch);
         draft
             .data("operation", "__syncthreads")

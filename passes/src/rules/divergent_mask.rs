@@ -70,9 +70,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         for call in by_call {
             if call.len() > SEPARATE_MASKS {
-                many(module, report, root, &call);
+                report_many_masks(module, report, root, &call);
             } else {
-                call.iter().for_each(|found| write(module, report, root, found));
+                call.iter()
+                    .for_each(|found| report_finding(module, report, root, found));
             }
         }
     }
@@ -84,7 +85,12 @@ fn is_one_call(one: &Issue, other: &Issue) -> bool {
 }
 
 /// Lanes that pass many masks to one call.
-fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: &[&LaneFinding]) {
+fn report_many_masks(
+    module: &ModuleContext<'_>,
+    report: &mut Report<'_>,
+    root: &Root,
+    call: &[&LaneFinding],
+) {
     let Some(&first) = call.first() else { return };
     let operation = text::operation(module, &first.issue);
     let here = call.iter().fold(0, |lanes, found| lanes | found.issue.here);
@@ -96,13 +102,13 @@ fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: 
     };
     let message = format!("{who} to `{operation}`, and they name lanes that pass another");
     let lanes = call.iter().fold(0, |lanes, found| lanes | found.issue.lanes);
-    let draft = text::begin(module, report, first, message);
+    let draft = text::begin_finding(module, report, first, message);
     draft.data("lanes", Value::Numbers(text::numbers(lanes)));
     text::assumption(draft, module, root.function, &root.launch);
     draft.help("let all lanes that the mask names pass the same mask");
 }
 
-fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding) {
+fn report_finding(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding) {
     let issue = &found.issue;
     let message = format!(
         "{} of `{}` names {}, which {} another mask",
@@ -111,7 +117,7 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
         text::named(issue.lanes),
         text::verb(issue.lanes, "passes", "pass"),
     );
-    let draft = text::begin(module, report, found, message);
+    let draft = text::begin_finding(module, report, found, message);
     text::relate_other(draft, issue);
     text::assumption(draft, module, root.function, &root.launch);
     draft.help("let all lanes that the mask names pass the same mask");

@@ -66,7 +66,7 @@ pub static RULE: Rule = Rule {
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: true,
-    check: Check::Linked(check, check_bare),
+    check: Check::Linked(check, check_empty_kernels),
 };
 
 /// Most bytes of machine code that a kernel without code takes: with nvcc 13.5, 128 for sm_75 and 256 from sm_90 on.
@@ -82,7 +82,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, report: &mut Report<'_>) {
     let kernel = Place::Function(id);
-    let end = empty_end(module, id, body);
+    let end = label_of_empty_end(module, id, body);
     let (finding, left) = match body.instructions.as_slice() {
         [] => {
             let message = "the kernel has no code, not even a return: the compiler removed its body";
@@ -101,7 +101,7 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
             };
             (finding, KernelRemains::Trap)
         }
-        _ if end.is_some() && is_only_end(module, id, body) => {
+        _ if end.is_some() && is_last_block_only_end(module, id, body) => {
             let message = "the kernel ends in nothing: the compiler removed what stood there";
             (report.definite(kernel, message), KernelRemains::Nothing)
         }
@@ -123,7 +123,7 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
 }
 
 /// Kernels that only return, and have code in no image.
-fn check_bare(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+fn check_empty_kernels(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let images = || {
         let numbered = context.inputs.iter().enumerate();
         numbered
@@ -217,7 +217,7 @@ fn explain<P>(finding: &mut Draft<P>, left: KernelRemains, kernel: &str) {
 }
 
 /// True if every thread reaches the last block: the kernel ends nowhere else, has no loop, and executes nothing that may end a thread.
-fn is_only_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> bool {
+fn is_last_block_only_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let cfg = module.function(id).cfg();
     let may_end = |op| matches!(op, Op::Return | Op::Exit | Op::Trap | Op::Call(_));
     body.blocks.iter().enumerate().all(|(number, _)| {
@@ -232,7 +232,7 @@ fn is_only_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> b
 }
 
 /// The label of the last block, if nothing follows it and control reaches it from elsewhere.
-fn empty_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> Option<Span> {
+fn label_of_empty_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> Option<Span> {
     let last = BlockId::new(body.blocks.len().checked_sub(1)?);
     let is_empty = body.block(last).next().is_none() && !body.instructions.is_empty();
     let is_reached = module.function(id).cfg().rank(last).is_some();

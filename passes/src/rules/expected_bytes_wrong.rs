@@ -69,7 +69,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 let message = format!(
                     "this {noun} of {kernel} completes at an mbarrier, and nothing in the kernel makes one expect bytes"
                 );
-                text::finding(problem, message, "", report)
+                text::report_problem(problem, message, "", report)
                     .in_general("copies complete at an mbarrier, and nothing makes it expect their bytes")
                     .help("arrive by `mbarrier.arrive.expect_tx` with the bytes of all copies of the phase");
             }
@@ -85,7 +85,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                     wording::bytes(brought)
                 );
                 let other = format!("this {} brings {}", text::noun(copy), wording::bytes(copied));
-                text::finding(problem, message, other, report)
+                text::report_problem(problem, message, other, report)
                     .kind("unequal")
                     .note(if brought < expected {
                         "the phase never completes, and those that wait hang"

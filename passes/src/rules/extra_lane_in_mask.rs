@@ -81,7 +81,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::verb(issue.lanes, "does", "do"),
                 text::noun(module, issue),
             );
-            let draft = text::begin(module, report, found, message);
+            let draft = text::begin_finding(module, report, found, message);
             text::assumption(draft, module, root.function, &root.launch);
             draft.help(format!(
                 "name the lanes that take part: {}",

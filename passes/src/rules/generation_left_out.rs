@@ -72,14 +72,14 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let mut found: BTreeMap<Vec<Gpu>, Found> = BTreeMap::new();
         for file in &bundle.files {
             let input = &context.inputs[file.input];
-            if is_bare(input) {
+            if is_file_of_its_own(input) {
                 continue;
             }
-            let missing = missing(bundle, file);
-            let Some(newest) = newest(file) else {
+            let missing = gpus_without_kernels(bundle, file);
+            let Some(newest) = newest_loading_gpu(file) else {
                 continue;
             };
-            let kinds = kinds(input, &missing, newest);
+            let kinds = kinds_of_gap(input, &missing, newest);
             if kinds.is_empty() {
                 continue;
             }
@@ -92,13 +92,13 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             same.files.push(file.input);
         }
         for (missing, found) in found {
-            describe(context.inputs, &missing, &found, report);
+            report_gap(context.inputs, &missing, &found, report);
         }
     }
 }
 
 /// True for an image that is a file of its own.
-fn is_bare(input: &InputReport) -> bool {
+fn is_file_of_its_own(input: &InputReport) -> bool {
     match input.images.as_slice() {
         [image] => {
             input.host.is_none()
@@ -111,7 +111,7 @@ fn is_bare(input: &InputReport) -> bool {
 }
 
 /// The GPUs that load no kernel of a file, newer than one that does. Those that are served by other files of the package are none.
-fn missing(bundle: &Bundle, file: &FileReach) -> Vec<Gpu> {
+fn gpus_without_kernels(bundle: &Bundle, file: &FileReach) -> Vec<Gpu> {
     let is_served = |gpu: Gpu| {
         matches!(bundle.reach.load(gpu), Load::Code | Load::Compiled) || file.elsewhere.contains(&gpu)
     };
@@ -120,13 +120,13 @@ fn missing(bundle: &Bundle, file: &FileReach) -> Vec<Gpu> {
     gpus
 }
 
-fn newest(file: &FileReach) -> Option<Gpu> {
+fn newest_loading_gpu(file: &FileReach) -> Option<Gpu> {
     let mut loading = file.reach.gpus.iter().rev();
     loading.find(|one| one.load.is_some()).map(|one| one.gpu)
 }
 
 /// The reasons to report these GPUs; none if no GPU is one that people expect the file to run on.
-fn kinds(input: &InputReport, missing: &[Gpu], newest: Gpu) -> Vec<&'static str> {
+fn kinds_of_gap(input: &InputReport, missing: &[Gpu], newest: Gpu) -> Vec<&'static str> {
     let has_own_code = |generation: u32| {
         let mut images = input.images.iter();
         images.any(|image| {
@@ -148,7 +148,7 @@ fn kinds(input: &InputReport, missing: &[Gpu], newest: Gpu) -> Vec<&'static str>
     kinds
 }
 
-fn describe(inputs: &[InputReport], missing: &[Gpu], found: &Found, report: &mut Report<'_, ImagePlace>) {
+fn report_gap(inputs: &[InputReport], missing: &[Gpu], found: &Found, report: &mut Report<'_, ImagePlace>) {
     let names = generations(missing);
     let (Some(first), Some(kind)) = (found.files.first(), found.kinds.first()) else {
         return;

@@ -52,18 +52,18 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let verb = addresses::by_certainty(violation, "is", "may be");
         let message = format!(
             "{name} takes an address inside the window of {}, but this {verb} a generic one, of {object}",
-            addresses::memory(wanted)
+            addresses::memory_in_words(wanted)
         );
         addresses::report(module, violation, message, report).help(format!(
             "convert it with `cvta.to.{}`{}",
             wanted.as_str(),
-            intrinsic(wanted)
+            conversion_intrinsic(wanted)
         ));
     }
 }
 
 /// The function of CUDA that converts a pointer to an address in a space, if there is one.
-const fn intrinsic(space: Space) -> &'static str {
+const fn conversion_intrinsic(space: Space) -> &'static str {
     match space {
         Space::Shared => " (`__cvta_generic_to_shared` in CUDA)",
         Space::Global => " (`__cvta_generic_to_global` in CUDA)",

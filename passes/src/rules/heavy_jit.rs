@@ -47,7 +47,7 @@ pub static RULE: Rule = Rule {
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, forecast) in context.forecasts().iter().enumerate() {
         if let Some(allowed) = &context.policy.allow_jit {
-            forbidden(context, number, forecast, allowed, report);
+            report_forbidden_kernels(context, number, forecast, allowed, report);
         }
         if let Some(limit) = context.policy.max_jit_bytes {
             for (gpu, bytes) in forecast.gpus.iter().zip(&forecast.jit_bytes) {
@@ -71,7 +71,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 /// Kernels that are compiled on GPUs where the policy does not allow it.
-fn forbidden(
+fn report_forbidden_kernels(
     context: &ImagesContext<'_>,
     number: usize,
     forecast: &InputForecast<'_>,

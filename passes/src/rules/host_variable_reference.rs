@@ -58,7 +58,7 @@ pub static RULE: Rule = Rule {
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: true,
-    check: Check::Linked(module, link_set),
+    check: Check::Linked(check_module, check_link_set),
 };
 
 const HELP: [&str; 2] = [
@@ -67,7 +67,7 @@ const HELP: [&str; 2] = [
 ];
 
 /// Variables that their own module puts on the host.
-fn module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+fn check_module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for uses in references::used_symbols_where(module.module, |symbol| symbol.is_host) {
         let symbol = module.module.symbol(uses.symbol);
         if !matches!(symbol.kind, SymbolKind::Variable) {
@@ -94,7 +94,7 @@ fn module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// Variables that the link set has on the host only.
-fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+fn check_link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
         let Some(host) = missing.host.filter(|_| {
             symbols::is_host_variable(missing)

@@ -78,7 +78,7 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().invalid_operands() {
-        let (message, help) = words(problem.operation, problem.detail);
+        let (message, help) = message_and_fix(problem.operation, problem.detail);
         text::of_operand(problem, message, report)
             .in_general("a size or a count of an asynchronous operation is not allowed")
             .help(help);
@@ -92,7 +92,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             misaligned.of,
             misaligned.unit
         );
-        text::finding(problem, message, "", report)
+        text::report_problem(problem, message, "", report)
             .kind("misaligned")
             .in_general("an address of an asynchronous operation is not aligned")
             .help(format!(
@@ -103,7 +103,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// The message about an operand that is not allowed, and the fix.
-fn words(operation: AsyncOp, operand: InvalidOperand) -> (String, &'static str) {
+fn message_and_fix(operation: AsyncOp, operand: InvalidOperand) -> (String, &'static str) {
     let noun = text::noun(operation);
     match operand {
         InvalidOperand::Size(bytes) => (

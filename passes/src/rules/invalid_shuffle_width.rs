@@ -66,11 +66,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         };
         let control = control as u32;
-        if is_valid(control) || !site.is_reached(module) {
+        if is_valid_segment_mask(control) || !site.is_reached(module) {
             continue;
         }
         let operation = site.kind.cuda_name();
-        let finding = match width(control).filter(|_| is_of_width(module, site, control)) {
+        let finding = match width_of_control(control).filter(|_| is_made_from_width(module, site, control)) {
             Some(width) => {
                 let message =
                     format!("`{operation}` has width {width}, which is not a power of two up to 32");
@@ -100,7 +100,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// True if a shuffle's operand is certainly made from the width of an intrinsic.
-fn is_of_width(module: &ModuleContext<'_>, site: &CollectiveSite, control: u32) -> bool {
+fn is_made_from_width(module: &ModuleContext<'_>, site: &CollectiveSite, control: u32) -> bool {
     if module.module.is_in_assembly(site.function, site.instruction) {
         return false;
     }
@@ -110,11 +110,11 @@ fn is_of_width(module: &ModuleContext<'_>, site: &CollectiveSite, control: u32) 
         31
     };
     let is_compiled = matches!(module.module.producer, Producer::Nvvm | Producer::Llvm);
-    control & 0xff == clamp && (is_compiled || is_computed(module, site))
+    control & 0xff == clamp && (is_compiled || is_computed_from_width(module, site))
 }
 
 /// True if the code computes the operand from a width: `(32 - width) << 8`, with 31 below, as unoptimised code does.
-fn is_computed(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
+fn is_computed_from_width(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
     let function = module.module.function(site.function);
     let Some(body) = &function.body else { return false };
     let analyses = module.function(site.function);
@@ -139,7 +139,7 @@ fn is_computed(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
 }
 
 /// True if the bits above the clamp are a segment mask: ones from bit 12 down to the segment's size, then zeros.
-const fn is_valid(control: u32) -> bool {
+const fn is_valid_segment_mask(control: u32) -> bool {
     let segments = control >> 8;
     segments <= 31 && is_left_aligned(segments)
 }
@@ -151,7 +151,7 @@ const fn is_left_aligned(bits: u32) -> bool {
 }
 
 /// The width that an intrinsic must have been given; `None` where none gives this operand.
-const fn width(control: u32) -> Option<i32> {
+const fn width_of_control(control: u32) -> Option<i32> {
     let clamp = control & 0xff;
     if clamp != 0 && clamp != 31 {
         return None;
@@ -168,18 +168,18 @@ mod tests {
         for width in [1, 2, 4, 8, 16, 32] {
             let segments = (32 - width) << 8;
             for clamp in [0, 31, 7, 32] {
-                assert!(is_valid(segments | clamp), "{width} {clamp}");
+                assert!(is_valid_segment_mask(segments | clamp), "{width} {clamp}");
             }
         }
     }
 
     #[test]
-    fn other_widths_are_not() {
+    fn other_widths_are_invalid() {
         for width in (0..=64_u32).filter(|width| !(width.is_power_of_two() && *width <= 32)) {
             let control = 32_u32.wrapping_sub(width) << 8 | 31;
-            assert!(!is_valid(control), "{width}");
-            assert_eq!(super::width(control), Some(width as i32));
+            assert!(!is_valid_segment_mask(control), "{width}");
+            assert_eq!(super::width_of_control(control), Some(width as i32));
         }
-        assert_eq!(super::width(0x1207), None);
+        assert_eq!(super::width_of_control(0x1207), None);
     }
 }

@@ -53,8 +53,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if violation.wrong == Wrong::AgainstTest {
             let message = format!(
                 "{name} is for {}, but the test before it says that the address points to {}",
-                addresses::memory(wanted),
-                addresses::memory(violation.element.space)
+                addresses::memory_in_words(wanted),
+                addresses::memory_in_words(violation.element.space)
             );
             addresses::report(module, violation, message, report)
                 .help("convert the pointer to the space that was tested, or test the other one");

@@ -61,7 +61,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             }
         }
         for (missing, rows) in &alike {
-            describe(number, input, missing, rows, forecast.kernels.len(), report);
+            report_kernel(number, input, missing, rows, forecast.kernels.len(), report);
         }
     }
 }
@@ -95,7 +95,7 @@ impl Missing {
     }
 }
 
-fn describe(
+fn report_kernel(
     number: usize,
     input: &InputReport,
     missing: &Missing,

@@ -73,7 +73,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         finding
             .data("bytes", layout.size)
             .data("limit", limit)
-            .note(reason(module, limit));
+            .note(reason_for_limit(module, limit));
         if limit == OLD_LIMIT && layout.size <= OLD_ASSEMBLER_LIMIT {
             finding.note(format!(
                 "ptxas accepts up to {OLD_ASSEMBLER_LIMIT} bytes here; {OLD_LIMIT} is what is documented to work"
@@ -97,7 +97,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn reason(module: &crate::ir::Module<'_>, limit: u64) -> String {
+fn reason_for_limit(module: &crate::ir::Module<'_>, limit: u64) -> String {
     let isa = module
         .isa
         .map_or_else(|| "an unknown version".to_owned(), |isa| format!("PTX ISA {isa}"));

@@ -81,17 +81,17 @@ struct Uneven<'a> {
 }
 
 fn compare(number: usize, input: &InputReport, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
-    let mut uneven = uneven(group);
-    for (one, other) in twins(&mut uneven) {
+    let mut uneven = uneven_kernels(group);
+    for (one, other) in take_twins(&mut uneven) {
         report_twins(number, input, &one, &other, report);
     }
     for one in uneven {
-        report_one(number, &one, report);
+        report_uneven_kernel(number, &one, report);
     }
 }
 
 /// The kernels that not all images have, by their identities.
-fn uneven<'a>(group: &Group<'a>) -> Vec<Uneven<'a>> {
+fn uneven_kernels<'a>(group: &Group<'a>) -> Vec<Uneven<'a>> {
     let mut held: BTreeMap<&str, (&Kernel, Vec<u32>)> = BTreeMap::new();
     for (index, image) in group {
         for kernel in &image.facts.kernels {
@@ -119,7 +119,7 @@ fn uneven<'a>(group: &Group<'a>) -> Vec<Uneven<'a>> {
 }
 
 /// Takes out pairs of kernels of which each image has one, and whose names differ in one argument of their template alone.
-fn twins<'a>(uneven: &mut Vec<Uneven<'a>>) -> Vec<(Uneven<'a>, Uneven<'a>)> {
+fn take_twins<'a>(uneven: &mut Vec<Uneven<'a>>) -> Vec<(Uneven<'a>, Uneven<'a>)> {
     let mut pairs = Vec::new();
     // By all that twins share: the name, and each list of arguments with one of them left out.
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
@@ -190,15 +190,15 @@ fn report_twins(
         format!(
             "kernel `{}` is in the {} and not in the {}, which has `{name}` in its place",
             in_message(&one.kernel.name),
-            describe(&one.with),
-            describe(&one.without)
+            images_in_words(&one.with),
+            images_in_words(&one.without)
         ),
     );
     finding.kind("twin");
     finding.data("kernel", one.kernel.name.clone());
     finding.data("twin", other.kernel.name.clone());
-    finding.data("with", targets(&one.with));
-    finding.data("without", targets(&one.without));
+    finding.data("with", targets_as_data(&one.with));
+    finding.data("without", targets_as_data(&one.without));
     if is_registered(one.kernel) && !is_registered(other.kernel) {
         finding
             .note("host code registers the first one alone: a launch fails on devices that load the second");
@@ -214,7 +214,7 @@ fn report_twins(
     finding.help("use the same types as template arguments for all architectures");
 }
 
-fn report_one(number: usize, one: &Uneven<'_>, report: &mut Report<'_, ImagePlace>) {
+fn report_uneven_kernel(number: usize, one: &Uneven<'_>, report: &mut Report<'_, ImagePlace>) {
     let (Some((first, _)), Some((missing, _))) = (one.with.first(), one.without.first()) else {
         return;
     };
@@ -225,13 +225,13 @@ fn report_one(number: usize, one: &Uneven<'_>, report: &mut Report<'_, ImagePlac
         format!(
             "kernel `{}` is in the {} and not in the {}",
             in_message(&one.kernel.name),
-            describe(&one.with),
-            describe(&one.without)
+            images_in_words(&one.with),
+            images_in_words(&one.without)
         ),
     );
     finding.data("kernel", one.kernel.name.clone());
-    finding.data("with", targets(&one.with));
-    finding.data("without", targets(&one.without));
+    finding.data("with", targets_as_data(&one.with));
+    finding.data("without", targets_as_data(&one.without));
     finding.related(
         ImagePlace::kernel(number, *first, one.kernel),
         format!("it is in image {first}"),
@@ -239,11 +239,11 @@ fn report_one(number: usize, one: &Uneven<'_>, report: &mut Report<'_, ImagePlac
     finding.help("let the body of the kernel depend on `__CUDA_ARCH__`, not whether there is one");
 }
 
-fn describe(images: &[(u32, &ImageReport)]) -> String {
+fn images_in_words(images: &[(u32, &ImageReport)]) -> String {
     let names: Vec<String> = images.iter().map(|(_, image)| image.describe()).collect();
     listed(names, images.len())
 }
 
-fn targets(images: &[(u32, &ImageReport)]) -> Value {
+fn targets_as_data(images: &[(u32, &ImageReport)]) -> Value {
     Value::Texts(images.iter().map(|(_, image)| image.target.clone()).collect())
 }

@@ -72,19 +72,19 @@ pub static RULE: Rule = Rule {
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         for group in input.alternatives() {
-            kernels(number, &group, report);
-            variables(number, &group, report);
+            compare_kernels(number, &group, report);
+            compare_variables(number, &group, report);
         }
     }
     if context.is_one_program {
         for mismatch in link::mismatches(context.inputs) {
-            declared_otherwise(context, &mismatch, report);
+            report_declarations(context, &mismatch, report);
         }
     }
 }
 
 /// Reports the functions that one module declares and another, linked with it, defines with another signature.
-fn declared_otherwise(
+fn report_declarations(
     context: &ImagesContext<'_>,
     mismatch: &Mismatch<'_>,
     report: &mut Report<'_, ImagePlace>,
@@ -102,7 +102,7 @@ fn declared_otherwise(
             .images
             .get(image as usize)
             .and_then(|image| image.member.as_deref());
-        symbols::member(&input.name, member)
+        symbols::member_in_words(&input.name, member)
     };
     let finding = report.definite(
         ImagePlace::image(input, image),
@@ -128,21 +128,21 @@ fn declared_otherwise(
         );
 }
 
-fn sizes(params: &[(u32, u32)]) -> impl Iterator<Item = u32> + '_ {
+fn param_sizes(params: &[(u32, u32)]) -> impl Iterator<Item = u32> + '_ {
     params.iter().map(|(_, size)| *size)
 }
 
 /// The first image with a kernel, and where the parameters lie in it: offsets and sizes.
 type FirstDeclaration<'a> = (u32, &'a ImageReport, &'a [(u32, u32)]);
 
-fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+fn compare_kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
     let mut seen: NameMap<&str, FirstDeclaration<'_>> = NameMap::default();
     let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {
         for kernel in &image.facts.kernels {
             let Some(params) = &kernel.params else { continue };
             let (first, other, known) = *seen.entry(&kernel.identity).or_insert((*index, image, params));
-            if sizes(known).eq(sizes(params)) || !reported.insert(&kernel.identity) {
+            if param_sizes(known).eq(param_sizes(params)) || !reported.insert(&kernel.identity) {
                 continue;
             }
             let name = in_message(&kernel.name);
@@ -150,9 +150,9 @@ fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
                 ImagePlace::kernel(number, *index, kernel),
                 format!(
                     "the parameters of kernel `{name}` are {} in the {} and {} in the {}",
-                    layout(known),
+                    layout_in_words(known),
                     other.describe(),
-                    layout(params),
+                    layout_in_words(params),
                     image.describe()
                 ),
             );
@@ -165,7 +165,7 @@ fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
 }
 
 /// `8 + 4 bytes`, with the offset where that is not the sum.
-fn layout(params: &[(u32, u32)]) -> String {
+fn layout_in_words(params: &[(u32, u32)]) -> String {
     if params.is_empty() {
         return "none".to_owned();
     }
@@ -174,10 +174,14 @@ fn layout(params: &[(u32, u32)]) -> String {
         .take(SHOWN_NAMES)
         .map(|(offset, size)| format!("{size} at {offset}"))
         .collect();
-    format!("({} bytes: {})", end(params), listed(shown, params.len()))
+    format!(
+        "({} bytes: {})",
+        end_of_params(params),
+        listed(shown, params.len())
+    )
 }
 
-fn end(params: &[(u32, u32)]) -> u32 {
+fn end_of_params(params: &[(u32, u32)]) -> u32 {
     params
         .iter()
         .map(|(offset, size)| offset.saturating_add(*size))
@@ -187,7 +191,7 @@ fn end(params: &[(u32, u32)]) -> u32 {
 
 /// True if a name is one that a source declares for all modules: not a string or a constant that the compiler named, and
 /// not local to a function.
-fn is_declared(name: &str) -> bool {
+fn is_declared_in_source(name: &str) -> bool {
     let is_made = name.contains(['$', '.'])
         || ["__unnamed_", "__nv_", "__cuda"]
             .iter()
@@ -195,7 +199,7 @@ fn is_declared(name: &str) -> bool {
     !is_made && !name.starts_with("_ZZ")
 }
 
-fn variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+fn compare_variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
     let mut seen: NameMap<&str, (u32, &ImageReport, u64)> = NameMap::default();
     let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {
@@ -203,7 +207,7 @@ fn variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlac
             .facts
             .variables
             .iter()
-            .filter(|variable| is_declared(&variable.name))
+            .filter(|variable| is_declared_in_source(&variable.name))
         {
             let (first, other, size) =
                 *seen

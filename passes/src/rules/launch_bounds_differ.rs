@@ -59,20 +59,22 @@ pub static RULE: Rule = Rule {
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         for group in input.alternatives() {
-            compare(number, &group, report);
+            compare_group(number, &group, report);
         }
     }
 }
 
-fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+fn compare_group(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
     let mut seen: NameMap<&str, Vec<(u32, &ImageReport, LaunchBounds)>> = NameMap::default();
     let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {
         for kernel in &image.facts.kernels {
             let known = seen.entry(&kernel.identity).or_default();
-            let other = known.iter().find(|(.., bounds)| differ(bounds, &kernel.launch));
+            let other = known
+                .iter()
+                .find(|(.., bounds)| do_bounds_differ(bounds, &kernel.launch));
             if let Some((first, other, bounds)) = other
-                && !is_tuned(&kernel.name)
+                && !is_tuned_per_target(&kernel.name)
                 && reported.insert(&kernel.identity)
             {
                 let finding = report.potential(
@@ -80,9 +82,9 @@ fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
                     format!(
                         "kernel `{}` is bound to {} in the {} and {} in the {}",
                         in_message(&kernel.name),
-                        describe(bounds),
+                        bounds_in_words(bounds),
                         other.describe(),
-                        describe(&kernel.launch),
+                        bounds_in_words(&kernel.launch),
                         image.describe()
                     ),
                 );
@@ -96,33 +98,33 @@ fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
 }
 
 /// True if a block can be launched with the one bounds and not with the other.
-fn differ(a: &LaunchBounds, b: &LaunchBounds) -> bool {
-    let threads = |bounds: &LaunchBounds| (bounds.max_threads.map(product), bounds.required_threads);
+fn do_bounds_differ(a: &LaunchBounds, b: &LaunchBounds) -> bool {
+    let threads = |bounds: &LaunchBounds| (bounds.max_threads.map(thread_count), bounds.required_threads);
     threads(a) != threads(b)
 }
 
 /// True for kernels of libraries that choose bounds and blocks by one table of targets.
-fn is_tuned(kernel: &str) -> bool {
+fn is_tuned_per_target(kernel: &str) -> bool {
     names::base(kernel)
         .split("::")
         .any(|scope| TUNED.contains(&scope))
 }
 
 /// Threads of a CTA: `.maxntid` limits their number, not the shape.
-fn product(shape: [u32; 3]) -> u64 {
+fn thread_count(shape: [u32; 3]) -> u64 {
     shape
         .iter()
         .map(|size| u64::from(*size))
         .fold(1, u64::saturating_mul)
 }
 
-fn describe(bounds: &LaunchBounds) -> String {
+fn bounds_in_words(bounds: &LaunchBounds) -> String {
     let mut parts = Vec::new();
     if let Some([x, y, z]) = bounds.required_threads {
         parts.push(format!("blocks of {x} × {y} × {z} threads"));
     }
     if let Some(shape) = bounds.max_threads {
-        parts.push(format!("at most {} threads", product(shape)));
+        parts.push(format!("at most {} threads", thread_count(shape)));
     }
     if parts.is_empty() {
         "nothing".to_owned()

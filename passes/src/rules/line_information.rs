@@ -49,7 +49,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         let mut bytes = SectionBytes::default();
         let mut found = Vec::new();
-        for (index, of_image) in with_lines(input) {
+        for (index, of_image) in images_with_lines(input) {
             bytes.add(of_image);
             found.push(index);
         }
@@ -88,7 +88,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 /// The images of an input that hold source lines, and the bytes of their sections.
-fn with_lines(input: &InputReport) -> impl Iterator<Item = (u32, &SectionBytes)> {
+fn images_with_lines(input: &InputReport) -> impl Iterator<Item = (u32, &SectionBytes)> {
     let is_released = |image: &ImageReport| {
         let is_packed = image.container.is_some() || image.kind == ImageKind::Cubin;
         is_packed && !image.is_debug && !image.role.is_copy()

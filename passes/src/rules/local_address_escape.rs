@@ -56,7 +56,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let object = addresses::object(module, violation);
         let to = match violation.used.required_space() {
             crate::ir::Space::Generic => "memory that other threads see",
-            space => addresses::memory(space),
+            space => addresses::memory_in_words(space),
         };
         let verb = addresses::by_certainty(violation, "is", "may be");
         let message =

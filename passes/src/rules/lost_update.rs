@@ -84,12 +84,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         shown,
         |found| (found.kernel, found.object),
         is_of_pair,
-        |all, shown| one(module, all, shown, report),
+        |all, shown| report_object(module, all, shown, report),
     );
 }
 
 /// Reports the stores to one object. `shown`: the witness, which is about the first one.
-fn one(
+fn report_object(
     module: &ModuleContext<'_>,
     all: &[&LostUpdate],
     shown: Option<&ConditionalContention>,
@@ -98,11 +98,11 @@ fn one(
     let Some((&first, further)) = all.split_first() else {
         return;
     };
-    let name = words::object(module, first.kernel, first.object);
+    let name = words::object_in_words(module, first.kernel, first.object);
     let place = text::place_of(&first.write);
     let draft = match shown {
-        Some(_) => report.conditional(place, message(first, &name, "")),
-        None => report.potential(place, message(first, &name, "may ")),
+        Some(_) => report.conditional(place, message_about(first, &name, "")),
+        None => report.potential(place, message_about(first, &name, "may ")),
     };
     draft.finished();
     draft.about_two_places();
@@ -116,7 +116,7 @@ fn one(
         draft.related(text::place_of(read), words);
     }
     let further = further.iter().map(|other| (&other.write, "so is this store"));
-    text::add_further(draft, vec![&first.write], further);
+    text::add_further_sites(draft, vec![&first.write], further);
     if let Some(shown) = shown {
         words::tell_witness(module, draft, shown);
     }
@@ -136,7 +136,7 @@ fn one(
 }
 
 /// `may`: "may ", or nothing where a run shows it.
-fn message(lost: &LostUpdate, name: &str, may: &str) -> String {
+fn message_about(lost: &LostUpdate, name: &str, may: &str) -> String {
     let who = match lost.writers {
         Writers::Block => "threads of a block",
         Writers::Blocks => "different blocks",

@@ -55,14 +55,17 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let issue = &found.issue;
         let message = format!(
             "the mask {} of `{}` names {}, which {} not exist in this block",
-            text::mask(issue.mask.unwrap_or(0)),
+            text::mask_in_words(issue.mask.unwrap_or(0)),
             text::operation(module, issue),
             text::named(issue.lanes),
             text::verb(issue.lanes, "does", "do"),
         );
         let right = issue.mask.unwrap_or(0) & !issue.lanes;
-        let draft = text::begin(module, report, found, message);
+        let draft = text::begin_finding(module, report, found, message);
         text::assumption(draft, module, root.function, &root.launch);
-        draft.help(format!("name only lanes that exist: `{}`", text::mask(right)));
+        draft.help(format!(
+            "name only lanes that exist: `{}`",
+            text::mask_in_words(right)
+        ));
     });
 }

@@ -74,23 +74,28 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().unordered_initialisations() {
         let kernel = text::kernel(module, problem.root);
         match problem.detail {
-            Users::Cluster { may_be_alone } => in_cluster(problem, &kernel, may_be_alone, report),
+            Users::Cluster { may_be_alone } => report_in_cluster(problem, &kernel, may_be_alone, report),
             Users::Block => {
                 let does = match problem.operation {
                     AsyncOp::Mbarrier(MbarrierOp::Wait { .. }) => "wait at",
                     _ => "arrive at",
                 };
-                in_block(problem, &format!("all threads of {kernel} {does}"), report);
+                report_in_block(problem, &format!("all threads of {kernel} {does}"), report);
             }
             Users::Thread(thread) => {
-                in_block(problem, &format!("thread {thread} of {kernel} uses"), report);
+                report_in_block(problem, &format!("thread {thread} of {kernel} uses"), report);
             }
         }
     }
 }
 
 /// Other CTAs use a barrier after relaxed arrivals.
-fn in_cluster(problem: AsyncProblem<Users>, kernel: &str, may_be_alone: bool, report: &mut Report<'_>) {
+fn report_in_cluster(
+    problem: AsyncProblem<Users>,
+    kernel: &str,
+    may_be_alone: bool,
+    report: &mut Report<'_>,
+) {
     let is_fenced = !problem.is_definite;
     let message = format!(
         "this {} of {kernel} {} of the cluster, and no fence or arrival orders that behind the initialisation",
@@ -101,7 +106,7 @@ fn in_cluster(problem: AsyncProblem<Users>, kernel: &str, may_be_alone: bool, re
         }
     );
     let other = "this arrival is relaxed: it orders nothing";
-    let draft = text::finding(problem, message, other, report);
+    let draft = text::report_problem(problem, message, other, report);
     draft
         .in_general("mbarriers of the cluster are used, and nothing orders that behind their initialisation");
     if is_fenced {
@@ -118,10 +123,10 @@ fn in_cluster(problem: AsyncProblem<Users>, kernel: &str, may_be_alone: bool, re
 }
 
 /// Threads of the block use a barrier that others initialise, and nothing makes them wait.
-fn in_block(problem: AsyncProblem<Users>, does: &str, report: &mut Report<'_>) {
+fn report_in_block(problem: AsyncProblem<Users>, does: &str, report: &mut Report<'_>) {
     let is_by_all = problem.detail == Users::Block;
     let message = format!("{does} this mbarrier, and nothing makes them wait until it is initialised");
-    let draft = text::finding(problem, message, "it is initialised here", report);
+    let draft = text::report_problem(problem, message, "it is initialised here", report);
     draft.kind("block");
     if is_by_all {
         draft.note("blocks are taken to have more than one thread");

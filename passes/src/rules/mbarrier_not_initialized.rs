@@ -85,7 +85,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             ),
         };
         let (noun, kernel) = (text::noun(problem.operation), text::kernel(module, problem.root));
-        let draft = text::finding(problem, format!("this {noun} of {kernel} {does}"), other, report);
+        let draft = text::report_problem(problem, format!("this {noun} of {kernel} {does}"), other, report);
         match how {
             Initialisation::None => draft
                 .in_general("kernels use an mbarrier that nothing initialises")

@@ -102,22 +102,22 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for missing in module.missing_barriers() {
-        one(module, missing, Certainty::Definite, None, report);
+        report_variable(module, missing, Certainty::Definite, None, report);
     }
     let conditional = module.conditional_barriers();
     for shown in conditional {
-        one(module, &shown.found, Certainty::Conditional, Some(shown), report);
+        report_variable(module, &shown.found, Certainty::Conditional, Some(shown), report);
     }
     for missing in module.possible_barriers() {
         let mut known = conditional.iter().map(|shown| &shown.found);
         if !known.any(|shown| (shown.function, shown.object) == (missing.function, missing.object)) {
-            one(module, missing, Certainty::Potential, None, report);
+            report_variable(module, missing, Certainty::Potential, None, report);
         }
     }
 }
 
 /// True if lanes of one warp make a pair, too, or may make it: it is PTX415's.
-fn is_of_lanes(
+fn is_reported_for_one_warp(
     module: &ModuleContext<'_>,
     missing: &MissingBarrier,
     pair: &BlockPair,
@@ -149,14 +149,14 @@ fn is_of_lanes(
 }
 
 /// Reports the pairs about one variable.
-fn one(
+fn report_variable(
     module: &ModuleContext<'_>,
     missing: &MissingBarrier,
     certainty: Certainty,
     shown: Option<&ConditionalBarrier>,
     report: &mut Report<'_>,
 ) {
-    let is_new = |pair: &&BlockPair| !is_of_lanes(module, missing, pair, certainty);
+    let is_new = |pair: &&BlockPair| !is_reported_for_one_warp(module, missing, pair, certainty);
     let pairs: Vec<&BlockPair> = missing.pairs.iter().filter(is_new).collect();
     let Some((&first, further)) = pairs.split_first() else {
         return;
@@ -169,11 +169,11 @@ fn one(
         return;
     };
     let name = addresses::named(module, module.module.symbol(symbol).space, symbol);
-    let place = text::place_of(later(first));
+    let place = text::place_of(later_site(first));
     let draft = match certainty {
         Certainty::Potential => report.potential(place, possible_message(first, &name)),
-        Certainty::Conditional => report.conditional(place, message(first, &name)),
-        Certainty::Definite => report.definite(place, message(first, &name)),
+        Certainty::Conditional => report.conditional(place, message_about(first, &name)),
+        Certainty::Definite => report.definite(place, message_about(first, &name)),
     };
     draft.finished();
     draft.about_two_places();
@@ -191,7 +191,7 @@ fn one(
             text::assumption(draft, module, missing.function, &missing.launch);
         }
         Certainty::Definite | Certainty::Conditional => {
-            draft.note(example(first));
+            draft.note(example_threads(first));
         }
     }
     if let Some(above) = first.above {
@@ -211,17 +211,17 @@ fn one(
         witness::tell(module, draft, missing.function, &shown.witness, None);
         witness::tell_run(module, draft, &shown.run);
     }
-    let further = further.iter().map(|pair| (later(pair), "so is this access"));
-    text::add_further(draft, vec![&first.other, &first.write], further);
+    let further = further.iter().map(|pair| (later_site(pair), "so is this access"));
+    text::add_further_sites(draft, vec![&first.other, &first.write], further);
     let (writer, other) = first.threads;
-    draft.help(help(first)).data(
+    draft.help(fix_for(first)).data(
         "threads",
         Value::Numbers(vec![u64::from(writer), u64::from(other)]),
     );
 }
 
 /// The later access of a pair, where it is reported.
-fn later(pair: &BlockPair) -> &Site {
+fn later_site(pair: &BlockPair) -> &Site {
     if pair.is_at_write {
         &pair.write
     } else {
@@ -229,7 +229,7 @@ fn later(pair: &BlockPair) -> &Site {
     }
 }
 
-fn message(pair: &BlockPair, name: &str) -> String {
+fn message_about(pair: &BlockPair, name: &str) -> String {
     let blocks = pair.above.map_or(String::new(), |above| {
         format!("in blocks of more than {above} threads, ")
     });
@@ -278,7 +278,7 @@ fn possible_message(pair: &BlockPair, name: &str) -> String {
     }
 }
 
-fn example(pair: &BlockPair) -> String {
+fn example_threads(pair: &BlockPair) -> String {
     let (writer, other) = pair.threads;
     match pair.kind {
         PairKind::ReadAfterWrite => {
@@ -295,7 +295,7 @@ fn example(pair: &BlockPair) -> String {
     }
 }
 
-fn help(pair: &BlockPair) -> String {
+fn fix_for(pair: &BlockPair) -> String {
     let place = match (pair.kind, pair.is_in_next_round) {
         (PairKind::TwoWrites, _) => {
             return "let one thread write, or give each thread a place of its own".to_owned();

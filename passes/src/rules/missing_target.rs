@@ -91,7 +91,7 @@ impl Requirement<'_> {
         }
     }
 
-    fn describe(self) -> &'static str {
+    fn requirement_in_words(self) -> &'static str {
         match self.kind {
             ImageKind::Ptx => "PTX",
             _ => "machine code",
@@ -121,12 +121,12 @@ fn check_input(
     if input.images.iter().any(|image| required.may_be_met_by(image)) {
         return;
     }
-    let kernels = kernels(input, required);
+    let kernels = kernels_by_name(input, required);
     let missing: Vec<_> = kernels.values().filter_map(|kernel| kernel.without).collect();
     let Some((first, kernel)) = missing.first() else {
         return;
     };
-    let (what, target) = (required.describe(), required.target);
+    let (what, target) = (required.requirement_in_words(), required.target);
     let is_elsewhere = kernels
         .values()
         .any(|kernel| kernel.without.is_some() && kernel.is_met);
@@ -160,7 +160,7 @@ fn check_input(
     if is_elsewhere {
         finding.note("other objects in the file have it: each launches the kernels of its own images");
     }
-    if let Some(note) = compatible(input, required) {
+    if let Some(note) = compatible_target(input, required) {
         finding.note(note);
     }
     let code = if required.kind == ImageKind::Ptx {
@@ -184,7 +184,10 @@ struct KernelImages<'a> {
 
 /// The kernels of a file, by name. Each container that host code registers is a module of its own: host code launches only its kernels,
 /// even if another container has kernels of the same name. All other images are one program.
-fn kernels<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeMap<&'a str, KernelImages<'a>> {
+fn kernels_by_name<'a>(
+    input: &'a InputReport,
+    required: Requirement<'_>,
+) -> BTreeMap<&'a str, KernelImages<'a>> {
     let mut modules: BTreeMap<(&str, Option<u32>), (u32, &Kernel, bool)> = BTreeMap::new();
     for (index, image) in input.counting() {
         let is_registered = image.role == Role::Loadable && image.section.as_deref() == Some(REGISTERED);
@@ -195,7 +198,7 @@ fn kernels<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeMap<&'
             known.or_insert((index, kernel, false)).2 |= is_met;
         }
     }
-    let of_driver = linked_at_load(input, required);
+    let of_driver = kernels_linked_at_load(input, required);
     let mut kernels: BTreeMap<&str, KernelImages<'_>> = BTreeMap::new();
     for ((name, _), (index, kernel, is_met)) in modules {
         let is_met = is_met || of_driver.contains(name);
@@ -210,7 +213,7 @@ fn kernels<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeMap<&'
 
 /// The kernels in relocatable PTX of a linked file that meets the requirement. The driver links all objects together: one without PTX
 /// for the target, or an older one, leaves nothing that loads.
-fn linked_at_load<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeSet<&'a str> {
+fn kernels_linked_at_load<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeSet<&'a str> {
     let (sm, suffix) = split_target(required.target);
     let mut kernels = BTreeSet::new();
     let mut has_ptx: BTreeMap<Option<u32>, bool> = BTreeMap::new();
@@ -230,7 +233,7 @@ fn linked_at_load<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTre
 }
 
 /// Machine code for an older target of the same generation runs there, too.
-fn compatible(input: &InputReport, required: Requirement<'_>) -> Option<String> {
+fn compatible_target(input: &InputReport, required: Requirement<'_>) -> Option<String> {
     let (sm, suffix) = split_target(required.target);
     let runs = |image: &ImageReport| {
         image.kind == ImageKind::Cubin

@@ -76,7 +76,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let mut found: BTreeMap<(u32, Gain), Found> = BTreeMap::new();
         for group in input.groups() {
             for (index, image) in &group {
-                let Some(gain) = gain(image, &group, gpus) else {
+                let Some(gain) = gain_of_family_image(image, &group, gpus) else {
                     continue;
                 };
                 let found = found.entry((image.sm(), gain)).or_default();
@@ -85,13 +85,13 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             }
         }
         for ((sm, gain), found) in found {
-            describe(number, sm, &gain, &found, report);
+            report_gain(number, sm, &gain, &found, report);
         }
     }
 }
 
 /// The gain if an image were built for its family; `None` if there is none, or if that is not known.
-fn gain(image: &ImageReport, group: &Group<'_>, gpus: &[Gpu]) -> Option<Gain> {
+fn gain_of_family_image(image: &ImageReport, group: &Group<'_>, gpus: &[Gpu]) -> Option<Gain> {
     let is_specific = image.kind == ImageKind::Cubin && image.suffix() == "a" && image.sm() >= FIRST_FAMILY;
     let is_common = matches!(
         image.facts.code_class,
@@ -129,7 +129,7 @@ fn gain(image: &ImageReport, group: &Group<'_>, gpus: &[Gpu]) -> Option<Gain> {
     (!reach.is_empty()).then_some(Gain::Reach(reach))
 }
 
-fn describe(number: usize, sm: u32, gain: &Gain, found: &Found, report: &mut Report<'_, ImagePlace>) {
+fn report_gain(number: usize, sm: u32, gain: &Gain, found: &Found, report: &mut Report<'_, ImagePlace>) {
     let what = match found.images.len() {
         1 => format!("an image for sm_{sm}a needs"),
         count => format!("{count} images for sm_{sm}a need"),

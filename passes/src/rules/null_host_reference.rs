@@ -65,8 +65,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let access = Place::of_instruction(violation.function, violation.instruction);
         let (place, message) = match violation.callers.last() {
             // The argument of the call is wrong, however deep the access lies.
-            Some(call) => (Place::of_call(*call), passed(module, violation)),
-            None => (access.clone(), message(module, violation)),
+            Some(call) => (Place::of_call(*call), message_about_call(module, violation)),
+            None => (access.clone(), message_about(module, violation)),
         };
         let draft = if violation.is_definite {
             report.definite(place, message)
@@ -107,12 +107,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// The message about an access or a call.
-fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
+fn message_about(module: &ModuleContext<'_>, violation: &Violation) -> String {
     if violation.used == Use::Call {
         let goes = addresses::by_certainty(violation, "goes", "may go");
         return format!("this call {goes} to address 0");
     }
-    let name = addresses::noun(module, violation);
+    let name = addresses::instruction_as_noun(module, violation);
     if violation.wrong == Wrong::Baseless {
         return format!("the address of this {name} is an index without a base: it is added to 0");
     }
@@ -130,7 +130,7 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
 }
 
 /// The message about a call that passes the address.
-fn passed(module: &ModuleContext<'_>, violation: &Violation) -> String {
+fn message_about_call(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let passes = addresses::by_certainty(violation, "passes", "may pass");
     let callee = names::in_message(module.module.function_name(violation.function));
     match violation.used {

@@ -64,7 +64,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if !function.is_kernel() {
             continue;
         }
-        let found = functions(module, id)
+        let found = kernel_and_callees_with_arrays(module, id)
             .into_iter()
             .find_map(|function| Some((function, uses.find_conflict(function)?)));
         let Some((function, [(first_use, first), (second_use, second)])) = found else {
@@ -91,7 +91,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// A kernel, and the functions that it calls if it uses several arrays.
-fn functions(module: &ModuleContext<'_>, kernel: FunctionId) -> Vec<FunctionId> {
+fn kernel_and_callees_with_arrays(module: &ModuleContext<'_>, kernel: FunctionId) -> Vec<FunctionId> {
     let mut used: FxHashSet<SymbolId> = FxHashSet::default();
     let mut found = vec![kernel];
     let mut is_found = vec![false; module.module.functions.len()];

@@ -65,7 +65,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             match file.violation {
                 PolicyViolation::PackageSize(bytes) => {
                     let limit = context.policy.max_package_bytes.unwrap_or_default();
-                    package(number, &file.path, bytes, limit, report);
+                    report_package(number, &file.path, bytes, limit, report);
                 }
                 PolicyViolation::FileSize(bytes) => {
                     large.insert(&file.path, bytes);
@@ -73,18 +73,18 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
                 PolicyViolation::Name(pattern) => forbidden.entry(pattern).or_default().push(&file.path),
             }
         }
-        large_files(number, &large, context, report);
+        report_large_files(number, &large, context, report);
         for (index, paths) in forbidden {
             if let Some(pattern) = context.policy.forbidden_files.get(index) {
-                forbidden_files(number, pattern.as_str(), &paths, report);
+                report_forbidden_files(number, pattern.as_str(), &paths, report);
             }
         }
-        left_out(number, input, contents.left_out, report);
+        report_left_out_count(number, input, contents.left_out, report);
     }
 }
 
 /// Reports a package that is too large, or one in a package.
-fn package(number: usize, path: &str, bytes: u64, limit: u64, report: &mut Report<'_, ImagePlace>) {
+fn report_package(number: usize, path: &str, bytes: u64, limit: u64, report: &mut Report<'_, ImagePlace>) {
     let subject = match path {
         "" => "the package".to_owned(),
         inner => format!("the package `{}` in it", in_message(inner)),
@@ -96,7 +96,7 @@ fn package(number: usize, path: &str, bytes: u64, limit: u64, report: &mut Repor
     finding.help("`audit --sizes` lists the bytes of images by target and use; compile for fewer targets, or with `--compress-mode=size`");
 }
 
-fn large_files(
+fn report_large_files(
     number: usize,
     large: &BTreeMap<&str, u64>,
     context: &ImagesContext<'_>,
@@ -133,7 +133,7 @@ fn large_files(
         .data("limit", limit);
 }
 
-fn forbidden_files(number: usize, pattern: &str, paths: &[&str], report: &mut Report<'_, ImagePlace>) {
+fn report_forbidden_files(number: usize, pattern: &str, paths: &[&str], report: &mut Report<'_, ImagePlace>) {
     let message = match paths {
         [path] => format!("it holds `{}`, which matches `{pattern}`", in_message(path)),
         several => format!("it holds {} files that match `{pattern}`", several.len()),
@@ -154,7 +154,12 @@ fn forbidden_files(number: usize, pattern: &str, paths: &[&str], report: &mut Re
 }
 
 /// Reports the number of files that are not named.
-fn left_out(number: usize, input: &InputReport, count: usize, report: &mut Report<'_, ImagePlace>) {
+fn report_left_out_count(
+    number: usize,
+    input: &InputReport,
+    count: usize,
+    report: &mut Report<'_, ImagePlace>,
+) {
     if count == 0 {
         return;
     }

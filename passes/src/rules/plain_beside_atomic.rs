@@ -77,12 +77,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         shown,
         |found| (found.kernel, found.object),
         is_of_pair,
-        |all, shown| one(module, all, shown, report),
+        |all, shown| report_object(module, all, shown, report),
     );
 }
 
 /// Reports the plain accesses to one object. `shown`: the witness, which is about the first one.
-fn one(
+fn report_object(
     module: &ModuleContext<'_>,
     all: &[&PlainBesideAtomic],
     shown: Option<&ConditionalContention>,
@@ -91,7 +91,7 @@ fn one(
     let Some((&first, further)) = all.split_first() else {
         return;
     };
-    let name = words::object(module, first.kernel, first.object);
+    let name = words::object_in_words(module, first.kernel, first.object);
     let (access, may) = (
         if first.is_store { "store to" } else { "load of" },
         if shown.is_some() { "" } else { "may " },
@@ -110,7 +110,7 @@ fn one(
         words::tell_witness(module, draft, shown);
     }
     let further = further.iter().map(|other| (&other.plain, "so is this access"));
-    text::add_further(draft, vec![&first.plain], further);
+    text::add_further_sites(draft, vec![&first.plain], further);
     draft.help(match first.is_store {
         true => "store by an atomic, too, or in a kernel before this one",
         false => {

@@ -57,11 +57,11 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         let Callee::Indirect(callee) = call.callee else {
             continue;
         };
-        if !has_object(function, call) || !function.analyses().is_reached(call.instruction) {
+        if !passes_address_first(function, call) || !function.analyses().is_reached(call.instruction) {
             continue;
         }
-        let mut params = parameters(function, callee);
-        params.retain(|&number| is_by_value(function, number));
+        let mut params = params_with_called_address(function, callee);
+        params.retain(|&number| may_be_object_by_value(function, number));
         let names: Vec<String> = params
             .iter()
             .filter_map(|&number| Some((number, function.function.params.get(usize::from(number))?)))
@@ -80,7 +80,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
 }
 
 /// True if a parameter may be an object: a pointer to a table is none.
-fn is_by_value(function: &FunctionContext<'_>, number: u16) -> bool {
+fn may_be_object_by_value(function: &FunctionContext<'_>, number: u16) -> bool {
     let param = function.function.params.get(usize::from(number));
     param.is_some_and(|param| {
         let declared = function.module.module.origin.text(param.span);
@@ -89,7 +89,7 @@ fn is_by_value(function: &FunctionContext<'_>, number: u16) -> bool {
 }
 
 /// True if the first argument of a call is an address.
-fn has_object(function: &FunctionContext<'_>, call: &crate::ir::Call) -> bool {
+fn passes_address_first(function: &FunctionContext<'_>, call: &crate::ir::Call) -> bool {
     let arguments = function.body.arguments(call);
     let first = arguments.iter().find(|argument| argument.passes((0, 0)));
     let register = first.and_then(|argument| argument.value.register());
@@ -99,7 +99,7 @@ fn has_object(function: &FunctionContext<'_>, call: &crate::ir::Call) -> bool {
 }
 
 /// The parameters that the address may be read from which a called address is read at.
-fn parameters(function: &FunctionContext<'_>, callee: Value) -> Vec<u16> {
+fn params_with_called_address(function: &FunctionContext<'_>, callee: Value) -> Vec<u16> {
     let (body, analyses) = (function.body, function.analyses());
     let mut params = Vec::new();
     for load in loads_giving_value(body, analyses, callee) {

@@ -63,7 +63,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         {
             continue;
         }
-        let count = arguments(function, call);
+        let count = stored_argument_count(function, call);
         if count > MAX_ARGUMENTS {
             report
                 .definite(
@@ -79,7 +79,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
 }
 
 /// Number of values that the block stores into the buffer that a call passes, since the call before it.
-fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
+fn stored_argument_count(function: &FunctionContext<'_>, call: &Call) -> usize {
     let body = function.body;
     let buffer = body
         .arguments(call)
@@ -88,7 +88,7 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
         .and_then(|argument| function.analyses().variable_and_distance(argument.value));
     let Some((buffer, start)) = buffer else { return 0 };
     let mut stored: BTreeSet<i64> = BTreeSet::new();
-    let code = way_to(function, body.block_of(call.instruction));
+    let code = straight_path_to(function, body.block_of(call.instruction));
     let code = code.into_iter().flat_map(|block| body.block(block));
     for (_, instruction) in code.take_while(|(id, _)| *id != call.instruction) {
         match instruction.op {
@@ -119,7 +119,7 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
 }
 
 /// The blocks that certainly run one after the other to this one, which is the last.
-fn way_to(function: &FunctionContext<'_>, block: BlockId) -> Vec<BlockId> {
+fn straight_path_to(function: &FunctionContext<'_>, block: BlockId) -> Vec<BlockId> {
     let mut way = vec![block];
     let mut current = block;
     // The entry is also reached from the caller.

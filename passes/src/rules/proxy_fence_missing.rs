@@ -100,7 +100,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             _ => "ordinary stores",
         };
         let message = format!("this {noun} {reads} shared memory that {writers} wrote, {end}");
-        let draft = text::finding(problem, message, "a store", report);
+        let draft = text::report_problem(problem, message, "a store", report);
         draft.note(
             "barriers and thread fences do not order ordinary stores before what copies and tensor cores read",
         );

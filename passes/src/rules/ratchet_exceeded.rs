@@ -54,12 +54,12 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let gpus: Vec<Gpu> = pinned.ratchet.gpus();
     let files = Files::of(context.inputs, &gpus);
     for moved in pinned.compare(&files).worse {
-        tell(context.inputs, &files, &moved, report);
+        report_figure(context.inputs, &files, &moved, report);
     }
 }
 
-fn tell(inputs: &[InputReport], files: &Files, moved: &Moved, report: &mut Report<'_, ImagePlace>) {
-    let finding = report.definite(place(inputs, files, moved), message(moved));
+fn report_figure(inputs: &[InputReport], files: &Files, moved: &Moved, report: &mut Report<'_, ImagePlace>) {
+    let finding = report.definite(place_of_figure(inputs, files, moved), message_about(moved));
     finding.kind(moved.figure.as_str());
     if let Some(kernel) = &moved.kernel {
         finding.data("kernel", kernel.clone());
@@ -76,7 +76,7 @@ fn tell(inputs: &[InputReport], files: &Files, moved: &Moved, report: &mut Repor
         .help("mend it, or pin the new figures with the reason (`--pin REASON`)");
 }
 
-fn message(moved: &Moved) -> String {
+fn message_about(moved: &Moved) -> String {
     let Moved {
         kernel,
         file,
@@ -104,7 +104,7 @@ fn message(moved: &Moved) -> String {
 }
 
 /// The kernel in the file, in the image for the target where there is one; else the file; else the first input with images.
-fn place(inputs: &[InputReport], files: &Files, moved: &Moved) -> ImagePlace {
+fn place_of_figure(inputs: &[InputReport], files: &Files, moved: &Moved) -> ImagePlace {
     let file = moved.file.as_deref().and_then(|name| files.get(name));
     let with_images = || inputs.iter().position(|input| !input.images.is_empty());
     let input = file.map(|file| file.input).or_else(with_images).unwrap_or(0);

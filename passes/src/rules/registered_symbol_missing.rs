@@ -79,23 +79,23 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         let Some(host) = &input.host else { continue };
         for launchable in &host.unregistered {
-            unregistered(context, number, launchable, report);
+            report_unregistered(context, number, launchable, report);
         }
         let mut scopes: BTreeMap<Option<&str>, Vec<&Registration>> = BTreeMap::new();
         for one in host.registered.iter().filter(|one| one.is_certain) {
             scopes.entry(one.member.as_deref()).or_default().push(one);
         }
         for (member, registered) in scopes {
-            scope(number, input, member, &registered, report);
+            check_scope(number, input, member, &registered, report);
             if !host.is_linked {
-                unlaunchable(number, input, member, &registered, report);
+                report_unlaunchable(number, input, member, &registered, report);
             }
         }
     }
 }
 
 /// One object: of an archive, the member; else the file.
-fn scope(
+fn check_scope(
     number: usize,
     input: &InputReport,
     member: Option<&str>,
@@ -125,7 +125,7 @@ fn scope(
     }
     let mut by_stem: BTreeMap<&str, &str> = BTreeMap::new();
     for known in &kernels {
-        let kept = by_stem.entry(stem(known)).or_insert(known);
+        let kept = by_stem.entry(name_stem(known)).or_insert(known);
         *kept = (*kept).min(known);
     }
     for one in registered {
@@ -147,12 +147,12 @@ fn scope(
             place,
             format!(
                 "host code{} registers {what} `{}`, and no image defines it",
-                of_member(member),
+                member_suffix(member),
                 in_message(&one.name)
             ),
         );
         finding.data("symbol", one.name.clone()).caused_by_symbol();
-        if let Some(known) = by_stem.get(stem(&one.name)).filter(|_| !one.is_variable) {
+        if let Some(known) = by_stem.get(name_stem(&one.name)).filter(|_| !one.is_variable) {
             finding.note(format!("the images have `{}`", in_message(known)));
         }
         finding.help("compile host and device code from the same declarations: nothing in them may depend on `__CUDA_ARCH__`");
@@ -160,12 +160,12 @@ fn scope(
 }
 
 /// ` of ``a.o```, for the member of an archive.
-fn of_member(member: Option<&str>) -> String {
+fn member_suffix(member: Option<&str>) -> String {
     member.map_or_else(String::new, |member| format!(" of `{member}`"))
 }
 
 /// A kernel that host code can launch and does not register.
-fn unregistered(
+fn report_unregistered(
     context: &ImagesContext<'_>,
     number: usize,
     launchable: &Launchable,
@@ -193,7 +193,7 @@ fn unregistered(
     }
     let mut place = ImagePlace::input(number);
     place.function = Some(name.clone());
-    let whose = of_member(member);
+    let whose = member_suffix(member);
     let finding = if launchable.is_called && launchable.is_settled {
         report.definite(
             place,
@@ -223,7 +223,7 @@ fn unregistered(
 }
 
 /// Kernels that an image of the object has, and that the object does not register.
-fn unlaunchable(
+fn report_unlaunchable(
     number: usize,
     input: &InputReport,
     member: Option<&str>,
@@ -252,7 +252,7 @@ fn unlaunchable(
                     "kernel `{}` is in the {}, and host code{} does not register it: it cannot launch it",
                     in_message(&kernel.name),
                     image.describe(),
-                    of_member(member)
+                    member_suffix(member)
                 ),
             );
             finding
@@ -265,7 +265,7 @@ fn unlaunchable(
 }
 
 /// `kernel` of `_Z6kernelIfEvPT_`: names that differ in template arguments or parameters alone share it.
-fn stem(mangled: &str) -> &str {
+fn name_stem(mangled: &str) -> &str {
     let rest = mangled.strip_prefix("_Z").unwrap_or(mangled);
     let digits = rest.len()
         - rest

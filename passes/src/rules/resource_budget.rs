@@ -78,7 +78,7 @@ impl Quantity {
     }
 
     /// So much of it, in words.
-    fn amount(self, amount: u64) -> String {
+    fn amount_in_words(self, amount: u64) -> String {
         match self {
             Self::Registers => format!("{amount} registers"),
             Self::Stack => format!("{amount} bytes of stack"),
@@ -99,7 +99,7 @@ impl Quantity {
     }
 
     /// The part of it that the code of a kernel takes.
-    fn taken(self, kernel: &Kernel) -> Option<u64> {
+    fn amount_taken_by(self, kernel: &Kernel) -> Option<u64> {
         let used = kernel.resources.unwrap_or_default();
         match self {
             Self::Registers => used.registers.map(u64::from),
@@ -109,7 +109,7 @@ impl Quantity {
         }
     }
 
-    const fn limit(self, budget: &Budget) -> Option<u64> {
+    const fn limit_in(self, budget: &Budget) -> Option<u64> {
         match self {
             Self::Registers => budget.max_registers,
             Self::Stack => budget.max_stack_bytes,
@@ -133,14 +133,14 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         return;
     }
     for (number, input) in context.inputs.iter().enumerate() {
-        for ((_, quantity), excesses) in excesses(input, &context.policy.budgets) {
-            tell(number, quantity, &excesses, report);
+        for ((_, quantity), excesses) in excesses_by_kernel(input, &context.policy.budgets) {
+            report_excesses(number, quantity, &excesses, report);
         }
     }
 }
 
 /// By kernel and quantity: where it takes too much.
-fn excesses<'a>(
+fn excesses_by_kernel<'a>(
     input: &'a InputReport,
     budgets: &[Budget],
 ) -> BTreeMap<(&'a str, Quantity), Vec<Excess<'a>>> {
@@ -158,14 +158,14 @@ fn excesses<'a>(
         }
         for kernel in &image.facts.kernels {
             for quantity in Quantity::ALL {
-                let Some(taken) = quantity.taken(kernel) else {
+                let Some(taken) = quantity.amount_taken_by(kernel) else {
                     continue;
                 };
                 // Names are compared only if a number is too large, which is rare.
                 let limits = of_target.iter().filter(|budget| {
-                    quantity.limit(budget).is_some_and(|limit| taken > limit) && is_about(budget, kernel)
+                    quantity.limit_in(budget).is_some_and(|limit| taken > limit) && applies_to(budget, kernel)
                 });
-                if let Some(limit) = limits.filter_map(|budget| quantity.limit(budget)).min() {
+                if let Some(limit) = limits.filter_map(|budget| quantity.limit_in(budget)).min() {
                     found
                         .entry((kernel.identity.as_str(), quantity))
                         .or_default()
@@ -183,12 +183,17 @@ fn excesses<'a>(
     found
 }
 
-fn is_about(budget: &Budget, kernel: &Kernel) -> bool {
+fn applies_to(budget: &Budget, kernel: &Kernel) -> bool {
     let mut patterns = budget.kernels.iter();
     budget.kernels.is_empty() || patterns.any(|pattern| is_called(&kernel.name, pattern))
 }
 
-fn tell(number: usize, quantity: Quantity, excesses: &[Excess<'_>], report: &mut Report<'_, ImagePlace>) {
+fn report_excesses(
+    number: usize,
+    quantity: Quantity,
+    excesses: &[Excess<'_>],
+    report: &mut Report<'_, ImagePlace>,
+) {
     // The first of the largest.
     let Some(worst) = excesses
         .iter()
@@ -201,7 +206,7 @@ fn tell(number: usize, quantity: Quantity, excesses: &[Excess<'_>], report: &mut
         format!(
             "kernel `{}` takes {} for {}, and the policy allows {}",
             in_message(&worst.kernel.name),
-            quantity.amount(worst.taken),
+            quantity.amount_in_words(worst.taken),
             worst.target,
             worst.limit
         ),

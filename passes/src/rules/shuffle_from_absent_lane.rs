@@ -76,7 +76,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             ),
         };
         let message = format!("`{operation}` reads from {}, {reason}", text::named(issue.lanes));
-        let draft = text::begin(module, report, found, message);
+        let draft = text::begin_finding(module, report, found, message);
         text::assumption(draft, module, root.function, &root.launch);
         draft.note(format!(
             "{} from there",

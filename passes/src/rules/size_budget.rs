@@ -53,15 +53,15 @@ pub static RULE: Rule = Rule {
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         if let Some(budget) = context.policy.max_target_bytes {
-            targets(number, input, budget, report);
+            report_targets(number, input, budget, report);
         }
         if context.policy.forbid_duplicates {
-            duplicates(number, input, report);
+            report_duplicates(number, input, report);
         }
     }
 }
 
-fn targets(number: usize, input: &InputReport, budget: u64, report: &mut Report<'_, ImagePlace>) {
+fn report_targets(number: usize, input: &InputReport, budget: u64, report: &mut Report<'_, ImagePlace>) {
     let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for image in input.images.iter().filter(|image| !image.role.is_copy()) {
         let (bytes, count) = sums.entry(&image.target).or_default();
@@ -87,7 +87,7 @@ fn targets(number: usize, input: &InputReport, budget: u64, report: &mut Report<
     }
 }
 
-fn duplicates(number: usize, input: &InputReport, report: &mut Report<'_, ImagePlace>) {
+fn report_duplicates(number: usize, input: &InputReport, report: &mut Report<'_, ImagePlace>) {
     let mut first: FxHashMap<u128, u32> = FxHashMap::default();
     let (mut again, mut bytes) = (Vec::new(), 0_u64);
     for (index, image) in (0_u32..).zip(&input.images) {

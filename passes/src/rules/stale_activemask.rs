@@ -56,7 +56,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             "the mask of `{}` comes from `__activemask()`, and lanes may have left since",
             text::operation(module, &found.issue)
         );
-        let draft = text::begin(module, report, found, message);
+        let draft = text::begin_finding(module, report, found, message);
         draft.help("take the mask with `__ballot_sync(0xffffffff, condition)` before the branch");
     });
 }

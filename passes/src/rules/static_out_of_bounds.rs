@@ -85,8 +85,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let Some(offset) = violation.element.offset else {
             continue;
         };
-        let name = name(module, violation);
-        let message = match (violation.wrong, size(module, violation)) {
+        let name = object_name(module, violation);
+        let message = match (violation.wrong, object_size(module, violation)) {
             (Wrong::Misaligned, _) => {
                 format!("the offset {offset} in {name} is not aligned to the size of the access")
             }
@@ -104,7 +104,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if !violation.is_certain() {
             draft.note("the object is also accessed on paths that do not come here: this may be code that is never reached");
         }
-        if let Some(size) = size(module, violation) {
+        if let Some(size) = object_size(module, violation) {
             draft.data("size", size);
         }
     }
@@ -117,20 +117,20 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         .filter(|one| !known.contains(&(one.function, one.instruction)))
         .collect();
     for misaligned in &whatever {
-        by_low_bits(module, misaligned, report);
+        report_misaligned(module, misaligned, report);
     }
     for outside in module.out_of_bounds() {
         let place = (outside.function, outside.instruction);
         // All threads are said to, not only those of one warp.
         let is_said = |one: &&Misaligned| one.is_definite && (one.function, one.instruction) == place;
         if outside.wrong != Wrong::Misaligned || !whatever.iter().any(is_said) {
-            by_thread(module, outside, report);
+            report_out_of_bounds(module, outside, report);
         }
     }
 }
 
 /// Reports an access at an address whose low bits are wrong for it.
-fn by_low_bits(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut Report<'_>) {
+fn report_misaligned(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut Report<'_>) {
     let Misaligned { unit, past, .. } = *misaligned;
     let object = misaligned.symbol.map(|symbol| {
         let known = module.module.symbol(symbol);
@@ -161,7 +161,7 @@ fn by_low_bits(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut
 }
 
 /// Reports an access at an offset that the number of the thread decides.
-fn by_thread(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess, report: &mut Report<'_>) {
+fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess, report: &mut Report<'_>) {
     let function = module.module.function(outside.function);
     let (name, size) = match (outside.symbol, outside.param) {
         (Some(symbol), _) => {
@@ -220,17 +220,20 @@ fn by_thread(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess, report: &m
 }
 
 /// The object, for messages: compilers leave the names of local variables out of their IR.
-fn name(module: &ModuleContext<'_>, violation: &Violation) -> String {
+fn object_name(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let named = addresses::shown_symbol(module, violation);
     match (named, violation.element.base) {
         (Some(_), Base::Param(..)) => addresses::parameter(module, violation),
         (Some(name), _) => format!("`{name}`"),
         (None, Base::Param(..)) => addresses::parameter(module, violation),
-        (None, _) => format!("an object in {}", addresses::memory(violation.element.space)),
+        (None, _) => format!(
+            "an object in {}",
+            addresses::memory_in_words(violation.element.space)
+        ),
     }
 }
 
-fn size(module: &ModuleContext<'_>, violation: &Violation) -> Option<u64> {
+fn object_size(module: &ModuleContext<'_>, violation: &Violation) -> Option<u64> {
     match violation.element.base {
         Base::Symbol(symbol) => module.module.symbol(symbol).size,
         Base::Param(number, _) => {

@@ -84,10 +84,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             callers: Vec::new(),
             is_converted: false,
         };
-        each_swapped(module, begin, |found| {
+        for_each_swapped_call(module, begin, |found| {
             if site.is_reached(module) {
                 let place = Place::Instruction(site.function, site.instruction, found.callers.clone());
-                write(module, report, site, place, &found);
+                report_call(module, report, site, place, &found);
             }
         });
     }
@@ -114,7 +114,7 @@ struct Frame {
 }
 
 /// Calls `found` for each chain of calls in which mask and value have changed places.
-fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(Frame)) {
+fn for_each_swapped_call(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(Frame)) {
     let mut work = vec![begin];
     let mut chains = 0;
     while let Some(frame) = work.pop() {
@@ -151,8 +151,10 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
             if chains > MAX_OPERAND_CHAINS {
                 return;
             }
-            if let (Some(mask), Some(value)) = (passed(module, call, &mask), passed(module, call, &value))
-                && module.may_call(call)
+            if let (Some(mask), Some(value)) = (
+                operand_passed_by(module, call, &mask),
+                operand_passed_by(module, call, &value),
+            ) && module.may_call(call)
             {
                 work.push(Frame {
                     function: call.caller,
@@ -167,7 +169,7 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
 }
 
 /// An operand in the function that makes a call.
-fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &OperandOrigin) -> Option<Operand> {
+fn operand_passed_by(module: &ModuleContext<'_>, call: &CallSite, origin: &OperandOrigin) -> Option<Operand> {
     let piece = match *origin {
         OperandOrigin::Found(by) => return Some(Operand::Found(by)),
         OperandOrigin::Param(piece) => piece,
@@ -177,7 +179,7 @@ fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &OperandOrigin) -
     body.passed(call.instruction, piece).map(Operand::At)
 }
 
-fn write(
+fn report_call(
     module: &ModuleContext<'_>,
     report: &mut Report<'_>,
     site: &CollectiveSite,

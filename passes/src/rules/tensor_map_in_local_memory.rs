@@ -67,7 +67,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             if problem.is_definite { "is" } else { "may be" },
             text::object(module, object)
         );
-        text::finding(problem, message, "its address is taken here", report)
+        text::report_problem(problem, message, "its address is taken here", report)
             .in_general("the tensor map lies where the hardware does not find it")
             .note("tensor maps lie in kernel parameters, constant or global memory")
             .help(if object.space == Space::Local {

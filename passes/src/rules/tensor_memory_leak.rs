@@ -54,7 +54,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().tensor_memory_leaks() {
         let kernel = text::kernel(module, problem.root);
         let message = format!("{kernel} allocates tensor memory here, and never frees it");
-        text::finding(problem, message, "", report)
+        text::report_problem(problem, message, "", report)
             .in_general("kernels allocate tensor memory, and never free it")
             .help("free it by `tcgen05.dealloc` in the warp that allocated it, before the kernel ends");
     }

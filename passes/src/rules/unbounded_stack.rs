@@ -58,11 +58,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .iter()
             .any(|&member| module.module.function(member).is_kernel())
         {
-            recursion(module, cycle, report);
+            report_recursion(module, cycle, report);
         }
     }
     for (id, function, body) in module.module.bodies() {
-        allocations(
+        report_allocations(
             &FunctionContext {
                 module,
                 id,
@@ -77,7 +77,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 /// The note about a claim that a finding does not make.
 const OPEN: &str = "it is certain that no compiler can reserve enough, but not that the stack is too small";
 
-fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {
+fn report_recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {
     let members: BTreeSet<_> = cycle.iter().copied().collect();
     let mut calls: Vec<_> = cycle
         .iter()
@@ -103,7 +103,7 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
         .note(OPEN)
         .data("symbol", name)
         .help("use a loop with a stack of known size, or set `cudaLimitStackSize` to a proven bound");
-    let back = way_back(**first, &calls);
+    let back = shortest_cycle(**first, &calls);
     for site in back.iter().take(NAMED) {
         finding.related(Place::of_call(*site), "part of the cycle");
     }
@@ -113,7 +113,7 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
 }
 
 /// The fewest of the calls that lead from what `first` calls back to where it is called from.
-fn way_back(first: CallSite, calls: &[&CallSite]) -> Vec<CallSite> {
+fn shortest_cycle(first: CallSite, calls: &[&CallSite]) -> Vec<CallSite> {
     let mut of: BTreeMap<FunctionId, Vec<CallSite>> = BTreeMap::new();
     for site in calls {
         of.entry(site.caller).or_default().push(**site);
@@ -136,7 +136,7 @@ fn way_back(first: CallSite, calls: &[&CallSite]) -> Vec<CallSite> {
     back
 }
 
-fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
+fn report_allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let body = function.body;
     if !body.has(Rare::STACK_ALLOC) {
         return;

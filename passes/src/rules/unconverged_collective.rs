@@ -55,13 +55,13 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let message = format!(
             "the mask {} of `{}` names {}, which {} it at another instruction: on {} that does not match",
-            text::mask(issue.mask.unwrap_or(0)),
+            text::mask_in_words(issue.mask.unwrap_or(0)),
             text::operation(module, issue),
             text::named(issue.lanes),
             text::verb(issue.lanes, "executes", "execute"),
             module.module.target.name,
         );
-        let draft = text::begin(module, report, found, message);
+        let draft = text::begin_finding(module, report, found, message);
         text::relate_other(draft, issue);
         text::assumption(draft, module, root.function, &root.launch);
         draft.help("move the call to where the lanes are together again, or compile for sm_70 or newer");

@@ -50,7 +50,7 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::Undefined]) {
-        let name = addresses::noun(module, violation);
+        let name = addresses::instruction_as_noun(module, violation);
         let register = match (
             violation.element.base,
             module.module.function(violation.of).body.as_ref(),

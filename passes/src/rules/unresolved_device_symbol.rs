@@ -59,11 +59,11 @@ pub static RULE: Rule = Rule {
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: true,
-    check: Check::Linked(undeclared, link_set),
+    check: Check::Linked(report_undeclared, check_link_set),
 };
 
 /// Reports the symbols that no image of the link set defines.
-fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+fn check_link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
         let is_others = symbols::is_host_variable(missing) && missing.what == SymbolClass::Variable;
         if is_others || missing.runtime.is_some() {
@@ -100,7 +100,7 @@ fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 /// Names that the module does not even declare.
-fn undeclared(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+fn report_undeclared(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     if module.module.is_damaged {
         return;
     }

@@ -79,7 +79,7 @@
 //! not analysed.
 
 use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
-use crate::conditional::{ConditionalExchange, searchable};
+use crate::conditional::{ConditionalExchange, searchable_pairs};
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
@@ -100,7 +100,7 @@ pub static RULE: Rule = Rule {
 };
 
 /// The fix for a pair.
-fn help(kind: PairKind, is_across_warps: bool) -> String {
+fn fix_for(kind: PairKind, is_across_warps: bool) -> String {
     let between = match kind {
         PairKind::ReadAfterWrite => "the write and the read",
         PairKind::WriteAfterRead => "the read and the write",
@@ -120,26 +120,26 @@ fn help(kind: PairKind, is_across_warps: bool) -> String {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for exchange in module.exchanges() {
-        one(module, exchange, None, report);
+        report_exchange(module, exchange, None, report);
     }
     let conditional = module.conditional_exchanges();
     for one_of in conditional {
-        one(module, &one_of.found, Some(one_of), report);
+        report_exchange(module, &one_of.found, Some(one_of), report);
     }
     for exchange in module.possible_exchanges() {
         let mut known = conditional.iter().map(|conditional| &conditional.found);
         if !known.any(|found| (found.function, found.object) == (exchange.function, exchange.object)) {
-            possible(module, exchange, report);
+            report_possible(module, exchange, report);
         }
     }
 }
 
 /// Reports accesses that may be to the same bytes.
-fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mut Report<'_>) {
+fn report_possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mut Report<'_>) {
     let mut pairs: Vec<&PossiblePair> = exchange.pairs.iter().filter(|pair| pair.is_likely).collect();
     if pairs.is_empty() {
         // A parameter may bring them together: `-W conditional` searches for its value.
-        let searched = searchable(module, exchange).into_iter();
+        let searched = searchable_pairs(module, exchange).into_iter();
         pairs = searched.map(|number| &exchange.pairs[number]).collect();
     }
     let mut pairs = pairs.into_iter();
@@ -169,15 +169,15 @@ fn possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, report: &mu
     if first.write != first.other {
         draft.related(text::place_of(&first.write), "they may be written here");
     }
-    let further = pairs.map(|pair| (&pair.other, further_words(pair.kind)));
-    text::add_further(draft, vec![&first.other, &first.write], further);
+    let further = pairs.map(|pair| (&pair.other, words_about_further_pairs(pair.kind)));
+    text::add_further_sites(draft, vec![&first.other, &first.write], further);
     draft.note("it is not known that the accesses are to the same bytes, or that lanes make both");
     text::assumption(draft, module, exchange.function, &exchange.launch);
-    draft.help(help(first.kind, false));
+    draft.help(fix_for(first.kind, false));
 }
 
 /// Reports an exchange that lanes certainly make, or make with a witness.
-fn one(
+fn report_exchange(
     module: &ModuleContext<'_>,
     exchange: &Exchange,
     conditional: Option<&ConditionalExchange>,
@@ -186,7 +186,7 @@ fn one(
     let Some((first, further)) = exchange.pairs.split_first() else {
         return;
     };
-    let name = named(module, exchange);
+    let name = memory_in_words(module, exchange);
     let (writers, writes) = (
         text::named(first.writers),
         text::verb(first.writers, "writes", "write"),
@@ -259,11 +259,11 @@ fn one(
         let words = if pair.is_at_write {
             "so is this write"
         } else {
-            further_words(pair.kind)
+            words_about_further_pairs(pair.kind)
         };
         (pair.sites_later_first()[0], words)
     });
-    text::add_further(draft, vec![&first.other, &first.write], further);
+    text::add_further_sites(draft, vec![&first.other, &first.write], further);
     if first.is_volatile {
         draft.note("`volatile` orders no lanes: it only makes the compiler access memory each time");
     }
@@ -271,7 +271,7 @@ fn one(
         text::assumption(draft, module, exchange.function, &exchange.launch);
     }
     draft
-        .help(help(first.kind, first.is_across_warps))
+        .help(fix_for(first.kind, first.is_across_warps))
         .data(
             "readers",
             crate::finding::Value::Numbers(text::numbers(first.others)),
@@ -283,7 +283,7 @@ fn one(
 }
 
 /// The memory, for a message.
-fn named(module: &ModuleContext<'_>, exchange: &Exchange) -> String {
+fn memory_in_words(module: &ModuleContext<'_>, exchange: &Exchange) -> String {
     match exchange.object {
         Object::Variable(symbol) => addresses::named(module, module.module.symbol(symbol).space, symbol),
         Object::Parameter(number) => {
@@ -295,11 +295,11 @@ fn named(module: &ModuleContext<'_>, exchange: &Exchange) -> String {
             format!("memory that {parameter} points to")
         }
         Object::Part(_) if exchange.space == Space::Generic => "memory".to_owned(),
-        Object::Part(_) => addresses::memory(exchange.space).to_owned(),
+        Object::Part(_) => addresses::memory_in_words(exchange.space).to_owned(),
     }
 }
 
-const fn further_words(kind: PairKind) -> &'static str {
+const fn words_about_further_pairs(kind: PairKind) -> &'static str {
     match kind {
         PairKind::TwoWrites => "so is this write",
         PairKind::ReadAfterWrite | PairKind::WriteAfterRead => "so is this read",

@@ -61,13 +61,13 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         return;
     }
     for wheel in context.variant_wheels() {
-        targets(wheel, report);
-        drivers(wheel, report);
-        unclaimed(wheel, report);
+        report_targets_without_image(wheel, report);
+        report_driver_bounds(wheel, report);
+        report_unclaimed_code(wheel, report);
     }
 }
 
-fn images<'a>(wheel: &VariantWheel<'a>) -> impl Iterator<Item = &'a ImageReport> {
+fn images_of_wheel<'a>(wheel: &VariantWheel<'a>) -> impl Iterator<Item = &'a ImageReport> {
     let images = wheel.inputs.iter().flat_map(|(_, input)| &input.images);
     let is_claimed = |image: &&ImageReport| image.role.counts() || image.is_ptx_of_driver();
     images
@@ -76,7 +76,7 @@ fn images<'a>(wheel: &VariantWheel<'a>) -> impl Iterator<Item = &'a ImageReport>
 }
 
 /// Architectures that are claimed, and that no image is for.
-fn targets(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
+fn report_targets_without_image(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
     let serves = |image: &ImageReport, number: u32| {
         image.kind == ImageKind::Cubin && image.sm() / 10 == number / 10 && image.sm() <= number
     };
@@ -87,7 +87,7 @@ fn targets(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
     let virtuals = wheel.claims.virtuals.iter().map(|number| (*number, false));
     for (number, is_real) in real.chain(virtuals) {
         // From LTO-IR the driver makes machine code for any GPU.
-        let is_kept = images(wheel).any(|image| match image.kind {
+        let is_kept = images_of_wheel(wheel).any(|image| match image.kind {
             ImageKind::Cubin => is_real && serves(image, number),
             ImageKind::Ptx => !is_real && is_ptx_for(image, number),
             _ => true,
@@ -102,7 +102,7 @@ fn targets(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
             format!("the metadata claim `{claim}`, and no image is {code} for it"),
         );
         finding.kind("target");
-        let forms: BTreeSet<(u32, String)> = images(wheel)
+        let forms: BTreeSet<(u32, String)> = images_of_wheel(wheel)
             .map(|image| (image.sm(), image.describe()))
             .collect();
         let count = forms.len();
@@ -114,7 +114,7 @@ fn targets(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 /// Bounds of drivers that leave no driver, or some that the code is too new for.
-fn drivers(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
+fn report_driver_bounds(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
     let claims = &wheel.claims;
     if let (Some(lower), Some(upper)) = (claims.lower, claims.upper)
         && lower >= upper
@@ -180,7 +180,7 @@ fn drivers(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 /// Machine code that none of the GPUs loads that the wheel is offered to.
-fn unclaimed(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
+fn report_unclaimed_code(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
     let gpus = wheel.gpus();
     // Without a GPU that is known, nothing is known of others.
     if gpus.is_empty() {
@@ -192,7 +192,7 @@ fn unclaimed(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
             || wheel.claims.real.iter().any(|number| of_generation(*number))
     };
     let mut needless: BTreeMap<(u32, &str), (u64, usize)> = BTreeMap::new();
-    for image in images(wheel) {
+    for image in images_of_wheel(wheel) {
         if image.kind == ImageKind::Cubin && image.sm() > 0 && !is_of_use(image) {
             let entry = needless.entry((image.sm(), &image.target)).or_default();
             *entry = (entry.0.saturating_add(image.packed), entry.1 + 1);

@@ -57,7 +57,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let mut known = Known::default();
     for (number, name, metadata) in metadata(context.inputs) {
         for fault in &metadata.faults {
-            add(
+            report_kind(
                 report,
                 number,
                 "format",
@@ -65,11 +65,11 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
                 format!("the metadata are malformed: {fault}"),
             );
         }
-        unknown_values(number, metadata, report);
+        report_unknown_values(number, metadata, report);
         match name {
             MetadataName::Wheel { wheel, release, .. } => {
                 if metadata.faults.is_empty() {
-                    labels(number, wheel.as_ref(), metadata, report);
+                    check_labels(number, wheel.as_ref(), metadata, report);
                 }
                 if let Some(wheel) = &wheel
                     && wheel.release != release
@@ -78,7 +78,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
                         "the wheel is of `{}` by its name, and the metadata are of `{release}`",
                         wheel.release
                     );
-                    add(report, number, "release", &release, message);
+                    report_kind(report, number, "release", &release, message);
                 }
                 known.wheels.push((number, release, metadata));
             }
@@ -87,12 +87,12 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             }
         }
     }
-    without_metadata(context, report);
-    known.compare(report);
+    report_missing_metadata(context, report);
+    known.compare_labels(report);
 }
 
 /// Adds a finding; `subject` distinguishes those at one place.
-fn add(
+fn report_kind(
     report: &mut Report<'_, ImagePlace>,
     input: usize,
     kind: &'static str,
@@ -106,7 +106,7 @@ fn add(
 }
 
 /// A wheel's metadata have one label: that at the end of its name.
-fn labels(
+fn check_labels(
     number: usize,
     wheel: Option<&WheelName<'_>>,
     metadata: &VariantMetadata,
@@ -117,27 +117,27 @@ fn labels(
     let names = listed(labels, count);
     if count > 1 {
         let message = format!("the metadata of a wheel have one label, and these have {count}: {names}");
-        add(report, number, "labels", "", message);
+        report_kind(report, number, "labels", "", message);
     }
     let Some(wheel) = wheel else { return };
     match wheel.label {
         None => {
             let message = format!("the name of the wheel has no label, and the metadata have {names}");
-            add(report, number, "label", "", message);
+            report_kind(report, number, "label", "", message);
         }
         Some(label) if !metadata.variants.contains_key(label) => {
             let message = format!(
                 "the label in the name of the wheel is `{}`, and the metadata have {names}",
                 in_message(label)
             );
-            add(report, number, "label", label, message);
+            report_kind(report, number, "label", label, message);
         }
         Some(_) => {}
     }
 }
 
 /// Values that NVIDIA's provider does not have: no machine is ever said to support them.
-fn unknown_values(number: usize, metadata: &VariantMetadata, report: &mut Report<'_, ImagePlace>) {
+fn report_unknown_values(number: usize, metadata: &VariantMetadata, report: &mut Report<'_, ImagePlace>) {
     for (label, properties) in &metadata.variants {
         let Some(claims) = Claims::of(properties) else {
             continue;
@@ -167,7 +167,7 @@ fn unknown_values(number: usize, metadata: &VariantMetadata, report: &mut Report
 }
 
 /// Wheels with a label in their names have metadata.
-fn without_metadata(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+fn report_missing_metadata(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let names = || context.inputs.iter().map(|input| input.name.as_str());
     let is_metadata_of = |path: &str, input: &str| matches!(MetadataName::of(input), Some(MetadataName::Wheel { root, .. }) if root.strip_suffix('!') == Some(path));
     for (path, number) in wheel_names(names()) {
@@ -182,7 +182,7 @@ fn without_metadata(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePl
                 "the name of the wheel has the label `{}`, and the wheel has no `variant.json`",
                 in_message(label)
             );
-            add(report, number, "missing", path, message);
+            report_kind(report, number, "missing", path, message);
         }
     }
 }
@@ -198,7 +198,7 @@ struct Known<'a> {
 
 impl Known<'_> {
     /// A label has the same properties in all wheels of a release, and in the file for them. PEP 825, Variant label.
-    fn compare(&self, report: &mut Report<'_, ImagePlace>) {
+    fn compare_labels(&self, report: &mut Report<'_, ImagePlace>) {
         let mut first: BTreeMap<(&str, &str), (usize, &Properties)> = BTreeMap::new();
         for (number, release, metadata) in &self.wheels {
             if the_variant(metadata).is_none() {
@@ -213,7 +213,7 @@ impl Known<'_> {
                 if let Some((other, index)) = index {
                     let difference = match index.variants.get(label) {
                         None => Some("does not have it"),
-                        Some(listed) if !same(listed, properties) => Some("gives it others"),
+                        Some(listed) if !are_same_properties(listed, properties) => Some("gives it others"),
                         Some(_) => None,
                     };
                     if let Some(difference) = difference {
@@ -231,7 +231,7 @@ impl Known<'_> {
                 let (other, known) = *first
                     .entry((release.as_str(), label.as_str()))
                     .or_insert((*number, properties));
-                if !same(known, properties) {
+                if !are_same_properties(known, properties) {
                     let message =
                         format!("label `{shown}` has other properties in another wheel of the release");
                     let finding = report.definite(ImagePlace::input(*number), message);
@@ -246,7 +246,7 @@ impl Known<'_> {
 }
 
 /// True for the same properties; the order of alternatives does not matter.
-fn same(one: &Properties, other: &Properties) -> bool {
+fn are_same_properties(one: &Properties, other: &Properties) -> bool {
     let sorted = |properties: &Properties| -> Vec<(String, String, Vec<String>)> {
         let features = properties.iter().flat_map(|(namespace, features)| {
             features.iter().map(move |(feature, values)| {

@@ -69,7 +69,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             alike.remove(&Vec::new());
             for (missing, rows) in &alike {
                 let is_all = rows.len() == forecast.kernels.len() && rows.len() > 1;
-                describe(wheel, (*number, input), missing, rows, is_all, report);
+                report_wheel(wheel, (*number, input), missing, rows, is_all, report);
             }
         }
     }
@@ -112,7 +112,7 @@ impl<'a> Missing<'a> {
     }
 }
 
-fn describe(
+fn report_wheel(
     wheel: &VariantWheel<'_>,
     (number, input): (usize, &InputReport),
     missing: &[Gpu],

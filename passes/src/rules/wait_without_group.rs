@@ -74,7 +74,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 format!("this wait may not wait for the {noun} before it, which is in no group")
             }
         };
-        text::finding(problem, message, format!("the {noun}"), report)
+        text::report_problem(problem, message, format!("the {noun}"), report)
             .in_general("waits for groups of asynchronous copies do not wait for the copies before them")
             .help(match (detail.group, detail.is_other_kind) {
                 (AsyncGroup::Element, false) => "put `cp.async.commit_group` behind the copies",

@@ -74,7 +74,7 @@ struct Definition<'a> {
 }
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
-    for link in link::together(context.inputs, context.is_one_program) {
+    for link in link::relocatable_sets(context.inputs, context.is_one_program) {
         let definitions = link.into_iter().filter_map(|(input, image)| {
             let report = context.inputs[input].images.get(image as usize)?;
             let definition = move |function| Definition {
@@ -86,11 +86,11 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             Some(report.facts.weak.iter().map(definition))
         });
         let definitions: Vec<_> = definitions.flatten().collect();
-        compare(context, &definitions, report);
+        compare_bodies(context, &definitions, report);
     }
 }
 
-fn compare(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
+fn compare_bodies(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
     let mut by_name: BTreeMap<(&str, &str, ImageKind), Vec<&Definition<'_>>> = BTreeMap::new();
     for definition in link {
         let key = (
@@ -117,7 +117,7 @@ fn compare(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Re
         place.function = Some((*name).to_owned());
         let whole = |definition: &Definition<'_>| {
             let input = &context.inputs[definition.input].name;
-            let file = symbols::member(input, definition.report.member.as_deref());
+            let file = symbols::member_in_words(input, definition.report.member.as_deref());
             format!("image {} of {file}", definition.image)
         };
         let message = format!(
@@ -149,7 +149,7 @@ fn compare(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Re
             .at_most(Level::Warning)
             .note(format!(
                 "it looks as if one of them was compiled with {}, and the other without",
-                asked(&difference.options)
+                options_in_words(&difference.options)
             ))
             .help("compile all objects of a link with the same options, or hide the function in an anonymous namespace")
             .data(
@@ -160,7 +160,7 @@ fn compare(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Re
 }
 
 /// The options of nvcc, in one word where there is one: `-use_fast_math`.
-fn asked(options: &[&str]) -> String {
+fn options_in_words(options: &[&str]) -> String {
     let of_fast_math = ["-ftz=true", "-prec-div=false", "-prec-sqrt=false"];
     let is_fast_math = options.len() > 1 && options.iter().all(|option| of_fast_math.contains(option));
     let named: Vec<String> = options.iter().map(|option| format!("`{option}`")).collect();

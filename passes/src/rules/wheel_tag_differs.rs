@@ -55,7 +55,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let Some((wheel, member)) = input.name.rsplit_once('!') else {
             continue;
         };
-        if let Some((stem, python)) = module(member) {
+        if let Some((stem, python)) = module_and_tag(member) {
             let modules = wheels.entry(wheel).or_default().entry(stem).or_default();
             modules.push((number, python));
         }
@@ -104,7 +104,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 /// `x/_C` and `cp310` of `x/_C.cpython-310-x86_64-linux-gnu.so`.
-fn module(member: &str) -> Option<(&str, String)> {
+fn module_and_tag(member: &str) -> Option<(&str, String)> {
     let (stem, tag) = member.strip_suffix(".so")?.rsplit_once(".cpython-")?;
     let version = tag.split('-').next()?;
     let digits = version.strip_suffix('t').unwrap_or(version);

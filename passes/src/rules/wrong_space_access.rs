@@ -54,10 +54,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let object = addresses::object(module, violation);
         let wanted = match violation.used {
             Use::Access(Space::Generic, Effect::Updates) => "global or shared memory only",
-            used => addresses::memory(used.required_space()),
+            used => addresses::memory_in_words(used.required_space()),
         };
         let points = addresses::by_certainty(violation, "points", "may point");
-        let message = if wanted == addresses::memory(Space::Generic) {
+        let message = if wanted == addresses::memory_in_words(Space::Generic) {
             format!("{name} does not work on this memory: its address {points} to {object}")
         } else {
             format!("{name} accesses {wanted}, but its address {points} to {object}")

@@ -67,23 +67,23 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let points = addresses::by_certainty(violation, "points", "may point");
         let message = format!(
             "{name} takes a pointer to {}, but this one {points} to {object}",
-            addresses::memory(wanted)
+            addresses::memory_in_words(wanted)
         );
         addresses::report(module, violation, message, report).help(format!(
             "convert pointers to {} only; where several can come, test with `isspacep` (`__isShared`, `__isGlobal`) first",
-            addresses::memory(wanted)
+            addresses::memory_in_words(wanted)
         ));
     }
     for (id, function, body) in module.module.bodies() {
         if !function.is_kernel() {
-            parameters(module, id, body, report);
+            report_parameters(module, id, body, report);
         }
     }
 }
 
 /// Generic addresses of parameters that a function is passed by value. LLVM wrote them (llvm/llvm-project, pull request
 /// 112278), ptxas says nothing, and the address is one in the kernel's parameters.
-fn parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, report: &mut Report<'_>) {
+fn report_parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, report: &mut Report<'_>) {
     let analyses = module.function(id);
     for (at, instruction) in body.iter() {
         let (Op::ToGeneric(Space::Param, _), &[from, ..]) = (instruction.op, body.uses(instruction)) else {

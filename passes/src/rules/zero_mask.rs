@@ -62,7 +62,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         .clone()
         .map(|site| (site.function, site.instruction))
         .collect();
-    let arriving = arriving(module);
+    let arriving = arriving_lanes(module);
     for site in zeros {
         if !site.is_reached(module) {
             continue;
@@ -99,14 +99,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             "{passes} the mask 0 to `{}`, so it does not name the lane that calls",
             lanes::operation(module, &found.issue),
         );
-        let draft = lanes::begin(module, report, found, message);
+        let draft = lanes::begin_finding(module, report, found, message);
         lanes::assumption(draft, module, root.function, &root.launch);
         draft.help("name the lanes that take part");
     });
 }
 
 /// The lanes that may reach each collective with the mask 0; `None` if other lanes reach it in other kernels or warps.
-fn arriving(module: &ModuleContext<'_>) -> FxHashMap<(FunctionId, InstructionId), Option<Lanes>> {
+fn arriving_lanes(module: &ModuleContext<'_>) -> FxHashMap<(FunctionId, InstructionId), Option<Lanes>> {
     let mut arriving = FxHashMap::default();
     lanes::each(module, Problem::ZeroMask, |_, found| {
         let site = &found.issue.site;

@@ -160,7 +160,7 @@ impl Assembly<'_> {
             None => text.findings.clone(),
         };
         for finding in findings {
-            let mut finding = placed(finding, self.index, number, &self.report.name);
+            let mut finding = finding_placed_in(finding, self.index, number, &self.report.name);
             if report.role == Role::Embedded && finding.location.is_some() {
                 finding.notes.push(format!(
                     "the line is one of the text in {}, which machine code keeps for debuggers and profilers",
@@ -287,7 +287,7 @@ fn describe(kind: ImageKind, count: usize) -> &'static str {
 }
 
 /// A finding about a text, for one of the places that the text lies in.
-fn placed(mut finding: Finding, input: usize, image: u32, name: &str) -> Finding {
+fn finding_placed_in(mut finding: Finding, input: usize, image: u32, name: &str) -> Finding {
     finding.input = input;
     finding.image = finding.image.map(|_| image);
     let set_file = |location: &mut Option<Location>| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::problem::out_of_time;
 use crate::deadline::Deadline;
 use crate::image::{self, Content, FileFormat, InputError};
-use crate::packages::unread_problem;
+use crate::packages::input_error_of_read;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
@@ -51,6 +51,6 @@ impl Bytes {
             }
             _ => Ok(content),
         });
-        detached.map_err(|unread| unread_problem(&unread).unwrap_or_else(|| out_of_time(settings)))
+        detached.map_err(|unread| input_error_of_read(&unread).unwrap_or_else(|| out_of_time(settings)))
     }
 }

@@ -91,7 +91,7 @@ fn finding(
     };
     let fingerprint =
         fingerprint::of_instruction(draft.rule.code, identity.as_deref().unwrap_or_default(), about);
-    let mut at = located(draft.place, inputs);
+    let mut at = locate_image(draft.place, inputs);
     let mut cause = draft.cause;
     if let Some(line) = &at.line_text {
         cause.instruction = fingerprint::of_text(line.text.as_bytes());
@@ -103,7 +103,7 @@ fn finding(
     }
     let shown = at.source.as_ref().map(|source| &source.at);
     let related = draft.related.into_iter().map(|(place, message)| {
-        let at = located(place, inputs);
+        let at = locate_image(place, inputs);
         Related {
             message,
             location: at.location,
@@ -140,7 +140,7 @@ fn finding(
 }
 
 /// A place, with the name of the input that it is in.
-fn located(place: ImagePlace, inputs: &[InputReport]) -> Located {
+fn locate_image(place: ImagePlace, inputs: &[InputReport]) -> Located {
     let source = place.source.map(source);
     let mut at = place.located.map(|located| *located).unwrap_or_default();
     if let Some(location) = &mut at.location {

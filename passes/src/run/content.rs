@@ -46,9 +46,9 @@ pub(super) fn scan_content(
         texts,
         is_mapped: content.is_mapped(),
     };
-    let scanned = guarded(|| {
+    let scanned = catch_panic(|| {
         if settings.policy.check_variants && MetadataName::of(&name).is_some() {
-            return variants(&name, content);
+            return scan_variant_metadata(&name, content);
         }
         let mut contents = find_images(&name, content, deadline)?;
         if let Some(mlir) = contents.images.iter().find(|image| image.kind == ImageKind::Mlir) {
@@ -80,7 +80,7 @@ pub(super) fn scan_content(
             images,
             host: contents.host,
             errors,
-            exported: exported(content, settings),
+            exported: unwanted_exports(content, settings),
             variants: None,
             contents: None,
             is_refused: false,
@@ -95,7 +95,7 @@ pub(super) fn scan_content(
 }
 
 /// The metadata of wheel variants in a file that is for them.
-fn variants(name: &str, bytes: &[u8]) -> Result<ScannedInput, InputError> {
+fn scan_variant_metadata(name: &str, bytes: &[u8]) -> Result<ScannedInput, InputError> {
     if bytes.len() > MAX_VARIANT_FILE_BYTES {
         let message = format!("metadata of more than {MAX_VARIANT_FILE_BYTES} bytes are not read");
         return Err(InputError::new(ProblemKind::Limit, message));
@@ -109,7 +109,7 @@ fn variants(name: &str, bytes: &[u8]) -> Result<ScannedInput, InputError> {
 }
 
 /// The symbols that a file exports and that the policy wants hidden, sorted.
-fn exported(bytes: &[u8], settings: &Settings) -> Vec<ExportedSymbol> {
+fn unwanted_exports(bytes: &[u8], settings: &Settings) -> Vec<ExportedSymbol> {
     let patterns = &settings.policy.hidden_symbols;
     let mut found = Vec::new();
     if patterns.is_empty() {
@@ -134,7 +134,7 @@ fn exported(bytes: &[u8], settings: &Settings) -> Vec<ExportedSymbol> {
 }
 
 /// Runs `work`, whose panic is an error as well.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, InputError>) -> Result<T, InputError> {
+pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, InputError>) -> Result<T, InputError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panic(payload.as_ref())))
 }
 

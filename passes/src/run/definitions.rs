@@ -17,7 +17,7 @@ use crate::ir::{FunctionId, Linkage, Module, SymbolKind};
 use crate::settings::Settings;
 
 /// The result of `work`, if it does not panic. A panic is reported where the text itself is analysed.
-fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
+fn result_unless_panic<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok().flatten()
 }
 
@@ -52,9 +52,9 @@ impl DeclaredFunctions {
     }
 }
 
-fn declared(all: &[&[u8]]) -> Vec<DeclaredFunctions> {
+fn declared_functions(all: &[&[u8]]) -> Vec<DeclaredFunctions> {
     all.par_iter()
-        .map(|text| guarded(|| DeclaredFunctions::of(text)).unwrap_or_default())
+        .map(|text| result_unless_panic(|| DeclaredFunctions::of(text)).unwrap_or_default())
         .collect()
 }
 
@@ -85,7 +85,7 @@ fn index(all: &[&[u8]], declared: &[DeclaredFunctions], elsewhere: &NameSet<&str
 }
 
 /// By text: another one calls functions of it.
-fn needed(all: &[&[u8]], declared: &[DeclaredFunctions], index: &Index) -> Vec<bool> {
+fn texts_needed_by_others(all: &[&[u8]], declared: &[DeclaredFunctions], index: &Index) -> Vec<bool> {
     let mut needed = vec![false; all.len()];
     for (number, declared) in declared.iter().enumerate() {
         let of_target = index.get(&declared.target);
@@ -130,12 +130,12 @@ pub(super) struct ParsedTexts<'b> {
 impl<'b> ParsedTexts<'b> {
     /// `elsewhere`: functions that code without PTX defines.
     pub(super) fn of(all: &[&'b [u8]], elsewhere: &NameSet<&str>) -> Self {
-        let declared = declared(all);
+        let declared = declared_functions(all);
         let index = index(all, &declared, elsewhere);
-        let parse = |text| guarded(|| ptxcheck_ptx_parser::parse(text).ok());
+        let parse = |text| result_unless_panic(|| ptxcheck_ptx_parser::parse(text).ok());
         let trees = all
             .par_iter()
-            .zip(needed(all, &declared, &index))
+            .zip(texts_needed_by_others(all, &declared, &index))
             .map(|(text, is_needed)| is_needed.then(|| parse(text)).flatten())
             .collect();
         Self { index, trees }
@@ -162,7 +162,7 @@ impl<'a> Definitions<'a> {
     ) -> Self {
         let source = |(tree, origin): (&'a Option<Tree<'a>>, &'a Option<PtxOrigin<'a>>)| {
             let (tree, origin) = (tree.as_ref()?, origin.as_ref()?);
-            guarded(|| Source::of(tree, origin, settings))
+            result_unless_panic(|| Source::of(tree, origin, settings))
         };
         Self {
             index: &parsed.index,

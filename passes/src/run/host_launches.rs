@@ -48,7 +48,7 @@ impl ShownLaunches {
         let of_member = |(member, kernels): (Option<String>, BTreeMap<String, Vec<&HostLaunch>>)| {
             let kernels = kernels.into_iter();
             let kernels: Vec<ShownKernel> = kernels
-                .filter_map(|(kernel, launches)| shown(name, kernel, &launches, wants_some))
+                .filter_map(|(kernel, launches)| shown_kernel_of(name, kernel, &launches, wants_some))
                 .collect();
             let digest = texts.digest(format!("{kernels:?}").as_bytes());
             let launches = Launches {
@@ -76,12 +76,19 @@ impl ShownLaunches {
 }
 
 /// The launches of a kernel; `None` if nothing follows from them.
-fn shown(name: &str, kernel: String, launches: &[&HostLaunch], wants_some: bool) -> Option<ShownKernel> {
+fn shown_kernel_of(
+    name: &str,
+    kernel: String,
+    launches: &[&HostLaunch],
+    wants_some: bool,
+) -> Option<ShownKernel> {
     let mut shapes = BTreeMap::new();
     for launch in launches {
         // A launch with any other block fails.
         if let Some(block) = shape_with_sides(&launch.block) {
-            shapes.entry(block).or_insert_with(|| place(name, launch));
+            shapes
+                .entry(block)
+                .or_insert_with(|| host_place_in_words(name, launch));
         }
     }
     let is_all = launches.iter().all(|launch| launch.is_all) && shapes.len() <= MAX_LAUNCHED_SHAPES;
@@ -97,7 +104,7 @@ fn shown(name: &str, kernel: String, launches: &[&HostLaunch], wants_some: bool)
 }
 
 /// "`run_forces` in app.o", "`run_forces` in app.o of libapp.a".
-fn place(name: &str, launch: &HostLaunch) -> String {
+fn host_place_in_words(name: &str, launch: &HostLaunch) -> String {
     let file = Path::new(name).file_name().map(|file| file.to_string_lossy());
     let file = file.as_deref().unwrap_or(name);
     let caller = names::base(&launch.caller);

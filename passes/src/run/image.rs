@@ -45,7 +45,7 @@ impl ImageScanner<'_> {
             image.is_out_of_time = true;
             return (image, Vec::new());
         }
-        match self.unpacked(packed) {
+        match self.unpacked_bytes(packed) {
             Ok(bytes) => {
                 image.report.bytes = bytes.len() as u64;
                 let embedded = self.read(&mut image, &bytes, packed);
@@ -57,7 +57,7 @@ impl ImageScanner<'_> {
 
     /// The bytes of an image. Texts are copied out of mapped memory: other inputs with the same text share its findings, so nobody
     /// may change it from here on.
-    fn unpacked<'a>(&self, packed: &PackedImage<'a>) -> Result<Unpacked<'a>, InputError> {
+    fn unpacked_bytes<'a>(&self, packed: &PackedImage<'a>) -> Result<Unpacked<'a>, InputError> {
         match unpack(packed.compression, packed.payload, packed.unpacked) {
             Ok(Unpacked::InPlace(bytes)) if self.is_mapped && packed.kind != ImageKind::Cubin => {
                 Ok(Unpacked::Copied(bytes.to_vec()))
@@ -80,7 +80,7 @@ impl ImageScanner<'_> {
             ImageKind::Ptx => {
                 let text = without_padding(bytes, packed);
                 if packed.container.is_none() || is_text(text) {
-                    self.ptx(image, text, packed.role.is_linked());
+                    self.add_ptx(image, text, packed.role.is_linked());
                 } else {
                     let message = "it is said to be PTX, and is no text";
                     image.error = Some(InputError::new(ProblemKind::Unreadable, message));
@@ -88,15 +88,15 @@ impl ImageScanner<'_> {
                 Vec::new()
             }
             ImageKind::LlvmIr => {
-                self.llvm_ir(image, bytes);
+                self.add_llvm_ir(image, bytes);
                 Vec::new()
             }
-            _ => self.machine_code(image, bytes, packed),
+            _ => self.read_machine_code(image, bytes, packed),
         }
     }
 
     /// Reads a cubin, and the PTX that it keeps for debuggers.
-    fn machine_code(
+    fn read_machine_code(
         &self,
         image: &mut ScannedImage,
         bytes: &[u8],
@@ -141,13 +141,13 @@ impl ImageScanner<'_> {
         image.report.packed = bytes.len() as u64;
         image.report.section = Some(cubin::DEBUG_PTX.to_owned());
         // Lines keep their numbers: debug information counts them from the beginning of the section.
-        self.ptx(&mut image, bytes.trim_ascii_end(), false);
+        self.add_ptx(&mut image, bytes.trim_ascii_end(), false);
         image
     }
 
     /// Has a text of PTX analysed, at once or with those of the inputs that it is linked with. `with_weak`: functions that the
     /// linker merges with those of other inputs count.
-    pub(super) fn ptx(&self, image: &mut ScannedImage, text: &[u8], with_weak: bool) {
+    pub(super) fn add_ptx(&self, image: &mut ScannedImage, text: &[u8], with_weak: bool) {
         let is_linked = self.settings.is_one_program()
             && !self.settings.images_only
             && may_call_other_inputs(&image.report, with_weak);
@@ -172,7 +172,7 @@ impl ImageScanner<'_> {
     }
 
     /// Has a worker analyse LLVM IR.
-    fn llvm_ir(&self, image: &mut ScannedImage, bytes: &[u8]) {
+    fn add_llvm_ir(&self, image: &mut ScannedImage, bytes: &[u8]) {
         let member = self.shown.of_member(image.report.member.as_deref());
         let key = TextKey {
             digest: self.texts.digest(bytes),

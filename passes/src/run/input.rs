@@ -1,7 +1,7 @@
 //! The way of one input: opened, and taken for a package or for a file with images.
 
 use super::bytes::Bytes;
-use super::content::{guarded, scan_content};
+use super::content::{catch_panic, scan_content};
 use super::package::{self, Scanned};
 use super::scanned::ScannedInput;
 use super::text_cache::TextCache;
@@ -51,11 +51,11 @@ fn scan_part(
     let Input { name, bytes } = input;
     let deadline = Deadline::after(settings.timeout);
     let path = bytes.path().map(ToOwned::to_owned);
-    let content = match guarded(|| bytes.open(&name, settings, &deadline)) {
+    let content = match catch_panic(|| bytes.open(&name, settings, &deadline)) {
         Ok(content) => content,
         Err(error) => return Scanned::refused(&name, error),
     };
-    match guarded(|| Ok(Package::of(content))) {
+    match catch_panic(|| Ok(Package::of(content))) {
         Ok(Ok(opened)) => package::scan(index, &name, &opened, deal, &deadline, settings, texts),
         Ok(Err(content)) => {
             let place = (index, 0);

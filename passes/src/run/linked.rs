@@ -35,7 +35,7 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
     let size: usize = all.iter().map(|text| text.len()).sum();
     let parsed = ParsedTexts::of(
         if size <= MAX_LINKED_BYTES { &all } else { &[] },
-        &without_ptx(images),
+        &symbols_without_ptx(images),
     );
     let origins = parsed.origins();
     let definitions = Definitions::of(&parsed, &origins, settings);
@@ -54,7 +54,9 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
 }
 
 /// Functions and variables that relocatable machine code defines where no PTX lies beside it.
-fn without_ptx<'i, I: Iterator<Item = &'i ImageReport>>(inputs: impl Iterator<Item = I>) -> NameSet<&'i str> {
+fn symbols_without_ptx<'i, I: Iterator<Item = &'i ImageReport>>(
+    inputs: impl Iterator<Item = I>,
+) -> NameSet<&'i str> {
     let mut defined = NameSet::default();
     for images in inputs {
         let images: Vec<&ImageReport> = images.collect();

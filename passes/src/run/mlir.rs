@@ -25,7 +25,7 @@ use crate::ir::Origin as _;
 use crate::launches::Launches;
 use crate::rule::ProblemKind;
 use crate::settings::{IrReader, Settings};
-use crate::worker::{missing, mlir as converter};
+use crate::worker::{message_about_missing_worker, mlir as converter};
 use objects::Object;
 use places::Places;
 
@@ -42,7 +42,7 @@ pub(super) fn scan(
     if settings.mlir_worker.is_some() && matches!(settings.ir_reader, IrReader::Missing) {
         return Err(InputError::new(
             ProblemKind::Unreadable,
-            missing("it is MLIR, which becomes LLVM IR"),
+            message_about_missing_worker("it is MLIR, which becomes LLVM IR"),
         ));
     }
     let mut images = Images {
@@ -56,9 +56,9 @@ pub(super) fn scan(
         others: Vec::new(),
     };
     if bytecode::is_bytecode(file.payload) {
-        images.bytecode()?;
+        images.read_bytecode()?;
     } else {
-        images.text()?;
+        images.read_text()?;
     }
     match images.others.as_slice() {
         [] => {}
@@ -96,7 +96,7 @@ struct Part<'p> {
 }
 
 impl<'i> Images<'i> {
-    fn bytecode(&mut self) -> Result<(), InputError> {
+    fn read_bytecode(&mut self) -> Result<(), InputError> {
         let ImageScanner {
             settings,
             deadline,
@@ -106,7 +106,7 @@ impl<'i> Images<'i> {
         let (modules, text) =
             converter::convert_bytecode(self.file.payload, settings, &texts.mlir, deadline)?;
         let places = text.as_deref().map(|printed| Places::of(printed, 0));
-        self.part(&Part {
+        self.add_part(&Part {
             places,
             lines_before: 0,
             modules,
@@ -114,7 +114,7 @@ impl<'i> Images<'i> {
         Ok(())
     }
 
-    fn text(&mut self) -> Result<(), InputError> {
+    fn read_text(&mut self) -> Result<(), InputError> {
         let bytes = self.file.payload;
         self.text = Some(Text::new(bytes));
         if self.scanner.settings.reads_comments {
@@ -127,7 +127,7 @@ impl<'i> Images<'i> {
             });
             let (line, column) = place.unwrap_or_default();
             let message = format!("its brackets go deeper than {MAX_DEPTH}");
-            self.failed(
+            self.add_failed_image(
                 ProblemKind::Limit,
                 "",
                 &Diagnostic {
@@ -154,19 +154,19 @@ impl<'i> Images<'i> {
                         message,
                         ..Diagnostic::default()
                     };
-                    self.failed(kind, "", &said);
+                    self.add_failed_image(kind, "", &said);
                     continue;
                 }
             };
             match answer {
-                Answer::Read { modules, .. } => self.part(&Part {
+                Answer::Read { modules, .. } => self.add_part(&Part {
                     places: Some(Places::of(part.text, part.lines_before)),
                     lines_before: part.lines_before,
                     modules,
                 }),
                 Answer::Malformed(said) => {
-                    let said = moved(said, part.lines_before);
-                    self.failed(ProblemKind::Syntax, "", &said);
+                    let said = with_line_in_file(said, part.lines_before);
+                    self.add_failed_image(ProblemKind::Syntax, "", &said);
                 }
                 Answer::Late => {}
             }
@@ -175,24 +175,24 @@ impl<'i> Images<'i> {
     }
 
     /// Adds the images of a part.
-    fn part(&mut self, part: &Part<'_>) {
+    fn add_part(&mut self, part: &Part<'_>) {
         let lines: Vec<u32> = part.modules.iter().map(|module| module.line).collect();
         for module in &part.modules {
             match &module.content {
                 Content::Bitcode(bitcode) => {
                     let (first, last) = lines_of(module.line, &lines, part.lines_before);
-                    self.module(module, bitcode, part, first..last);
+                    self.add_module(module, bitcode, part, first..last);
                 }
-                Content::Object(bytes) => self.object(module, bytes, part.lines_before),
+                Content::Object(bytes) => self.add_object(module, bytes, part.lines_before),
                 Content::OtherTarget(other) => self.others.push(other.clone()),
                 Content::Failed(said) => {
-                    let mut said = moved(said.clone(), part.lines_before);
+                    let mut said = with_line_in_file(said.clone(), part.lines_before);
                     // Bytecode has no lines of its own.
                     let behind = part.places.as_ref().filter(|_| self.text.is_none());
                     if let Some(at) = behind.and_then(|places| places.position(said.line, said.column)) {
                         let _ = write!(said.message, ", at {at}");
                     }
-                    self.failed(ProblemKind::Unreadable, &module.name, &said);
+                    self.add_failed_image(ProblemKind::Unreadable, &module.name, &said);
                 }
             }
         }
@@ -218,7 +218,13 @@ impl<'i> Images<'i> {
     }
 
     /// Adds a module whose bitcode is analysed. `lines`: those of the text whose comments are for it.
-    fn module(&mut self, module: &Converted, bitcode: &[u8], part: &Part<'_>, lines: std::ops::Range<u32>) {
+    fn add_module(
+        &mut self,
+        module: &Converted,
+        bitcode: &[u8],
+        part: &Part<'_>,
+        lines: std::ops::Range<u32>,
+    ) {
         let mut image = self.image(&module.name);
         let key = self.key();
         if self.scanner.claim(&mut image, key) {
@@ -245,7 +251,7 @@ impl<'i> Images<'i> {
     }
 
     /// Adds an image that MLIR could not read or lower: `said` is its message.
-    fn failed(&mut self, kind: ProblemKind, name: &str, said: &Diagnostic) {
+    fn add_failed_image(&mut self, kind: ProblemKind, name: &str, said: &Diagnostic) {
         let mut message = match kind {
             ProblemKind::Limit | ProblemKind::Internal => said.message.clone(),
             _ if name.is_empty() => format!("MLIR cannot read it: {}", said.message),
@@ -258,11 +264,11 @@ impl<'i> Images<'i> {
                 compiler.name, compiler.instead
             );
         }
-        self.problem(kind, name, &Diagnostic { message, ..*said });
+        self.add_problem_image(kind, name, &Diagnostic { message, ..*said });
     }
 
     /// Adds an image that could not be read, for this reason.
-    fn problem(&mut self, kind: ProblemKind, name: &str, said: &Diagnostic) {
+    fn add_problem_image(&mut self, kind: ProblemKind, name: &str, said: &Diagnostic) {
         let mut image = self.image(name);
         let key = self.key();
         if self.scanner.claim(&mut image, key) {
@@ -283,7 +289,7 @@ impl<'i> Images<'i> {
     }
 
     /// Adds the images in an object of a `gpu.binary`.
-    fn object(&mut self, module: &Converted, bytes: &[u8], lines_before: u32) {
+    fn add_object(&mut self, module: &Converted, bytes: &[u8], lines_before: u32) {
         let Object { images, errors } = Object::scan(&module.name, module.number, bytes, self.scanner);
         self.found.extend(images);
         for InputError { kind, message } in errors {
@@ -292,7 +298,7 @@ impl<'i> Images<'i> {
                 line: module.line,
                 column: 0,
             };
-            self.problem(kind, &module.name, &moved(said, lines_before));
+            self.add_problem_image(kind, &module.name, &with_line_in_file(said, lines_before));
         }
     }
 }
@@ -319,7 +325,7 @@ fn with_launches<'s>(settings: &'s Settings, launches: &[Launched]) -> Cow<'s, S
 }
 
 /// A message with its line in the file.
-fn moved(said: Diagnostic, lines_before: u32) -> Diagnostic {
+fn with_line_in_file(said: Diagnostic, lines_before: u32) -> Diagnostic {
     let line = if said.line == 0 {
         0
     } else {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::content::{guarded, scan_content};
+use super::content::{catch_panic, scan_content};
 use super::problem::out_of_time;
 use super::scanned::ScannedInput;
 use super::text_cache::{Place, TextCache};
@@ -34,7 +34,7 @@ pub(super) fn scan(
     settings: &Settings,
     texts: &TextCache,
 ) -> Scanned {
-    let opened = guarded(|| {
+    let opened = catch_panic(|| {
         let additional = Additional {
             mlir: settings.mlir_worker.is_some(),
             metadata: settings.policy.check_variants,
@@ -106,7 +106,7 @@ pub(super) fn scan(
 fn scan_member(place: Place, member: PackageMember, settings: &Settings, texts: &TextCache) -> ScannedInput {
     let deadline = Deadline::after(settings.timeout);
     let name = member.name.clone();
-    let content = guarded(|| {
+    let content = catch_panic(|| {
         let late = || out_of_time(settings);
         member.open(&deadline).map_err(|error| error.unwrap_or_else(late))
     });

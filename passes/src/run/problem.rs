@@ -44,7 +44,7 @@ pub(super) struct ProblemPlace {
 impl TextPlace<'_> {
     /// The place in image 0, in a file without a name.
     pub(super) fn locate(self) -> ProblemPlace {
-        let (location, line_text) = locate::text(self.origin, self.span, "");
+        let (location, line_text) = locate::location_and_text_of(self.origin, self.span, "");
         ProblemPlace {
             offset: self.span.start,
             location,

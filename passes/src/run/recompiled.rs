@@ -79,7 +79,7 @@ impl Recompiled {
             let packed = PackedImage::made(&text.ptx, format!("sm_{}", text.architecture));
             let mut image = ScannedImage::unread(&packed);
             image.report.role = Role::Recompiled;
-            scanner.ptx(&mut image, &text.ptx, self.is_linked);
+            scanner.add_ptx(&mut image, &text.ptx, self.is_linked);
             image
         })
     }

@@ -103,7 +103,7 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
         };
         ModuleReport::of(&module, facts)
     } else {
-        let facts = driver::declared(&module, facts);
+        let facts = driver::with_declarations(&module, facts);
         let linked_origin = LinkedOrigin::new(&origin);
         let module = link(module, &linked_origin, options);
         driver::analyse_until(&module, facts, settings, options.deadline)
@@ -120,7 +120,9 @@ pub(super) fn analyse_ir(bytes: &[u8], start: &Start, options: TextOptions<'_>) 
         Answer::Failed(kind, message) => return TextReport::failed(InputError { kind, message }, settings),
         Answer::OtherTarget => report.is_for_other_target = true,
         Answer::Checked(of_module) => {
-            report.add_module(*of_module, settings, || worker::too_long(bytes.len(), settings));
+            report.add_module(*of_module, settings, || {
+                worker::message_about_late_module(bytes.len(), settings)
+            });
         }
     }
     report

@@ -21,7 +21,7 @@ pub(crate) fn of_kind<'a>(
 }
 
 /// "shared memory", "global memory", "a parameter".
-pub(crate) const fn memory(space: Space) -> &'static str {
+pub(crate) const fn memory_in_words(space: Space) -> &'static str {
     match space {
         Space::Generic => "generic memory",
         Space::Global => "global memory",
@@ -69,8 +69,12 @@ pub(crate) fn object(module: &ModuleContext<'_>, violation: &Violation) -> Strin
         Base::Param(..) if element.space == Space::Param => {
             format!("{} itself", parameter(module, violation))
         }
-        Base::Param(..) => format!("{} ({})", memory(element.space), parameter(module, violation)),
-        _ => memory(element.space).to_owned(),
+        Base::Param(..) => format!(
+            "{} ({})",
+            memory_in_words(element.space),
+            parameter(module, violation)
+        ),
+        _ => memory_in_words(element.space).to_owned(),
     }
 }
 
@@ -78,11 +82,11 @@ pub(crate) fn object(module: &ModuleContext<'_>, violation: &Violation) -> Strin
 pub(crate) fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) -> String {
     let name = module.module.symbol_name(symbol);
     if name.is_empty() {
-        memory(space).to_owned()
+        memory_in_words(space).to_owned()
     } else if name.starts_with(STACK_FRAME) {
         format!("a local variable (in `{}`)", names::shown(&name))
     } else {
-        format!("`{}` in {}", names::in_message(&name), memory(space))
+        format!("`{}` in {}", names::in_message(&name), memory_in_words(space))
     }
 }
 
@@ -104,12 +108,12 @@ pub(crate) fn parameter(module: &ModuleContext<'_>, violation: &Violation) -> St
 pub(crate) fn subject(module: &ModuleContext<'_>, violation: &Violation) -> String {
     match name(module, violation) {
         Some(name) => format!("`{name}`"),
-        None => format!("this {}", noun(module, violation)),
+        None => format!("this {}", instruction_as_noun(module, violation)),
     }
 }
 
 /// An instruction as a noun after "this": "`ld.shared`", or "load".
-pub(crate) fn noun(module: &ModuleContext<'_>, violation: &Violation) -> String {
+pub(crate) fn instruction_as_noun(module: &ModuleContext<'_>, violation: &Violation) -> String {
     if let Some(name) = name(module, violation) {
         return format!("`{name}`");
     }
@@ -200,7 +204,10 @@ fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Elemen
         (_, Base::Param(..)) if other.base == violation.element.base => {
             "on another path the address fits".to_owned()
         }
-        _ => format!("on another path the address points into {}", memory(other.space)),
+        _ => format!(
+            "on another path the address points into {}",
+            memory_in_words(other.space)
+        ),
     }
 }
 
@@ -219,14 +226,18 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
     };
     let message = match (body.instruction(at).op, element.kind, name) {
         (Op::ToGeneric(..), _, Some(name)) => format!("address of {name} converted to generic here"),
-        (Op::ToGeneric(space, _), ..) => format!("address in {} converted to generic here", memory(space)),
-        (Op::FromGeneric(space, _), ..) => format!("converted to an address in {} here", memory(space)),
+        (Op::ToGeneric(space, _), ..) => {
+            format!("address in {} converted to generic here", memory_in_words(space))
+        }
+        (Op::FromGeneric(space, _), ..) => {
+            format!("converted to an address in {} here", memory_in_words(space))
+        }
         (Op::MapShared(_), ..) => "mapped to another CTA's shared memory here".to_owned(),
-        (Op::IsSpace(space), ..) => format!("tested for {} here", memory(space)),
+        (Op::IsSpace(space), ..) => format!("tested for {} here", memory_in_words(space)),
         (Op::Call(_), ..) => "returned here".to_owned(),
         (Op::Access(_), _, Some(name)) => format!("{name} read here"),
         (_, _, Some(name)) => format!("address of {name} taken here"),
-        _ => format!("address in {} taken here", memory(element.space)),
+        _ => format!("address in {} taken here", memory_in_words(element.space)),
     };
     Some((Place::of_instruction(violation.of, at), message))
 }

@@ -14,13 +14,13 @@ pub(crate) fn kernel(module: &ModuleContext<'_>, kernel: FunctionId) -> String {
 /// An object that an address points into.
 pub(crate) fn object(module: &ModuleContext<'_>, object: AddressedObject) -> String {
     object.symbol.map_or_else(
-        || addresses::memory(object.space).to_owned(),
+        || addresses::memory_in_words(object.space).to_owned(),
         |symbol| addresses::named(module, object.space, symbol),
     )
 }
 
 /// A finding about a problem, with these words about its other place if it has one.
-pub(crate) fn finding<'r, D>(
+pub(crate) fn report_problem<'r, D>(
     problem: AsyncProblem<D>,
     message: String,
     other: impl Into<String>,
@@ -44,7 +44,7 @@ pub(crate) fn of_operand<'r, D>(
     report: &'r mut Report<'_>,
 ) -> &'r mut Draft {
     let is_definite = problem.is_definite;
-    let draft = finding(problem, message, "", report);
+    let draft = report_problem(problem, message, "", report);
     if !is_definite {
         draft.note("it is not known that the function comes to it when it is called so");
     }
@@ -60,7 +60,7 @@ pub(crate) fn under_way<'r>(
 ) -> &'r mut Draft {
     let (noun, found) = (noun(problem.operation), problem.detail);
     let other = format!("the {noun}, still under way at the {access}");
-    let draft = finding(problem, message, other, report);
+    let draft = report_problem(problem, message, other, report);
     match found.ways {
         Ways::All => {}
         Ways::LaterRounds | Ways::LaterRoundsIfAny => {

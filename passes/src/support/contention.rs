@@ -49,7 +49,11 @@ pub(crate) fn tell_witness(module: &ModuleContext<'_>, draft: &mut Draft, shown:
 }
 
 /// The object that threads of a kernel share: "`best` in global memory", "memory that parameter `best` points to".
-pub(crate) fn object(module: &ModuleContext<'_>, kernel: FunctionId, object: SharedObject) -> String {
+pub(crate) fn object_in_words(
+    module: &ModuleContext<'_>,
+    kernel: FunctionId,
+    object: SharedObject,
+) -> String {
     match object {
         SharedObject::Variable(symbol) => {
             addresses::named(module, module.module.symbol(symbol).space, symbol)

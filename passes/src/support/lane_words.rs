@@ -59,25 +59,25 @@ pub(crate) fn subject(lanes: Lanes, one: &'static str, more: &'static str) -> St
 }
 
 /// A mask as it is written in CUDA: `0x0000ffff`.
-pub(crate) fn mask(mask: Lanes) -> String {
+pub(crate) fn mask_in_words(mask: Lanes) -> String {
     format!("{mask:#010x}")
 }
 
 /// A mask with the lanes that it names: `0x0000ffff (lanes 0-15)`.
 pub(crate) fn mask_with_lanes(lanes: Lanes) -> String {
     match lanes {
-        0 => mask(lanes),
-        _ if is_full_warp(lanes) => mask(lanes),
-        _ => format!("{} ({})", mask(lanes), named(lanes)),
+        0 => mask_in_words(lanes),
+        _ if is_full_warp(lanes) => mask_in_words(lanes),
+        _ => format!("{} ({})", mask_in_words(lanes), named(lanes)),
     }
 }
 
 /// A mask to write: `0x0000ffff` in quotes for code, followed by the lanes.
 pub(crate) fn mask_as_code(lanes: Lanes) -> String {
     if is_full_warp(lanes) {
-        format!("`{}`", mask(lanes))
+        format!("`{}`", mask_in_words(lanes))
     } else {
-        format!("`{}` ({})", mask(lanes), named(lanes))
+        format!("`{}` ({})", mask_in_words(lanes), named(lanes))
     }
 }
 

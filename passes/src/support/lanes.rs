@@ -16,7 +16,7 @@ use crate::rule::Level;
 
 use super::lane_words::sides;
 pub(crate) use super::lane_words::{
-    group, mask, mask_as_code, mask_with_lanes, named, numbers, place_of, subject, verb,
+    group, mask_as_code, mask_in_words, mask_with_lanes, named, numbers, place_of, subject, verb,
 };
 use super::{threshold, witness, wording};
 
@@ -24,7 +24,7 @@ use super::{threshold, witness, wording};
 const MAX_SHOWN: usize = 6;
 
 /// Adds further accesses with what is said of each, each place once, without those that are `shown`.
-pub(crate) fn add_further<'s, W: Into<String>>(
+pub(crate) fn add_further_sites<'s, W: Into<String>>(
     draft: &mut Draft,
     mut shown: Vec<&'s Site>,
     further: impl Iterator<Item = (&'s Site, W)>,
@@ -117,7 +117,7 @@ impl<'a> UnnamedCallers<'a> {
 }
 
 /// Begins a finding at the place of an issue, with the data and notes that all of them have.
-pub(crate) fn begin<'r>(
+pub(crate) fn begin_finding<'r>(
     module: &ModuleContext<'_>,
     report: &'r mut Report<'_>,
     found: &LaneFinding,
@@ -276,7 +276,7 @@ pub(crate) fn relate_other(draft: &mut Draft, issue: &Issue) {
 pub(crate) fn the_mask(issue: &Issue) -> String {
     issue.mask.map_or_else(
         || "the mask".to_owned(),
-        |known| format!("the mask {}", mask(known)),
+        |known| format!("the mask {}", mask_in_words(known)),
     )
 }
 
@@ -310,7 +310,7 @@ pub(crate) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
 pub(crate) fn ballot(launch: &Launch) -> String {
     format!(
         "`__ballot_sync({}, condition)`, taken before the branch",
-        mask(launch.analysed_lanes())
+        mask_in_words(launch.analysed_lanes())
     )
 }
 

@@ -21,11 +21,11 @@ pub(crate) fn is_host_variable(missing: &UndefinedSymbol<'_>) -> bool {
 
 /// The object of a host definition: `host.o`, or `host.o` of `lib.a`.
 pub(crate) fn object(host: &HostDefinition<'_>) -> String {
-    member(host.input, host.member)
+    member_in_words(host.input, host.member)
 }
 
 /// `host.o`, or `host.o` of `lib.a`.
-pub(crate) fn member(input: &str, member: Option<&str>) -> String {
+pub(crate) fn member_in_words(input: &str, member: Option<&str>) -> String {
     match member {
         Some(member) => format!("`{}` of `{}`", names::shown(member), names::shown(input)),
         None => format!("`{}`", names::shown(input)),

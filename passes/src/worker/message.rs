@@ -42,7 +42,7 @@ struct Task {
 }
 
 /// The settings as a message.
-pub(super) fn task(settings: &Settings) -> Vec<u8> {
+pub(super) fn encode_settings(settings: &Settings) -> Vec<u8> {
     let level = |setting: &LevelSetting| (setting.selector.to_string(), setting.level, setting.change);
     let overrides = settings.overrides.iter().flat_map(|over| &over.levels);
     bytes(&Task {
@@ -319,7 +319,7 @@ mod tests {
             },
             ..Settings::default()
         };
-        let message = task(&settings_there);
+        let message = encode_settings(&settings_there);
         let here = settings(&message, &Registry::default()).unwrap();
         assert_eq!(format!("{here:?}"), format!("{settings_there:?}"));
         assert!(settings(&message[..message.len() - 1], &Registry::default()).is_none());

@@ -13,7 +13,7 @@ use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
 use super::starts::{Failure, Start};
-use super::{time_left, too_long};
+use super::{message_about_late_module, time_left};
 
 /// The messages of the worker.
 pub const PROTOCOL: Protocol = Protocol {
@@ -121,7 +121,10 @@ pub fn text<'b>(
 
 /// The error of an input whose time was over.
 fn late(bytes: &[u8], settings: &Settings) -> InputError {
-    InputError::new(ProblemKind::Limit, too_long(bytes.len(), settings))
+    InputError::new(
+        ProblemKind::Limit,
+        message_about_late_module(bytes.len(), settings),
+    )
 }
 
 fn ask(command: &WorkerCommand, bytes: &[u8], limit: Duration) -> Result<Answer, Lost> {

@@ -32,7 +32,7 @@ pub(super) fn ask(
         let goes_on = !matches!(answer, Answer::Failed(ProblemKind::Limit, _));
         Some((answer, goes_on))
     };
-    let task = message::task(settings);
+    let task = message::encode_settings(settings);
     let answer = start.ask(|| ptxcheck_worker::ask(command, PROTOCOL, &task, bytes, limit, read));
     answer.unwrap_or_else(|failure| match failure {
         Failure::NotStarted(error) => Answer::Failed(

@@ -26,7 +26,7 @@ pub enum WrongBytes {
         /// Bytes that the first copy transfers.
         copied: u64,
     },
-    /// They are more than [`MAX_BYTES`].
+    /// The bytes are more than [`MAX_BYTES`].
     TooMany(u64),
 }
 

@@ -29,7 +29,7 @@ impl<'a, 'm> Flow<'a, 'm> {
     }
 
     /// The first instruction of `from` after which `to` may be executed.
-    pub(super) fn first_leading_to(&self, from: &[Site], to: Site) -> Option<Site> {
+    pub(super) fn first_instruction_leading_to(&self, from: &[Site], to: Site) -> Option<Site> {
         let ends = self.instructions_leading_to(to);
         from.iter().copied().find(|&from| {
             self.instructions_leading_to(from)
@@ -47,7 +47,12 @@ impl<'a, 'm> Flow<'a, 'm> {
     /// The first instruction of `from` after which `through` may be executed, which is on each path to `to` and not on each
     /// path to the first instruction itself: an instruction before `through` is ordered by it in the first round of a loop
     /// already.
-    pub(super) fn first_ordered_before(&self, from: &[Site], through: Site, to: Site) -> Option<Site> {
+    pub(super) fn first_instruction_ordered_before(
+        &self,
+        from: &[Site],
+        through: Site,
+        to: Site,
+    ) -> Option<Site> {
         let ends = self.instructions_leading_to(to);
         let mut middles = self.instructions_leading_to(through);
         middles.retain(|&id, middles| {
@@ -76,7 +81,7 @@ impl<'a, 'm> Flow<'a, 'm> {
     }
 
     /// True if one thread may enter a function more than once: by several calls, or by one in a loop.
-    pub(super) fn may_enter_again(&self, function: FunctionId) -> bool {
+    pub(super) fn may_enter_function_again(&self, function: FunctionId) -> bool {
         let mut seen = FxHashSet::default();
         let mut function = function;
         while !self.module.module.function(function).is_kernel() {

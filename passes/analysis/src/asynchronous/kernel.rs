@@ -27,7 +27,7 @@ pub(super) struct AsyncSite {
 }
 
 impl AsyncSite {
-    /// Of a kernel itself.
+    /// An operation in the body of the kernel itself, with no calls before it.
     pub(super) fn in_kernel(kernel: FunctionId, operation: &Asynchronous) -> Self {
         Self {
             function: kernel,
@@ -86,7 +86,7 @@ pub(super) struct AsyncKernel {
 }
 
 impl AsyncKernel {
-    /// The operations for which something holds.
+    /// The operations for which `holds` is true.
     pub(super) fn sites_where<'k>(
         &'k self,
         holds: impl Fn(AsyncOp) -> bool + Clone + 'k,
@@ -105,7 +105,7 @@ impl AsyncKernel {
         functions.filter_map(|&id| Some((id, module.module.function(id).body.as_ref()?)))
     }
 
-    /// True if something holds for an instruction of its functions.
+    /// True if `holds` is true for an instruction of its functions.
     pub(super) fn has_instruction(&self, module: &Shared<'_>, holds: impl Fn(Op) -> bool) -> bool {
         let mut all = self.bodies(module).flat_map(|(_, body)| &body.instructions);
         all.any(|instruction| holds(instruction.op))
@@ -152,7 +152,7 @@ impl AsyncKernel {
         })
     }
 
-    /// True if something holds for an operation.
+    /// True if `holds` is true for an operation.
     pub(super) fn has_operation(&self, holds: impl Fn(AsyncOp) -> bool) -> bool {
         self.operations.iter().any(|site| holds(site.operation.op))
     }

@@ -30,7 +30,7 @@ impl End {
     }
 
     /// True for a copy that has this end in shared memory.
-    const fn is_shared_end_of(self, op: AsyncOp) -> bool {
+    const fn is_shared_memory_end_of(self, op: AsyncOp) -> bool {
         match op {
             AsyncOp::Copy(copy) => match self {
                 Self::Source => copy.reads_shared(),
@@ -46,14 +46,14 @@ impl End {
             Self::Source => one.source(),
             Self::Destination => one.destination(),
         };
-        access.filter(|_| self.is_shared_end_of(one.op))
+        access.filter(|_| self.is_shared_memory_end_of(one.op))
     }
 }
 
 /// The paths to an access on which a copy is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// All.
+    /// The copy is in flight on all paths.
     All,
     /// Those of the rounds of a loop after the first one. There certainly is a second round.
     LaterRounds,
@@ -99,7 +99,7 @@ impl AsyncAnalysis<'_, '_> {
     pub fn early_reads(self) -> Vec<AsyncProblem<CopyInFlight>> {
         let reads = |kind| matches!(kind, AccessKind::Load | AccessKind::Atomic);
         let mut found = self.accesses_during_copies(End::Destination, reads);
-        let writes = |op| End::Destination.is_shared_end_of(op);
+        let writes = |op| End::Destination.is_shared_memory_end_of(op);
         for kernel in self
             .kernels_without_unknown_code()
             .filter(|kernel| kernel.has_operation(writes))
@@ -120,7 +120,7 @@ impl AsyncAnalysis<'_, '_> {
     fn accesses_during_copies(self, end: End, is_access: fn(AccessKind) -> bool) -> Vec<Overlap> {
         let (module, mut kernels) = (self.module, self.kernels().iter());
         let mut found = Vec::new();
-        if kernels.any(|kernel| kernel.has_operation(|op| end.is_shared_end_of(op))) {
+        if kernels.any(|kernel| kernel.has_operation(|op| end.is_shared_memory_end_of(op))) {
             for (id, function, body) in module.module.bodies() {
                 let has_any = body
                     .asynchronous
@@ -215,8 +215,8 @@ impl OverlapSearch<'_, '_> {
         let pending = Pending::new(view)?;
         self.visit_pending(view, &pending, Ways::All);
         for around in round::loops_of_view(view) {
-            if let Some(later) = pending.in_later_rounds(&around.blocks) {
-                let ways = if around.is_repeated(view) {
+            if let Some(later) = pending.in_later_loop_rounds(&around.blocks) {
+                let ways = if around.has_certain_second_round(view) {
                     Ways::LaterRounds
                 } else {
                     Ways::LaterRoundsIfAny

@@ -35,7 +35,7 @@ struct CalledInstruction<'c> {
 
 impl<'c> CalledInstruction<'c> {
     /// The call that leads there.
-    fn caller_spot(self) -> Option<Self> {
+    fn calling_instruction(self) -> Option<Self> {
         let (call, callers) = self.callers.split_first()?;
         Some(Self {
             function: call.caller,
@@ -64,8 +64,8 @@ pub(super) fn cta_of_mapped_rank(
     if rank == Origin::Rank {
         return MappedTo::Own;
     }
-    let mut spots = std::iter::successors(Some(spot), |spot| spot.caller_spot());
-    match spots.find_map(|spot| is_only_in_cta(module, spot, rank)) {
+    let mut spots = std::iter::successors(Some(spot), |spot| spot.calling_instruction());
+    match spots.find_map(|spot| is_reached_only_by_cta(module, spot, rank)) {
         Some(true) => MappedTo::Own,
         None if rank == Origin::Number(0) => MappedTo::First,
         _ => MappedTo::Other,
@@ -98,7 +98,11 @@ fn origin_of(module: &Shared<'_>, spot: CalledInstruction<'_>, value: Value) -> 
         let analyses = module.function(spot.function);
         let definition = analyses.definitions().only_writer(body, register)?;
         let instruction = body.instruction(definition);
-        value = match (instruction.op, body.loaded_param(instruction), spot.caller_spot()) {
+        value = match (
+            instruction.op,
+            body.loaded_param(instruction),
+            spot.calling_instruction(),
+        ) {
             (_, Some((number, offset)), None) => return Some(Origin::Param(number, offset)),
             (_, Some((number, offset)), Some(outer)) => {
                 spot = outer;
@@ -128,7 +132,7 @@ fn origin_of(module: &Shared<'_>, spot: CalledInstruction<'_>, value: Value) -> 
 
 /// True if each path to an instruction passes a branch edge that only the CTA of this rank takes, false if one that only
 /// others take.
-fn is_only_in_cta(module: &Shared<'_>, spot: CalledInstruction<'_>, rank: Origin) -> Option<bool> {
+fn is_reached_only_by_cta(module: &Shared<'_>, spot: CalledInstruction<'_>, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
     let dominators = module.function(spot.function).dominators();
     let of = body.block_of(spot.at);

@@ -59,8 +59,8 @@ impl States {
         self.intersects(Self::OPEN)
     }
 
-    /// True if it is in no group that a wait could be for.
-    pub(super) const fn is_in_no_group(self) -> bool {
+    /// True if the copy is in no group that a later wait can wait for.
+    pub(super) const fn is_outside_groups(self) -> bool {
         !self.intersects(Self::ALL_COMMITTED) && !self.intersects(Self::LOST)
     }
 
@@ -164,7 +164,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
 
     /// The same in the rounds of a loop after the first one. `blocks`: the loop, its header first. `None` if no path leads
     /// around it, or it is too large.
-    pub(super) fn in_later_rounds(&self, blocks: &[BlockId]) -> Option<Self> {
+    pub(super) fn in_later_loop_rounds(&self, blocks: &[BlockId]) -> Option<Self> {
         let &header = blocks.first()?;
         let mut states = Vec::new();
         for &block in blocks {
@@ -248,7 +248,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             Op::Call(_) if argument_passed_through(self.view.module, self.body, at).is_some() => return,
             Op::Call(_) => return self.mark_lost(states, |_| true),
             Op::Barrier(_) | Op::Collective(..) => return self.mark_lost(states, by_mbarrier),
-            Op::Access(access) if may_signal(access) => self.mark_lost(states, by_mbarrier),
+            Op::Access(access) if may_signal_other_threads(access) => self.mark_lost(states, by_mbarrier),
             _ => {}
         }
         let Some(one) = self.body.asynchronous_at(at) else {
@@ -298,6 +298,6 @@ fn join(known: &mut Vec<States>, new: &[States]) -> bool {
 }
 
 /// True for an access by which other threads may signal that they have waited.
-pub(super) const fn may_signal(access: Access) -> bool {
+pub(super) const fn may_signal_other_threads(access: Access) -> bool {
     access.is_volatile() || access.is_ordering() || access.kind.is_atomic()
 }

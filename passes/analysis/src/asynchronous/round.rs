@@ -58,7 +58,7 @@ pub(super) fn loops_of_view(view: &View<'_, '_>) -> Vec<LoopOfView> {
 
 impl LoopOfView {
     /// True if a thread that reaches the loop certainly executes at least a second round.
-    pub(super) fn is_repeated(&self, view: &View<'_, '_>) -> bool {
+    pub(super) fn has_certain_second_round(&self, view: &View<'_, '_>) -> bool {
         self.blocks.iter().all(|&block| {
             let next = view.possible_successors(block);
             let leaves = next.iter().any(|next| !self.blocks.contains(next));

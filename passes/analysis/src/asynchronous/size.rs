@@ -25,7 +25,7 @@ pub(super) enum Written {
     Own,
     /// Some are left out, and the own one may be one of these.
     Some,
-    /// Not known.
+    /// The CTAs are not known.
     Unknown,
 }
 

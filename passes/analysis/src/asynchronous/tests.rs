@@ -14,7 +14,7 @@ const HEAD: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";
 const KERNEL: FunctionId = FunctionId::new(0);
 
 /// The accesses to shared memory of a function, in the order of the input.
-fn accesses(module: &Shared<'_>, id: FunctionId) -> Vec<InstructionId> {
+fn shared_accesses_of(module: &Shared<'_>, id: FunctionId) -> Vec<InstructionId> {
     let body = module.module.function(id).body.as_ref().unwrap();
     let of_shared = |op| matches!(op, Op::Access(access) if access.space == Space::Shared);
     let all = body.iter().filter(|(_, instruction)| of_shared(instruction.op));
@@ -28,7 +28,7 @@ fn with_kernel(lines: &str, ask: impl Fn(&Shared<'_>, &[InstructionId])) {
          .shared .align 16 .b8 s[1024];\n.shared .align 16 .b8 t[1024];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, s;\n\
          ld.param.u32 %r3, [n];\n{lines}\nret;\n}}\n"
     );
-    with_ptx(&text, |module| ask(module, &accesses(module, KERNEL)));
+    with_ptx(&text, |module| ask(module, &shared_accesses_of(module, KERNEL)));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn loops_with_a_certain_second_round_are_recognised() {
             let loops = super::round::loops_of_view(&any);
             found_in
                 .borrow_mut()
-                .extend(loops.iter().map(|one| one.is_repeated(&any)));
+                .extend(loops.iter().map(|one| one.has_certain_second_round(&any)));
         });
         found
     };

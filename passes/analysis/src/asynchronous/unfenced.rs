@@ -7,7 +7,7 @@ use super::kernel::AsyncSite;
 use super::late_fences::Late;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sites::Site;
-use super::unfenced_stores::{OrdinaryStores, is_shared_fence, orders_or_writes};
+use super::unfenced_stores::{OrdinaryStores, is_shared_fence, orders_or_writes_shared_memory};
 use crate::place::Place;
 
 /// The proxy fences of a kernel that reads shared memory through the async proxy after ordinary stores to it.
@@ -34,7 +34,7 @@ impl AsyncAnalysis<'_, '_> {
             .filter(|kernel| kernel.has_operation(reads_shared_memory))
         {
             let mut sent = OrdinaryStores::new(self.module, self.sizes(), kernel);
-            if !kernel.has_operation(orders_or_writes) {
+            if !kernel.has_operation(orders_or_writes_shared_memory) {
                 found.extend(sent.first_read_without_fences());
                 continue;
             }
@@ -70,7 +70,9 @@ impl OrdinaryStores<'_, '_> {
             // If neither orders the two, their threads race, with any proxy.
             let store = self.store_by_own_thread(reader).or_else(|| {
                 let mut meetings = self.waiting_sites().iter();
-                meetings.find_map(|&meeting| flow.first_ordered_before(self.stores(), meeting, reader.site()))
+                meetings.find_map(|&meeting| {
+                    flow.first_instruction_ordered_before(self.stores(), meeting, reader.site())
+                })
             });
             Some(self.problem_of_read(store?, &kernel.requested_site(module, reader)?, FenceGap::None))
         })
@@ -103,8 +105,8 @@ impl OrdinaryStores<'_, '_> {
                     Some((store, FenceGap::NoneBefore(late)))
                 })?
             } else {
-                let store =
-                    Flow::new(module, kernel).first_leading_to(&near.collect::<Vec<_>>(), reader.site())?;
+                let store = Flow::new(module, kernel)
+                    .first_instruction_leading_to(&near.collect::<Vec<_>>(), reader.site())?;
                 (store, FenceGap::NoneAmongCopies)
             };
             let reader = Some(reader).filter(|reader| reader.is_reached(module))?;

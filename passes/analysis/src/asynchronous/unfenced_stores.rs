@@ -49,7 +49,7 @@ pub(super) const fn is_shared_fence(op: AsyncOp) -> bool {
 }
 
 /// True for fences over shared memory, and for operations that write it and are no ordinary stores.
-pub(super) const fn orders_or_writes(op: AsyncOp) -> bool {
+pub(super) const fn orders_or_writes_shared_memory(op: AsyncOp) -> bool {
     match op {
         AsyncOp::Copy(copy) => copy.writes_shared(),
         AsyncOp::Unknown => true,
@@ -58,7 +58,7 @@ pub(super) const fn orders_or_writes(op: AsyncOp) -> bool {
 }
 
 impl<'a, 'm> OrdinaryStores<'a, 'm> {
-    /// Of a kernel.
+    /// The stores of a kernel.
     pub(super) fn new(module: &'a Shared<'m>, sizes: &'a Sizes, kernel: &'a AsyncKernel) -> Self {
         Self {
             module,
@@ -101,7 +101,7 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
     }
 
     /// The paths through a function.
-    fn paths_through(&mut self, id: FunctionId) -> &[Way<'a, 'm>] {
+    fn paths_through_function(&mut self, id: FunctionId) -> &[Way<'a, 'm>] {
         let known = self.by_function.iter().position(|(known, _)| *known == id);
         let at = known.unwrap_or_else(|| {
             let stores = self.stores.iter().filter(|(of, _)| *of == id);
@@ -125,19 +125,21 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
         let (module, copy) = (self.module, reader.operation.instruction);
         let source = reader.operation.source()?;
         let mask = self.sizes.byte_mask(reader.function, &reader.operation);
-        self.paths_through(reader.function).iter().find_map(|way| {
-            let view = &way.view;
-            let read = Stretch::of_access(view, source, (bytes, mask))?;
-            let mut is_by_this = None;
-            let is_certain = |store: &&Stretch| {
-                surely_overlap(view, store, &read)
-                    && *is_by_this.get_or_insert_with(|| view.is_executed_by_this_alone(copy))
-                    && !module.deadline.is_over_at_step()
-                    && view.is_surely_before(store.at, copy)
-                    && holds(store.at)
-            };
-            Some(way.stores.iter().find(is_certain)?.at)
-        })
+        self.paths_through_function(reader.function)
+            .iter()
+            .find_map(|way| {
+                let view = &way.view;
+                let read = Stretch::of_access(view, source, (bytes, mask))?;
+                let mut is_by_this = None;
+                let is_certain = |store: &&Stretch| {
+                    surely_overlap(view, store, &read)
+                        && *is_by_this.get_or_insert_with(|| view.is_executed_by_this_alone(copy))
+                        && !module.deadline.is_over_at_step()
+                        && view.is_surely_before(store.at, copy)
+                        && holds(store.at)
+                };
+                Some(way.stores.iter().find(is_certain)?.at)
+            })
     }
 
     fn store_by_other_threads_where(
@@ -155,7 +157,7 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
             .source()
             .filter(|_| reader.function == id && is_whole)?;
         let meeting = last_common_barrier(module, id, copy)?;
-        let ways = self.paths_through(id);
+        let ways = self.paths_through_function(id);
         let read = Extent::of_access(&ways.first()?.view, source, bytes)?;
         ways.iter()
             .filter(|way| way.view.thread_number().is_some())
@@ -275,12 +277,12 @@ fn may_be_fenced(
     let mut others = kernel.bodies(module).filter(|&(function, _)| function != id);
     let may_others_order = others.any(|(_, body)| {
         let mut all = body.iter();
-        all.any(|(at, instruction)| instruction_may_order(body, at, instruction))
+        all.any(|(at, instruction)| may_instruction_order_accesses(body, at, instruction))
     });
     body.iter().any(|(at, instruction)| {
         let orders = match instruction.op {
             Op::Call(_) => may_others_order,
-            _ => instruction_may_order(body, at, instruction),
+            _ => may_instruction_order_accesses(body, at, instruction),
         };
         orders && is_between(at)
     })
@@ -293,7 +295,7 @@ pub(super) fn may_order_threads(op: Op) -> bool {
 
 /// True for an instruction that may order a store before a copy, or write bytes that the copy reads: any access or wait
 /// except a wait at a barrier.
-fn instruction_may_order(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
+fn may_instruction_order_accesses(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
     let waits = |op| {
         matches!(
             op,
@@ -301,7 +303,8 @@ fn instruction_may_order(body: &Body<'_>, at: InstructionId, instruction: &Instr
         )
     };
     let one = body.asynchronous_at(at);
-    may_order_threads(instruction.op) || one.is_some_and(|one| waits(one.op) || orders_or_writes(one.op))
+    may_order_threads(instruction.op)
+        || one.is_some_and(|one| waits(one.op) || orders_or_writes_shared_memory(one.op))
 }
 
 /// The ordinary writes to shared memory that a kernel may execute.

@@ -30,8 +30,8 @@ impl AsyncAnalysis<'_, '_> {
                 continue;
             };
             // Groups in functions of their own: unoptimised code.
-            let counts = |op| is_in_groups(op) || matches!(op, AsyncOp::Commit(_) | AsyncOp::Wait { .. });
-            if !kernel.has_operation(is_in_groups)
+            let counts = |op| is_grouped_copy(op) || matches!(op, AsyncOp::Commit(_) | AsyncOp::Wait { .. });
+            if !kernel.has_operation(is_grouped_copy)
                 || !kernel.sites_where(counts).all(|site| site.function == function)
             {
                 continue;
@@ -62,11 +62,11 @@ const fn is_group_wait(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Wait { all: false, .. })
 }
 
-const fn is_in_groups(op: AsyncOp) -> bool {
+const fn is_grouped_copy(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::Copy(copy) if matches!(copy.completion, Completion::Group(_)))
 }
 
-fn is_in_group(op: AsyncOp, group: AsyncGroup) -> bool {
+fn is_copy_in_group(op: AsyncOp, group: AsyncGroup) -> bool {
     matches!(op, AsyncOp::Copy(copy) if copy.completion == Completion::Group(group))
 }
 
@@ -88,21 +88,23 @@ impl WaitSearch<'_, '_, '_> {
             AsyncGroup::Bulk => AsyncGroup::Element,
             AsyncGroup::Product => return None,
         };
-        let is_other_kind = !self.kernel.has_operation(|op| is_in_group(op, group));
+        let is_other_kind = !self.kernel.has_operation(|op| is_copy_in_group(op, group));
         let of = if is_other_kind { other } else { group };
         let is_completed = if is_other_kind {
             self.kernel
                 .has_operation(|op| matches!(op, AsyncOp::Wait { group, .. } if group == other))
         } else {
-            self.may_be_grouped(wait, group)
+            self.may_group_be_made_before(wait, group)
         };
-        if is_completed || self.may_be_tracked(of) {
+        if is_completed || self.may_be_completed_by_other_operations(of) {
             return None;
         }
         let states = self.pending.states_before(wait.instruction);
         let copies = self.pending.copies().iter();
-        let mut copies = copies.zip(&states).filter(|(copy, _)| is_in_group(copy.op, of));
-        if !is_other_kind && !copies.clone().all(|(_, states)| states.is_in_no_group()) {
+        let mut copies = copies
+            .zip(&states)
+            .filter(|(copy, _)| is_copy_in_group(copy.op, of));
+        if !is_other_kind && !copies.clone().all(|(_, states)| states.is_outside_groups()) {
             return None;
         }
         let certain = copies.clone().find(|(_, states)| states.is_in_flight());
@@ -128,7 +130,7 @@ impl WaitSearch<'_, '_, '_> {
     }
 
     /// True if operations other than waits for groups may complete copies of a kind.
-    fn may_be_tracked(&self, group: AsyncGroup) -> bool {
+    fn may_be_completed_by_other_operations(&self, group: AsyncGroup) -> bool {
         let tracks = |op| {
             matches!(
                 op,
@@ -139,13 +141,15 @@ impl WaitSearch<'_, '_, '_> {
     }
 
     /// True if a group may be made before a wait, or after it and before another one.
-    fn may_be_grouped(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
+    fn may_group_be_made_before(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
         let paths = Paths::new(self.body);
         let is_wait = |op| matches!(op, AsyncOp::Wait { group: of, .. } if of == group);
         let all = || self.body.asynchronous.iter();
         let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group)).peekable();
         // The group of the call before.
-        if commits.peek().is_some() && Flow::new(self.module, self.kernel).may_enter_again(self.function) {
+        if commits.peek().is_some()
+            && Flow::new(self.module, self.kernel).may_enter_function_again(self.function)
+        {
             return true;
         }
         commits.any(|commit| {

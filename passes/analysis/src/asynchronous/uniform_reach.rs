@@ -38,7 +38,7 @@ fn is_reached_uniformly(module: &Shared<'_>, kernel: FunctionId, at: Instruction
     let Some(body) = &module.module.function(kernel).body else {
         return false;
     };
-    let mut search = AlikeSearch {
+    let mut search = UniformReachSearch {
         body,
         analyses: module.function(kernel),
         group,
@@ -76,7 +76,7 @@ pub(super) fn may_wait_at_other_barrier(
     body.iter().any(is_elsewhere)
 }
 
-struct AlikeSearch<'a, 'm> {
+struct UniformReachSearch<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     group: Group,
@@ -87,7 +87,7 @@ struct AlikeSearch<'a, 'm> {
     left: usize,
 }
 
-impl AlikeSearch<'_, '_> {
+impl UniformReachSearch<'_, '_> {
     /// Adds the predicates of the branches that a block depends on; `None` if the budget is spent.
     fn add_controlling_predicates(&mut self, block: BlockId) -> Option<()> {
         if !self.blocks.insert(block) {

@@ -11,7 +11,7 @@ use ptxcheck_ir::{
 use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite, barrier_place_of};
 use super::own_cta::{MappedTo, cluster_size, cta_of_mapped_rank};
-use super::pending::may_signal;
+use super::pending::may_signal_other_threads;
 use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::Site;
 use super::unfenced_stores::may_order_threads;
@@ -68,7 +68,7 @@ impl AsyncAnalysis<'_, '_> {
         let flow = Flow::new(module, kernel);
         let mut fences = kernel.sites_where(|op| op == AsyncOp::InitFence).peekable();
         let is_fenced = fences.peek().is_some();
-        if is_fenced && !fences.all(|fence| self.is_fence_of_others(&inits, fence.site())) {
+        if is_fenced && !fences.all(|fence| self.is_fence_by_other_threads(&inits, fence.site())) {
             return None;
         }
         kernel.operations.iter().find_map(|site| {
@@ -77,8 +77,11 @@ impl AsyncAnalysis<'_, '_> {
                 return None;
             }
             let arrival = kernel.sites_where(arrives).find(|arrival| {
-                flow.first_leading_to(&inits, arrival.site()).is_some()
-                    && flow.first_leading_to(&[arrival.site()], site.site()).is_some()
+                flow.first_instruction_leading_to(&inits, arrival.site())
+                    .is_some()
+                    && flow
+                        .first_instruction_leading_to(&[arrival.site()], site.site())
+                        .is_some()
             })?;
             let may_be_alone = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
             let users = Users::Cluster { may_be_alone };
@@ -88,7 +91,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// True if no thread that initialises a barrier, by its number, reaches a fence afterwards.
-    fn is_fence_of_others(self, inits: &[Site], (id, fence): Site) -> bool {
+    fn is_fence_by_other_threads(self, inits: &[Site], (id, fence): Site) -> bool {
         let views = View::distinct_threads(self.module, id);
         inits.iter().all(|&(of, init)| {
             let maker = View::thread_executing_alone(&views, init);
@@ -199,7 +202,7 @@ fn may_wait_before(body: &Body<'_>, to: InstructionId) -> bool {
     body.iter().any(|(at, instruction)| {
         let waits = match instruction.op {
             Op::Barrier(_) | Op::Collective(..) => true,
-            Op::Access(access) => may_signal(access),
+            Op::Access(access) => may_signal_other_threads(access),
             _ => false,
         };
         let waits = waits || body.asynchronous_at(at).is_some_and(may_make_threads_wait);

@@ -84,7 +84,7 @@ impl AsyncAnalysis<'_, '_> {
                 });
                 if !is_waited_for
                     && paths.lead(copy.instruction, at)
-                    && self.is_filled(kernel, &filling, (at, access.bytes().into()))
+                    && self.is_filled_by_copy(kernel, &filling, (at, access.bytes().into()))
                     && analyses.is_reached(at)
                 {
                     found.push(Overlap {
@@ -103,7 +103,7 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// True if a load is of bytes that a copy writes.
-    fn is_filled(
+    fn is_filled_by_copy(
         self,
         kernel: &AsyncKernel,
         filling: &Filling<'_>,
@@ -126,7 +126,10 @@ impl AsyncAnalysis<'_, '_> {
         }
         let flow = Flow::new(module, kernel);
         let copied = [(id, copy.instruction)];
-        let is_ordered = |meeting| flow.first_ordered_before(&copied, meeting, (id, load)).is_some();
+        let is_ordered = |meeting| {
+            flow.first_instruction_ordered_before(&copied, meeting, (id, load))
+                .is_some()
+        };
         let is_read = |view: &View<'_, '_>| {
             let extents = extents(view);
             extents.is_some_and(|(read, copied)| read.surely_overlaps(&copied)) && view.may_execute(load)

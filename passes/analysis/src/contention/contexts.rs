@@ -115,7 +115,7 @@ impl Kernel<'_> {
             for call in &facts.calls {
                 let of_call = entered.context_of_call(call);
                 let joined = match contexts.remove(&call.callee) {
-                    Some(known) => joined_contexts(known, &of_call),
+                    Some(known) => join_contexts(known, &of_call),
                     None => of_call,
                 };
                 contexts.insert(call.callee, joined);
@@ -124,7 +124,7 @@ impl Kernel<'_> {
     }
 
     /// True if these numbers leave one thread of each block.
-    pub(super) fn is_one_thread(&self, apart: SmallSet) -> bool {
+    pub(super) fn leaves_one_thread(&self, apart: SmallSet) -> bool {
         let whole = self.numbers.intersection(number::WHOLE_THREAD);
         let required = if whole.is_empty() {
             self.numbers.intersection(number::OF_THREAD)
@@ -135,7 +135,7 @@ impl Kernel<'_> {
     }
 
     /// True if these numbers leave one block of the grid.
-    pub(super) const fn is_one_block(&self, apart: SmallSet) -> bool {
+    pub(super) const fn leaves_one_block(&self, apart: SmallSet) -> bool {
         apart.contains_all(self.numbers.intersection(number::WHOLE_BLOCK))
     }
 }
@@ -198,7 +198,7 @@ impl Entered<'_, '_> {
 }
 
 /// The context of a function that is entered in two.
-fn joined_contexts(one: Context, other: &Context) -> Context {
+fn join_contexts(one: Context, other: &Context) -> Context {
     let of = |context: &Context, place: usize| context.arguments.get(place).cloned().flatten();
     let count = one.arguments.len().min(other.arguments.len());
     Context {

@@ -148,7 +148,7 @@ pub(super) fn facts_of(
     };
     let mut facts = Facts::default();
     for (at, instruction) in body.iter() {
-        let waits = collector.wait_of(instruction);
+        let waits = collector.threads_waiting_at(instruction);
         facts.block_waits.push(waits == Some(Wait::Block));
         facts.warp_waits.push(waits.is_some());
         if !analyses.may_be_reached(at) {
@@ -158,7 +158,7 @@ pub(super) fn facts_of(
         facts.calls.extend(collector.entry_of_call(at, instruction));
         facts.waits_for_others |= collector.waits_for_others(at, instruction);
     }
-    collector.add_touches(&mut facts);
+    collector.add_accesses_if_atomics(&mut facts);
     facts
 }
 
@@ -185,7 +185,7 @@ impl<'a> Collector<'a, '_> {
     fn plain_store_at(&mut self, at: InstructionId, instruction: &Instruction) -> Option<Store> {
         let (address, value) = plain_store(self.body, instruction)?;
         let address = self.origins.description_at_read(address, at)?;
-        if !may_be_shared(&address) {
+        if !is_in_known_object(&address) {
             return None;
         }
         let execution = self.guards.execution_of(at, &mut self.origins);
@@ -223,7 +223,7 @@ impl<'a> Collector<'a, '_> {
     /// A call of a function with a body.
     fn entry_of_call(&mut self, at: InstructionId, instruction: &Instruction) -> Option<Entry> {
         let callee = self.callee_with_body(instruction)?;
-        let pieces = self.body.arguments(self.call_of(instruction)?).iter();
+        let pieces = self.body.arguments(self.call_made_by(instruction)?).iter();
         let arguments = origins_by_parameter(pieces.map(|argument| {
             let origin = self.origins.description_at_read(argument.value, at);
             (argument.param, origin)
@@ -236,7 +236,7 @@ impl<'a> Collector<'a, '_> {
         })
     }
 
-    fn call_of(&self, instruction: &Instruction) -> Option<&'a Call> {
+    fn call_made_by(&self, instruction: &Instruction) -> Option<&'a Call> {
         let Op::Call(number) = instruction.op else {
             return None;
         };
@@ -245,7 +245,7 @@ impl<'a> Collector<'a, '_> {
 
     /// The function with a body that an instruction calls.
     fn callee_with_body(&self, instruction: &Instruction) -> Option<FunctionId> {
-        let Callee::Direct(symbol) = self.call_of(instruction)?.callee else {
+        let Callee::Direct(symbol) = self.call_made_by(instruction)?.callee else {
             return None;
         };
         let callee = self.module.module.called(symbol)?;
@@ -254,7 +254,7 @@ impl<'a> Collector<'a, '_> {
     }
 
     /// The threads that wait for each other at an instruction.
-    fn wait_of(&self, instruction: &Instruction) -> Option<Wait> {
+    fn threads_waiting_at(&self, instruction: &Instruction) -> Option<Wait> {
         match instruction.op {
             Op::Barrier(barrier) => barrier.waits.then_some(Wait::Block),
             Op::Collective(..) => Some(Wait::Warp),
@@ -286,17 +286,21 @@ impl<'a> Collector<'a, '_> {
     }
 
     /// Adds the plain accesses and the atomics, if there are atomics.
-    fn add_touches(&mut self, facts: &mut Facts) {
+    fn add_accesses_if_atomics(&mut self, facts: &mut Facts) {
         let mut atomics: Vec<(InstructionId, Value)> = Vec::new();
         for (at, instruction) in self.body.iter() {
             match (instruction.op, self.body.uses(instruction)) {
-                (Op::Access(access), &[address, ..]) if is_atomic(access) => atomics.push((at, address)),
+                (Op::Access(access), &[address, ..]) if may_be_global_atomic(access) => {
+                    atomics.push((at, address));
+                }
                 (Op::Call(_), _) => {
                     let callee = self
                         .callee_with_body(instruction)
                         .and_then(|callee| self.known.get(&callee));
                     let places = callee.map_or(0, |facts| facts.atomic_arguments);
-                    let arguments = self.call_of(instruction).map(|call| self.body.arguments(call));
+                    let arguments = self
+                        .call_made_by(instruction)
+                        .map(|call| self.body.arguments(call));
                     let passed = arguments.into_iter().flatten();
                     let of_atomics =
                         passed.filter(|argument| argument.param < 32 && places >> argument.param & 1 == 1);
@@ -364,7 +368,7 @@ impl<'a> Collector<'a, '_> {
         address: Origin,
         place: Option<u64>,
     ) -> Option<Touch> {
-        may_be_shared(&address).then(|| Touch {
+        is_in_known_object(&address).then(|| Touch {
             at,
             kind,
             address,
@@ -397,7 +401,7 @@ impl<'a> Collector<'a, '_> {
     /// The loads that the operands of an atomic, or what a call passes, are computed from.
     fn loads_of_operands(&mut self, at: InstructionId) -> Loads {
         let instruction = self.body.instruction(at);
-        let values: Vec<Value> = match self.call_of(instruction) {
+        let values: Vec<Value> = match self.call_made_by(instruction) {
             Some(call) => self
                 .body
                 .arguments(call)
@@ -430,7 +434,7 @@ const fn place_number_at_offset(address: u64, past: i64) -> u64 {
 }
 
 /// True for an atomic that may be on global memory.
-const fn is_atomic(access: Access) -> bool {
+const fn may_be_global_atomic(access: Access) -> bool {
     access.kind.is_atomic() && matches!(access.space, Space::Global | Space::Generic)
 }
 
@@ -447,7 +451,7 @@ fn plain_store(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, Opt
 }
 
 /// True for an address in an object, or in one that the caller knows.
-const fn may_be_shared(address: &Origin) -> bool {
+const fn is_in_known_object(address: &Origin) -> bool {
     match address.target {
         Target::Several | Target::ParameterBlock(_) => false,
         Target::Variable(_) | Target::Parameter(..) => true,

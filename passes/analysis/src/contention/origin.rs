@@ -108,7 +108,7 @@ pub(super) mod property {
 /// The object that an address lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Target {
-    /// None: it is a number.
+    /// The value is a number, and no address.
     None,
     /// A variable.
     Variable(SymbolId),
@@ -116,7 +116,7 @@ pub(super) enum Target {
     Parameter(u16, i32),
     /// A kernel parameter itself, with this number.
     ParameterBlock(u16),
-    /// One of several.
+    /// The value points into one of several objects.
     Several,
 }
 
@@ -235,15 +235,15 @@ impl Origin {
     }
 
     /// True if data alone distinguish it.
-    const fn is_pure_data(&self) -> bool {
+    const fn depends_on_data_alone(&self) -> bool {
         self.has_property(property::DATA) && self.numbers.is_empty() && self.arguments == 0
     }
 
-    /// One of two definitions.
+    /// The origin of a register with two definitions: the value is one or the other.
     pub(super) fn join(&self, other: &Self) -> Self {
         let of_rounds = property::ROUNDS.union(property::SHIFTED);
         // A thread begins at its own place, and goes on to what it finds in memory.
-        match (self.is_pure_data(), other.is_pure_data()) {
+        match (self.depends_on_data_alone(), other.depends_on_data_alone()) {
             (true, false) if !other.has_property(property::DATA) => {
                 return self.replacing_initial_value(other, of_rounds);
             }
@@ -294,7 +294,7 @@ impl Origin {
         (self.arguments & !known == 0).then_some(all)
     }
 
-    /// The quotient of it and a number. That of a block number often undoes a product.
+    /// The quotient of the value and a number. A division of a block number often undoes a product.
     fn quotient(mut self) -> Self {
         if self.numbers.intersects(number::WHOLE_THREAD) {
             self.numbers = self.numbers.difference(number::WHOLE_THREAD).union(number::HIGH);
@@ -314,7 +314,7 @@ impl Origin {
         self
     }
 
-    /// The remainder of it.
+    /// The remainder of the value.
     fn remainder(mut self) -> Self {
         if self.numbers.intersects(number::WHOLE_THREAD) {
             self.numbers = number::LOW;
@@ -344,7 +344,7 @@ pub(super) type ResultOf<'a> = &'a dyn Fn(SymbolId, &[Option<Origin>]) -> Option
 pub(super) struct Origins<'a, 'm> {
     /// The body.
     pub body: &'a Body<'m>,
-    /// Its module.
+    /// The module of the function.
     pub module: &'a Shared<'m>,
     /// Its arguments are parameters of a kernel.
     pub is_kernel: bool,

@@ -112,7 +112,7 @@ struct Pair<'p> {
 
 impl Pair<'_> {
     fn is_unordered(&self) -> bool {
-        self.may_be_one_place() && !self.is_own_place() && self.is_path_without_ordering()
+        self.may_be_one_place() && !self.do_threads_have_own_places() && self.has_path_without_ordering()
     }
 
     fn is_same_place(&self) -> bool {
@@ -135,10 +135,10 @@ impl Pair<'_> {
     }
 
     /// True if the threads that make the two accesses have places of their own, or are one thread.
-    fn is_own_place(&self) -> bool {
+    fn do_threads_have_own_places(&self) -> bool {
         let kernel = self.entered.kernel;
         let (plain, atomic) = (self.plain.1, self.atomic.1);
-        let is_one = |numbers| kernel.is_one_thread(numbers) && kernel.is_one_block(numbers);
+        let is_one = |numbers| kernel.leaves_one_thread(numbers) && kernel.leaves_one_block(numbers);
         let is_one_thread = is_one(plain.pins) && is_one(atomic.pins);
         let are_distinguished = is_one(plain.numbers_in_address().union(plain.pins))
             && is_one(atomic.numbers_in_address().union(atomic.pins));
@@ -152,14 +152,14 @@ impl Pair<'_> {
     }
 
     /// True if a path leads from one to the other on which nothing orders them.
-    fn is_path_without_ordering(&self) -> bool {
+    fn has_path_without_ordering(&self) -> bool {
         let kernel = self.entered.kernel;
         let (plain, atomic) = (self.plain.1, self.atomic.1);
         let facts = self.entered.facts;
         let is_of_block = self.is_block_scoped()
             || facts.waits_for_others
-            || kernel.is_one_block(plain.numbers_in_address())
-                && kernel.is_one_block(atomic.numbers_in_address());
+            || kernel.leaves_one_block(plain.numbers_in_address())
+                && kernel.leaves_one_block(atomic.numbers_in_address());
         let is_of_warp = plain.numbers_in_address().intersects(number::OF_THREAD)
             && atomic.numbers_in_address().intersects(number::OF_THREAD);
         let mut paths = Paths::new(self.body);

@@ -63,14 +63,14 @@ pub struct LostUpdate {
 /// The lost updates in a function of a kernel, in order.
 pub(super) fn lost_updates<'e>(entered: &'e Entered<'_, '_>) -> impl Iterator<Item = LostUpdate> + 'e {
     let stores = entered.facts.stores.iter();
-    stores.filter_map(|store| lost_update(entered, store))
+    stores.filter_map(|store| lost_update_of_store(entered, store))
 }
 
-fn lost_update(entered: &Entered<'_, '_>, store: &Store) -> Option<LostUpdate> {
+fn lost_update_of_store(entered: &Entered<'_, '_>, store: &Store) -> Option<LostUpdate> {
     let reach = entered.reach_of_access(&store.address, &store.execution)?;
     let (kernel, address) = (entered.kernel, &reach.address);
     let apart = reach.numbers_in_address().union(reach.pins);
-    let writers = match (kernel.is_one_thread(apart), kernel.is_one_block(apart)) {
+    let writers = match (kernel.leaves_one_thread(apart), kernel.leaves_one_block(apart)) {
         (true, true) => return None,
         (false, true) => Writers::Block,
         (true, false) => Writers::Blocks,
@@ -124,7 +124,7 @@ fn may_store_different_values(entered: &Entered<'_, '_>, store: &Store, writers:
     !value.has_property(unknown) && value.variance().intersects(varies)
 }
 
-/// True if threads store different values, perhaps.
+/// True if threads may store different values.
 fn stored_value_may_vary(entered: &Entered<'_, '_>, store: &Store) -> bool {
     let value = store
         .value

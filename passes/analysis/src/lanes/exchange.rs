@@ -206,13 +206,13 @@ impl ExchangeKernel<'_> {
             warp: Some(0),
             ..launch
         };
-        let mut all = self.pairs_in_block(launch, &Fixed::default())?;
+        let mut all = self.definite_pairs_in_solution(launch, &Fixed::default())?;
         if std::mem::take(&mut all.depends_on_block) {
             let first = Scenario {
                 block_index: Some([0; 3]),
                 ..Scenario::default()
             };
-            let in_first = self.pairs_in_block(launch, &Fixed::new(&self.layout.graph, &first));
+            let in_first = self.definite_pairs_in_solution(launch, &Fixed::new(&self.layout.graph, &first));
             for (key, pair) in in_first.into_iter().flat_map(|first| first.found.found) {
                 all.found.found.entry(key).or_insert(pair);
             }
@@ -221,7 +221,7 @@ impl ExchangeKernel<'_> {
     }
 
     /// The definite pairs in a solution of warp 0; `None` if the budget is spent.
-    fn pairs_in_block(&self, launch: Launch, fixed: &Fixed<'_>) -> Option<InBlock> {
+    fn definite_pairs_in_solution(&self, launch: Launch, fixed: &Fixed<'_>) -> Option<InBlock> {
         let mut flow = Flow::new(self.layout, launch, fixed, self.layout.reusable_pool())?;
         let found = definite_clashes(&mut flow, launch.analysed_lanes());
         let pairs = found
@@ -234,7 +234,7 @@ impl ExchangeKernel<'_> {
         if launch.warp_count() > 1 && !found.clashes.is_empty() {
             self.mark_pairs_across_warps(launch, fixed, &found, &mut pairs);
         }
-        let depends_on_block = found.touches.has_unplaced_global_write && self.may_depend_on_block();
+        let depends_on_block = found.touches.has_unplaced_global_write && self.may_depend_on_block_index();
         let found = pairs.into_iter().collect();
         Some(InBlock {
             found: InLaunch { found, reached },
@@ -244,7 +244,7 @@ impl ExchangeKernel<'_> {
 
     /// True if the kernel reads the index of the block, and may have pairs in global memory. Rounds of loops are not examined in the first
     /// block.
-    fn may_depend_on_block(&self) -> bool {
+    fn may_depend_on_block_index(&self) -> bool {
         let contexts = &self.layout.graph.contexts;
         let reads = |value: &Value| matches!(value, Value::Special(Special::Ctaid(_)));
         let reads_index = contexts
@@ -253,8 +253,9 @@ impl ExchangeKernel<'_> {
         let mut places = contexts.iter();
         self.layout.graph.rounds.is_none()
             && reads_index
-            && places
-                .any(|context| screen::may_meet_in_global(self.layout.module, context.function, context.body))
+            && places.any(|context| {
+                screen::may_clash_in_global_memory(self.layout.module, context.function, context.body)
+            })
     }
 
     /// Marks the pairs, one for each clash, whose bytes are also accessed by threads of warp 1 with the same instructions.

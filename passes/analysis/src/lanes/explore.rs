@@ -103,7 +103,7 @@ pub(super) trait Place: Ord {
 
 /// The definite findings of one launch.
 pub(super) struct InLaunch<P, F> {
-    /// By place.
+    /// The findings, by their place.
     pub found: BTreeMap<P, F>,
     /// The nodes that lanes may reach.
     pub reached: FxHashSet<u32>,
@@ -111,7 +111,7 @@ pub(super) struct InLaunch<P, F> {
 
 /// The definite findings of several launches: those that are definite in each launch in which lanes may reach their place.
 pub(super) struct CommonFindings<P, F> {
-    /// By place.
+    /// The findings, by their place.
     pub found: BTreeMap<P, F>,
     /// The nodes that lanes may reach in some of these launches.
     reached: FxHashSet<u32>,
@@ -157,7 +157,7 @@ impl<P: Place, F: Meet> CommonFindings<P, F> {
     }
 
     /// True if no further launch can add a finding: there is none so far, and lanes may reach all of these nodes.
-    pub(super) fn is_settled(&self, mut nodes: impl Iterator<Item = u32>) -> bool {
+    pub(super) fn is_complete(&self, mut nodes: impl Iterator<Item = u32>) -> bool {
         self.found.is_empty() && nodes.all(|node| self.reached.contains(&node))
     }
 }

@@ -82,13 +82,13 @@ impl LaneFinding {
     }
 
     /// The node and the kind of the defect.
-    pub(super) const fn defect(&self) -> (u32, Problem) {
+    pub(super) const fn node_and_problem(&self) -> (u32, Problem) {
         (self.issue.node, self.issue.problem)
     }
 
     /// Keeps the part that also holds in another launch. `others`: the findings of that launch about the same defect. False
     /// if nothing is left.
-    fn keep_common(&mut self, others: &[Self]) -> bool {
+    fn keep_part_common_to(&mut self, others: &[Self]) -> bool {
         let issue = &mut self.issue;
         issue.lanes &= others.iter().fold(0, |all, other| all | other.issue.lanes);
         issue.here |= others.iter().fold(0, |all, other| all | other.issue.here);
@@ -121,7 +121,7 @@ impl LaneFinding {
 
 impl Meet for Vec<LaneFinding> {
     fn meet(&mut self, other: &Self) -> bool {
-        self.retain_mut(|found| found.keep_common(other));
+        self.retain_mut(|found| found.keep_part_common_to(other));
         !self.is_empty()
     }
 }

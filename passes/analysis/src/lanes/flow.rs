@@ -44,7 +44,7 @@ pub(super) struct Flow<'a> {
     pub module: &'a Shared<'a>,
     /// The graph.
     pub graph: &'a Graph<'a>,
-    /// Its orders.
+    /// The orders of the nodes of the graph.
     pub order: &'a Order,
     live: &'a Liveness,
     /// The launch.
@@ -229,7 +229,7 @@ impl<'a> Flow<'a> {
                 Some(known) => {
                     if !known.shares_allocation(&from) {
                         let from = (&from, along);
-                        self.join(
+                        self.join_edge_state(
                             node,
                             known,
                             owner,
@@ -256,7 +256,7 @@ impl<'a> Flow<'a> {
 
     /// Joins the state along another edge. `of`: the loop whose next round the edge begins: a cell that the loop does not
     /// write keeps the value with which lanes entered the loop.
-    fn join(
+    fn join_edge_state(
         &mut self,
         node: u32,
         into: &mut State,
@@ -305,7 +305,7 @@ impl<'a> Flow<'a> {
     fn value_in_next_round(&mut self, value: ValueId, of: u32) -> ValueId {
         let (name, order) = (self.pool.get(value).name, self.order);
         let is_inside = |inner: u32| order.is_in_loop(order.loops[inner as usize].header, of);
-        let is_of = |meanings: &Meanings| meanings.comes_from_loop(name, is_inside);
+        let is_of = |meanings: &Meanings| meanings.is_computed_in_loop(name, is_inside);
         if self.pool.meanings.as_ref().is_some_and(is_of) {
             self.pool.with_name(value, Name::NONE)
         } else {

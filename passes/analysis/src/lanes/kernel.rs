@@ -69,7 +69,7 @@ impl Judged {
 fn findings_by_defect(findings: impl Iterator<Item = LaneFinding>) -> BTreeMap<Defect, Vec<LaneFinding>> {
     let mut all: BTreeMap<Defect, Vec<LaneFinding>> = BTreeMap::new();
     for found in findings {
-        all.entry(found.defect()).or_default().push(found);
+        all.entry(found.node_and_problem()).or_default().push(found);
     }
     all
 }
@@ -168,7 +168,7 @@ impl<'k> LaneKernel<'k> {
                 }
             }
             definite.add_launch(judged.into_definite_findings());
-            if least_in_each == Certainty::Definite && definite.is_settled(self.judged_nodes()) {
+            if least_in_each == Certainty::Definite && definite.is_complete(self.judged_nodes()) {
                 break;
             }
         }
@@ -287,7 +287,7 @@ impl<'k> LaneKernel<'k> {
                 let reach = reach.get(node).copied().unwrap_or_default();
                 let is_definite = definite_at.contains(node);
                 let is_sure = reach.surely || !passing.contains(node);
-                let is_settled = launch.surely_exists(warp) && is_definite && is_sure;
+                let is_settled = launch.is_warp_certain(warp) && is_definite && is_sure;
                 !reach.maybe || is_definite && !is_settled
             });
             runs.push((Some(warp), found));
@@ -483,7 +483,7 @@ fn merge_findings(
             reached.iter().all(|&number| is_definite_in(number))
                 // The mask may be meant for the full warps: the last warp of a block may lack lanes that it names.
                 || problem != Problem::BeyondBlock && reached.iter().any(|&number| {
-                    let exists = runs[number].0.is_some_and(|warp| launch.surely_exists(warp));
+                    let exists = runs[number].0.is_some_and(|warp| launch.is_warp_certain(warp));
                     exists && reach[number].surely && is_definite_in(number)
                 })
         };

@@ -97,7 +97,7 @@ pub(super) enum Decision {
 
 /// The reason why a value does not count as computed from constants and thread numbers.
 enum UnknownReason {
-    /// It depends on other values.
+    /// The value depends on values other than constants and thread numbers.
     OfOthers,
     /// The search budget is spent.
     TooMuchWork,
@@ -197,7 +197,7 @@ impl<'a, 'm> LoopExitSearch<'a, 'm> {
         exits.any(|exit| {
             let guard = body.terminator(exit).and_then(|last| last.guard);
             let is_passed = || self.dominators().dominates(exit, latch);
-            guard.is_some_and(|guard| self.is_guard_counted(guard, is_passed))
+            guard.is_some_and(|guard| self.may_guard_count_rounds(guard, is_passed))
         })
     }
 
@@ -217,7 +217,7 @@ impl<'a, 'm> LoopExitSearch<'a, 'm> {
 
     /// True if a guard may let lanes leave a loop after a number of rounds that the analysis can compute. `is_passed` says
     /// whether lanes reach the guard in every round.
-    pub(super) fn is_guard_counted(&self, guard: Guard, is_passed: impl Fn() -> bool) -> bool {
+    pub(super) fn may_guard_count_rounds(&self, guard: Guard, is_passed: impl Fn() -> bool) -> bool {
         match self.classify_predicate(guard.register) {
             Some(Decision::ByLane) => true,
             Some(Decision::Alike) => !is_passed(),

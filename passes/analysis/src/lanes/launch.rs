@@ -187,7 +187,7 @@ impl Launch {
 
     /// True if a warp with this index exists in every launch.
     #[must_use]
-    pub fn surely_exists(&self, warp: u32) -> bool {
+    pub fn is_warp_certain(&self, warp: u32) -> bool {
         warp == 0
             || self
                 .thread_count()
@@ -205,7 +205,7 @@ impl Launch {
     }
 
     /// The warp whose lanes have consecutive `%tid.x` from 32 times its index on, if that is known.
-    pub(super) fn row_warp(&self) -> Option<u32> {
+    pub(super) fn warp_with_consecutive_tids(&self) -> Option<u32> {
         let is_row = match self.shape {
             Some([_, y, z]) => y == 1 && z == 1,
             None => self.layout == Layout::OneRow,

@@ -14,7 +14,7 @@
 //!
 //! Two values of one lane with the same name are equal as long as no instruction that they come from has been executed again
 //! between them. A value loses a name that comes from within a loop when it passes to the next round of the loop (see
-//! [`Meanings::comes_from_loop`]). A value that reaches a place without such a step comes from the last execution of each instruction:
+//! [`Meanings::is_computed_in_loop`]). A value that reaches a place without such a step comes from the last execution of each instruction:
 //! otherwise a cycle would lead through a loop that holds both.
 
 use rustc_hash::FxHashMap;
@@ -47,7 +47,7 @@ pub(super) enum Around {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Meaning {
     Result((u64, u64)),
-    /// With the width in bits.
+    /// A value of this many bits is one of these numbers.
     Among(Name, u8, Numbers),
     Plus(Name, u8, u64),
     Order(Condition, u8, Name, Name),
@@ -110,7 +110,7 @@ impl Meanings {
     }
 
     /// True if a value comes from an instruction in one of the loops for which `is_inside` holds.
-    pub(super) fn comes_from_loop(&self, name: Name, is_inside: impl Fn(u32) -> bool) -> bool {
+    pub(super) fn is_computed_in_loop(&self, name: Name, is_inside: impl Fn(u32) -> bool) -> bool {
         self.all[name.0 as usize].loops.iter().any(|&of| is_inside(of))
     }
 
@@ -211,7 +211,7 @@ impl Meanings {
     }
 
     /// The predicate that a mask names the lane.
-    pub(super) fn own_bit_predicate(&mut self, mask: Name) -> Name {
+    pub(super) fn predicate_that_mask_names_lane(&mut self, mask: Name) -> Name {
         match *self.meaning_of(mask) {
             Meaning::Ballot(predicate) => predicate,
             _ => self.composed_name(Meaning::OwnBit(mask), [mask]),
@@ -240,7 +240,7 @@ impl Meanings {
         }
     }
 
-    /// Equivalent comparisons have the same name.
+    /// The name of the outcome of a comparison. Equivalent comparisons have the same name.
     pub(super) fn ordering_predicate(
         &mut self,
         condition: Condition,
@@ -268,7 +268,7 @@ impl Meanings {
     }
 
     /// A sum at this width, if it certainly does not overflow.
-    pub(super) fn thread_sum(&mut self, bits: u8, terms: Option<Terms>) -> Option<Name> {
+    pub(super) fn coordinate_sum_name(&mut self, bits: u8, terms: Option<Terms>) -> Option<Name> {
         // Coordinates and sides are at most 2^10.
         let most = |(exponents, factor): &(Exponents, u32)| {
             let degree: u32 = exponents.iter().map(|&exponent| u32::from(exponent)).sum();

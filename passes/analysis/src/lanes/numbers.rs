@@ -41,7 +41,7 @@ impl Numbers {
         Self(all).with_touching_ranges_joined()
     }
 
-    /// All numbers of `bits` bits.
+    /// The set of all numbers of `bits` bits.
     #[must_use]
     pub(super) fn all_of_width(bits: u8) -> Self {
         Self(vec![(0, ones(bits))])
@@ -107,13 +107,13 @@ impl Numbers {
         Self(all)
     }
 
-    /// True if there is none.
+    /// True if the set is empty.
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// True if all of them are in the other one.
+    /// True if all numbers of the set are in the other set.
     #[must_use]
     pub(super) fn is_subset_of(&self, other: &Self) -> bool {
         self.intersection(other) == *self

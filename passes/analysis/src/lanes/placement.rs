@@ -341,19 +341,19 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// True if a path may lead from one of two nodes to the other within one round of the loops around the latter.
-    pub(super) fn is_on_path(&mut self, one: u32, other: u32) -> bool {
+    pub(super) fn are_on_one_path(&mut self, one: u32, other: u32) -> bool {
         if self.first[one as usize] == self.first[other as usize] {
             return true;
         }
         // A budget of its own: this search must not use up the budget of the others.
         let left = std::mem::replace(&mut self.steps_left, self.sibling_steps_left);
-        let leads = self.leads_to(one, other) || self.leads_to(other, one);
+        let leads = self.has_path_within_round(one, other) || self.has_path_within_round(other, one);
         self.sibling_steps_left = std::mem::replace(&mut self.steps_left, left);
         leads
     }
 
     /// True if a path leads from one node to another within one round of the loops around the latter.
-    pub(super) fn leads_to(&mut self, from: u32, to: u32) -> bool {
+    pub(super) fn has_path_within_round(&mut self, from: u32, to: u32) -> bool {
         self.nodes_on_paths_to(to)
             .is_none_or(|_| self.mark[from as usize] == self.epoch)
     }

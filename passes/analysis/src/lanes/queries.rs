@@ -61,7 +61,7 @@ impl<'a> LaneLayouts<'a> {
 
 impl LaneLayout<'_> {
     /// The launch under a scenario, with the facts that the scenario fixes; `None` if the kernel excludes the scenario.
-    fn launch_under(&self, scenario: &Scenario) -> Option<Launch> {
+    fn launch_under_scenario(&self, scenario: &Scenario) -> Option<Launch> {
         let reads_other = self.module.reads_other_dimensions(self.function);
         let bounds = &self.module.module.function(self.function).launch;
         let assumed = match scenario.block {
@@ -88,15 +88,15 @@ impl LaneLayout<'_> {
 
     /// True if the kernel can be launched as the scenario says.
     #[must_use]
-    pub fn admits(&self, scenario: &Scenario) -> bool {
-        self.launch_under(scenario).is_some()
+    pub fn admits_scenario(&self, scenario: &Scenario) -> bool {
+        self.launch_under_scenario(scenario).is_some()
     }
 
     /// The findings under a scenario. Definite means wrong in each run that has its values and reaches the place; `None` if
     /// the kernel excludes the scenario, or if the budget is spent.
     #[must_use]
-    pub fn lanes_under(&self, scenario: &Scenario) -> Option<Root> {
-        let launch = self.launch_under(scenario)?;
+    pub fn findings_under(&self, scenario: &Scenario) -> Option<Root> {
+        let launch = self.launch_under_scenario(scenario)?;
         let fixed = Fixed::new(&self.graph, scenario);
         LaneKernel::new(self, &fixed).findings_in_launch(launch, scenario.warp)
     }
@@ -110,7 +110,7 @@ impl LaneLayout<'_> {
     ) -> Option<T> {
         let launch = Launch {
             warp: Some(scenario.warp?),
-            ..self.launch_under(scenario)?
+            ..self.launch_under_scenario(scenario)?
         };
         let fixed = Fixed::new(&self.graph, scenario);
         let mut solution = LaneSolution {

@@ -45,7 +45,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
             if let Some((peeled, are_all)) = peel_rounds(layout, in_states, of) {
                 let fixed = Fixed::default();
                 let found = LaneKernel::new(&peeled, &fixed).analyse(least);
-                add_definite(&mut root, &peeled, are_all, found);
+                add_definite_findings_of_rounds(&mut root, &peeled, are_all, found);
             }
         });
     }
@@ -95,7 +95,7 @@ fn counted_loops(layout: &LaneLayout<'_>) -> Vec<u32> {
             let is_passed = || latches[index].iter().all(|&latch| order.dominates(node, latch));
             let context = graph.context_of_node(node);
             let exits = LoopExitSearch::new(layout.module, context.function, context.body, has_shape);
-            is_counted[index] = exits.is_guard_counted(guard, is_passed);
+            is_counted[index] = exits.may_guard_count_rounds(guard, is_passed);
         }
     }
     let is_fit = |of: &u32| {
@@ -147,7 +147,7 @@ fn may_exceed_peeled_rounds(peeled: &LaneLayout<'_>) -> Option<bool> {
 }
 
 /// Adds the definite findings of single rounds, once for each instruction and problem.
-fn add_definite(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
+fn add_definite_findings_of_rounds(root: &mut Root, peeled: &LaneLayout<'_>, are_all: bool, found: Root) {
     let Some(rounds) = &peeled.graph.rounds else {
         return;
     };

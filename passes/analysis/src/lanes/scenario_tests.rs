@@ -40,7 +40,7 @@ fn findings_about_missing_lanes(
         let is_definite = found.issue.certainty == Certainty::Definite;
         (found.issue.lanes, found.warps.clone(), is_definite)
     };
-    let root = module.lanes_under(FunctionId::new(0), scenario)?;
+    let root = module.findings_under(FunctionId::new(0), scenario)?;
     let found = root.findings.iter();
     Some(
         found

@@ -544,7 +544,7 @@ fn place_cells(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice
             writes = true;
         }
         match slots.effect_on_slots(id, instruction) {
-            Effect::Store(slot) | Effect::Spoil(slot) => writes |= touches_sliced_slot(slice, slots, slot),
+            Effect::Store(slot) | Effect::Spoil(slot) => writes |= overlaps_sliced_slot(slice, slots, slot),
             Effect::SpoilEscaped => writes |= !slice.escaping.is_empty(),
             Effect::Load(_) | Effect::None => {}
         }
@@ -575,7 +575,7 @@ fn place_cells(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice
     }
 }
 
-fn touches_sliced_slot(slice: &Slice, slots: &Slots, slot: SlotId) -> bool {
+fn overlaps_sliced_slot(slice: &Slice, slots: &Slots, slot: SlotId) -> bool {
     std::iter::once(slot)
         .chain(slots.slots_overlapping(slot))
         .any(|slot| slice.places.contains_key(&FrameVariable::of_slot(slot)))

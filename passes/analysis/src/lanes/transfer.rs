@@ -291,7 +291,7 @@ fn compute_form(
             arithmetic::compute_binary(pool, (BinaryOp::Sub, bits), (zero, uses[0]), open, result)
         }
         Op::Unary(UnaryOp::PopCount, bits) => {
-            result.limit = bits_possibly_set_in_lanes(pool.get(uses[0]), bits, left);
+            result.limit = max_set_bit_count(pool.get(uses[0]), bits, left);
             false
         }
         Op::ExtractBits(bits, false) => compute_extraction(pool, bits, uses, left, number, result),
@@ -320,8 +320,8 @@ fn common_constant(vector: &Vector, among: Lanes) -> Option<u64> {
     all.all(|other| other == Some(first)).then_some(first)
 }
 
-/// Most bits that are set in the lanes `left`.
-fn bits_possibly_set_in_lanes(vector: &Vector, bits: u8, left: Lanes) -> u64 {
+/// The greatest number of bits that may be set in one of the lanes `left`.
+fn max_set_bit_count(vector: &Vector, bits: u8, left: Lanes) -> u64 {
     let may_have = |lane: usize| (!vector.bits_of(lane).zeros & ones(bits)).count_ones();
     u64::from(lanes_in_set(left).map(may_have).max().unwrap_or(0))
 }

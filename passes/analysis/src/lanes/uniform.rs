@@ -29,7 +29,7 @@ use ptxcheck_ir::{AccessKind, Instruction, InstructionId, Op, Space, Special, Va
 
 /// The uniform branches of a solution.
 pub(super) struct UniformBranches {
-    /// By node: it is divided.
+    /// By node: true if branches that are not uniform decide whether lanes reach it.
     is_divided: Vec<bool>,
     /// By node: it ends with a uniform branch.
     is_uniform: Vec<bool>,
@@ -114,7 +114,7 @@ impl UniformBranches {
 
     /// True if uniform branches alone decide whether and how often lanes reach a node.
     #[must_use]
-    pub(super) fn is_undivided(&self, node: u32) -> bool {
+    pub(super) fn is_reached_uniformly(&self, node: u32) -> bool {
         !self.is_divided[node as usize]
     }
 }
@@ -159,7 +159,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
             let context = graph.context_of_node(node);
             self.spend_steps(1 + current.steps.len())?;
             if let NodeKind::Enter(callee) = current.kind {
-                has_changed |= self.pass_arguments(node, &graph.contexts[callee as usize]);
+                has_changed |= self.join_argument_reasons(node, &graph.contexts[callee as usize]);
             }
             for &step in context.steps_of_node(current) {
                 has_changed |= self.visit_step(node, context, step);
@@ -205,7 +205,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         loop {
             let mut ways = Ways::default();
             for (source, target) in edges {
-                self.add_edge_to_ways(&mut ways, scope, source, target);
+                self.add_edge_to_open_paths(&mut ways, scope, source, target);
             }
             while ways.target_count() > 1
                 && let Some(rank) = ways.inside.pop_first()
@@ -214,7 +214,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
                 self.spend_steps(1 + graph.nodes[node as usize].edges.len())?;
                 self.is_divided[node as usize] = true;
                 for target in graph.successors(node) {
-                    self.add_edge_to_ways(&mut ways, scope, node, target);
+                    self.add_edge_to_open_paths(&mut ways, scope, node, target);
                 }
             }
             if ways.target_count() <= 1 || !ways.inside.is_empty() || scope == NONE {
@@ -238,7 +238,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
     }
 
     /// Adds an edge to the paths from a branch. `scope`: the loop in which they are followed, [`NONE`] for none.
-    fn add_edge_to_ways(&self, ways: &mut Ways, scope: u32, source: u32, target: u32) {
+    fn add_edge_to_open_paths(&self, ways: &mut Ways, scope: u32, source: u32, target: u32) {
         let order = self.flow.order;
         if self.is_ending[target as usize] {
             return;
@@ -254,8 +254,8 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         }
     }
 
-    /// The values that a call passes to its callee.
-    fn pass_arguments(&mut self, node: u32, callee: &Context<'_>) -> bool {
+    /// Joins the reasons of the values that a call passes into those of the parameters; true if that changes any.
+    fn join_argument_reasons(&mut self, node: u32, callee: &Context<'_>) -> bool {
         let graph = self.flow.graph;
         let context = graph.context_of_node(node);
         let instruction = context.body.instruction(graph.instruction_of_node(node));
@@ -340,7 +340,7 @@ impl<'f, 'a> UniformSearch<'f, 'a> {
         has_changed
     }
 
-    /// A store to a slot of a context, which may be that of a caller.
+    /// Joins the reasons of a store into those of a slot, which may be that of a caller; true if that changes any.
     fn store_to_slot(&mut self, node: u32, owner: &Context<'_>, slot: SlotId, reasons: Reasons) -> bool {
         let slots = self.flow.module.function(owner.function).slots();
         let mut has_changed = false;

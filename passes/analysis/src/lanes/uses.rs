@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use self::held_values::{Handed, HeldValues, Need, Origin};
+use self::held_values::{HeldValues, Need, Origin, SourceLanes};
 use self::use_point::Point;
 use super::collective_call::Call;
 use super::flow::Flow;
@@ -254,7 +254,7 @@ impl UseWalk<'_, '_, '_, '_> {
                 }
             }
         }
-        if self.ends_loop(node) {
+        if self.leaves_loop_around_origin(node) {
             self.ending |= point.used & !used_before;
         }
         self.used |= point.used;
@@ -282,8 +282,8 @@ impl UseWalk<'_, '_, '_, '_> {
             };
             let into = self.held.entry((next, target)).or_default();
             let has_changed = match self.need {
-                Need::Possible => into.unite(lanes, &held),
-                Need::Undefined | Need::Certain => into.merge(lanes, &held),
+                Need::Possible => into.join_possible_holders(lanes, &held),
+                Need::Undefined | Need::Certain => into.join_certain_holders(lanes, &held),
             };
             if has_changed {
                 self.pending.insert((next, rank));
@@ -293,7 +293,7 @@ impl UseWalk<'_, '_, '_, '_> {
     }
 
     /// True if an edge of a node leaves a loop around the origin.
-    fn ends_loop(&self, node: u32) -> bool {
+    fn leaves_loop_around_origin(&self, node: u32) -> bool {
         let (graph, order, origin) = (self.flow.graph, self.flow.order, self.origin.node());
         graph.successors(node).any(|target| {
             let is_apart = |rounds: &Rounds| {
@@ -307,7 +307,7 @@ impl UseWalk<'_, '_, '_, '_> {
     }
 
     /// By lane, the lane that it reads through a further shuffle, if the node is one.
-    fn further_shuffle_sources(&mut self, node: u32) -> Option<Handed> {
+    fn further_shuffle_sources(&mut self, node: u32) -> Option<SourceLanes> {
         let order = self.flow.order;
         let rank = |node: u32| order.rank[node as usize];
         let origin = self.origin.node();

@@ -61,21 +61,21 @@ pub(crate) enum Rest {
     Uniform(u32),
     /// The result of an `activemask`.
     Active(u32),
-    /// Nothing.
+    /// The value may be anything, and may differ from lane to lane.
     Varying,
 }
 
 /// Known bits of a value in each lane, where not all of them are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LaneBits {
-    /// The same in each.
+    /// All lanes have these known bits.
     Same(Bits),
-    /// These.
+    /// The known bits of each lane.
     ByLane(Rc<[Bits; WARP]>),
 }
 
 impl LaneBits {
-    /// None in any lane.
+    /// No bit is known in any lane.
     pub(super) const NONE: Self = Self::Same(Bits::UNKNOWN);
 
     pub(super) fn bits_in_lane(&self, lane: usize) -> Bits {
@@ -270,7 +270,7 @@ impl Vector {
 
     /// Reduces offsets below 2^low by moving the bits above into the unknown part, which then is `number`. False if that
     /// part is not the same in all inexact lanes of `among`.
-    fn has_normal_form(&self, among: Lanes) -> bool {
+    fn reduce_to_normal_form(&self, among: Lanes) -> bool {
         lanes_in_set(among & !self.exact).all(|lane| self.bits[lane] <= ones(self.low))
     }
 
@@ -280,7 +280,7 @@ impl Vector {
         if !matches!(self.rest, Rest::Uniform(_)) {
             return None;
         }
-        if self.has_normal_form(among) {
+        if self.reduce_to_normal_form(among) {
             return Some(self.clone());
         }
         let mut above = lanes_in_set(among & !self.exact).map(|lane| self.bits[lane] & !ones(self.low));
@@ -617,7 +617,7 @@ impl Pool {
             match (in_a, in_b) {
                 (true, true) if !way.is_round => of_a[lane].common_to_both(of_b[lane]),
                 // If bits are lost one by one, round after round, the value takes as many rounds to settle.
-                (true, true) if of_b[lane].includes(of_a[lane]) => of_a[lane],
+                (true, true) if of_b[lane].knows_all_bits_of(of_a[lane]) => of_a[lane],
                 (true, true) => Bits::UNKNOWN,
                 (true, false) => of_a[lane],
                 _ => of_b[lane],

@@ -34,7 +34,7 @@ use self::lockstep::Lockstep;
 use self::phases::Phases;
 use self::relations::Relation;
 use self::rendezvous::{
-    Passers, barrier_passers, lanes_at_others, passers_by_mask, possible_whole_warp_collectives,
+    Passers, barrier_passers, lanes_at_other_collectives, passers_by_mask, possible_whole_warp_collectives,
     whole_warp_collectives,
 };
 use super::collective_call::{Call, call_at_node};
@@ -72,7 +72,7 @@ pub enum Problem {
     BeyondBlock,
 }
 
-/// One defect.
+/// One defect of a collective or barrier.
 #[derive(Clone, Debug)]
 pub struct Issue {
     /// Kind of the defect.
@@ -173,7 +173,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         here & !call.mask.exact == 0
             && lanes_in_set(here).all(|lane| {
                 call.mask_of_lane(lane)
-                    .is_some_and(|mask| lanes_at_others(flow, &passers, call, mask) == 0)
+                    .is_some_and(|mask| lanes_at_other_collectives(flow, &passers, call, mask) == 0)
             })
     };
     let signs: FxHashSet<u32> = calls.iter().filter(is_sign).map(|call| call.node).collect();
@@ -322,7 +322,7 @@ impl Judge<'_, '_> {
             if beyond != 0 && self.flow.launch.shape.is_some() {
                 let issue = self.issue_at_call(Problem::BeyondBlock, call, beyond, Some(mask));
                 self.verdict.issues.push(Issue {
-                    certainty: certainty_if(is_beyond),
+                    certainty: definite_if(is_beyond),
                     ..issue
                 });
             }
@@ -333,7 +333,7 @@ impl Judge<'_, '_> {
                 None => reach.is_unknown = true,
             }
         }
-        self.report_missing(number, &missing, here, must);
+        self.report_missing_lanes(number, &missing, here, must);
         if relation.may_name_others && missing.is_empty() {
             self.judge_absent_named_lanes(number, call, here);
         }
@@ -423,7 +423,7 @@ impl Judge<'_, '_> {
                 perhaps: absent.surely | absent.perhaps,
                 ..absent
             };
-            self.report_missing(number, &[(passed, perhaps)], here, 0);
+            self.report_missing_lanes(number, &[(passed, perhaps)], here, 0);
         }
     }
 
@@ -469,7 +469,7 @@ impl Judge<'_, '_> {
             let mask = masks.next().filter(|_| masks.next().is_none());
             let issue = self.issue_at_call(problem, call, shown, mask);
             self.verdict.issues.push(Issue {
-                certainty: certainty_if(is_definite),
+                certainty: definite_if(is_definite),
                 ..issue
             });
         }
@@ -513,7 +513,7 @@ fn passed_masks(call: &Call, known: &[(Lanes, Lanes)], partly: Lanes) -> Vec<Pas
     all
 }
 
-const fn certainty_if(is_definite: bool) -> Certainty {
+const fn definite_if(is_definite: bool) -> Certainty {
     if is_definite {
         Certainty::Definite
     } else {

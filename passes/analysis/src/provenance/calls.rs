@@ -84,7 +84,7 @@ impl Judge<'_> {
             if passed_on.is_empty() {
                 continue;
             }
-            let is_certain = demand.is_certain && self.is_certain(at);
+            let is_certain = demand.is_certain && self.is_always_executed(at);
             for passed in passed_on {
                 self.record_demand(Demand {
                     piece: passed.piece,
@@ -137,12 +137,12 @@ impl Judge<'_> {
     }
 
     /// Records the space test of a parameter whose outcome the function returns, if it returns one.
-    pub(super) fn record_answered_test(&mut self, store: InstructionId, answers: &TestCalls<'_>) {
+    pub(super) fn record_returned_test(&mut self, store: InstructionId, answers: &TestCalls<'_>) {
         let &[Value::ReturnSlot(_, 0), _, value] = self.body.uses(self.body.instruction(store)) else {
             return;
         };
         let analyses = self.module.function(self.id);
-        let Some((tested, space)) = guards::test_answered_by(self.body, analyses, answers, (value, store))
+        let Some((tested, space)) = guards::test_returned_by(self.body, analyses, answers, (value, store))
         else {
             return;
         };

@@ -30,7 +30,7 @@ impl Judge<'_> {
     }
 
     /// True if an instruction is executed whenever the function is entered.
-    pub(super) fn is_certain(&self, at: InstructionId) -> bool {
+    pub(super) fn is_always_executed(&self, at: InstructionId) -> bool {
         let analyses = self.module.function(self.id);
         let block = self.body.block_of(at);
         let is_free = self.body.instruction(at).guard.is_none();

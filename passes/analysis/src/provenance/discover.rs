@@ -35,7 +35,7 @@ impl Solver<'_> {
                             is_partial: self.body.instruction(at).guard.is_some(),
                         });
                         self.reaching
-                            .insert(variable, Reaching::reaching_everywhere(known.collect()));
+                            .insert(variable, Reaching::of_unsolved_definitions(known.collect()));
                         for &definition in definitions {
                             self.discover_node(definition, open);
                         }
@@ -50,7 +50,7 @@ impl Solver<'_> {
                     return;
                 };
                 self.reaching
-                    .insert(variable, Reaching::reaching_everywhere(definitions));
+                    .insert(variable, Reaching::of_unsolved_definitions(definitions));
                 for &store in analyses.slots().stores_to(slot) {
                     self.discover_node(store, open);
                 }
@@ -104,7 +104,7 @@ impl Solver<'_> {
                     open.extend(uses.get(2).copied().and_then(variable_read_by));
                     true
                 }
-                _ => match self.stored_before(id, instruction) {
+                _ => match self.preceding_store(id, instruction) {
                     Some((_, stored)) => {
                         open.extend(variable_read_by(stored));
                         true
@@ -124,7 +124,7 @@ impl Solver<'_> {
 
     /// The store that a load of a variable in global or shared memory reads, if it precedes the load in its block and
     /// nothing in between may write the variable. Other threads may write it, so nothing certain follows.
-    pub(super) fn stored_before(
+    pub(super) fn preceding_store(
         &self,
         id: InstructionId,
         load: &Instruction,

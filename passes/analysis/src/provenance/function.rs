@@ -37,7 +37,7 @@ pub(super) fn summarize<'a>(
     let analyses = module.function(id);
     let mut survey = survey_body(module, body, summaries, suspects);
     survey.forget_never_reached(analyses);
-    let answers = |call: InstructionId| test_answered_by(module, body, summaries, call);
+    let answers = |call: InstructionId| test_returned_by(module, body, summaries, call);
     let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
         Facts::default()
     } else {
@@ -78,14 +78,14 @@ pub(super) fn summarize<'a>(
     if !function.is_kernel() {
         judge.record_returned_values(&survey);
         if let ([only], true) = (survey.returns.as_slice(), judge.is_anything_tested) {
-            judge.record_answered_test(*only, &answers);
+            judge.record_returned_test(*only, &answers);
         }
     }
     judge.summary
 }
 
 /// The address and the space that a call tests, if the function called returns the outcome of a space test.
-fn test_answered_by<'a>(
+fn test_returned_by<'a>(
     module: &Shared<'_>,
     body: &'a Body<'_>,
     summaries: &Summaries<'a>,
@@ -222,7 +222,7 @@ impl<'a> Judge<'a> {
             let is_sure = is_definite
                 && (!used.is_cast() || self.is_cast_result_used(wrong, (self.id, at), &[]))
                 && !self.may_be_own_cta(wrong, &element, at)
-                && !self.may_be_plain(instruction.op, &element);
+                && !self.may_become_plain_access(instruction.op, &element);
             self.report_violation(at, wrong, used, element, is_sure, alternative);
         }
         let past = faulting_offset(instruction.op, uses);
@@ -239,7 +239,7 @@ impl<'a> Judge<'a> {
                 excluded,
                 is_sole,
                 reach: offset.zip(past).and_then(|(a, b)| a.checked_add(b)),
-                is_certain: self.is_certain(at),
+                is_certain: self.is_always_executed(at),
                 decided: self.condition_of_execution(at),
                 function: self.id,
                 instruction: at,
@@ -262,7 +262,7 @@ impl<'a> Judge<'a> {
     }
 
     /// True if the code generator may make a plain access of an atomic, since it sees the local variable.
-    fn may_be_plain(&self, op: Op, element: &Element) -> bool {
+    fn may_become_plain_access(&self, op: Op, element: &Element) -> bool {
         let is_own = |symbol| self.module.module.symbol(symbol).owner == Some(self.id);
         matches!(op, Op::Access(access) if access.kind == AccessKind::ReadModifyWrite)
             && element.space == Space::Local

@@ -33,9 +33,9 @@ pub(super) struct Fact {
 /// The test that decides the space of a value at one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecidingTest {
-    /// None.
+    /// No test covers this place.
     Untested,
-    /// One that fails there.
+    /// A test covers this place, and fails there.
     Fails,
     /// This `isspacep`, which holds there.
     Holds(InstructionId),
@@ -312,7 +312,7 @@ impl<'a> SpaceTests<'a> {
 
 /// The test whose outcome an integer is: the address and the space. Only if 1 means yes and 0 means no.
 #[must_use]
-pub(super) fn test_answered_by(
+pub(super) fn test_returned_by(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     answers: &TestCalls<'_>,

@@ -48,7 +48,7 @@ pub enum Use {
 }
 
 impl Use {
-    /// True if it only computes another address from the address.
+    /// True if the use only computes another address from the address.
     pub(super) const fn is_cast(self) -> bool {
         matches!(self, Self::ToGeneric(_) | Self::FromGeneric(_))
     }
@@ -112,7 +112,7 @@ pub(super) fn allows_space(wanted: Space, space: Space) -> bool {
 /// True if a conversion between `wanted` and generic is right for `space`. The window of `.shared` lies in that of
 /// `.shared::cluster`, and `cvta` counts from the start of both: libcu++ converts the result of `mapa` only in this way
 /// (`cuda::ptx`, distributed shared memory).
-fn is_conversion_right(wanted: Space, space: Space) -> bool {
+fn is_conversion_allowed(wanted: Space, space: Space) -> bool {
     allows_space(wanted, space) || wanted == Space::Shared && space == Space::SharedCluster
 }
 
@@ -153,8 +153,8 @@ fn violation_of_raw_address(used: Use, space: Space) -> Option<Wrong> {
         }
         Use::Access(Space::Shared, _) if space == Space::SharedCluster => Some(Wrong::ClusterAsCta),
         Use::Access(..) => Some(Wrong::Access),
-        Use::ToGeneric(wanted) => (!is_conversion_right(wanted, space)).then_some(Wrong::Cast),
-        Use::FromGeneric(wanted) if is_conversion_right(wanted, space) => Some(Wrong::Twice),
+        Use::ToGeneric(wanted) => (!is_conversion_allowed(wanted, space)).then_some(Wrong::Cast),
+        Use::FromGeneric(wanted) if is_conversion_allowed(wanted, space) => Some(Wrong::Twice),
         Use::FromGeneric(_) if space == Space::Global => Some(Wrong::Cast),
         Use::FromGeneric(_) => Some(Wrong::RawAsGeneric),
         Use::Test(_) => (space != Space::Global).then_some(Wrong::TestOfRaw),
@@ -176,7 +176,7 @@ fn violation_of_generic_address(used: Use, space: Space) -> Option<Wrong> {
         Use::Access(Space::Global, _) => (space != Space::Global).then_some(Wrong::Access),
         Use::Access(..) => Some(Wrong::GenericAsRaw),
         Use::ToGeneric(_) => Some(Wrong::Twice),
-        Use::FromGeneric(wanted) if is_conversion_right(wanted, space) => None,
+        Use::FromGeneric(wanted) if is_conversion_allowed(wanted, space) => None,
         Use::FromGeneric(_) => Some(Wrong::Cast),
         Use::Map(Space::Generic) => (!allows_space(Space::SharedCluster, space)).then_some(Wrong::Access),
         Use::Map(_) => Some(Wrong::GenericAsRaw),

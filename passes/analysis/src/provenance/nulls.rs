@@ -230,7 +230,8 @@ impl Judge<'_> {
                     Op::CallResult(_) => return false,
                     // A compiler writes a number where it is used, regardless of its origin. If a number is called, or
                     // passed to a call, the source has it at that place.
-                    _ if is_call && self.execution_implies(definition, at) || self.is_certain(at) => {}
+                    _ if is_call && self.execution_implies(definition, at) || self.is_always_executed(at) => {
+                    }
                     _ => return false,
                 }
             }
@@ -302,7 +303,7 @@ impl Judge<'_> {
                 excluded: passed.excluded,
                 is_sole: passed.is_sole,
                 reach: passed.offset,
-                is_certain: self.is_certain(at),
+                is_certain: self.is_always_executed(at),
                 decided: self.condition_of_execution(at),
                 function: self.id,
                 instruction: at,

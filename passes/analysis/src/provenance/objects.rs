@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::extent::{Object, bounds_violation};
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, allows_space};
-use super::own_slot::is_own_slot;
+use super::own_slot::is_thread_private_slot;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::limits::{MAX_BASE_STEPS, MAX_OBJECT_STEPS};
 use ptxcheck_ir::ops::Form;
@@ -58,7 +58,7 @@ impl Judge<'_> {
             }
         }
         if let Some((wrong, element)) = first {
-            let is_definite = self.is_reached_with(at, element.base);
+            let is_definite = self.is_executed_with_other_accesses(at, element.base);
             self.report_violation(
                 at,
                 wrong,
@@ -71,7 +71,7 @@ impl Judge<'_> {
     }
 
     /// True if an access is executed on every path with each other access of its object that may be inside it.
-    fn is_reached_with(&mut self, at: InstructionId, base: Base) -> bool {
+    fn is_executed_with_other_accesses(&mut self, at: InstructionId, base: Base) -> bool {
         let (block, analyses) = (self.body.block_of(at), self.module.function(self.id));
         if self.accessed.is_none() {
             self.accessed = Some(self.object_accesses());
@@ -111,7 +111,7 @@ impl Judge<'_> {
                 else {
                     continue;
                 };
-                for (base, offset) in self.base_objects(*address) {
+                for (base, offset) in self.possible_base_objects(*address) {
                     let start = match by {
                         Value::Integer(by) => offset.and_then(|offset| offset.checked_add(*by)),
                         _ => None,
@@ -140,7 +140,7 @@ impl Judge<'_> {
 
     /// The named objects that an address may be computed from, each with the constant offset in it, if that is simple. For
     /// an operation that is neither a move nor a sum with a constant, the result may be based on any operand.
-    fn base_objects(&self, address: Value) -> Vec<(Base, Option<i64>)> {
+    fn possible_base_objects(&self, address: Value) -> Vec<(Base, Option<i64>)> {
         let mut bases = Vec::new();
         // The nearest first: an index may be computed through more operations than are followed.
         let mut open = VecDeque::from([(address, Some(0_i64))]);
@@ -256,7 +256,7 @@ impl Judge<'_> {
                     .elements()
                     .iter()
                     .all(|element| is_local(element) && element.trust == Trust::Certain)
-                && !is_own_slot(self.module, self.id, access, uses);
+                && !is_thread_private_slot(self.module, self.id, access, uses);
             self.report_violation(
                 at,
                 Wrong::Escape,

@@ -76,7 +76,12 @@ impl Addresses<'_> {
 }
 
 /// True if an access is to bytes in shared memory that certainly no other thread accesses.
-pub(super) fn is_own_slot(module: &Shared<'_>, id: FunctionId, access: Access, uses: &[Value]) -> bool {
+pub(super) fn is_thread_private_slot(
+    module: &Shared<'_>,
+    id: FunctionId,
+    access: Access,
+    uses: &[Value],
+) -> bool {
     let Some(source) = Source::of_function(module, id) else {
         return false;
     };

@@ -40,7 +40,7 @@ pub(super) struct Reaching {
 impl Reaching {
     /// These definitions, all of which reach all uses.
     #[must_use]
-    pub(super) fn reaching_everywhere(mut definitions: Vec<Definition>) -> Self {
+    pub(super) fn of_unsolved_definitions(mut definitions: Vec<Definition>) -> Self {
         definitions.sort_unstable_by_key(|definition| definition.at);
         Self {
             definitions,
@@ -76,7 +76,7 @@ impl Reaching {
     }
 
     /// Records that all definitions reach all readers of the variable.
-    pub(super) const fn settle_unsolved(&mut self) {
+    pub(super) const fn assume_all_reach_everywhere(&mut self) {
         self.is_settled = true;
     }
 

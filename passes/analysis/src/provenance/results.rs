@@ -134,7 +134,7 @@ impl CastResult<'_> {
         loop {
             let before = self.writers.len();
             for (id, _) in self.body.iter() {
-                if self.passes_on_result(id, Self::may_be_read) {
+                if self.passes_on_result(id, Self::may_be_result) {
                     self.writers.insert(id);
                 }
             }
@@ -177,7 +177,7 @@ impl CastResult<'_> {
     }
 
     /// True if a value may be the result, or computed from it.
-    fn may_be_read(&self, value: Value, _: InstructionId) -> bool {
+    fn may_be_result(&self, value: Value, _: InstructionId) -> bool {
         let definitions_of = |register| self.analyses.definitions().writers_of(register);
         let register = value.register();
         register.is_some_and(|register| {

@@ -218,7 +218,7 @@ impl<'a> Solver<'a> {
             for &reader in readers.readers_of(variable) {
                 if !std::mem::replace(&mut affected[reader as usize], true) {
                     self.values[reader as usize] = Provenance::Bottom;
-                    self.for_each_written(reader as usize, |written| open.push(written));
+                    self.for_each_written_variable(reader as usize, |written| open.push(written));
                 }
             }
         }
@@ -234,7 +234,7 @@ impl<'a> Solver<'a> {
         });
         for register in registers_meeting_early(self.body, self.analyses.cfg(), asked) {
             if let Some(reaching) = self.reaching.get_mut(&Variable::Register(register)) {
-                reaching.settle_unsolved();
+                reaching.assume_all_reach_everywhere();
             }
         }
     }
@@ -282,7 +282,7 @@ impl<'a> Solver<'a> {
         let mut is_done = FxHashSet::default();
         for number in changed.into_iter().rev() {
             // The later ones have already read it.
-            self.for_each_written(number as usize, |variable| {
+            self.for_each_written_variable(number as usize, |variable| {
                 let readers = readers.readers_of(variable);
                 if readers.len() > FEW_READERS && !is_done.insert(variable) {
                     return;
@@ -302,7 +302,7 @@ impl<'a> Solver<'a> {
                 }
                 if std::mem::take(&mut stale[number]) && self.join_new_value(number) {
                     changed = true;
-                    self.for_each_written(number, |variable| {
+                    self.for_each_written_variable(number, |variable| {
                         let mut readers = readers.readers_of(variable);
                         // Readers that have not been evaluated since the previous change are already stale.
                         if readers.len() > FEW_READERS
@@ -379,7 +379,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The variables that a node writes.
-    fn for_each_written(&self, number: usize, mut with: impl FnMut(Variable)) {
+    fn for_each_written_variable(&self, number: usize, mut with: impl FnMut(Variable)) {
         let id = self.nodes[number];
         let instruction = self.body.instruction(id);
         for register in self.body.defined(instruction) {
@@ -437,7 +437,7 @@ impl<'a> Solver<'a> {
                 Effect::Store(_) => uses
                     .get(2)
                     .map_or(Provenance::Top, |&stored| self.value_at(stored, id).0),
-                _ => match self.stored_before(id, instruction) {
+                _ => match self.preceding_store(id, instruction) {
                     Some((store, stored)) => self.value_at(stored, store).0.map(|element| Element {
                         trust: Trust::Weak,
                         ..*element

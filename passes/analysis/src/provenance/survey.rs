@@ -53,7 +53,7 @@ pub(super) fn survey_body(
         let at = InstructionId::new(number);
         let uses = body.uses(instruction);
         match instruction.op {
-            Op::Compare(_, 64, _) if suspects.has_nulls() && uses.contains(&Value::Integer(0)) => {
+            Op::Compare(_, 64, _) if suspects.has_null_suspects() && uses.contains(&Value::Integer(0)) => {
                 survey.null_tests.push(at);
             }
             Op::Access(access) => {

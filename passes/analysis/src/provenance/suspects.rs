@@ -5,7 +5,7 @@ use ptxcheck_ir::InstructionId;
 /// The instructions of a function that have to be analysed.
 #[derive(Debug, Default)]
 pub(super) enum Suspects {
-    /// Nothing.
+    /// No instruction has to be analysed.
     #[default]
     None,
     /// Some of its instructions.
@@ -34,7 +34,7 @@ impl Suspects {
     }
 
     /// True if some instruction has to be analysed for null addresses.
-    pub(super) fn has_nulls(&self) -> bool {
+    pub(super) fn has_null_suspects(&self) -> bool {
         match self {
             Self::None => false,
             Self::At(suspects) => suspects.has_nulls,

@@ -87,7 +87,7 @@ fn is_bottom(value: &Provenance) -> bool {
 
 /// True if all possible values of both lie in one window, so that adding their difference to an address never leaves its
 /// window. An address that is known to be in the window of the cluster may be in that of any of its CTAs.
-fn share_window(a: &Provenance, b: &Provenance) -> bool {
+fn do_values_share_window(a: &Provenance, b: &Provenance) -> bool {
     let window = |element: &Element| match (element.kind, element.space) {
         _ if element.trust == Trust::Weak => None,
         (_, Space::SharedCluster) => None,
@@ -124,7 +124,7 @@ fn sum_of_values(a: &Provenance, b: &Provenance) -> Provenance {
         (Provenance::Bottom, _) | (_, Provenance::Bottom) => Provenance::Bottom,
         _ if b.is_number() => offset_by(a, b.constant()),
         _ if a.is_number() => offset_by(b, a.constant()),
-        _ => match (is_all_addresses(a), is_all_addresses(b)) {
+        _ => match (has_only_addresses(a), has_only_addresses(b)) {
             (true, false) => address_plus_unknown(a, b),
             (false, true) => address_plus_unknown(b, a),
             (false, false) if is_composed(a) || is_composed(b) => Provenance::COMPOSED,
@@ -133,7 +133,7 @@ fn sum_of_values(a: &Provenance, b: &Provenance) -> Provenance {
     }
 }
 
-fn is_all_addresses(value: &Provenance) -> bool {
+fn has_only_addresses(value: &Provenance) -> bool {
     let elements = value.elements();
     !elements.is_empty() && elements.iter().all(Element::is_address)
 }
@@ -156,10 +156,10 @@ fn address_plus_unknown(address: &Provenance, other: &Provenance) -> Provenance 
 }
 
 fn difference_of_values(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
-    match (is_all_addresses(a), is_all_addresses(b)) {
+    match (has_only_addresses(a), has_only_addresses(b)) {
         _ if is_bottom(a) || is_bottom(b) => Provenance::Bottom,
         _ if b.is_number() => offset_by(a, b.constant().and_then(i64::checked_neg)),
-        (true, true) if share_window(a, b) => Provenance::NUMBER,
+        (true, true) if do_values_share_window(a, b) => Provenance::NUMBER,
         (true, true) => Provenance::COMPOSED,
         (true, false) if is_composed(b) => Provenance::Top,
         // The program may mean a difference of pointers, which is not an address.
@@ -183,7 +183,7 @@ fn may_be_passed_by_caller(value: &Provenance) -> bool {
 }
 
 /// `or` and `xor`. An address exclusive-or a number may be a hash or an encrypted pointer, which leads nowhere: it stays certain
-/// where the number can be a tag or a swizzle ([`is_tag`]), and in 32 bits, where indices in shared memory are swizzled.
+/// where the number can be a tag or a swizzle ([`changes_only_tag_bits`]), and in 32 bits, where indices in shared memory are swizzled.
 fn value_with_bits_changed(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     let is_one = a.is_number() || b.is_number() || is_bottom(a) || is_bottom(b);
     if !is_one && has_address(a) && has_address(b) {
@@ -195,7 +195,7 @@ fn value_with_bits_changed(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u
     }
     let changed = sum_of_values(&without_offsets(a), &without_offsets(b));
     let number = if a.is_number() { a } else { b };
-    if op == BinaryOp::Or || bits <= 32 || number.constant().is_some_and(is_tag) {
+    if op == BinaryOp::Or || bits <= 32 || number.constant().is_some_and(changes_only_tag_bits) {
         return changed;
     }
     changed.map(|element| match element.trust {
@@ -209,7 +209,7 @@ fn value_with_bits_changed(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u
 
 /// True if a number changes bits of an address that a program may use freely: below the 16 MiB of a window, or above the 48
 /// bits of an address.
-const fn is_tag(number: i64) -> bool {
+const fn changes_only_tag_bits(number: i64) -> bool {
     const ADDRESS: i64 = (1 << 48) - (1 << 24);
     number & ADDRESS == 0
 }

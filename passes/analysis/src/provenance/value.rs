@@ -42,7 +42,7 @@ pub enum ElementKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Base {
-    /// Not known.
+    /// The base is not known.
     Unknown,
     /// A variable.
     Symbol(SymbolId),

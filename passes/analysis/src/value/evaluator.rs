@@ -16,7 +16,7 @@ pub(crate) trait Domain {
 
     /// True if a definition counts only if it is on each path to its reader: otherwise the value may be that of an earlier
     /// round of a loop.
-    fn is_ordered(&self) -> bool {
+    fn needs_dominating_definitions(&self) -> bool {
         false
     }
 
@@ -32,7 +32,7 @@ pub(crate) trait Domain {
 
     /// The description without information, if an operation on an unknown operand may have a known result. Its join with any
     /// other has no information either.
-    fn no_information(&self) -> Option<Self::Value> {
+    fn unknown_description(&self) -> Option<Self::Value> {
         None
     }
 
@@ -101,7 +101,7 @@ pub(crate) trait Domain {
 pub(crate) struct Result {
     /// The register that holds it.
     pub register: Register,
-    /// Its index among the results.
+    /// The index of the result among those of the instruction.
     pub number: usize,
     /// The register's bits; 0 if they are not known.
     pub bits: u8,
@@ -253,15 +253,15 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     /// The description of a value; `None` if it is unknown. The total time is bounded by the operands of the body and the
     /// rounds in its loops, for any number of requested values.
     pub(crate) fn description_of(&mut self, value: Value) -> Option<D::Value> {
-        self.description_read_by(value, None)
+        self.description_for_reader(value, None)
     }
 
     /// The same for an operand that an instruction reads.
     pub(crate) fn description_at_read(&mut self, value: Value, reader: InstructionId) -> Option<D::Value> {
-        self.description_read_by(value, Some(reader))
+        self.description_for_reader(value, Some(reader))
     }
 
-    fn description_read_by(&mut self, value: Value, reader: Option<InstructionId>) -> Option<D::Value> {
+    fn description_for_reader(&mut self, value: Value, reader: Option<InstructionId>) -> Option<D::Value> {
         loop {
             match self.operand_step(value, reader, 0) {
                 Step::Found(State::Known(known)) => return Some(known),
@@ -342,7 +342,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             Value::Not(register) => (register, true),
             value => return Self::step_of(self.domain.describe_operand(value)),
         };
-        if self.domain.is_ordered()
+        if self.domain.needs_dominating_definitions()
             && let Some(reader) = reader
             && let Some(analyses) = self.source.analyses
             && let Some(definition) = self.source.definitions.only_writer(self.source.body, register)
@@ -371,7 +371,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                 self.has_read_open = true;
                 Step::Found(State::Open)
             }
-            Some(State::Unknown) => Self::step_of(self.domain.no_information()),
+            Some(State::Unknown) => Self::step_of(self.domain.unknown_description()),
             Some(State::Known(known)) if is_complement => {
                 Self::step_of(self.domain.describe_complement(known.clone()))
             }
@@ -432,7 +432,9 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                 Some(known) => self.domain.join(&known, &one),
             };
             match both {
-                Some(both) if self.domain.no_information().as_ref() != Some(&both) => joined = Some(both),
+                Some(both) if self.domain.unknown_description().as_ref() != Some(&both) => {
+                    joined = Some(both);
+                }
                 _ => return Step::Found(State::Unknown),
             }
         }
@@ -574,7 +576,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         for &input in inputs {
             match self.operand_step(input, Some(reader), depth) {
                 Step::Found(State::Known(operand)) => {
-                    if needs_all && self.domain.no_information().as_ref() == Some(&operand) {
+                    if needs_all && self.domain.unknown_description().as_ref() == Some(&operand) {
                         return Step::Found(State::Unknown);
                     }
                     operands.push(operand);
@@ -587,6 +589,6 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             return Step::Found(State::Open);
         }
         let known = self.domain.describe_result(op, result, &operands);
-        Self::step_of(known.filter(|known| self.domain.no_information().as_ref() != Some(known)))
+        Self::step_of(known.filter(|known| self.domain.unknown_description().as_ref() != Some(known)))
     }
 }

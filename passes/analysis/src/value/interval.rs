@@ -47,7 +47,7 @@ impl Interval {
         Self::between(number, number)
     }
 
-    /// True if it says something.
+    /// True if the interval gives some information.
     pub(crate) const fn has_bound(self) -> bool {
         self.least >= -MAX_END && self.most <= MAX_END
     }
@@ -64,7 +64,7 @@ impl Interval {
         self.base.is_none() && self.least >= least && self.most <= most
     }
 
-    /// It, if it says something.
+    /// The interval; [`Self::UNKNOWN`] if it gives no information.
     const fn if_bounded(self) -> Self {
         if self.has_bound() { self } else { Self::UNKNOWN }
     }
@@ -227,7 +227,7 @@ impl Domain for IntervalDomain {
         true
     }
 
-    fn no_information(&self) -> Option<Interval> {
+    fn unknown_description(&self) -> Option<Interval> {
         Some(Interval::UNKNOWN)
     }
 

@@ -42,10 +42,10 @@ const ALIGNMENT_BITS: u8 = 7;
 const MAX_USES: usize = 4;
 
 impl Bits {
-    /// None.
+    /// No bit is known.
     pub(crate) const UNKNOWN: Self = Self { zeros: 0, ones: 0 };
 
-    /// All bits of a number.
+    /// The bits of a number, all of them known.
     pub(crate) const fn of_number(value: u64) -> Self {
         Self {
             zeros: !value,
@@ -53,7 +53,7 @@ impl Bits {
         }
     }
 
-    /// No bits outside of these.
+    /// A number with no bits set outside of a mask.
     pub(crate) const fn within_mask(all: u64) -> Self {
         Self { zeros: !all, ones: 0 }
     }
@@ -84,7 +84,7 @@ impl Bits {
     }
 
     /// True if all bits that `other` knows are known.
-    pub(crate) const fn includes(self, other: Self) -> bool {
+    pub(crate) const fn knows_all_bits_of(self, other: Self) -> bool {
         other.zeros & !self.zeros == 0 && other.ones & !self.ones == 0
     }
 
@@ -482,7 +482,7 @@ impl Domain for KnownBitsDomain<'_, '_> {
         true
     }
 
-    fn no_information(&self) -> Option<Bits> {
+    fn unknown_description(&self) -> Option<Bits> {
         Some(Bits::UNKNOWN)
     }
 

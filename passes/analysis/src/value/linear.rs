@@ -46,12 +46,12 @@ impl Sum {
         self.is_number().then_some(&self.by)
     }
 
-    /// The number that it is in all lanes.
+    /// The number that the sum is in all lanes, if it has no parts.
     pub(crate) fn constant(&self) -> Option<u64> {
         self.numbers()?.uniform_number()
     }
 
-    fn is_shared(&self) -> bool {
+    fn adds_one_number_in_all_lanes(&self) -> bool {
         self.by.uniform_number().is_some()
     }
 
@@ -282,7 +282,7 @@ impl Domain for Linear<'_> {
     type Value = Sum;
 
     /// A value computed from numbers alone is the same in each round.
-    fn is_ordered(&self) -> bool {
+    fn needs_dominating_definitions(&self) -> bool {
         matches!(self.unknowns, Unknowns::All(_))
     }
 
@@ -364,8 +364,8 @@ impl Domain for Linear<'_> {
             return Some(Sum { parts, by });
         }
         // Any other value that threads share.
-        let is_shared =
-            matches!(self.unknowns, Unknowns::Shared { .. }) && operands.iter().all(Sum::is_shared);
+        let is_shared = matches!(self.unknowns, Unknowns::Shared { .. })
+            && operands.iter().all(Sum::adds_one_number_in_all_lanes);
         is_shared.then(|| self.sum_of_atom(Atom::Register(result.register), 0))
     }
 }

@@ -64,7 +64,7 @@ impl Numbers {
         })
     }
 
-    /// The number in a lane.
+    /// The number in a lane, if it is known.
     pub(crate) fn number_in_lane(&self, lane: usize) -> Option<u64> {
         match self {
             Self::Same(number) => Some(*number),

@@ -70,12 +70,12 @@ impl Table {
         &self.all[parts.0 as usize]
     }
 
-    /// The one that consists of an atom.
+    /// The sum that consists of one atom.
     pub(crate) fn parts_of_atom(&mut self, atom: Atom) -> Parts {
         self.intern_terms(vec![(atom, 1)])
     }
 
-    /// The sum of one and a multiple of another.
+    /// The sum of one list and a multiple of another.
     pub(crate) fn sum_with_multiple(&mut self, one: Parts, other: Parts, factor: i64) -> Option<Parts> {
         if other == Parts::NONE || factor == 0 {
             return Some(one);

@@ -49,7 +49,7 @@ impl Held {
             for kernel in input.images.iter().flat_map(|image| &image.facts.kernels) {
                 let about = about_names
                     .entry(&kernel.name)
-                    .or_insert_with(|| assumptions.about(&kernel.name));
+                    .or_insert_with(|| assumptions.assumptions_about(&kernel.name));
                 if !about.is_empty() {
                     held.hold(index, kernel, about, settings);
                 }
@@ -78,7 +78,7 @@ impl Held {
                 .collect(),
         };
         for &number in about {
-            self.has_parameter[number] |= assumptions.all[number].is_about_some(&signature);
+            self.has_parameter[number] |= assumptions.all[number].may_apply_to(&signature);
         }
         let (_, contradictions) = assumptions.of_kernel(about, &signature);
         for (number, reason) in contradictions {

@@ -222,7 +222,7 @@ impl<'a> Suppressions<'a> {
     /// The comments of sources that suppress nothing: the file, and the comment.
     pub(super) fn unused_in_sources(&self) -> Vec<(String, Comment)> {
         let mut unused = Vec::new();
-        for (path, name, comments) in self.sources.commented() {
+        for (path, name, comments) in self.sources.files_with_comments() {
             for (index, comment) in comments.iter().enumerate() {
                 if !self.is_used(CommentFile::Source(Path::to_owned(path)), index) {
                     unused.push((name.to_string_lossy().into_owned(), comment.clone()));

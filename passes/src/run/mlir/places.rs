@@ -76,7 +76,7 @@ impl<'t> Places<'t> {
         let place = found.own.first().copied();
         if let Some((text, span)) = spanned(place, text) {
             finding.offset = span.start;
-            (finding.location, finding.line_text) = locate::text(text, span, "");
+            (finding.location, finding.line_text) = locate::location_and_text_of(text, span, "");
             let operation = operation(text, span);
             if finding.function.is_some() {
                 finding.cause.instruction = fingerprint::of_text(operation);
@@ -147,7 +147,7 @@ impl<'t> Places<'t> {
         }
         Found {
             own,
-            source: locate::in_source(frames),
+            source: locate::source_of_frames(frames),
         }
     }
 
@@ -173,7 +173,9 @@ fn spanned<'t, 'b>(place: Option<(u32, u32)>, text: Option<&'t Text<'b>>) -> Opt
 }
 
 fn located(place: Option<(u32, u32)>, text: Option<&Text<'_>>) -> (Option<Location>, Option<LineText>) {
-    spanned(place, text).map_or((None, None), |(text, span)| locate::text(text, span, ""))
+    spanned(place, text).map_or((None, None), |(text, span)| {
+        locate::location_and_text_of(text, span, "")
+    })
 }
 
 /// The text of the operation whose name this is, without its `loc`.

@@ -359,7 +359,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     // found beyond that is found in single rounds of loops.
     let solved = layout
         .as_ref()
-        .and_then(|layout| layout.lanes_under(&Scenario::default()));
+        .and_then(|layout| layout.findings_under(&Scenario::default()));
     if let Some(solved) = solved.as_ref().map(definite_of)
         && !solved.iter().all(|found| claims.definite.contains(found))
     {
@@ -387,7 +387,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
         if number < SCENARIOS
             && let Some(root) = layout
                 .as_ref()
-                .and_then(|layout| layout.lanes_under(&scenario(inputs)))
+                .and_then(|layout| layout.findings_under(&scenario(inputs)))
         {
             let claims = Claims {
                 definite: definite_of(&root),

@@ -226,7 +226,7 @@ impl BlockKernel<'_> {
                     continue;
                 }
             } else {
-                if harmful_clashes::is_repeated_update(&block.warps[pair.other.warp].flow, write, other) {
+                if harmful_clashes::is_idempotent_update(&block.warps[pair.other.warp].flow, write, other) {
                     continue;
                 }
                 let used = used.get(&(pair.other.warp, pair.other.touch)).copied();
@@ -237,7 +237,7 @@ impl BlockKernel<'_> {
             let Some(writer) = (0..WARP).find(|&lane| pair.lanes[lane] != 0) else {
                 continue;
             };
-            let (true, above) = self.shown_thread_count_for(block, &pair) else {
+            let (true, above) = self.existence_of_both_threads(block, &pair) else {
                 continue;
             };
             let places = [(write.node, write.at), (other.node, other.at)];
@@ -337,7 +337,7 @@ impl BlockKernel<'_> {
 
     /// Whether something shows that blocks have both threads of a pair, and the number of threads above which they do, if their size is
     /// not stated.
-    fn shown_thread_count_for(&self, block: &Block<'_>, pair: &Candidate) -> (bool, Option<u32>) {
+    fn existence_of_both_threads(&self, block: &Block<'_>, pair: &Candidate) -> (bool, Option<u32>) {
         if block.launch.shape.is_some() {
             return (true, None);
         }
@@ -389,7 +389,7 @@ impl<'s, 'a> PairSearch<'s, 'a> {
         let order = &self.kernel.layout.order;
         let graph = &self.kernel.layout.graph;
         let is_head = |&node: &u32| {
-            let is_start = node == 0 || is_full_barrier(graph, node) && uniform.is_undivided(node);
+            let is_start = node == 0 || is_full_barrier(graph, node) && uniform.is_reached_uniformly(node);
             let is_reached = |warp: &&usize| self.flow_of_warp(**warp).may[node as usize] != 0;
             is_start
                 && !order.is_in_or_before_irreducible_loop(node)
@@ -436,8 +436,8 @@ impl<'s, 'a> PairSearch<'s, 'a> {
                 true,
             )?;
             let passed = [
-                named.nodes_without_order(one, other),
-                named.nodes_without_order(other, one),
+                named.barriers_without_order_between(one, other),
+                named.barriers_without_order_between(other, one),
             ];
             let mut paths = [(one, &passed[0]), (other, &passed[1])].map(|(warp, passed)| {
                 self.certain_paths_of_warp(warp, &of_each[warp])
@@ -449,8 +449,8 @@ impl<'s, 'a> PairSearch<'s, 'a> {
             let meetings = named.meetings_of_warps([one, other]).into_iter();
             starts.extend(meetings.filter_map(|meeting| {
                 let nodes = meeting.nodes;
-                let is_undivided =
-                    of_each[one].is_undivided(nodes[0]) && of_each[other].is_undivided(nodes[1]);
+                let is_undivided = of_each[one].is_reached_uniformly(nodes[0])
+                    && of_each[other].is_reached_uniformly(nodes[1]);
                 let later = match meeting.waits {
                     [true, true] => None,
                     [waits, _] => Some(if waits { one } else { other }),
@@ -494,7 +494,7 @@ impl<'s, 'a> PairSearch<'s, 'a> {
         head: u32,
     ) {
         let touches = &self.block.warps[warp].touches;
-        let code = paths.code_after(Head { node: head, part: 0 });
+        let code = paths.certain_code_after(Head { node: head, part: 0 });
         for code in code.into_iter().map(Rc::new) {
             for touch in touches.accesses_in_node(code.node) {
                 let access = &touches.all[touch];

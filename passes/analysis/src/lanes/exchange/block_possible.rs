@@ -21,10 +21,10 @@ use super::block::{FoundPair, computes_warp_number, group_by_variable, has_full_
 use super::certain_paths::{is_block_ordering, is_full_barrier};
 use super::conflicts::stored_values_differ;
 use super::found::{BlockPair, MissingBarrier, Object, PairKind};
-use super::harmful_clashes::is_repeated_update;
+use super::harmful_clashes::is_idempotent_update;
 use super::kernels::{PairKey, position_of_pair};
 use super::named_barriers::NamedBarriers;
-use super::possible::{Access, have_private_part};
+use super::possible::{Access, have_thread_private_parts};
 use super::screen::block::possible_suspect_kernels;
 use super::shared_accesses::{LooseAccess, Touch, Touches};
 use super::warps::{Block, solve_block};
@@ -84,9 +84,9 @@ fn possible_barriers_of_kernel(
 /// The access beside a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OtherKind {
-    /// It reads.
+    /// The other access reads.
     Read,
-    /// It writes.
+    /// The other access writes.
     Write,
     /// It reads and writes at once.
     Atomic,
@@ -104,7 +104,7 @@ struct Possible {
     lanes: (usize, Lanes),
 }
 
-/// The pairs with one launch.
+/// The possible pairs in one launch.
 fn pairs_in_launch(
     layout: &LaneLayout<'_>,
     (launch, warps): (Launch, &[u32]),
@@ -258,8 +258,8 @@ impl PossibleSearch<'_, '_> {
         let count = self.block.warps.len();
         for [one, other] in (0..count).flat_map(|other| (0..other).map(move |one| [one, other])) {
             let passed = [
-                named.nodes_without_order(one, other),
-                named.nodes_without_order(other, one),
+                named.barriers_without_order_between(one, other),
+                named.barriers_without_order_between(other, one),
             ];
             let common = self.segment_heads(false).into_iter().map(|head| [head; 2]);
             let meetings = named
@@ -286,7 +286,7 @@ impl PossibleSearch<'_, '_> {
 
     /// The nodes that a warp may reach after a head without an ordering, the head included if it is the entry. `passed`: barriers that
     /// order nothing.
-    fn nodes_after(&self, warp: usize, head: u32, passed: &FxHashSet<u32>) -> FxHashSet<u32> {
+    fn nodes_reachable_after(&self, warp: usize, head: u32, passed: &FxHashSet<u32>) -> FxHashSet<u32> {
         let flow = &self.block.warps[warp].flow;
         let touches = &self.block.warps[warp].touches;
         let mut nodes = FxHashSet::default();
@@ -313,7 +313,7 @@ impl PossibleSearch<'_, '_> {
     fn accesses_after(&self, warp: usize, head: u32, passed: &FxHashSet<u32>) -> Vec<(Access, Lanes)> {
         let touches = &self.block.warps[warp].touches;
         let mut all = Vec::new();
-        for node in self.nodes_after(warp, head, passed) {
+        for node in self.nodes_reachable_after(warp, head, passed) {
             let known = touches.accesses_in_node(node).map(|number| {
                 let touch = &touches.all[number];
                 (Access::Known(number), touch.may, touch.part, touch.object)
@@ -380,7 +380,7 @@ impl PossibleSearch<'_, '_> {
                 let (write, other) = (&one.all[write], &two.all[other]);
                 let lanes = self.lanes_with_common_bytes(write, other, kind)?;
                 if kind == OtherKind::Read
-                    && is_repeated_update(&self.block.warps[warps.1].flow, write, other)
+                    && is_idempotent_update(&self.block.warps[warps.1].flow, write, other)
                 {
                     return None;
                 }
@@ -405,11 +405,11 @@ impl PossibleSearch<'_, '_> {
                 let (write, other) = (&one.loose[write], &two.loose[other]);
                 let is_unrelated = self.are_lane_addresses_unrelated(write)
                     || self.are_lane_addresses_unrelated(other)
-                    || self.differ_between_lanes(write, other);
+                    || self.do_lane_distances_differ(write, other);
                 (kind != OtherKind::Write
                     && write.object == other.object
                     && is_unrelated
-                    && !have_private_part(write, other)
+                    && !have_thread_private_parts(write, other)
                     && !write.is_disjoint_from_loose(other))
                 .then(|| possible(write.object, kind, (first, of)))?
             }
@@ -461,7 +461,7 @@ impl PossibleSearch<'_, '_> {
     }
 
     /// True if the distances between the lanes of one access differ from those of the other: then no lane keeps to a place of its own.
-    fn differ_between_lanes(&self, one: &LooseAccess, other: &LooseAccess) -> bool {
+    fn do_lane_distances_differ(&self, one: &LooseAccess, other: &LooseAccess) -> bool {
         let vectors = [one, other].map(|access| self.block.pool.get(access.address));
         let both = one.may & other.may;
         let first = both.trailing_zeros() as usize;
@@ -497,7 +497,7 @@ impl PossibleSearch<'_, '_> {
             let warps = 0..self.block.warps.len();
             let none = FxHashSet::default();
             let after = warps
-                .flat_map(|warp| self.nodes_after(warp, from, &none))
+                .flat_map(|warp| self.nodes_reachable_after(warp, from, &none))
                 .collect();
             self.reached.insert(from, after);
         }

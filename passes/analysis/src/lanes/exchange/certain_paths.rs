@@ -111,7 +111,7 @@ struct PathWalk {
     is_in_next_round: bool,
     /// It has come into a loop that is not around the head.
     has_inner_loops: bool,
-    /// By rank.
+    /// The nodes that are still to be followed, by rank, with the shares of lanes there.
     open: BTreeMap<u32, Vec<PathShare>>,
     visited: FxHashSet<u32>,
     next_round: Vec<PathShare>,
@@ -149,7 +149,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
         }
     }
 
-    /// The same, of lanes of different groups: the collectives of these do not order their accesses.
+    /// The same paths for lanes of different groups: collectives of a group do not order accesses of lanes in different groups.
     pub(super) fn between_groups(self, groups: &'s Groups) -> Self {
         Self {
             ignored: Some(groups),
@@ -157,7 +157,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
         }
     }
 
-    /// The same, past these barriers of the block, which do not order the accesses of the threads in question.
+    /// The same paths, continued past these barriers, which do not order the accesses of the threads in question.
     pub(super) fn ignoring_barriers(self, passed: &'s FxHashSet<u32>) -> Self {
         Self {
             passed: Some(passed),
@@ -166,7 +166,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
     }
 
     /// The code with accesses that lanes certainly execute after a head.
-    pub(super) fn code_after(&mut self, Head { node: head, part }: Head) -> Vec<CertainCode> {
+    pub(super) fn certain_code_after(&mut self, Head { node: head, part }: Head) -> Vec<CertainCode> {
         let (flow, order) = (self.flow, self.flow.order);
         let mut walk = PathWalk {
             head,
@@ -356,7 +356,7 @@ impl<'s, 'a> CertainPaths<'s, 'a> {
         }
     }
 
-    /// The node to which all exits of a loop lead, if lanes certainly come there without an ordering of the block.
+    /// The node that all exits of a loop lead to, if lanes certainly reach it without an ordering of the block.
     fn only_exit_of_loop(&mut self, of: u32) -> Option<u32> {
         if let Some(&known) = self.exits.get(&of) {
             return known;

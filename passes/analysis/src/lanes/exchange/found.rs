@@ -20,7 +20,7 @@ pub struct Pair {
     pub others: Lanes,
     /// Example: a lane that writes, and a lane that accesses the written bytes.
     pub example: (u8, u8),
-    /// Both are volatile.
+    /// Both accesses are volatile.
     pub is_volatile: bool,
     /// The accesses are in different rounds of a loop.
     pub is_between_rounds: bool,
@@ -86,7 +86,7 @@ pub struct PossiblePair {
     pub write: Site,
     /// The other access: a read, or a write of another value.
     pub other: Site,
-    /// Its kind.
+    /// The order of the two accesses that is wrong: see [`PairKind`].
     pub kind: PairKind,
     /// Nothing is known that could keep the accesses apart. Otherwise their addresses differ by a number that is the same in
     /// all lanes, and only the value of that number decides whether they overlap.

@@ -71,7 +71,7 @@ pub(super) fn retain_harmful_clashes(
         for others in &mut clash.lanes {
             *others &= used;
         }
-        has_any_lane(&clash.lanes) && !is_repeated_update(flow, write, other)
+        has_any_lane(&clash.lanes) && !is_idempotent_update(flow, write, other)
     });
 }
 
@@ -197,7 +197,7 @@ pub(super) fn reads_at_unknown_address(flow: &mut Flow<'_>, touches: &Touches) -
 /// True if a write stores what an operation leaves of the value that was there, in one thread as in another, and the operation leaves the
 /// same of what it has left: `n = min(n, limit)`. Then it does not matter which of the two values the operation reads in a thread, nor what
 /// the thread reads after its own write.
-pub(super) fn is_repeated_update(flow: &Flow<'_>, write: &Touch, read: &Touch) -> bool {
+pub(super) fn is_idempotent_update(flow: &Flow<'_>, write: &Touch, read: &Touch) -> bool {
     let (graph, order) = (flow.graph, flow.order);
     let context = graph.context_of_node(write.node);
     let is_of_context = graph.nodes[write.node as usize].context == graph.nodes[read.node as usize].context;

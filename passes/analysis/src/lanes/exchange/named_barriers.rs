@@ -33,7 +33,7 @@ pub(super) struct BarrierStop {
 
 impl BarrierStop {
     /// True if a warp passes it without waiting for others.
-    fn is_passed_alone(&self) -> bool {
+    fn is_passed_without_waiting(&self) -> bool {
         !self.waits || self.count == Some(WARP as u64)
     }
 }
@@ -80,7 +80,7 @@ impl NamedBarriers {
         }
         for place in 0..found.stations.len() {
             let station = found.stations[place];
-            if !station.is_passed_alone() {
+            if !station.is_passed_without_waiting() {
                 found.before[station.warp] |= found.warps_reaching(station.number);
             }
         }
@@ -109,10 +109,10 @@ impl NamedBarriers {
     }
 
     /// The barriers at which a warp waits for nothing that another one has done: by their nodes.
-    pub(super) fn nodes_without_order(&self, warp: usize, other: usize) -> FxHashSet<u32> {
+    pub(super) fn barriers_without_order_between(&self, warp: usize, other: usize) -> FxHashSet<u32> {
         let waits_for_other = |one: &&BarrierStop| {
             let mut others = lanes_in_set(self.warps_reaching(one.number) & !(1 << warp));
-            !one.is_passed_alone() && others.any(|via| self.before[via] >> other & 1 == 1)
+            !one.is_passed_without_waiting() && others.any(|via| self.before[via] >> other & 1 == 1)
         };
         let own = self.stations.iter().filter(|one| one.warp == warp);
         own.filter(|one| !waits_for_other(one))
@@ -148,7 +148,7 @@ impl NamedBarriers {
                 false => common,
             };
             meetings.extend(pairs.into_iter().filter_map(|pair| {
-                let waits = pair.map(|one| !one.is_passed_alone());
+                let waits = pair.map(|one| !one.is_passed_without_waiting());
                 (waits != [false; 2]).then(|| Meeting {
                     nodes: pair.map(|one| one.node),
                     waits,

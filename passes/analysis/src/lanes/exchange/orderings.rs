@@ -26,11 +26,11 @@ pub(super) struct Orderings {
 }
 
 impl Orderings {
-    /// In one function, whatever the functions that it calls read.
-    pub(super) fn in_body(body: &Body<'_>, among: Among) -> Self {
+    /// The orderings in one function, whatever the functions that it calls read.
+    pub(super) fn of_body(body: &Body<'_>, among: Among) -> Self {
         Self {
             among,
-            ignores_fences: body.has_async(AsyncKinds::THREAD_FENCE) && !may_learn_of_others(body),
+            ignores_fences: body.has_async(AsyncKinds::THREAD_FENCE) && !may_read_writes_of_others(body),
         }
     }
 
@@ -40,12 +40,12 @@ impl Orderings {
     pub(super) fn may_order(self, body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
         match instruction.op {
             Op::Access(access) if access.kind == AccessKind::Other || access.bits == 0 => {
-                !concerns_own_thread(body, at)
+                !affects_only_own_thread(body, at)
             }
             Op::Access(access) => access.is_ordering(),
             Op::Opaque => match body.results(instruction).len() {
                 0 if is_fence(body, at) => !self.ignores_fences,
-                0 => !concerns_own_thread(body, at),
+                0 => !affects_only_own_thread(body, at),
                 results => self.among == Among::Lanes && results >= MATRIX_RESULTS,
             },
             _ => false,
@@ -62,24 +62,24 @@ pub(super) fn may_wait_for_others(body: &Body<'_>, at: InstructionId, instructio
         Op::Access(access) => match access.kind {
             AccessKind::Load => access.semantics != Semantics::Weak,
             AccessKind::Store | AccessKind::Reduction => false,
-            AccessKind::Other => !concerns_own_thread(body, at),
+            AccessKind::Other => !affects_only_own_thread(body, at),
             _ => true,
         },
         Op::Opaque => {
-            body.results(instruction).is_empty() && !is_fence(body, at) && !concerns_own_thread(body, at)
+            body.results(instruction).is_empty() && !is_fence(body, at) && !affects_only_own_thread(body, at)
         }
         _ => false,
     }
 }
 
 /// True if some instruction of a body may read what other threads have written meanwhile.
-pub(super) fn may_learn_of_others(body: &Body<'_>) -> bool {
+pub(super) fn may_read_writes_of_others(body: &Body<'_>) -> bool {
     let mut all = body.iter();
     all.any(|(at, instruction)| may_wait_for_others(body, at, instruction))
 }
 
 /// The asynchronous operation that an instruction is a part of.
-fn operation_at<'b>(body: &'b Body<'_>, at: InstructionId) -> Option<&'b Asynchronous> {
+fn async_operation_at<'b>(body: &'b Body<'_>, at: InstructionId) -> Option<&'b Asynchronous> {
     let all = &body.asynchronous;
     let after = all.partition_point(|one| one.instruction <= at);
     let found = all.get(after.checked_sub(1)?)?;
@@ -95,16 +95,16 @@ fn operation_at<'b>(body: &'b Body<'_>, at: InstructionId) -> Option<&'b Asynchr
 
 fn is_fence(body: &Body<'_>, at: InstructionId) -> bool {
     matches!(
-        operation_at(body, at).map(|found| found.op),
+        async_operation_at(body, at).map(|found| found.op),
         Some(AsyncOp::ThreadFence(_))
     )
 }
 
 /// True if an instruction is a part of a `cp.async` or waits for those of its own thread, or is a prefetch: other threads learn nothing
 /// from it.
-fn concerns_own_thread(body: &Body<'_>, at: InstructionId) -> bool {
+fn affects_only_own_thread(body: &Body<'_>, at: InstructionId) -> bool {
     let copies = |copy: AsyncCopy| copy.kind == CopyKind::Element || copy.way == CopyWay::Prefetch;
-    operation_at(body, at).is_some_and(|found| match found.op {
+    async_operation_at(body, at).is_some_and(|found| match found.op {
         AsyncOp::Copy(copy) => copies(copy),
         AsyncOp::Commit(group) | AsyncOp::Wait { group, .. } => group == AsyncGroup::Element,
         _ => false,
@@ -148,7 +148,7 @@ fn as_relaxed_access(
 
 /// The write that an instruction stands for, if it is the destination of a `cp.async`.
 fn write_of_copy(body: &Body<'_>, at: InstructionId) -> Option<Access> {
-    let found = operation_at(body, at)?;
+    let found = async_operation_at(body, at)?;
     let is_element = matches!(found.op, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element);
     if !is_element || found.destination() != Some(at) {
         return None;

@@ -218,7 +218,7 @@ fn equivalence_classes(orderings: &[Ordering], is_before: &[bool]) -> [Option<u6
 impl PairSearch<'_, '_, '_> {
     fn clashes_after_head(&mut self, head: Head) -> Vec<Clash> {
         let touches = self.touches;
-        let code = self.paths.code_after(head);
+        let code = self.paths.certain_code_after(head);
         // The accesses, with the lanes that make them, and the code of each.
         let (mut all, mut codes) = (Vec::new(), Vec::new());
         for (number, code) in code.iter().enumerate() {
@@ -314,7 +314,7 @@ impl PairSearch<'_, '_, '_> {
         let mut found = Vec::new();
         for &node in &flow.order.nodes {
             let may = flow.may[node as usize];
-            let keeps_apart = may != 0 && self.may_keep_lanes_apart(node);
+            let keeps_apart = may != 0 && self.may_make_some_lanes_wait(node);
             if may == 0 || !keeps_apart && !is_ordering(flow, node) {
                 continue;
             }
@@ -368,7 +368,7 @@ impl PairSearch<'_, '_, '_> {
     }
 
     /// True if lanes that pass a node may wait for others there while other lanes need not wait.
-    fn may_keep_lanes_apart(&self, node: u32) -> bool {
+    fn may_make_some_lanes_wait(&self, node: u32) -> bool {
         let (graph, order) = (self.flow.graph, self.flow.order);
         let own = order.loop_of[node as usize];
         if own != NONE && order.loops[own as usize].header == node {

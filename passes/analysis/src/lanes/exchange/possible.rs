@@ -108,7 +108,7 @@ impl Meet for FoundPair {
     }
 }
 
-/// The pairs with one launch.
+/// The possible pairs in one launch.
 fn possible_pairs_in_launch(layout: &LaneLayout<'_>, launch: Launch) -> Option<InLaunch<PairKey, FoundPair>> {
     let launch = Launch {
         warp: Some(0),
@@ -160,7 +160,7 @@ impl Access {
         }
     }
 
-    /// Its node and instruction.
+    /// The node and the instruction of the access.
     pub(super) fn node_and_instruction(self, touches: &Touches) -> AccessPlace {
         match self {
             Self::Known(number) => (touches.all[number].node, touches.all[number].at),
@@ -197,7 +197,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             break;
         }
         let (mut exact, mut loose) = (Vec::new(), Vec::new());
-        for stretch in segments::segment_after_head(flow, touches, head) {
+        for stretch in segments::stretches_after_head(flow, touches, head) {
             let here = |part: u32, may: Lanes| match part == stretch.part {
                 true => may & stretch.lanes,
                 false => 0,
@@ -227,7 +227,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             }
         };
         if exact.iter().any(|&(number, _)| touches.all[number].is_store) {
-            let certain = paths.code_after(head);
+            let certain = paths.certain_code_after(head);
             // If a lane certainly writes the bytes itself, the pair is reported for the writes.
             let own = |number: usize, _| {
                 let touch = &touches.all[number];
@@ -239,7 +239,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
             // A write by a single instruction is usually executed by the one lane that its branch lets through.
             let is_settled = |clash: &Clash| {
                 let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
-                !other.is_store && harmful_clashes::is_repeated_update(flow, write, other)
+                !other.is_store && harmful_clashes::is_idempotent_update(flow, write, other)
             };
             for clash in all.iter().filter(|clash| {
                 clash.write != clash.other
@@ -266,8 +266,8 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                 let second = &touches.loose[other];
                 let is_pair = access.is_store && !second.is_store && access.object == second.object;
                 if is_pair
-                    && may_be_two_lanes(lanes, of)
-                    && !have_private_part(access, second)
+                    && may_be_distinct_lanes(lanes, of)
+                    && !have_thread_private_parts(access, second)
                     && !access.is_disjoint_from_loose(second)
                 {
                     let is_likely =
@@ -285,7 +285,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
                 let second = &touches.all[other];
                 let is_pair = access.is_store != second.is_store && access.object == second.object;
                 if is_pair
-                    && may_be_two_lanes(lanes, of)
+                    && may_be_distinct_lanes(lanes, of)
                     && !leaves_one_value_at_one_address(flow, second)
                     && !access.is_disjoint_from(second)
                 {
@@ -303,7 +303,7 @@ fn possible_pairs(flow: &Flow<'_>, touches: &Touches) -> Vec<Possible> {
 }
 
 /// True if accesses of these lanes may be made by two different lanes.
-const fn may_be_two_lanes(one: Lanes, other: Lanes) -> bool {
+const fn may_be_distinct_lanes(one: Lanes, other: Lanes) -> bool {
     (one | other).count_ones() > 1
 }
 
@@ -324,6 +324,6 @@ fn is_lane_relation_unknown(flow: &Flow<'_>, access: &LooseAccess) -> bool {
 }
 
 /// True if each thread has a private part of the array that the two accesses are to.
-pub(super) fn have_private_part(one: &LooseAccess, other: &LooseAccess) -> bool {
+pub(super) fn have_thread_private_parts(one: &LooseAccess, other: &LooseAccess) -> bool {
     one.own.iter().any(|part| other.own.contains(part))
 }

@@ -49,7 +49,7 @@ pub(super) fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
 
 /// False if no two threads may access the same bytes of global memory in a function, one of them with a write, whatever is between: there,
 /// addresses are as they are in the first block, where no index wraps.
-pub(super) fn may_meet_in_global(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
+pub(super) fn may_clash_in_global_memory(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let mut search = ExchangeScreen::new(module, id, body);
     let all = &search.pieces.all;
     let places: Vec<usize> = (0..all.len()).filter(|&number| !all[number].is_shared).collect();
@@ -135,9 +135,9 @@ const MAX_DEFINITIONS: usize = 8;
 struct Access {
     at: InstructionId,
     is_store: bool,
-    /// It names global memory.
+    /// The access names global memory.
     is_global: bool,
-    /// It names shared memory.
+    /// The access names shared memory.
     is_shared: bool,
     address: Value,
     past: i64,
@@ -152,7 +152,7 @@ struct Access {
 struct Pieces {
     /// By block, the number of its first piece; the others follow.
     first: Vec<u32>,
-    /// By piece, its accesses.
+    /// By piece: the range of its accesses.
     accesses: Vec<Range<usize>>,
     all: Vec<Access>,
 }
@@ -212,7 +212,7 @@ impl Cuts {
     /// Where the lanes of a warp may be ordered.
     fn of_warp(body: &Body<'_>) -> Self {
         Self {
-            orderings: Orderings::in_body(body, Among::Lanes),
+            orderings: Orderings::of_body(body, Among::Lanes),
             at_collectives: true,
             of_groups: Vec::new(),
         }

@@ -56,7 +56,7 @@ pub(super) fn segment_heads(flow: &Flow<'_>, touches: &Touches) -> Vec<Head> {
 }
 
 /// The segment of the lanes that may be at a head.
-pub(super) fn segment_after_head(flow: &Flow<'_>, touches: &Touches, head: Head) -> Vec<Stretch> {
+pub(super) fn stretches_after_head(flow: &Flow<'_>, touches: &Touches, head: Head) -> Vec<Stretch> {
     let (graph, order) = (flow.graph, flow.order);
     let round = order.loop_of[head.node as usize];
     let mut way = vec![];

@@ -97,18 +97,18 @@ impl VariableSearch<'_, '_> {
                     }
                     found = Some(symbol);
                 }
-                Value::Register(register) if self.seen.insert(register) => self.follow(register),
+                Value::Register(register) if self.seen.insert(register) => self.follow_register(register),
                 _ => {}
             }
         }
         found
     }
 
-    fn follow(&mut self, register: Register) {
+    fn follow_register(&mut self, register: Register) {
         let forms = self.possible_forms(register);
         match forms[..] {
             [form] => {
-                let operands = operands_of(form);
+                let operands = address_operands_of(form);
                 // The factors of a product are followed for rounds alone: an index may be that of a round.
                 if !operands.is_empty() && !matches!(form, Form::Product(..)) {
                     self.passed.push(register);
@@ -118,7 +118,7 @@ impl VariableSearch<'_, '_> {
             _ => {
                 let steps: SmallVec<[Option<Value>; 4]> = forms
                     .iter()
-                    .map(|&form| self.step_of_round(register, form))
+                    .map(|&form| self.step_per_round(register, form))
                     .collect();
                 let mut begins = forms.iter().zip(&steps).filter(|(_, step)| step.is_none());
                 let begin = begins.next().map(|(form, _)| *form);
@@ -129,7 +129,7 @@ impl VariableSearch<'_, '_> {
                 }
                 for (&form, step) in forms.iter().zip(&steps) {
                     if step.is_none() {
-                        self.open.extend(operands_of(form));
+                        self.open.extend(address_operands_of(form));
                     }
                 }
             }
@@ -149,7 +149,7 @@ impl VariableSearch<'_, '_> {
     }
 
     /// The number that is added to a register in each round, if this is a result that the register holds later.
-    fn step_of_round(&self, register: Register, form: Form) -> Option<Value> {
+    fn step_per_round(&self, register: Register, form: Form) -> Option<Value> {
         let mut form = form;
         let mut way = SmallVec::<[Register; 4]>::new();
         while let Form::Moved(Value::Register(from), _) = form
@@ -193,7 +193,7 @@ impl VariableSearch<'_, '_> {
 }
 
 /// The operands that an address may be computed from.
-fn operands_of(form: Form) -> SmallVec<[Value; 2]> {
+fn address_operands_of(form: Form) -> SmallVec<[Value; 2]> {
     match form {
         Form::Moved(from, _)
         | Form::Product(from, Value::Integer(_))

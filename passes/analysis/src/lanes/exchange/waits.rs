@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::orderings::{Among, Orderings, may_learn_of_others, may_wait_for_others};
+use super::orderings::{Among, Orderings, may_read_writes_of_others, may_wait_for_others};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use ptxcheck_ir::{AsyncKinds, Body, Callee, FunctionId, Instruction, InstructionId, Op};
@@ -18,7 +18,7 @@ pub(super) fn orderings_among(flow: &Flow<'_>, among: Among) -> Orderings {
         _ => false,
     };
     let ignores_fences = bodies().any(|body| body.has_async(AsyncKinds::THREAD_FENCE))
-        && !bodies().any(may_learn_of_others)
+        && !bodies().any(may_read_writes_of_others)
         && !flow.order.nodes.iter().copied().any(may_wait_elsewhere);
     Orderings {
         among,

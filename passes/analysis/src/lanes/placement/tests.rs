@@ -147,8 +147,12 @@ fn paths_lead_forward_within_one_round() {
         let &[first, left, right, round] = points else {
             panic!("{points:?}")
         };
-        assert!(placement.leads_to(first, left) && placement.leads_to(right, round));
-        assert!(!placement.leads_to(left, right) && !placement.leads_to(round, first));
+        assert!(
+            placement.has_path_within_round(first, left) && placement.has_path_within_round(right, round)
+        );
+        assert!(
+            !placement.has_path_within_round(left, right) && !placement.has_path_within_round(round, first)
+        );
         // No lane leaves in between, but the arms separate them.
         assert!(
             !placement.do_lanes_stay_together(first, left) && !placement.do_lanes_stay_together(left, right)

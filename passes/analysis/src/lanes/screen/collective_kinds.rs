@@ -41,7 +41,7 @@ impl CollectiveKinds {
     }
 
     /// Kind that lanes may miss at an instruction.
-    pub(super) fn kinds_missable_at(instruction: &Instruction) -> Self {
+    pub(super) fn kinds_that_lanes_may_miss_at(instruction: &Instruction) -> Self {
         match instruction.op {
             Op::Collective(_, MemberMask::Operand) => Self::kinds_of_op(instruction.op),
             Op::Barrier(_) if is_full_barrier(instruction) => Self::BARRIER,
@@ -91,7 +91,7 @@ pub(super) struct WantedWitnesses {
 }
 
 impl WantedWitnesses {
-    /// One witness of each kind.
+    /// The request for one witness of each of these kinds.
     pub(super) fn one_of_each(kinds: CollectiveKinds) -> Self {
         Self {
             kinds,

@@ -55,7 +55,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     }
 
     /// The cached answer to a question about an operation.
-    pub(super) fn may_cancel(
+    pub(super) fn may_operands_cancel(
         &self,
         operation: (FunctionId, InstructionId),
         find: impl FnOnce() -> bool,
@@ -84,7 +84,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     }
 
     /// True for a call of a failed assertion, and for a call of a function that is known to only return.
-    pub(super) fn is_quiet_call(&self, body: &Body<'_>, call: &Instruction) -> bool {
+    pub(super) fn is_call_without_effect_on_lanes(&self, body: &Body<'_>, call: &Instruction) -> bool {
         let module = self.module.module;
         self.direct_callee(body, call).is_some_and(|callee| {
             let name = module.function_name(callee);

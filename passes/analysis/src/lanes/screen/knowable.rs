@@ -30,7 +30,7 @@ use crate::value::may_give_known_bits;
 /// Pattern that a value certainly follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// None of the following.
+    /// No pattern of the following is known.
     #[default]
     Any,
     /// If the value is exact, it is this number.
@@ -193,7 +193,7 @@ impl Knowable {
         }
     }
 
-    /// The floor; literals have one, too.
+    /// The floor of the value; that of a literal is the number of bits that it needs.
     const fn floor_bits(self) -> u8 {
         match self.pattern {
             Pattern::Exactly(value) if self.floor == 0 => 64 - (value as u64).leading_zeros() as u8,

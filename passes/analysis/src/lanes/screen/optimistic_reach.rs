@@ -168,12 +168,12 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         }
     }
 
-    /// All lanes may reach the end of a block.
+    /// Marks the end of a block as reached by all lanes.
     pub(super) fn mark_end_reached(&mut self, block: BlockId) {
         self.left.push_back(block);
     }
 
-    /// All lanes reach the entry.
+    /// Marks the entry as reached by all lanes.
     pub(super) fn reach_entry(&mut self) {
         self.begins = true;
         self.enter_block(BlockId::new(0));
@@ -185,7 +185,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         let post = self.analyses.post_dominators();
         let mut block = BlockId::new(0);
         while let Some(next) = post.immediate_dominator(block)
-            && !self.may_end_in(block)
+            && !self.may_end_lanes_in_block(block)
             && self.all_lanes_reach_post_dominator(block, next)
         {
             self.enter_through(block, next);
@@ -278,14 +278,14 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         threads.uniform_value(value)
     }
 
-    /// All lanes may reach a block.
+    /// Marks a block as reached by all lanes.
     pub(super) fn enter_block(&mut self, block: BlockId) {
         if !std::mem::replace(&mut self.is_reached[block.index()], true) {
             self.work.push_back(block);
         }
     }
 
-    /// All lanes may reach a block through another that it post-dominates.
+    /// Marks a block as reached by all lanes through another block that it post-dominates.
     fn enter_through(&mut self, from: BlockId, block: BlockId) {
         if !self.is_reached(block) {
             self.through[block.index()] = Some(from);
@@ -305,7 +305,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     ///             immediate dominator, which is whole; or all predecessors of b are whole, and the known part of the
     ///             branch conditions there is the same in all lanes; or only lanes reach b that have seen that all are there
     /// ```
-    pub(super) fn whole_blocks(&mut self) -> Vec<bool> {
+    pub(super) fn blocks_reached_by_whole_warps(&mut self) -> Vec<bool> {
         let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
         let mut is_whole = vec![true; self.is_reached.len()];
         let mut is_sure = self.is_reached.clone();
@@ -498,13 +498,13 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     /// True if all lanes that are together in one block get from its end to another one together, as far as is known.
     fn lanes_arrive_together_from(&mut self, above: BlockId, block: BlockId) -> bool {
         self.analyses.post_dominators().dominates(block, above)
-            && !self.may_end_in(above)
+            && !self.may_end_lanes_in_block(above)
             && self.all_lanes_reach_post_dominator(above, block)
     }
 
     /// True if lanes may leave a block by different edges.
     fn may_split_lanes(&mut self, block: BlockId) -> bool {
-        self.may_end_in(block) || self.divergence_may_be_known(block)
+        self.may_end_lanes_in_block(block) || self.divergence_may_be_known(block)
     }
 
     /// True if it may be known that lanes diverge at the end of a block.
@@ -561,7 +561,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     /// True if all lanes that leave `from` reach its post-dominator `to`: no loop on the paths is endless, and branches
     /// around code that ends lanes are open. No lane misses lanes that end the grid on the way without a visible effect.
     fn all_lanes_reach_post_dominator(&mut self, from: BlockId, to: BlockId) -> bool {
-        if self.may_guarded_end_skip_successors(from) && !self.is_branch_unknown(from) {
+        if self.has_guarded_lane_end(from) && !self.is_branch_unknown(from) {
             return false;
         }
         let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
@@ -577,8 +577,8 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
                 if !self.spend_steps(1) || !post.dominates(next, next) {
                     return false;
                 }
-                if self.may_end_in(next)
-                    || self.may_guarded_end_skip_successors(next) && !self.is_branch_unknown(next)
+                if self.may_end_lanes_in_block(next)
+                    || self.has_guarded_lane_end(next) && !self.is_branch_unknown(next)
                 {
                     is_dead.insert(next);
                 }
@@ -607,14 +607,14 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     }
 
     /// True if a guarded instruction at the end of a block ends lanes; the successors of the block do not show that.
-    fn may_guarded_end_skip_successors(&self, block: BlockId) -> bool {
+    fn has_guarded_lane_end(&self, block: BlockId) -> bool {
         self.body
             .terminator(block)
             .is_some_and(|last| last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap))
     }
 
     /// True if a block has a call from which lanes may not return.
-    fn may_end_in(&self, block: BlockId) -> bool {
+    fn may_end_lanes_in_block(&self, block: BlockId) -> bool {
         self.calls_in(block)
             .any(|call| self.facts.may_end_lanes(self.body, call))
     }
@@ -635,8 +635,10 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
     /// in it.
     fn ends_grid_by_assertion(&self, block: BlockId) -> bool {
         let (facts, body) = (self.facts, self.body);
-        !self.may_guarded_end_skip_successors(block)
-            && self.calls_in(block).all(|call| facts.is_quiet_call(body, call))
+        !self.has_guarded_lane_end(block)
+            && self
+                .calls_in(block)
+                .all(|call| facts.is_call_without_effect_on_lanes(body, call))
             && body.block(block).all(|(id, instruction)| {
                 !matches!(instruction.op, Op::Collective(..) | Op::Barrier(_))
                     && !visible::effect_of_instruction(facts.module, self.function, body, id).surely

@@ -27,7 +27,7 @@ pub(super) fn is_zero_for_equal_operands((op, uses): (Op, &[Value])) -> bool {
 
 /// True if the result of an operation that [`is_zero_for_equal_operands`] may be known to be 0 because the values are equal, or
 /// complements. `is_kernel`: the host passes parameters, and not code that may pass one value for two parameters.
-pub(super) fn may_cancel(
+pub(super) fn may_operands_cancel(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     (op, uses): (Op, &[Value]),
@@ -128,7 +128,7 @@ impl SameNameSearch<'_, '_> {
             for origin in self.origins_of_value(not)? {
                 let of = match origin.value {
                     Value::Not(register) => vec![Value::Register(register)],
-                    Value::Register(register) => self.values_it_may_complement(register),
+                    Value::Register(register) => self.possible_complements_of(register),
                     _ => Vec::new(),
                 };
                 for of in of {
@@ -143,7 +143,7 @@ impl SameNameSearch<'_, '_> {
 
     /// The values that a register may be the complement of. For a comparison, itself, because another comparison may be its
     /// negation.
-    fn values_it_may_complement(&self, register: Register) -> Vec<Value> {
+    fn possible_complements_of(&self, register: Register) -> Vec<Value> {
         let of = |&id: &InstructionId| {
             let instruction = self.body.instruction(id);
             match (instruction.op, self.body.uses(instruction)) {

@@ -112,7 +112,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         if self.tables.is_open[root.index()] {
             return false;
         }
-        self.find_offers_of_callees(root);
+        self.find_kinds_offered_by_callees(root);
         let mut reach = OptimisticReach::new(self.facts, root, body);
         reach.reach_entry();
         let mut wanted = WantedWitnesses::one_of_each(self.tables.contained[root.index()]);
@@ -121,7 +121,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         if wanted.is_empty() && (!asks_for_phases || self.all_may_reach_each_collective(&mut reach, body)) {
             return true;
         }
-        let is_whole = reach.whole_blocks();
+        let is_whole = reach.blocks_reached_by_whole_warps();
         if asks_for_phases && !self.has_witnesses_in_phases(&mut reach, root, body, &is_whole) {
             return false;
         }
@@ -129,7 +129,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             return true;
         }
         let wanted = wanted.kinds;
-        let rest = self.unwitnessed(&mut reach, body, &is_whole, wanted);
+        let rest = self.unwitnessed_collectives(&mut reach, body, &is_whole, wanted);
         if !self.callees_have_witnesses(&rest.called, wanted) {
             return false;
         }
@@ -152,7 +152,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let mut inner: FxHashMap<BlockId, OptimisticReach<'a, 'm>> = FxHashMap::default();
         let mut is_finished = false;
         for (number, instruction) in body.instructions.iter().enumerate() {
-            let kinds = CollectiveKinds::kinds_missable_at(instruction);
+            let kinds = CollectiveKinds::kinds_that_lanes_may_miss_at(instruction);
             if kinds.is_empty() {
                 continue;
             }
@@ -184,7 +184,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                         let own = self.last_boundary(body, from, (from == block).then_some(id));
                         let offered = offered
                             .entry((from, own))
-                            .or_insert_with(|| self.offered_in_phase(root, body, from, own));
+                            .or_insert_with(|| self.kinds_offered_in_phase(root, body, from, own));
                         if offered.contains_all(kinds) {
                             return true;
                         }
@@ -212,7 +212,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         instructions.all(|(number, instruction)| {
             let id = InstructionId::new(number);
             let guard = instruction.guard.map(|guard| guard.register);
-            CollectiveKinds::kinds_missable_at(instruction).is_empty()
+            CollectiveKinds::kinds_that_lanes_may_miss_at(instruction).is_empty()
                 || self.may_all_reach(reach, body.block_of(id), id, guard)
         })
     }
@@ -241,7 +241,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
 
     /// Kinds of collectives that all lanes that are together in `from` may reach, from a boundary there or from the start of
     /// the block on, before they pass another boundary.
-    fn offered_in_phase(
+    fn kinds_offered_in_phase(
         &self,
         root: FunctionId,
         body: &'a Body<'m>,
@@ -347,7 +347,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                 return false;
             };
             self.left = left;
-            let rest = self.unwitnessed_in_function(function);
+            let rest = self.unwitnessed_collectives_in_function(function);
             if rest.missed.intersects(wanted) {
                 return false;
             }
@@ -359,15 +359,15 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
 
     /// Collectives without a witness in a function that whole warps call. A witness inside counts only for lanes that reach
     /// the function.
-    fn unwitnessed_in_function(&mut self, function: FunctionId) -> &Unwitnessed {
+    fn unwitnessed_collectives_in_function(&mut self, function: FunctionId) -> &Unwitnessed {
         if !self.rests.contains_key(&function) {
             let wanted = self.tables.contained[function.index()].difference(self.offered_kinds(function));
             let rest = match self.body_of(function) {
                 Some(body) if !wanted.is_empty() => {
                     let mut reach = OptimisticReach::new(self.facts, function, body);
                     reach.reach_entry();
-                    let is_whole = reach.whole_blocks();
-                    self.unwitnessed(&mut reach, body, &is_whole, wanted)
+                    let is_whole = reach.blocks_reached_by_whole_warps();
+                    self.unwitnessed_collectives(&mut reach, body, &is_whole, wanted)
                 }
                 _ => Unwitnessed::default(),
             };
@@ -395,14 +395,14 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
 
     /// Finds the collectives offered by all callees of a function, deepest callees first: a recursive function offers
     /// nothing to itself.
-    fn find_offers_of_callees(&mut self, function: FunctionId) {
+    fn find_kinds_offered_by_callees(&mut self, function: FunctionId) {
         let graph = self.facts.module.call_graph();
         let mut work = vec![(function, false)];
         let mut is_listed = FxHashSet::default();
         while let Some((caller, are_callees_known)) = work.pop() {
             if are_callees_known {
                 if caller != function {
-                    let offered = self.find_offers(caller);
+                    let offered = self.find_offered_kinds(caller);
                     self.offered.insert(caller, offered);
                 }
             } else if is_listed.insert(caller) {
@@ -417,7 +417,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     }
 
     /// Kinds of collectives that all lanes that call a function may reach, in it or in its callees.
-    fn find_offers(&self, function: FunctionId) -> CollectiveKinds {
+    fn find_offered_kinds(&self, function: FunctionId) -> CollectiveKinds {
         let contained = self.tables.contained[function.index()];
         let mut wanted = WantedWitnesses::one_of_each(contained);
         if let Some(body) = self.body_of(function) {
@@ -428,7 +428,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         contained.difference(wanted.kinds)
     }
 
-    /// Cached result of [`Self::find_offers`].
+    /// Cached result of [`Self::find_offered_kinds`].
     fn offered_kinds(&self, function: FunctionId) -> CollectiveKinds {
         self.offered.get(&function).copied().unwrap_or_default()
     }
@@ -436,7 +436,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     /// Collectives of `wanted` in a function that lanes may miss: not all lanes reach them together, and no witness follows
     /// a dominator where they are together. Also the functions that whole warps call. `is_whole`: the blocks that lanes of a
     /// warp reach together.
-    fn unwitnessed(
+    fn unwitnessed_collectives(
         &self,
         reach: &mut OptimisticReach<'a, 'm>,
         body: &'a Body<'m>,
@@ -451,7 +451,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             let callee = self.facts.direct_callee(body, instruction);
             let mut missed = match callee {
                 Some(callee) => self.tables.contained[callee.index()],
-                None => CollectiveKinds::kinds_missable_at(instruction),
+                None => CollectiveKinds::kinds_that_lanes_may_miss_at(instruction),
             };
             missed = missed.intersection(wanted);
             if missed.is_empty() {
@@ -508,7 +508,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         if places.is_empty() || launch.shape.is_some() {
             return places.is_empty();
         }
-        let at = |id: InstructionId| CollectiveKinds::kinds_missable_at(body.instruction(id));
+        let at = |id: InstructionId| CollectiveKinds::kinds_that_lanes_may_miss_at(body.instruction(id));
         let kinds = places
             .iter()
             .fold(CollectiveKinds::NONE, |all, &id| all.union(at(id)));
@@ -519,7 +519,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             .into_iter()
             .flat_map(|block| body.block(block));
         let met = come_to.fold(CollectiveKinds::NONE, |all, (_, instruction)| {
-            all.union(CollectiveKinds::kinds_missable_at(instruction))
+            all.union(CollectiveKinds::kinds_that_lanes_may_miss_at(instruction))
         });
         let mut wanted = WantedWitnesses::one_of_each(met.intersection(kinds));
         wanted.places.extend(places);

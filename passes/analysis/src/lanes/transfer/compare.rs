@@ -79,7 +79,7 @@ fn comparison_threshold(condition: Condition, swapped: bool, bound: u64, bits: u
 
 /// True if blocks of 2^k numbers decide the comparison: for each operand, the block is the same in all lanes, and if both
 /// operands lie in one block, the lanes agree. So `32w + lane < 32n`, with unknown w and n, has one outcome.
-fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
+fn is_decided_by_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     let block = |vector: &Vector| match vector.rest {
         _ if undecided & !vector.exact == 0 => Some(bits.saturating_sub(1)),
         Rest::Uniform(_) if undecided & vector.exact == 0 => Some(vector.low.min(bits.saturating_sub(1))),
@@ -106,7 +106,7 @@ fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
 
 /// True if both operands are the sum of an unknown number that all lanes share and an offset that is the same in both
 /// operands: `i + lane < n + lane` is `i < n`. Sums are assumed not to overflow, which C++ leaves undefined for signed ones.
-fn have_operands_equal_offsets(
+fn do_operands_have_equal_offsets(
     condition: Condition,
     bits: u8,
     a: &Vector,
@@ -134,8 +134,8 @@ fn have_operands_equal_offsets(
 /// True if the lanes in `undecided` all have the same unknown outcome.
 fn is_outcome_uniform(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     if a.is_uniform_among(undecided) && b.is_uniform_among(undecided)
-        || is_within_blocks(condition, bits, a, b, undecided)
-        || have_operands_equal_offsets(condition, bits, a, b, undecided)
+        || is_decided_by_blocks(condition, bits, a, b, undecided)
+        || do_operands_have_equal_offsets(condition, bits, a, b, undecided)
     {
         return true;
     }
@@ -190,7 +190,7 @@ pub(super) fn compute_comparison(
     };
     let operand = |lane| with.and_then(|with| truth_in_lane(with, lane));
     let needs = combine_conditions(logic, left, outcome, operand, result);
-    let is_uniform = needs.are_shared(logic)
+    let is_uniform = needs.are_common_to_lanes(logic)
         && (needs.first == 0 || is_outcome_uniform(condition, bits, a, b, needs.undecided))
         && (needs.second == 0 || with.is_some_and(|with| with.is_uniform_among(needs.undecided)));
     if is_uniform {
@@ -220,7 +220,11 @@ pub(super) fn compute_logic(
     );
     let is_uniform = match logic {
         Logic::Xor => is_first && is_second,
-        _ => needs.are_shared(logic) && (needs.first == 0 || is_first) && (needs.second == 0 || is_second),
+        _ => {
+            needs.are_common_to_lanes(logic)
+                && (needs.first == 0 || is_first)
+                && (needs.second == 0 || is_second)
+        }
     };
     if is_uniform {
         result.rest = Rest::Uniform(number);
@@ -243,7 +247,7 @@ struct Needs {
 
 impl Needs {
     /// True if all undecided lanes need the same.
-    const fn are_shared(&self, logic: Logic) -> bool {
+    const fn are_common_to_lanes(&self, logic: Logic) -> bool {
         let (first, second) = (self.first == self.undecided, self.second == self.undecided);
         match logic {
             // A known part that differs by lane would make the outcomes differ.

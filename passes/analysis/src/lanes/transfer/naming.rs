@@ -83,7 +83,7 @@ impl Operand<'_> {
     }
 
     /// True if each lane holds the value that `of` gives for it.
-    fn is_in_each_lane(self, of: impl Fn(usize) -> u64) -> bool {
+    fn equals_in_each_lane(self, of: impl Fn(usize) -> u64) -> bool {
         self.here != 0
             && lanes_in_set(self.here).all(|lane| self.vector.value_in_lane(lane) == Some(of(lane)))
     }
@@ -136,7 +136,7 @@ impl Naming<'_> {
                 let last = self.terms_of_operand(operand(2));
                 product
                     .zip(last)
-                    .and_then(|(a, b)| self.meanings.thread_sum(bits, sum_of_terms(a, &b)))
+                    .and_then(|(a, b)| self.meanings.coordinate_sum_name(bits, sum_of_terms(a, &b)))
             }
             (Op::Select, 3) => self.name_of_select(operand(0), operand(1), operand(2)),
             (Op::Compare(condition, bits, logic), 2 | 3) => {
@@ -181,18 +181,18 @@ impl Naming<'_> {
             }
             (B::And, Some(1)) => {
                 if let Meaning::Shifted(mask, _) = *self.meanings.meaning_of(a.name()?) {
-                    let own = self.meanings.own_bit_predicate(mask);
+                    let own = self.meanings.predicate_that_mask_names_lane(mask);
                     return Some(self.meanings.composed_name(Meaning::Number(own), [own]));
                 }
             }
             _ => {}
         }
         match op {
-            B::And if b.is_in_each_lane(|lane| 1 << lane) => {
+            B::And if b.equals_in_each_lane(|lane| 1 << lane) => {
                 let mask = a.name()?;
                 Some(self.meanings.composed_name(Meaning::Own(mask), [mask]))
             }
-            B::ShrUnsigned | B::ShrSigned if bits == 32 && b.is_in_each_lane(|lane| lane as u64) => {
+            B::ShrUnsigned | B::ShrSigned if bits == 32 && b.equals_in_each_lane(|lane| lane as u64) => {
                 let mask = a.name()?;
                 Some(
                     self.meanings
@@ -211,7 +211,7 @@ impl Naming<'_> {
                 if op == B::Add
                     && let (Some(a), Some(b)) = (self.terms_of_operand(a), self.terms_of_operand(b))
                 {
-                    return self.meanings.thread_sum(bits, sum_of_terms(a, &b));
+                    return self.meanings.coordinate_sum_name(bits, sum_of_terms(a, &b));
                 }
                 let (value, by) = match (a.constant(), number) {
                     (_, Some(by)) => (a, by),
@@ -227,12 +227,12 @@ impl Naming<'_> {
             }
             B::MulLow | B::MulWideUnsigned | B::MulWideSigned => {
                 let product = self.terms_of_product(op, a, b)?;
-                self.meanings.thread_sum(bits, Some(product))
+                self.meanings.coordinate_sum_name(bits, Some(product))
             }
             B::Shl => {
                 let factor = 1_u32.checked_shl(u32::try_from(number?).ok()?)?;
                 let product = product_of_terms(&self.terms_of_operand(a)?, &vec![([0; 6], factor)])?;
-                self.meanings.thread_sum(bits, Some(product))
+                self.meanings.coordinate_sum_name(bits, Some(product))
             }
             _ => None,
         }
@@ -283,7 +283,7 @@ impl Naming<'_> {
                 _ => None,
             },
             Meaning::Own(mask) if number == 0 => {
-                let own = self.meanings.own_bit_predicate(mask);
+                let own = self.meanings.predicate_that_mask_names_lane(mask);
                 match condition {
                     Condition::NotEqual | Condition::GreaterUnsigned => Some(own),
                     Condition::Equal | Condition::LessEqualUnsigned => Some(self.meanings.negation_of(own)),

@@ -9,7 +9,7 @@ use ptxcheck_ir::{BinaryOp, Logic, Op, Value};
 pub(super) enum Operand {
     /// It is computed from the value that is followed.
     Held,
-    /// It is this number.
+    /// The operand is this number.
     Known(u64),
     /// Unknown.
     Unknown,
@@ -17,7 +17,7 @@ pub(super) enum Operand {
 
 /// True if the result depends on the held operands. Certain dependence: an operation is assumed to depend on its operands
 /// unless another operand hides them. Otherwise: possible dependence.
-pub(super) fn depends_on_held(op: Op, operands: &[Operand], need: Need) -> bool {
+pub(super) fn depends_on_held_operands(op: Op, operands: &[Operand], need: Need) -> bool {
     let is_logic = match op {
         Op::Binary(BinaryOp::And | BinaryOp::Or, 1) => true,
         Op::Compare(_, _, logic) => matches!(logic, Logic::And | Logic::Or),
@@ -36,12 +36,12 @@ pub(super) fn depends_on_held(op: Op, operands: &[Operand], need: Need) -> bool 
             _ => false,
         };
         return match (is_logic, need) {
-            (true, Need::Certain) => hides() && varies_with_held(op, operands),
-            (true, _) => !hides() || varies_with_held(op, operands),
+            (true, Need::Certain) => hides() && varies_with_held_operands(op, operands),
+            (true, _) => !hides() || varies_with_held_operands(op, operands),
             (false, _) => !is_decided_by_known_operand(op, operands),
         };
     }
-    varies_with_held(op, operands)
+    varies_with_held_operands(op, operands)
 }
 
 /// True if a known operand alone decides the result.
@@ -64,7 +64,7 @@ fn is_decided_by_known_operand(op: Op, operands: &[Operand]) -> bool {
 
 /// True if an operation gives different results for different values of the held operands, with arbitrary values for unknown
 /// operands.
-fn varies_with_held(op: Op, operands: &[Operand]) -> bool {
+fn varies_with_held_operands(op: Op, operands: &[Operand]) -> bool {
     if matches!(op, Op::Copy | Op::Pack(_) | Op::Unpack(_)) {
         return true;
     }
@@ -115,7 +115,7 @@ pub(super) fn depends_on_operand(op: Op, uses: &[Value], place: usize) -> bool {
             Value::Integer(value) => Operand::Known(*value as u64),
             _ => Operand::Unknown,
         };
-        return varies_with_held(
+        return varies_with_held_operands(
             op,
             &uses.iter().enumerate().map(operand).collect::<Vec<Operand>>(),
         );

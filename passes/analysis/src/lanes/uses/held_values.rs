@@ -30,7 +30,7 @@ pub(super) enum Need {
     Undefined,
     /// It is certain that a value is used that is computed from the one that was read.
     Certain,
-    /// Nothing excludes it.
+    /// A use counts if nothing excludes it.
     Possible,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct HeldValues {
 impl HeldValues {
     /// Adds the values that arrive along an edge with some lanes, where the edges into a node may bring any value; true if
     /// that changes anything.
-    pub(super) fn unite(&mut self, lanes: Lanes, from: &Self) -> bool {
+    pub(super) fn join_possible_holders(&mut self, lanes: Lanes, from: &Self) -> bool {
         let mut changed = lanes & !self.on != 0;
         self.on |= lanes;
         for (&cell, &theirs) in &from.cells {
@@ -58,7 +58,7 @@ impl HeldValues {
     }
 
     /// Adds the values that arrive along an edge with some lanes; true if that changes anything.
-    pub(super) fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
+    pub(super) fn join_certain_holders(&mut self, lanes: Lanes, from: &Self) -> bool {
         let (both, new) = (lanes & self.on, lanes & !self.on);
         let mut changed = new != 0;
         self.cells.retain(|cell, held| {
@@ -88,4 +88,4 @@ impl HeldValues {
 }
 
 /// By lane: the lane that it reads, if it is known and certainly takes part.
-pub(super) type Handed = [Option<u8>; WARP];
+pub(super) type SourceLanes = [Option<u8>; WARP];

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use super::dependence::{Operand, depends_on_held, depends_on_operand};
+use super::dependence::{Operand, depends_on_held_operands, depends_on_operand};
 use super::format::argument_offsets;
-use super::held_values::{Handed, HeldValues, Need, Origin};
+use super::held_values::{HeldValues, Need, Origin, SourceLanes};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::value::{Lanes, Vector, lane_set, lanes_in_set};
@@ -30,7 +30,7 @@ pub(super) struct Point<'w, 'a> {
     origin: Origin,
     need: Need,
     /// For a further shuffle: by lane, the lane from which it gets a value.
-    handed: Option<Handed>,
+    handed: Option<SourceLanes>,
     /// The values that lanes hold here.
     pub(super) held: HeldValues,
     /// The lanes that have reached a use.
@@ -42,7 +42,7 @@ impl<'w, 'a> Point<'w, 'a> {
         flow: &'w Flow<'a>,
         node: u32,
         (origin, need): (Origin, Need),
-        handed: Option<Handed>,
+        handed: Option<SourceLanes>,
         held: HeldValues,
     ) -> Self {
         Self {
@@ -74,12 +74,12 @@ impl Point<'_, '_> {
         self.held.cells.get(&(self.context, place)).copied().unwrap_or(0) & self.held.on
     }
 
-    /// An operand is used whenever control reaches this point.
+    /// Marks the followed value as used in the lanes that hold it in an operand: the operand is read whenever control reaches this point.
     pub(super) fn mark_operand_used(&mut self, value: Value) {
         self.mark_used_in_lanes(self.holders_of(value));
     }
 
-    /// These lanes use it.
+    /// Marks the followed value as used in these lanes.
     fn mark_used_in_lanes(&mut self, users: Lanes) {
         self.used |= users & self.held.on;
         if self.need != Need::Possible {
@@ -87,7 +87,7 @@ impl Point<'_, '_> {
         }
     }
 
-    /// The value held there may be passed on to places that are not followed.
+    /// Records that the value in a place may be passed on to places that are not followed.
     fn pass_to_unfollowed_place(&mut self, place: FrameVariable) {
         if self.need == Need::Possible {
             self.mark_used_in_lanes(self.holders_at(place));
@@ -112,7 +112,7 @@ impl Point<'_, '_> {
             return Some(Cow::Borrowed(known));
         }
         value.register()?;
-        let warp = self.flow.launch.row_warp()?;
+        let warp = self.flow.launch.warp_with_consecutive_tids()?;
         let threads = self.threads.get_or_init(|| {
             let context = self.flow.graph.context_of_node(self.node);
             let analyses = self.flow.module.function(context.function);
@@ -499,7 +499,7 @@ impl Point<'_, '_> {
                 }
             };
             let operands: Vec<Operand> = (0..uses.len()).map(operand).collect();
-            depends_on_held(op, &operands, self.need)
+            depends_on_held_operands(op, &operands, self.need)
         };
         lane_set(lanes_in_set(once & self.held.on).filter(through))
     }

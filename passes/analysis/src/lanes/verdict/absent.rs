@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::phases::Segment;
-use super::{Issue, Judge, Problem, Site, certainty_if};
+use super::{Issue, Judge, Problem, Site, definite_if};
 use crate::lanes::collective_call::Call;
 use crate::lanes::placement::{Departure, Departures, Exits};
 use crate::lanes::value::{Lanes, lane_set, lanes_in_set};
@@ -47,7 +47,7 @@ impl Judge<'_, '_> {
         };
         // A shuffle may read lanes that have ended, which do not count as missing.
         let apart = named & (!here | other_mask);
-        let never_here = self.lanes_never_here(call, mask, callers, apart);
+        let never_here = self.lanes_that_never_match(call, mask, callers, apart);
         let mut stuck = self.lanes_stuck_elsewhere(call, mask, callers, apart & !never_here);
         if !matches!(call.kind, Collective::Shuffle(_)) && self.is_no_finding_possible(never_here | stuck) {
             return Some(absent);
@@ -125,7 +125,13 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes of `open`, which do not execute `call` with `mask`, that execute no matching collective while `callers` wait.
-    fn lanes_never_here(&mut self, call: &Call, mask: Option<Lanes>, callers: Lanes, open: Lanes) -> Lanes {
+    fn lanes_that_never_match(
+        &mut self,
+        call: &Call,
+        mask: Option<Lanes>,
+        callers: Lanes,
+        open: Lanes,
+    ) -> Lanes {
         if open == 0 {
             return 0;
         }
@@ -133,13 +139,13 @@ impl Judge<'_, '_> {
         let nowhere = if self.has_barriers {
             0
         } else {
-            open & !self.lanes_elsewhere(call, mask)
+            open & !self.lanes_at_matching_collectives(call, mask)
         };
         let open = open & !nowhere;
         let Some(phases) = self.phases.as_mut().filter(|_| open != 0) else {
             return match self.parts_at_barrier {
                 true => 0,
-                false => nowhere | open & !self.lanes_elsewhere(call, mask),
+                false => nowhere | open & !self.lanes_at_matching_collectives(call, mask),
             };
         };
         let (flow, calls) = (self.flow, self.calls);
@@ -151,7 +157,7 @@ impl Judge<'_, '_> {
         nowhere | lane_set(lanes_in_set(open).filter(misses))
     }
 
-    pub(super) fn report_missing(
+    pub(super) fn report_missing_lanes(
         &mut self,
         number: usize,
         missing: &[(Passed, Absent)],
@@ -196,7 +202,7 @@ impl Judge<'_, '_> {
             let split = departures.and_then(|departures| self.branch_where_most_left(&departures.all, set));
             let issue = self.issue_at_call(problem, call, set, *mask);
             self.verdict.issues.push(Issue {
-                certainty: certainty_if(sure),
+                certainty: definite_if(sure),
                 split,
                 other,
                 ..issue

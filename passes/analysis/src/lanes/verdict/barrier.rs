@@ -2,7 +2,7 @@
 
 use super::lockstep::{Lockstep, Wait};
 use super::phases::Segment;
-use super::{Issue, Judge, Problem, Reach, certainty_if, is_judged};
+use super::{Issue, Judge, Problem, Reach, definite_if, is_judged};
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Exits;
 use crate::lanes::value::{Lanes, lane_set, lanes_in_set};
@@ -18,7 +18,7 @@ impl Judge<'_, '_> {
         let existing = self.flow.launch.analysed_lanes();
         let elsewhere = self.waiting.twice | self.waiting.once & !here;
         let open = existing & !here;
-        let never_here = open & !elsewhere | self.lanes_skipping(node, here, open & elsewhere);
+        let never_here = open & !elsewhere | self.lanes_skipping_barrier(node, here, open & elsewhere);
         let mut stuck = self.lanes_stuck_at_barrier(node, here, open & !never_here);
         if self.is_no_finding_possible(never_here | stuck) {
             let reach = Reach {
@@ -57,7 +57,7 @@ impl Judge<'_, '_> {
         let split = self.branch_where_most_left(&departures.all, set);
         self.verdict.issues.push(Issue {
             problem: Problem::SkippedBarrier,
-            certainty: certainty_if(surely != 0),
+            certainty: definite_if(surely != 0),
             site: self.site_of_node(node),
             lanes: set,
             mask: None,
@@ -131,7 +131,7 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes of `open` that surely reach no further barrier when the lanes `here` wait at one.
-    fn lanes_skipping(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
+    fn lanes_skipping_barrier(&mut self, node: u32, here: Lanes, open: Lanes) -> Lanes {
         let Some(phases) = self.phases.as_mut().filter(|_| open != 0) else {
             return 0;
         };

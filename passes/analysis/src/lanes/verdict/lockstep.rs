@@ -133,7 +133,7 @@ impl Lockstep {
                     Some(false) => return Some(false),
                     None => {}
                 }
-                for next in self.next_pairs(boundaries, &pair, &choice, &there, &here) {
+                for next in self.next_positions(boundaries, &pair, &choice, &there, &here) {
                     if seen.insert(next.clone()) {
                         work.push(next);
                     }
@@ -144,7 +144,7 @@ impl Lockstep {
     }
 
     /// The positions of lanes in the next phase.
-    fn next_pairs(
+    fn next_positions(
         &self,
         boundaries: &Boundaries,
         pair: &Pair,
@@ -158,7 +158,7 @@ impl Lockstep {
             let mut others = others
                 .filter(|lane| boundaries.get(callers) == boundaries.get(*lane))
                 .peekable();
-            let is_common = self.uniform.is_undivided(callers);
+            let is_common = self.uniform.is_reached_uniformly(callers);
             let is_left = boundaries.get(callers) != Some(Boundary::Barrier) || here.next.is_empty();
             if others.peek().is_none() && is_left {
                 // The lane is missing there. If the others continue, it is still at the same position, or has ended.
@@ -178,7 +178,7 @@ impl Lockstep {
                 callers,
                 lane,
                 is_in_step: pair.is_in_step
-                    && (callers == lane || !is_common && !self.uniform.is_undivided(lane)),
+                    && (callers == lane || !is_common && !self.uniform.is_reached_uniformly(lane)),
                 choice: Choice::default(),
             }));
         }
@@ -319,7 +319,7 @@ impl Lockstep {
             &Choice::default(),
             |next| {
                 is_met |= next == node;
-                !boundaries.is_boundary(next) || !self.uniform.is_undivided(next)
+                !boundaries.is_boundary(next) || !self.uniform.is_reached_uniformly(next)
             },
         )?;
         Some(is_met)

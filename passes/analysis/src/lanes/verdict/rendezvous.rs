@@ -47,7 +47,7 @@ pub(super) fn barrier_passers(flow: &Flow<'_>, barriers: &[u32]) -> Passers {
 }
 
 /// The lanes that may execute another collective that meets `call` with `mask`.
-pub(super) fn lanes_at_others(
+pub(super) fn lanes_at_other_collectives(
     flow: &Flow<'_>,
     passers: &FxHashMap<(Collective, Option<Lanes>), Passers>,
     call: &Call,
@@ -91,12 +91,12 @@ fn whole_mask(flow: &Flow<'_>, call: &Call) -> Option<Lanes> {
 
 impl Judge<'_, '_> {
     /// The lanes that may execute another collective that meets `call` with `mask`, or with some mask.
-    pub(super) fn lanes_elsewhere(&self, call: &Call, mask: Option<Lanes>) -> Lanes {
+    pub(super) fn lanes_at_matching_collectives(&self, call: &Call, mask: Option<Lanes>) -> Lanes {
         if !self.converges {
             return 0;
         }
         if let Some(mask) = mask {
-            return lanes_at_others(self.flow, &self.passers, call, mask);
+            return lanes_at_other_collectives(self.flow, &self.passers, call, mask);
         }
         let alike = self.calls.iter();
         let alike = alike.filter(|other| other.kind == call.kind && other.node != call.node);
@@ -154,7 +154,7 @@ impl Judge<'_, '_> {
             .collect();
         let found = candidates
             .into_iter()
-            .find(|&other| !self.placement.is_on_path(own, other))?;
+            .find(|&other| !self.placement.are_on_one_path(own, other))?;
         Some((found, set))
     }
 }

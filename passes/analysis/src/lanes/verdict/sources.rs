@@ -1,7 +1,7 @@
 //! The lanes that shuffles read.
 
 use super::absent::{Absent, Passed};
-use super::{Judge, Problem, Reach, certainty_if};
+use super::{Judge, Problem, Reach, definite_if};
 use crate::lanes::collective_call::Call;
 use crate::lanes::shuffle;
 use crate::lanes::uses::{Shuffles, users_of_undefined};
@@ -58,7 +58,7 @@ impl Judge<'_, '_> {
                 .map_or((ALL, 0), |group| {
                     (
                         group.1.surely | group.1.perhaps,
-                        self.lanes_elsewhere(call, Some(mask)),
+                        self.lanes_at_matching_collectives(call, Some(mask)),
                     )
                 });
             if mask & bit == 0
@@ -110,7 +110,7 @@ impl Judge<'_, '_> {
         let mask = first.filter(|_| masks.all(|other| Some(other) == first));
         let mut issue = self.issue_at_call(Problem::AbsentSource, call, set, mask);
         issue.here = readers;
-        issue.certainty = certainty_if(is_definite);
+        issue.certainty = definite_if(is_definite);
         self.verdict.issues.push(issue);
     }
 

@@ -24,7 +24,7 @@ impl<'a> ScreenPass<'a> {
                 continue;
             }
             let cell = self.cell_of_operand(argument.value);
-            self.suspect_if(self.reportable.is_wrong(cell, wrong.difference(Kinds::CONSTANT)));
+            self.mark_suspect_if(self.reportable.is_wrong(cell, wrong.difference(Kinds::CONSTANT)));
             self.record_demand(cell.formals, wrong);
             if wrong.intersects(Kinds::CONSTANT) {
                 self.note_null(argument.value, cell);

@@ -104,7 +104,7 @@ impl Kinds {
     }
 
     /// `other` if this holds.
-    pub(super) const fn only_if(self, holds: bool) -> Self {
+    pub(super) const fn kinds_if(self, holds: bool) -> Self {
         if holds { self } else { Self::NONE }
     }
 }
@@ -214,7 +214,7 @@ impl PackedLocation {
     }
 
     /// True for a constant that is not a null address.
-    fn is_mapped(self) -> bool {
+    fn is_nonnull_constant(self) -> bool {
         self.of == NUMBER && !(0..NULL_PAGE).contains(&i64::from(self.at))
     }
 
@@ -381,7 +381,8 @@ impl Cell {
         let more = self.kinds.difference(before.kinds).difference(idle);
         more != Kinds::NONE
             || self.formals != before.formals
-            || self.location != before.location && (!self.is_number() || before.location.is_mapped())
+            || self.location != before.location
+                && (!self.is_number() || before.location.is_nonnull_constant())
     }
 
     /// The cell without the flags of the register that holds it.
@@ -396,7 +397,7 @@ impl Cell {
     pub(super) const fn marked_as_only_value(self) -> Self {
         let is_address = self.kinds.intersects(Kinds::ADDRESS.union(Kinds::UNDEFINED));
         Self {
-            kinds: self.kinds.union(Kinds::ALONE.only_if(is_address)),
+            kinds: self.kinds.union(Kinds::ALONE.kinds_if(is_address)),
             ..self
         }
     }
@@ -445,7 +446,7 @@ impl Cell {
             kinds: self
                 .kinds
                 .difference(Kinds::CONSTANT)
-                .union(Kinds::OTHER.only_if(self.kinds.intersects(Kinds::CONSTANT))),
+                .union(Kinds::OTHER.kinds_if(self.kinds.intersects(Kinds::CONSTANT))),
             location: PackedLocation::NOWHERE,
             ..self
         }
@@ -476,7 +477,7 @@ impl Cell {
         Self {
             kinds: kinds
                 .union(both.intersection(Kinds::CONSTANT))
-                .union(Kinds::OTHER.only_if(is_other)),
+                .union(Kinds::OTHER.kinds_if(is_other)),
             formals: self.formals | other.formals,
             location,
         }

@@ -174,10 +174,13 @@ impl ScreenPass<'_> {
         let (object, at) = match cell.location.unpack() {
             Location::Symbol(symbol, at) => (Object::Symbol(symbol), at),
             Location::Param(number, at) => (Object::Param(self.function, number), at),
-            Location::Several | Location::Far => return self.suspect_if(cell.kinds.intersects(Kinds::NAMED)),
+            Location::Several | Location::Far => {
+                return self.mark_suspect_if(cell.kinds.intersects(Kinds::NAMED));
+            }
             Location::Inside(window) => {
-                return self
-                    .suspect_if(cell.kinds.intersects(Kinds::NAMED) && !window.contains_access(by, access));
+                return self.mark_suspect_if(
+                    cell.kinds.intersects(Kinds::NAMED) && !window.contains_access(by, access),
+                );
             }
             Location::Nowhere | Location::Number(_) | Location::Passed(_) => return,
         };
@@ -186,7 +189,7 @@ impl ScreenPass<'_> {
             cell.kinds.intersects(Kinds::NAMED)
                 && extent::bounds_violation(self.module, object, start, access).is_some()
         });
-        self.suspect_if(is_outside);
+        self.mark_suspect_if(is_outside);
     }
 
     /// The address of a local object, stored where other threads can read it.
@@ -204,7 +207,7 @@ impl ScreenPass<'_> {
         }
         for &data in uses.iter().skip(2) {
             let data = self.cell_of_operand(data);
-            self.suspect_if(self.reportable.is_wrong(data, Kinds::address_in(Space::Local)));
+            self.mark_suspect_if(self.reportable.is_wrong(data, Kinds::address_in(Space::Local)));
         }
     }
 }

@@ -124,7 +124,7 @@ pub(super) fn screen_function(
         .results
         .iter()
         .any(|(_, cell)| cell.kinds.intersects(Kinds::TRUTH));
-    summary.tested = pass.tested.only_if(is_asked);
+    summary.tested = pass.tested.kinds_if(is_asked);
     summary
 }
 
@@ -148,7 +148,7 @@ impl<'a> ScreenPass<'a> {
                 let is_told = register.bits >= 32 && !register.name.is_empty();
                 let kinds = Kinds::UNDEFINED
                     .union(Kinds::ALONE)
-                    .only_if(is_told)
+                    .kinds_if(is_told)
                     .union(Kinds::OTHER);
                 cell.kinds = cell.kinds.union(kinds).union(Kinds::WRITTEN);
                 has_found |= is_told;
@@ -163,7 +163,7 @@ impl<'a> ScreenPass<'a> {
         let flags = Kinds::READ.union(Kinds::ASKED).union(Kinds::WRITTEN);
         // A register that may hold anything holds an address where a test says so.
         let found = self.tested.union(Kinds::ALONE);
-        let found = found.only_if(self.is_held && cell.kinds.intersects(Kinds::TESTED));
+        let found = found.kinds_if(self.is_held && cell.kinds.intersects(Kinds::TESTED));
         Cell {
             kinds: cell.kinds.difference(flags).union(found),
             ..*cell
@@ -217,7 +217,7 @@ impl<'a> ScreenPass<'a> {
 
     pub(super) fn write_register(&mut self, register: Register, cell: Cell) {
         let is_mixed = cell.kinds.intersects(Kinds::MIXED) || cell.has_value_but_no_constant();
-        let flags = Kinds::WRITTEN.union(Kinds::MIXED.only_if(is_mixed));
+        let flags = Kinds::WRITTEN.union(Kinds::MIXED.kinds_if(is_mixed));
         let cell = cell.without_register_flags();
         let known = &mut self.memory.cells[register.index()];
         if known.kinds == Kinds::NONE {
@@ -333,7 +333,7 @@ impl<'a> ScreenPass<'a> {
     }
 
     /// Records that the current instruction has to be analysed, if the condition holds.
-    pub(super) fn suspect_if(&mut self, holds: bool) {
+    pub(super) fn mark_suspect_if(&mut self, holds: bool) {
         let known = &mut self.summary.suspects.instructions;
         if holds && known.last() != Some(&self.at) {
             known.push(self.at);
@@ -341,8 +341,8 @@ impl<'a> ScreenPass<'a> {
     }
 
     /// Records that the current instruction has to be analysed for null addresses, if the condition holds.
-    fn suspect_null_if(&mut self, holds: bool) {
-        self.suspect_if(holds);
+    fn mark_null_suspect_if(&mut self, holds: bool) {
+        self.mark_suspect_if(holds);
         self.summary.suspects.has_nulls |= holds;
     }
 
@@ -390,13 +390,13 @@ impl<'a> ScreenPass<'a> {
             {
                 self.memory.nulls.push((register, self.at));
             }
-            _ => self.suspect_null_if(self.reportable.may_be_reported_null(cell.kinds)),
+            _ => self.mark_null_suspect_if(self.reportable.may_be_reported_null(cell.kinds)),
         }
     }
 
     /// Records the registers that a possible constant, `cell`, is moved or computed from.
     #[inline]
-    pub(super) fn note_moved(&mut self, cell: Cell, from: &[Value], results: &[Value]) {
+    pub(super) fn record_moved_constant(&mut self, cell: Cell, from: &[Value], results: &[Value]) {
         if self.reportable.nulls.is_none() || !cell.kinds.intersects(Kinds::CONSTANT) {
             return;
         }
@@ -416,7 +416,7 @@ impl<'a> ScreenPass<'a> {
             moves.retain(|(from, to)| {
                 let is_mixed = cells[from.index()].kinds.intersects(Kinds::MIXED);
                 let known = &mut cells[to.index()].kinds;
-                *known = known.union(Kinds::MIXED.only_if(is_mixed));
+                *known = known.union(Kinds::MIXED.kinds_if(is_mixed));
                 !is_mixed
             });
         }
@@ -424,14 +424,14 @@ impl<'a> ScreenPass<'a> {
         for &(register, at) in &nulls {
             let kinds = self.memory.cells[register.index()].kinds;
             self.at = at;
-            self.suspect_null_if(self.reportable.may_be_reported_null(kinds));
+            self.mark_null_suspect_if(self.reportable.may_be_reported_null(kinds));
         }
         self.memory.nulls = nulls;
     }
 
     pub(super) fn judge_use(&mut self, used: Use, cell: Cell) {
         let wrong = self.reportable.wrong_kinds(used);
-        self.suspect_if(self.reportable.is_wrong(cell, wrong));
+        self.mark_suspect_if(self.reportable.is_wrong(cell, wrong));
         self.record_demand(cell.formals, wrong);
     }
 }

@@ -13,7 +13,7 @@ impl ScreenPass<'_> {
         let cell = match (op, uses) {
             (Op::Copy, &[from]) => {
                 let cell = self.cell_of_operand(from);
-                self.note_moved(cell, uses, results);
+                self.record_moved_constant(cell, uses, results);
                 return self.write_results(results, cell);
             }
             (Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), _), &[a, b]) => {
@@ -22,7 +22,7 @@ impl ScreenPass<'_> {
                     BinaryOp::Add => first.plus(second),
                     _ => first.minus(second),
                 };
-                self.note_moved(cell, uses, results);
+                self.record_moved_constant(cell, uses, results);
                 return self.write_results(results, cell.without_test_flag());
             }
             (Op::Select, &[a, b, ref rest @ ..]) => {
@@ -40,12 +40,12 @@ impl ScreenPass<'_> {
                     cell = cell.marked_as_only_value();
                 }
                 cell.kinds = cell.kinds.union(
-                    self.result_that_may_be_truth(rest)
+                    self.unknown_or_test_outcome(rest)
                         .kinds
                         .intersection(Kinds::TRUTH),
                 );
-                cell.kinds = cell.kinds.union(Kinds::MIXED.only_if(is_mixed));
-                self.note_moved(cell, &uses[..2], results);
+                cell.kinds = cell.kinds.union(Kinds::MIXED.kinds_if(is_mixed));
+                self.record_moved_constant(cell, &uses[..2], results);
                 return self.write_results(results, cell.without_test_flag());
             }
             (Op::Binary(op, bits), &[a, b]) => self.binary_result(op, bits, a, b),
@@ -70,7 +70,7 @@ impl ScreenPass<'_> {
                 cell_after_cast(self.cell_of_operand(a), Kinds::NONE, mapped, Space::SharedCluster)
             }
             (Op::IsSpace(_), _) => Cell::of_kinds(Kinds::TRUTH.union(Kinds::OTHER)),
-            (_, uses) => self.result_that_may_be_truth(uses),
+            (_, uses) => self.unknown_or_test_outcome(uses),
         };
         self.write_results(
             results,
@@ -81,7 +81,7 @@ impl ScreenPass<'_> {
     }
 
     /// Anything, and the outcome of a test if one of these may be that.
-    fn result_that_may_be_truth(&mut self, uses: &[Value]) -> Cell {
+    fn unknown_or_test_outcome(&mut self, uses: &[Value]) -> Cell {
         let mut kinds = Kinds::OTHER;
         if self.tested != Kinds::NONE {
             for &value in uses {
@@ -100,7 +100,7 @@ impl ScreenPass<'_> {
                     _ => false,
                 };
                 if is_number(a) || is_number(b) {
-                    return self.result_that_may_be_truth(&[a, b]);
+                    return self.unknown_or_test_outcome(&[a, b]);
                 }
                 self.cell_of_operand(a)
                     .without_location()
@@ -125,7 +125,7 @@ impl ScreenPass<'_> {
             | Class::Greatest { .. }
             | Class::ShiftedLeft
             | Class::ShiftedRight { .. }
-            | Class::Other => self.result_that_may_be_truth(&[a, b]),
+            | Class::Other => self.unknown_or_test_outcome(&[a, b]),
         }
     }
 }
@@ -162,7 +162,7 @@ fn kinds_after_conversion(
 ) -> Kinds {
     let cluster = Space::SharedCluster;
     let stays = space == Space::Shared && cell.kinds.intersects(from(cluster));
-    to(space).union(to(cluster).only_if(stays))
+    to(space).union(to(cluster).kinds_if(stays))
 }
 
 /// The result of a cast: an address in the space, for any operand. The kinds `same` are kept.

@@ -40,7 +40,7 @@ pub(crate) fn suspect_kernels(module: &Shared<'_>) -> Vec<BlockSuspect> {
             continue;
         }
         marked[id.index()] = may_meet_by_counts(module, id, body);
-        if !may_have_pair(module, body) {
+        if !may_have_conflict(module, body) {
             continue;
         }
         let search = BlockScreen::new(module, id, body, Compared::Single);
@@ -53,7 +53,7 @@ pub(crate) fn suspect_kernels(module: &Shared<'_>) -> Vec<BlockSuspect> {
 }
 
 /// True if a function writes to memory that may be shared, and accesses it at another place, too.
-fn may_have_pair(module: &Shared<'_>, body: &Body<'_>) -> bool {
+fn may_have_conflict(module: &Shared<'_>, body: &Body<'_>) -> bool {
     if body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
         return false;
     }
@@ -100,7 +100,7 @@ fn count_accesses(body: &Body<'_>, has_generic: bool) -> (usize, usize) {
 }
 
 /// True if a kernel and the functions that it calls name shared memory, write to it, and access it at another place, too.
-fn may_have_pair_with_callees(module: &Shared<'_>, kernel: FunctionId) -> bool {
+fn may_have_conflict_with_callees(module: &Shared<'_>, kernel: FunctionId) -> bool {
     if module.call_graph().calls_of(kernel).is_empty() {
         return false;
     }
@@ -149,11 +149,11 @@ pub(crate) fn possible_suspect_kernels(module: &Shared<'_>) -> Vec<BlockSuspect>
         }
         marked[id.index()] |= may_meet_by_counts(module, id, body);
         let is_mixed = has_atomic_beside_plain(body);
-        if (is_mixed || may_have_pair(module, body))
+        if (is_mixed || may_have_conflict(module, body))
             && let Some(mut search) = BlockScreen::new(module, id, body, Compared::Any)
         {
             let heads = search.heads();
-            marked[id.index()] |= is_mixed || heads.into_iter().any(|head| search.leads_to_pair(head));
+            marked[id.index()] |= is_mixed || heads.into_iter().any(|head| search.may_lead_to_pair(head));
             if marked[id.index()] {
                 let mut found = search.meeting_warps().unwrap_or_default();
                 found.extend([0, 1]);
@@ -162,7 +162,7 @@ pub(crate) fn possible_suspect_kernels(module: &Shared<'_>) -> Vec<BlockSuspect>
                 warps.insert(id, found);
             }
         }
-        marked[id.index()] |= function.is_kernel() && may_have_pair_with_callees(module, id);
+        marked[id.index()] |= function.is_kernel() && may_have_conflict_with_callees(module, id);
     }
     suspects_from_marks(module, marked, &warps)
 }
@@ -219,7 +219,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         let counts_warps =
             || body.has(Rare::BARRIER) && block_size::computes_warp_number(body, module.function(id));
         let cuts = Cuts {
-            orderings: Orderings::in_body(body, Among::Warps),
+            orderings: Orderings::of_body(body, Among::Warps),
             at_collectives: !(may_be_stated || body.collectives.is_empty() || counts_warps()),
             of_groups: Vec::new(),
         };
@@ -270,7 +270,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
     fn meeting_warps(&mut self) -> Option<Vec<u32>> {
         let mut found: Vec<u32> = Vec::new();
         for head in self.heads() {
-            if let Some((lower, higher)) = self.meeting_pair(head) {
+            if let Some((lower, higher)) = self.meeting_warp_pair(head) {
                 found.extend([lower, higher]);
             }
         }
@@ -297,7 +297,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
 
     /// True if code after a head, before an ordering of the block, has a write and a read, or two writes of values that are known,
     /// whatever threads execute it.
-    fn leads_to_pair(&mut self, (block, piece): Head) -> bool {
+    fn may_lead_to_pair(&mut self, (block, piece): Head) -> bool {
         self.searches += 1;
         let mut open = vec![(block, piece)];
         let (mut stores, mut has_load) = (Vec::new(), false);
@@ -326,8 +326,8 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
     }
 
     /// Two warps whose accesses after a head may meet.
-    fn meeting_pair(&mut self, head: Head) -> Option<(u32, u32)> {
-        if !self.leads_to_pair(head) {
+    fn meeting_warp_pair(&mut self, head: Head) -> Option<(u32, u32)> {
+        if !self.may_lead_to_pair(head) {
             return None;
         }
         let first: Vec<usize> = (0..FIRST_WARPS).collect();
@@ -351,7 +351,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             }
             for place in further() {
                 group.add_extrapolated_accesses(&steps, place, self.warps[place]);
-                let met = group.warp_that_meets(place, self.is_warp_shown(place));
+                let met = group.lower_warp_meeting(place, self.is_warp_known_to_exist(place));
                 predicted.extend(met.map(|other| (other, place)));
             }
         }
@@ -366,7 +366,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
             let groups = self.access_groups_after(head, &compared)?;
             if let Some(met) = groups
                 .iter()
-                .find_map(|group| group.warp_that_meets(place, self.is_warp_shown(place)))
+                .find_map(|group| group.lower_warp_meeting(place, self.is_warp_known_to_exist(place)))
             {
                 return Some((self.warps[met], self.warps[place]));
             }
@@ -393,17 +393,19 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
                 group.all[number].values = stored.and_then(|value| screen.value_in_each_lane(value));
             }
         }
-        groups.retain(Group::may_have_pair);
+        groups.retain(Group::may_have_conflict);
         Some(groups)
     }
 
     /// True if the accesses of a group by the warp at a place of [`BlockScreen::warps`] meet those of a lower warp.
     fn meets_lower_warp(&self, group: &Group, place: usize) -> bool {
-        group.warp_that_meets(place, self.is_warp_shown(place)).is_some()
+        group
+            .lower_warp_meeting(place, self.is_warp_known_to_exist(place))
+            .is_some()
     }
 
     /// True if something shows that blocks have the warp at a place of [`BlockScreen::warps`].
-    fn is_warp_shown(&self, place: usize) -> bool {
+    fn is_warp_known_to_exist(&self, place: usize) -> bool {
         !self.cuts.at_collectives || self.has_barrier && place == 1
     }
 }
@@ -449,7 +451,7 @@ struct Group {
 
 impl Group {
     /// True if one access may be a write, and another one a read, or a write of another value.
-    fn may_have_pair(&self) -> bool {
+    fn may_have_conflict(&self) -> bool {
         let mut stores = self.all.iter().filter(|access| access.is_store);
         let has_load = self.all.iter().any(|access| !access.is_store);
         stores.any(|store| has_load || store.values.is_some())
@@ -537,7 +539,7 @@ impl Group {
 
     /// The place in [`BlockScreen::warps`] of a lower warp whose accesses meet those of a warp. `is_shown`: other code shows that blocks have
     /// the higher warp; else the lower one has to read what no lower warp writes.
-    fn warp_that_meets(&self, warp: usize, is_shown: bool) -> Option<usize> {
+    fn lower_warp_meeting(&self, warp: usize, is_shown: bool) -> Option<usize> {
         let granule = self.all.iter().map(|access| access.bytes).min()?;
         let new = self.all.iter().filter(|access| access.warp == warp);
         for one in new {
@@ -547,7 +549,7 @@ impl Group {
                     && from < other.range.1
                     && other.warp != warp
                     && (is_shown || one.is_store && !other.is_store)
-                    && are_pair(one, other)
+                    && are_conflicting_kinds(one, other)
                     && self.have_common_bytes(one, other, granule, is_shown)
             });
             if let Some(other) = met {
@@ -557,7 +559,7 @@ impl Group {
         None
     }
 
-    /// True if lanes of two accesses access a common word of so many bytes. `is_shown`: see [`Self::warp_that_meets`].
+    /// True if lanes of two accesses access a common word of so many bytes. `is_shown`: see [`Self::lower_warp_meeting`].
     fn have_common_bytes(
         &self,
         one: &GroupAccess,
@@ -587,7 +589,7 @@ impl Group {
 }
 
 /// True if one of two accesses is a write, and the other a read, or if they are writes of values that are known and may differ.
-fn are_pair(one: &GroupAccess, other: &GroupAccess) -> bool {
+fn are_conflicting_kinds(one: &GroupAccess, other: &GroupAccess) -> bool {
     match (one.is_store, other.is_store) {
         (false, false) => false,
         (true, true) => one

@@ -75,7 +75,9 @@ fn bound_without_zeros(
     }
     match bound_by_operation(op, bits, a, b) {
         Bound::Shared(known) => known,
-        Bound::ByLane(low, limit, pattern) => bound_by_lane(op, bits, a.0, b.0, (low, limit, pattern)),
+        Bound::ByLane(low, limit, pattern) => {
+            bound_differing_by_lane(op, bits, a.0, b.0, (low, limit, pattern))
+        }
     }
 }
 
@@ -205,7 +207,7 @@ fn bound_of_right_shift(signed: bool, a: Knowable, b: Knowable, right: Value) ->
 }
 
 /// The bound of a result that may differ by lane. Rows of threads stay rows when whole rows are added.
-fn bound_by_lane(
+fn bound_differing_by_lane(
     op: BinaryOp,
     bits: u8,
     a: Knowable,

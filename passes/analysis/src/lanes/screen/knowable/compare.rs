@@ -36,7 +36,7 @@ pub(super) fn bound_of_comparison(
     let lane = a.lane || b.lane;
     let known = match (a.low > 0, b.low > 0) {
         _ if has_floor => true,
-        _ if is_bounded(condition, width, a, b) || is_bounded(condition, width, b, a) => true,
+        _ if may_bound_decide(condition, width, a, b) || may_bound_decide(condition, width, b, a) => true,
         (true, true) => {
             // Low bits alone decide whether two values are equal; further comparisons need an operand that is not aligned.
             let order = !matches!(condition, Condition::Equal | Condition::NotEqual);
@@ -48,7 +48,7 @@ pub(super) fn bound_of_comparison(
             if other.pattern != Pattern::Aligned || other.may_be_exact() {
                 true
             } else if order {
-                may_decide(
+                may_known_part_decide(
                     ordering_of(condition, a.pattern == Pattern::Aligned),
                     width,
                     one,
@@ -59,10 +59,12 @@ pub(super) fn bound_of_comparison(
             }
         }
         (true, false) => {
-            may_decide(ordering_of(condition, false), width, a, b) || is_end_of_range(condition, left)
+            may_known_part_decide(ordering_of(condition, false), width, a, b)
+                || is_end_of_range(condition, left)
         }
         (false, true) => {
-            may_decide(ordering_of(condition, true), width, b, a) || is_end_of_range(condition, right)
+            may_known_part_decide(ordering_of(condition, true), width, b, a)
+                || is_end_of_range(condition, right)
         }
         (false, false) => false,
     };
@@ -97,7 +99,7 @@ fn bound_of_comparison_with_multiple(
     has_floor: bool,
 ) -> Option<Knowable> {
     for (one, other, is_left) in [(a, b, true), (b, a, false)] {
-        if !asks_if_less(condition, is_left) || other.zeros == 0 {
+        if !is_less_than_test(condition, is_left) || other.zeros == 0 {
             continue;
         }
         // 32m + lane < 32n: the lane does not count.
@@ -128,7 +130,7 @@ fn bound_of_comparison_with_multiple(
 }
 
 /// True if a comparison asks whether the operand on one side is less than the other, or the negation.
-const fn asks_if_less(condition: Condition, is_left: bool) -> bool {
+const fn is_less_than_test(condition: Condition, is_left: bool) -> bool {
     use Condition as C;
     if is_left {
         matches!(
@@ -145,7 +147,7 @@ const fn asks_if_less(condition: Condition, is_left: bool) -> bool {
 
 /// True if the bound of one operand may decide the comparison given the known part of the other: for any number computed
 /// from a set of lanes, except whether the set is empty; for equality, a bound that is below the other.
-fn is_bounded(condition: Condition, width: u8, one: Knowable, other: Knowable) -> bool {
+fn may_bound_decide(condition: Condition, width: u8, one: Knowable, other: Knowable) -> bool {
     let bound = min(one.bits, width);
     let is_equality = !ordering_of(condition, false).is_order;
     one.is_set && !(is_equality && other.is_zero()) && (other.low > 0 || other.is_set || other.bits < width)
@@ -178,7 +180,7 @@ const fn ordering_of(condition: Condition, swapped: bool) -> Ordering {
         C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned
     );
     // a <= b and a > b; swapped: b >= a and b < a.
-    let admits_equal = asks_if_less(condition, swapped);
+    let admits_equal = is_less_than_test(condition, swapped);
     Ordering {
         is_order: !matches!(condition, C::Equal | C::NotEqual),
         is_signed,
@@ -187,7 +189,7 @@ const fn ordering_of(condition: Condition, swapped: bool) -> Ordering {
 }
 
 /// True if the knowledge of one operand can decide against another operand that has only a bound and low zeros.
-fn may_decide(ordering: Ordering, width: u8, known: Knowable, other: Knowable) -> bool {
+fn may_known_part_decide(ordering: Ordering, width: u8, known: Knowable, other: Knowable) -> bool {
     if !ordering.is_order {
         return false;
     }
@@ -205,9 +207,9 @@ fn is_between_warps(condition: Condition, right: Value) -> bool {
     let Value::Integer(bound) = right else {
         return false;
     };
-    let first = if asks_if_less(condition, true) {
+    let first = if is_less_than_test(condition, true) {
         bound
-    } else if asks_if_less(condition, false) {
+    } else if is_less_than_test(condition, false) {
         bound.wrapping_add(1)
     } else {
         return false;

@@ -1,7 +1,7 @@
 //! Results of instructions, from the bounds of their operands.
 
 use super::super::knowable::{self, Knowable, Pattern};
-use super::super::same_name::{is_zero_for_equal_operands, may_cancel};
+use super::super::same_name::{is_zero_for_equal_operands, may_operands_cancel};
 use super::OptimisticReach;
 use crate::lanes::rounding::rounded_number_and_divisor;
 use crate::lanes::transfer::MAX_USES;
@@ -35,17 +35,17 @@ impl OptimisticReach<'_, '_> {
 
     /// True if the lane analysis may know that an operation gives 0, because its operands are one value. It names values
     /// where masks are computed, or where thread numbers may be.
-    fn may_cancel(&self, id: InstructionId) -> bool {
+    fn may_operands_cancel(&self, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let operands = (instruction.op, self.body.uses(instruction));
         if !is_zero_for_equal_operands(operands) || !self.facts.may_name_values() {
             return false;
         }
         let module = self.facts.module;
-        self.facts.may_cancel((self.function, id), || {
+        self.facts.may_operands_cancel((self.function, id), || {
             let is_kernel = module.module.function(self.function).is_kernel();
             let objects = module.param_use(self.function);
-            may_cancel(self.body, self.analyses, operands, is_kernel, objects)
+            may_operands_cancel(self.body, self.analyses, operands, is_kernel, objects)
         })
     }
 
@@ -91,7 +91,7 @@ impl OptimisticReach<'_, '_> {
                 } else {
                     knowable::bound_of_result(op, kinds, uses)
                 };
-                if self.may_cancel(id) {
+                if self.may_operands_cancel(id) {
                     result.join(Knowable::of_integer(0))
                 } else {
                     result
