@@ -34,9 +34,17 @@ fn write(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(&pages)?;
     let mut summary = std::fs::read_to_string(folder.join("SUMMARY.md"))?;
     summary.push_str("\n# Rules\n\n- [All rules](rules.md)\n");
-    for rule in rules::ALL {
-        std::fs::write(pages.join(format!("{}.md", rule.code)), page(rule))?;
-        let _ = writeln!(summary, "- [{} {}](rules/{0}.md)", rule.code, rule.name);
+    for family in Family::ALL {
+        // A heading of the list alone, below which its rules fold.
+        let _ = writeln!(summary, "- [{0}](rules/{1}.md)", heading(family), family.as_str());
+        std::fs::write(
+            pages.join(format!("{}.md", family.as_str())),
+            format!("# {}\n{}", heading(family), family_table(family, "")),
+        )?;
+        for rule in rules::ALL.iter().filter(|rule| rule.family == family) {
+            std::fs::write(pages.join(format!("{}.md", rule.code)), page(rule))?;
+            let _ = writeln!(summary, "  - [{} {}](rules/{0}.md)", rule.code, rule.name);
+        }
     }
     std::fs::write(folder.join("SUMMARY.md"), summary)?;
     std::fs::write(folder.join("rules.md"), table())
@@ -57,15 +65,22 @@ const fn heading(family: Family) -> &'static str {
 }
 
 /// The level of a rule's findings by default.
-const fn level(rule: &Rule) -> &'static str {
-    match (rule.can_be_definite, rule.can_be_potential) {
-        (false, _) => "potential: off until asked for",
-        (true, false) => rule.definite.as_str(),
-        (true, true) => match rule.definite {
-            ptxcheck_passes::rule::Level::Allow => "allow (off)",
-            ptxcheck_passes::rule::Level::Warning => "warning; potential findings off",
-            ptxcheck_passes::rule::Level::Error => "error; potential findings off",
-        },
+fn level(rule: &Rule) -> &'static str {
+    use ptxcheck_passes::rule::Level;
+    match (rule.definite, rule.can_be_conditional(), rule.can_be_potential) {
+        _ if !rule.can_be_definite && rule.can_be_conditional() => {
+            "off by default: conditional and potential findings"
+        }
+        _ if !rule.can_be_definite => "off by default: potential findings",
+        (Level::Allow, ..) => "off by default",
+        (Level::Warning, false, false) => "warning",
+        (Level::Warning, true, false) => "warning; conditional findings off",
+        (Level::Warning, false, true) => "warning; potential findings off",
+        (Level::Warning, true, true) => "warning; conditional and potential findings off",
+        (Level::Error, false, false) => "error",
+        (Level::Error, true, false) => "error; conditional findings off",
+        (Level::Error, false, true) => "error; potential findings off",
+        (Level::Error, true, true) => "error; conditional and potential findings off",
     }
 }
 
@@ -78,20 +93,29 @@ fn table() -> String {
     for family in Family::ALL {
         let _ = write!(
             text,
-            "\n## {}\n\nFamily `{}`.\n\n| code | name | finds | level |\n| --- | --- | --- | --- |\n",
+            "\n## {}\n{}",
             heading(family),
-            family.as_str()
+            family_table(family, "rules/")
         );
-        for rule in rules::ALL.iter().filter(|rule| rule.family == family) {
-            let _ = writeln!(
-                text,
-                "| [{0}](rules/{0}.md) | {1} | {2} | {3} |",
-                rule.code,
-                rule.name,
-                rule.summary,
-                level(rule)
-            );
-        }
+    }
+    text
+}
+
+/// The rules of a family. `folder`: the way to their pages.
+fn family_table(family: Family, folder: &str) -> String {
+    let mut text = format!(
+        "\nFamily `{}`.\n\n| code | name | finds | level |\n| --- | --- | --- | --- |\n",
+        family.as_str()
+    );
+    for rule in rules::ALL.iter().filter(|rule| rule.family == family) {
+        let _ = writeln!(
+            text,
+            "| [{0}]({folder}{0}.md) | {1} | {2} | {3} |",
+            rule.code,
+            rule.name,
+            rule.summary,
+            level(rule)
+        );
     }
     text
 }

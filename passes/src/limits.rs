@@ -31,6 +31,9 @@ pub(crate) const MAX_BASELINE_INPUTS: usize = 1024;
 /// Longest piece of an input's line that a finding carries for showing, in bytes.
 pub(crate) const SHOWN_LINE_BYTES: usize = 240;
 
+/// Definitions that are followed from the address of a load to a parameter.
+pub(crate) const MAX_POINTER_STEPS: usize = 32;
+
 /// Most findings of one input; a count stands for the rest. Each takes about 2 KB, and makes as much of a report.
 pub(crate) const MAX_FINDINGS: usize = 1 << 16;
 

@@ -10,6 +10,7 @@ use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
 use crate::ir::{Extent, Module};
 use crate::launches::Launches;
+use crate::patterns::Pattern;
 use crate::policy::Policy;
 use crate::progress::Progress;
 use crate::recompile::Recompile;
@@ -375,6 +376,8 @@ pub struct Settings {
     pub allows: Vec<Allow>,
     /// Inputs and findings that are left out.
     pub exclude: Exclude,
+    /// Patterns of kernels: findings about others, and about no kernel, are left out. Empty for all.
+    pub kernels: Vec<Pattern>,
     /// System headers, and the line that findings in them are reported at.
     pub headers: Headers,
     /// Folders of sources, for sources that were compiled in another folder. The last that matches counts.

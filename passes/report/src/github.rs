@@ -20,6 +20,9 @@ pub use summary::{SUMMARY_BYTES, summary};
 /// Annotations of a level that GitHub shows of a step; it drops the others.
 const ANNOTATIONS: usize = 10;
 
+/// Calls that an annotation names.
+const SHOWN_CALLS: usize = 8;
+
 /// Characters of an annotation's text.
 const MESSAGE_CHARACTERS: usize = 2_000;
 
@@ -78,13 +81,14 @@ fn annotation(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths, sources: 
         "::{} {}::{}\n",
         cause.group.level.as_str(),
         named.join(","),
-        data(&text(cause))
+        data(&text(outcome, cause, paths))
     )
 }
 
 /// The message, and what else one has to know, a line each.
-fn text(cause: &Cause<'_>) -> String {
+fn text(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> String {
     let first = cause.first;
+    let input = input_name(outcome, first);
     let mut lines = vec![cause.group.message.as_str().to_owned()];
     if cause.group.findings.len() > 1 {
         lines.push(format!("at {} places", cause.group.findings.len()));
@@ -93,6 +97,21 @@ fn text(cause: &Cause<'_>) -> String {
         lines.push(format!("kernel: {}", name(&readable(kernel))));
     } else if let Some(function) = &first.function {
         lines.push(format!("function: {}", name(&readable(function))));
+    }
+    for related in &first.related {
+        lines.push(match ShownPlace::of_related(outcome, first, related) {
+            Some(place) => {
+                let file = paths.name(place.file, input);
+                format!("{}: {}", related.message, place.position_in(file.as_str()))
+            }
+            None => related.message.clone(),
+        });
+    }
+    let calls = first.source.iter().flat_map(|source| &source.inlined_at);
+    for call in calls.take(SHOWN_CALLS) {
+        let file = paths.name(&call.file, input);
+        let position = ShownPlace::of_frame(call).position_in(file.as_str());
+        lines.push(format!("called at {position}"));
     }
     lines.extend(first.notes.iter().map(|note| format!("note: {note}")));
     lines.extend(first.help.iter().map(|help| format!("help: {help}")));
@@ -131,7 +150,7 @@ mod tests {
         assert_eq!(
             render(&outcome, &root()).concat(),
             "::error file=no/such/k.cu,line=4,endLine=4,col=13,endColumn=14,title=PTX407 zero-mask::the member mask is 0%0Aat 2 \
-             places%0Akernel: bad1()%0Anote: a note%0Ahelp: some help\n"
+             places%0Akernel: bad1()%0Alanes leave here: k.cu:7%0Acalled at no/such/k.cu:9%0Anote: a note%0Ahelp: some help\n"
         );
     }
 

@@ -7,9 +7,11 @@ mod finding;
 mod forecast;
 mod inventory;
 mod lanes;
+mod overview;
+mod rules;
 mod sentence;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -23,11 +25,13 @@ use crate::causes::Cause;
 use crate::coverage::Coverage;
 use crate::escape::line;
 use crate::forecast::Columns;
+use crate::pages::RulePages;
 use crate::summary::is_undone;
 use finding::Findings;
+use overview::Facets;
 use sentence::code_spans;
 
-const STYLE: &str = include_str!("html/report.css");
+pub(crate) const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
 /// Causes that have a section of their own: a browser searches these in no time.
@@ -41,9 +45,15 @@ const SHOWN_SENTENCES: usize = 200;
 
 /// The document. Of an audit, with the forecast for some GPUs; of a run that analysed code, with the code that it did not analyse.
 #[must_use]
-pub fn render(outcome: &Outcome, root: &Root, audited: Option<&Columns>, elapsed: Duration) -> String {
+pub fn render(
+    outcome: &Outcome,
+    root: &Root,
+    pages: &RulePages,
+    audited: Option<&Columns>,
+    elapsed: Duration,
+) -> String {
     let is_check = audited.is_none();
-    let causes = Cause::worst_first(outcome);
+    let causes = in_kinds(&Cause::worst_first(outcome));
     let mut suppressed: Vec<Cause<'_>> = Cause::all(outcome)
         .filter(|cause| cause.group.suppressed.is_some())
         .collect();
@@ -56,6 +66,13 @@ pub fn render(outcome: &Outcome, root: &Root, audited: Option<&Columns>, elapsed
     let forecast = audited.map_or_else(|| html! {}, |columns| forecast::section(outcome, columns));
     let bytes = audited.map_or_else(|| html! {}, |_| bytes::section(outcome));
     let mut findings = Findings::new(outcome, root);
+    let shown = &causes[..causes.len().min(SHOWN_CAUSES)];
+    let facets: Vec<Facets> = shown
+        .iter()
+        .map(|cause| Facets::of(cause, findings.file(cause.first)))
+        .collect();
+    let overview = overview::section(&facets);
+    let rules = rules::section(shown, pages);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -74,24 +91,28 @@ pub fn render(outcome: &Outcome, root: &Root, audited: Option<&Columns>, elapsed
                 (header(outcome, (errors, warnings), elapsed))
                 nav aria-label="Sections" {
                     ul {
+                        @if !overview.0.is_empty() { li { a href="#overview" { "Overview" } } }
                         li { a href="#findings" { "Findings" } }
                         @if !forecast.0.is_empty() { li { a href="#forecast" { "What GPUs load" } } }
                         @if !bytes.0.is_empty() { li { a href="#bytes" { "Bytes" } } }
                         @if !kernels.0.is_empty() { li { a href="#kernels" { "Kernels by target" } } }
                         @if !unanalysed.is_empty() { li { a href="#unanalysed" { "Not analysed" } } }
                         @if !suppressed.is_empty() { li { a href="#suppressed" { "Suppressed" } } }
+                        @if !rules.0.is_empty() { li { a href="#rules" { "Rules" } } }
                     }
                 }
                 main {
+                    (overview)
                     section #findings aria-labelledby="findings-title" tabindex="-1" {
                         h2 #findings-title { "Findings" }
-                        (list(&causes, &mut findings))
+                        (list(&causes, &facets, &mut findings))
                     }
                     (forecast)
                     (bytes)
                     (kernels)
                     @if !unanalysed.is_empty() { (section_of_unanalysed(&unanalysed)) }
                     @if !suppressed.is_empty() { (section_of_suppressed(&suppressed, &mut findings)) }
+                    (rules)
                 }
                 footer { p { "Made by " (PROGRAM) " " (env!("CARGO_PKG_VERSION")) "." } }
                 script { (PreEscaped(SCRIPT)) }
@@ -122,11 +143,29 @@ fn header(outcome: &Outcome, (errors, warnings): (u64, u64), elapsed: Duration) 
     }
 }
 
-fn list(causes: &[Cause<'_>], findings: &mut Findings<'_>) -> Markup {
+/// Causes with the same rule and words, one after the other: each at the place of the first.
+fn in_kinds<'a>(causes: &[Cause<'a>]) -> Vec<Cause<'a>> {
+    let mut ranks: HashMap<(&str, &str), usize> = HashMap::new();
+    for (rank, cause) in causes.iter().enumerate() {
+        let kind = (cause.group.rule.code, cause.group.message.as_str());
+        ranks.entry(kind).or_insert(rank);
+    }
+    let rank = |cause: &Cause<'_>| ranks[&(cause.group.rule.code, cause.group.message.as_str())];
+    let mut ordered = causes.to_vec();
+    ordered.sort_by_key(|cause| (cause.severity(), rank(cause)));
+    ordered
+}
+
+/// True if two causes have the same heading.
+fn are_alike(one: &Cause<'_>, other: &Cause<'_>) -> bool {
+    one.group.rule.code == other.group.rule.code && one.group.message == other.group.message
+}
+
+fn list(causes: &[Cause<'_>], facets: &[Facets], findings: &mut Findings<'_>) -> Markup {
     if causes.is_empty() {
         return html! { p { "Nothing was found." } };
     }
-    let shown = &causes[..causes.len().min(SHOWN_CAUSES)];
+    let shown = &causes[..facets.len()];
     let mut by_rule: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for cause in shown {
         by_rule
@@ -159,8 +198,8 @@ fn list(causes: &[Cause<'_>], findings: &mut Findings<'_>) -> Markup {
                 (plural(more as u64, "more finding")) " would make the page too large: " code { "--format json" } " has all." }
         }
         ol.findings {
-            @for (number, cause) in shown.iter().enumerate() {
-                (findings.article(cause, number))
+            @for (number, (cause, facets)) in shown.iter().zip(facets).enumerate() {
+                (findings.article(cause, facets, number, number > 0 && are_alike(&shown[number - 1], cause)))
             }
         }
     }
@@ -230,10 +269,17 @@ mod tests {
     use ptxcheck_passes::scope::Root;
 
     use super::render;
+    use crate::pages::RulePages;
     use crate::samples;
 
     fn page(outcome: &Outcome) -> String {
-        render(outcome, &Root::default(), None, Duration::from_millis(7))
+        render(
+            outcome,
+            &Root::default(),
+            &RulePages::default(),
+            None,
+            Duration::from_millis(7),
+        )
     }
 
     #[test]
@@ -261,10 +307,11 @@ mod tests {
         ] {
             assert!(page.contains(wanted), "{wanted}: {page}");
         }
-        assert!(
-            !page.contains("http:") && !page.contains("https:"),
-            "something is loaded"
-        );
+        for loaded in [" src=", "url(", "@import", "<link rel=\"stylesheet"] {
+            assert!(!page.contains(loaded), "{loaded}: something is loaded");
+        }
+        // The rule's text, and its chip leads there.
+        assert!(page.contains("id=\"rule-PTX407\"") && page.contains("href=\"#rule-PTX407\""));
     }
 
     #[test]

@@ -10,10 +10,12 @@ use ptxcheck_passes::finding::{Finding, Frame, Location, Related, Source, Value}
 use ptxcheck_passes::inventory::CodeClass;
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Problem};
+use ptxcheck_passes::sources::Sources;
 use serde::Serialize;
 
 use crate::causes::Cause;
 use crate::coverage::Coverage;
+use crate::fixes::{self, Fix};
 use crate::summary::Counts;
 use crate::{PROGRAM, input_name, packed_image};
 
@@ -65,8 +67,9 @@ impl Tool {
 }
 
 fn findings(outcome: &Outcome) -> Vec<FindingJson<'_>> {
+    let mut sources = Sources::default();
     Cause::all(outcome)
-        .map(|cause| FindingJson::new(&cause, outcome))
+        .map(|cause| FindingJson::new(&cause, outcome, &mut sources))
         .collect()
 }
 
@@ -184,10 +187,37 @@ struct FindingJson<'a> {
     suppressed: Option<SuppressionJson<'a>>,
     places: Vec<PlaceJson<'a>>,
     places_left_out: usize,
+    /// Edits that mend it, where they are certain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<FixJson<'a>>,
+}
+
+/// An edit of a line of the source.
+#[derive(Serialize)]
+struct FixJson<'a> {
+    description: String,
+    file: &'a str,
+    line: u32,
+    column: usize,
+    end_column: usize,
+    replacement: String,
+}
+
+impl<'a> FixJson<'a> {
+    fn new(fix: Fix<'a>) -> Self {
+        Self {
+            file: fix.file,
+            line: fix.line,
+            column: fix.span.start + 1,
+            end_column: fix.span.end + 1,
+            description: fix.description,
+            replacement: fix.replacement,
+        }
+    }
 }
 
 impl<'a> FindingJson<'a> {
-    fn new(cause: &Cause<'a>, outcome: &'a Outcome) -> Self {
+    fn new(cause: &Cause<'a>, outcome: &'a Outcome, sources: &mut Sources) -> Self {
         let (group, finding) = (cause.group, cause.first);
         let message = group.message.as_str();
         let in_image = packed_image(outcome, finding).is_some();
@@ -237,6 +267,10 @@ impl<'a> FindingJson<'a> {
                 .map(|finding| PlaceJson::new(finding, outcome, message))
                 .collect(),
             places_left_out: group.findings.len().saturating_sub(MAX_PLACES + 1),
+            fixes: fixes::of(cause, input_name(outcome, finding), sources)
+                .map(FixJson::new)
+                .into_iter()
+                .collect(),
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod coverage;
 pub mod cyclonedx;
 pub mod diff;
 pub mod escape;
+mod fixes;
 pub mod forecast;
 pub mod full;
 mod further;

@@ -100,12 +100,8 @@ impl<'a> ShownPlace<'a> {
         }
     }
 
-    /// `k.cu:9:3`, or `k.cu:9` where no column is known; `k.o(image 1):9:3` in the text of an image.
-    pub(crate) fn position(&self) -> String {
-        self.position_in(self.file)
-    }
-
-    /// The same, with another name for its file.
+    /// `k.cu:9:3`, or `k.cu:9` where no column is known; `k.o(image 1):9:3` in the text of an image. `file`: the name that the file
+    /// is shown by.
     pub(crate) fn position_in(&self, file: &str) -> String {
         let text = self.text_in(file);
         match self.column {

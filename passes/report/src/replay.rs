@@ -4,12 +4,18 @@ use std::fmt::Write as _;
 
 use ptxcheck_passes::Outcome;
 use ptxcheck_passes::finding::{Finding, Related};
+use ptxcheck_passes::sources::Sources;
 
 use crate::causes::Cause;
 use crate::escape;
 use crate::input_name;
+use crate::paths::Paths;
 use crate::places::ShownPlace;
-use crate::styles::{self, BOLD};
+use crate::styles::{self, BOLD, QUIET};
+use crate::view::View;
+
+/// Most steps of a round that is recognised when it comes again.
+const MAX_ROUND: usize = 32;
 
 /// The runs of the conditional findings whose fingerprints begin so, or of all, with colours. Empty where there is none.
 ///
@@ -17,12 +23,20 @@ use crate::styles::{self, BOLD};
 /// warning[PTX401] extra-lane-in-mask 2f6c1f6f0f3ad2c1: the mask 0xffffffff of `__shfl_down_sync` names lanes 4-31, which …
 ///   when: blocks of 128 threads, parameter 1 = 100: warp 3 of the first block
 ///    1  tail.cu:4:7  lanes 4-31 jump from here
+///       if (i < n)
 ///    2  tail.cu:4:7  lanes 0-3 go on here
 ///    3  tail.cu:5:12 lanes 0-3 come here and wait, with the mask 0xffffffff
+///       sum += __shfl_down_sync(0xffffffff, sum, d);
 /// ```
 #[must_use]
-pub fn render(outcome: &Outcome, fingerprints: &[String]) -> String {
-    let mut text = String::new();
+pub fn render(outcome: &Outcome, fingerprints: &[String], view: &View) -> String {
+    let mut writer = Writer {
+        outcome,
+        view,
+        paths: Paths::new(&view.root),
+        sources: Sources::default(),
+        text: String::new(),
+    };
     for cause in Cause::all(outcome) {
         let is_wanted = |finding: &Finding| {
             let known = [&cause.group.fingerprint, &finding.fingerprint];
@@ -32,51 +46,166 @@ pub fn render(outcome: &Outcome, fingerprints: &[String]) -> String {
         };
         for finding in cause.findings().filter(|finding| is_wanted(finding)) {
             if !finding.steps.is_empty() {
-                write_run(&mut text, outcome, &cause, finding);
+                writer.run(&cause, finding);
             }
         }
     }
-    text
+    writer.text
 }
 
-fn write_run(text: &mut String, outcome: &Outcome, cause: &Cause<'_>, finding: &Finding) {
-    if !text.is_empty() {
-        text.push('\n');
+struct Writer<'a> {
+    outcome: &'a Outcome,
+    view: &'a View,
+    paths: Paths,
+    sources: Sources,
+    text: String,
+}
+
+/// A step, as it is shown.
+struct Step<'a> {
+    /// `k.cu:9:3`
+    place: String,
+    /// The line of the source.
+    line: Option<String>,
+    message: &'a str,
+}
+
+impl Step<'_> {
+    fn is_like(&self, other: &Self) -> bool {
+        self.place == other.place && self.message == other.message
     }
-    let style = styles::level(cause.group.level);
-    let _ = writeln!(
-        text,
-        "{style}{}[{}]{style:#} {BOLD}{} {}{BOLD:#}: {}",
-        cause.group.level.as_str(),
-        finding.rule.code,
-        finding.rule.name,
-        finding.fingerprint,
-        escape::line(&finding.message)
-    );
-    let is_said = |note: &&String| note.starts_with("when: ") || note.starts_with("in general: ");
-    for note in finding.notes.iter().filter(is_said) {
-        let _ = writeln!(text, "  {}", escape::line(note));
-    }
-    let place = |step: &Related| {
-        let shown = ShownPlace::of_related(outcome, finding, step);
-        shown.map_or_else(
-            || input_name(outcome, finding).to_owned(),
-            |place| place.position(),
-        )
-    };
-    let steps = &finding.steps;
-    let places: Vec<String> = steps.iter().map(place).collect();
-    let width = places
-        .iter()
-        .map(|place| place.chars().count())
-        .max()
-        .unwrap_or(0);
-    for (number, (step, place)) in (1..).zip(steps.iter().zip(&places)) {
-        let _ = writeln!(
-            text,
-            "{number:4}  {:width$}  {}",
-            escape::line(place),
-            escape::line(&step.message)
+}
+
+impl Writer<'_> {
+    fn run(&mut self, cause: &Cause<'_>, finding: &Finding) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let style = styles::level(cause.group.level);
+        let title = format!(
+            "{style}{}[{}]{style:#} {BOLD}{} {}{BOLD:#}: {}",
+            cause.group.level.as_str(),
+            self.view.pages.link(finding.rule.code, finding.rule),
+            finding.rule.name,
+            finding.fingerprint,
+            escape::line(&finding.message)
         );
+        let _ = writeln!(self.text, "{}", self.view.wrap(&title, 2));
+        let is_said = |note: &&String| note.starts_with("when: ") || note.starts_with("in general: ");
+        for note in finding.notes.iter().filter(is_said) {
+            let line = format!("  {}", escape::line(note));
+            let _ = writeln!(self.text, "{}", self.view.wrap(&line, 4));
+        }
+        let steps: Vec<Step<'_>> = finding
+            .steps
+            .iter()
+            .map(|step| self.step(finding, step))
+            .collect();
+        self.steps(&steps);
+    }
+
+    fn step<'s>(&mut self, finding: &Finding, step: &'s Related) -> Step<'s> {
+        let input = input_name(self.outcome, finding);
+        let Some(place) = ShownPlace::of_related(self.outcome, finding, step) else {
+            return Step {
+                place: self.paths.shown(input, input),
+                line: None,
+                message: &step.message,
+            };
+        };
+        let shown = place.show(None, input, &mut self.sources);
+        let line = shown.map(|shown| escape::snippet(shown.text.trim(), &(0..0)).0);
+        Step {
+            place: place.position_in(&self.paths.shown(place.file, input)),
+            line: line.filter(|line| !line.is_empty()),
+            message: &step.message,
+        }
+    }
+
+    /// A line for each step, rounds that come again once.
+    fn steps(&mut self, steps: &[Step<'_>]) {
+        let widths = steps.iter().map(|step| step.place.chars().count());
+        let width = widths.max().unwrap_or(0);
+        let mut shown = "";
+        let mut at = 0;
+        while at < steps.len() {
+            let (round, times) = round_at(&steps[at..]);
+            for (number, step) in (at + 1..).zip(&steps[at..at + round]) {
+                let line = format!(
+                    "{number:4}  {:width$}  {}",
+                    escape::line(&step.place),
+                    escape::line(step.message)
+                );
+                let _ = writeln!(self.text, "{}", self.view.wrap(&line, width + 8));
+                if let Some(line) = step.line.as_deref().filter(|_| step.place != shown) {
+                    let _ = writeln!(self.text, "      {QUIET}{line}{QUIET:#}");
+                }
+                shown = &step.place;
+            }
+            if times > 1 {
+                let what = match round {
+                    1 => format!("step {}", at + 1),
+                    _ => format!("steps {} to {}", at + 1, at + round),
+                };
+                let again = match times - 1 {
+                    1 => "once more".to_owned(),
+                    more => format!("{more} times more"),
+                };
+                let _ = writeln!(self.text, "      {QUIET}{what} {again}{QUIET:#}");
+            }
+            at += round * times;
+        }
+    }
+}
+
+/// The length of the round that steps begin with, and how many times it is there, one after the other: 1 and 1 where nothing comes again.
+fn round_at(steps: &[Step<'_>]) -> (usize, usize) {
+    let are_alike = |a: &[Step<'_>], b: &[Step<'_>]| a.iter().zip(b).all(|(a, b)| a.is_like(b));
+    for length in 1..=MAX_ROUND.min(steps.len() / 2) {
+        let (first, rest) = steps.split_at(length);
+        let again = rest
+            .chunks_exact(length)
+            .take_while(|round| are_alike(first, round));
+        if let times @ 1.. = again.count() {
+            return (length, times + 1);
+        }
+    }
+    (1, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use ptxcheck_passes::finding::Related;
+
+    use super::render;
+    use crate::samples;
+    use crate::view::View;
+
+    /// The lines of a run whose steps have these words, all at one place.
+    fn lines(words: &str) -> Vec<String> {
+        let mut finding = samples::finding();
+        let step = |word: &str| Related {
+            message: word.to_owned(),
+            location: finding.location.clone(),
+            source: None,
+            is_cause: false,
+        };
+        finding.steps = words.split(' ').map(step).collect();
+        let text = render(&samples::outcome_of([finding]), &[], &View::default());
+        let text = anstream::adapter::strip_str(&text).to_string();
+        text.lines()
+            .skip(1)
+            .map(|line| line.trim().replace("a.ptx:31:2  ", ""))
+            .collect()
+    }
+
+    #[test]
+    fn rounds_that_come_again_are_shown_once() {
+        assert_eq!(lines("a b"), ["1  a", "2  b"]);
+        assert_eq!(
+            lines("a b c b c b c d"),
+            ["1  a", "2  b", "3  c", "steps 2 to 3 2 times more", "8  d"]
+        );
+        assert_eq!(lines("a a b"), ["1  a", "step 1 once more", "3  b"]);
     }
 }

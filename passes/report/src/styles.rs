@@ -9,6 +9,9 @@ pub const BOLD: Style = Style::new().bold();
 /// Code in running text.
 pub const CODE: Style = AnsiColor::Cyan.on_default();
 
+/// What a reader may skip.
+pub const QUIET: Style = Style::new().dimmed();
+
 /// The word for a level.
 #[must_use]
 pub const fn level(level: Level) -> Style {

@@ -83,10 +83,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             );
             let draft = text::begin_finding(module, report, found, message);
             text::assumption(draft, module, root.function, &root.launch);
-            draft.help(format!(
-                "name the lanes that take part: {}",
-                text::right_mask(&root.launch, mask & !issue.lanes | issue.here)
-            ));
+            let lanes = mask & !issue.lanes | issue.here;
+            text::advise_mask(draft, "name the lanes that take part", &root.launch, lanes);
         }
     });
 }

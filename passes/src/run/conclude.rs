@@ -67,6 +67,9 @@ pub(super) fn conclude(
         let here = by_place
             .entry(PlaceKey::of(&place))
             .or_insert_with(|| SettingsAtPlace::new(settings, &place));
+        if here.is_other_kernel && !matches!(finding.rule.check, Check::Problem(_)) {
+            continue;
+        }
         if is_excluded(&finding, settings, here, &mut spellings) {
             concluded.excluded += 1;
             continue;
@@ -127,6 +130,8 @@ fn map_paths(finding: &mut Finding, settings: &Settings) {
 
 /// The settings that are for findings in one place.
 struct SettingsAtPlace {
+    /// The run is about certain kernels, and not about this one.
+    is_other_kernel: bool,
     is_excluded: bool,
     /// For each override of the settings: true if it is for this place.
     overrides: Vec<bool>,
@@ -141,7 +146,9 @@ impl SettingsAtPlace {
         let is_kernel_excluded = || exclude.kernels.iter().any(|pattern| place.has_name(pattern));
         let overrides = settings.overrides.iter();
         let allows = settings.allows.iter().enumerate();
+        let wanted = &settings.kernels;
         Self {
+            is_other_kernel: !wanted.is_empty() && !wanted.iter().any(|pattern| place.has_name(pattern)),
             is_excluded: is_path_excluded || is_kernel_excluded(),
             overrides: overrides.map(|over| over.scope.contains(place)).collect(),
             allows: allows

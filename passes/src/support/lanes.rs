@@ -306,6 +306,14 @@ pub(crate) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
     }
 }
 
+/// Adds the advice to name these lanes in the mask, and the mask itself where it is a constant.
+pub(crate) fn advise_mask(draft: &mut Draft, advice: &str, launch: &Launch, lanes: Lanes) {
+    draft.help(format!("{advice}: {}", right_mask(launch, lanes)));
+    if lanes != launch.analysed_lanes() {
+        draft.data("right_mask", u64::from(lanes));
+    }
+}
+
 /// The code with which a kernel asks which lanes are going to take part.
 pub(crate) fn ballot(launch: &Launch) -> String {
     format!(

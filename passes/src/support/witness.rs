@@ -2,11 +2,12 @@
 
 use super::addresses;
 use super::lane_words::{named, place_of, sides, subject};
-use crate::analysis::lanes::{FixedParam, Object};
+use crate::analysis::lanes::{FixedParam, Object, Site};
 use crate::conditional::{Doing, General, Memory, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext};
-use crate::ir::FunctionId;
+use crate::ir::{BinaryOp, FunctionId, Op, Value};
 use crate::launches::Shape;
+use crate::limits::MAX_POINTER_STEPS;
 
 /// Adds the launch and the values with which something goes wrong in a kernel.
 pub(crate) fn tell(
@@ -34,9 +35,10 @@ pub(crate) fn tell(
     } else if grid != [1; 3] {
         given.push(format!("block {block_index:?} of a grid of {grid:?}"));
     }
-    let names = match witness.params[..] {
-        [] => Vec::new(),
-        _ => module.module.parameter_names(kernel),
+    let names = module.module.parameter_names(kernel);
+    let called = |number: u16| match names.get(usize::from(number)) {
+        Some(Some(name)) => format!("`{}` (parameter {number})", ptxcheck_common::names::shown(name)),
+        _ => format!("parameter {number}"),
     };
     let mut params = Vec::new();
     for param in &witness.params {
@@ -44,28 +46,26 @@ pub(crate) fn tell(
             0 => String::new(),
             offset => format!(" at byte {offset}"),
         };
-        let text = format!("parameter {}{piece} = {}", param.number, param.value);
-        given.push(match names.get(usize::from(param.number)) {
-            Some(Some(name)) => {
-                let name = ptxcheck_common::names::shown(name);
-                format!("`{name}` (parameter {}){piece} = {}", param.number, param.value)
-            }
-            _ => text.clone(),
-        });
-        params.push(text);
+        given.push(format!("{}{piece} = {}", called(param.number), param.value));
+        params.push(format!("parameter {}{piece} = {}", param.number, param.value));
     }
     let mut loads = Vec::new();
     for load in &witness.loads {
         let (lanes, value) = load.differing;
+        let from = match pointer_parameter(module, &load.site) {
+            Some(number) => format!(" from {}", called(number)),
+            None => String::new(),
+        };
         loads.push(if lanes == 0 {
-            format!("{} loaded", load.others)
+            format!("all lanes load {}{from}", load.others)
         } else {
             let block = match witness.block_of_differing_lanes() {
                 Some(block) => format!(" of block {block}"),
                 None => String::new(),
             };
+            let load_it = if lanes.count_ones() == 1 { "loads" } else { "load" };
             format!(
-                "{value} loaded in {}{block}, {} in the others",
+                "{}{block} {load_it} {value}{from}, the others {}",
                 named(lanes),
                 load.others
             )
@@ -75,12 +75,12 @@ pub(crate) fn tell(
     given.extend(loads.iter().cloned());
     let memory = match witness.memory {
         Memory::Unknown => None,
-        Memory::Zero => Some("0"),
-        Memory::Counting => Some("1 to 8, and so on again"),
-        Memory::Ascending => Some("the index of each element"),
+        Memory::Zero => Some("all other memory 0"),
+        Memory::Counting => Some("the elements of all other memory 1 to 8, over and over"),
+        Memory::Ascending => Some("element i of all other memory = i"),
     };
     let large = witness.large.iter().filter_map(|&object| match object {
-        Object::Parameter(number) => Some(format!("large numbers where parameter {number} points to")),
+        Object::Parameter(number) => Some(format!("large numbers where {} points to", called(number))),
         Object::Variable(symbol) => Some(format!(
             "large numbers in {}",
             addresses::named(module, module.module.symbol(symbol).space, symbol)
@@ -88,7 +88,7 @@ pub(crate) fn tell(
         Object::Part(_) => None,
     });
     given.extend(large);
-    given.extend(memory.map(|memory| format!("all other memory {memory}")));
+    given.extend(memory.map(str::to_owned));
     let who = match (witness.pair, witness.pair_blocks) {
         (Some((writer, other)), Some((first, second))) => {
             format!("thread {writer} of block {first} and thread {other} of block {second}")
@@ -118,7 +118,7 @@ pub(crate) fn tell(
         draft.data("warp", u64::from(warp));
     }
     draft.data("parameters", crate::finding::Value::Texts(params));
-    if names.iter().any(Option::is_some) {
+    if !witness.params.is_empty() && names.iter().any(Option::is_some) {
         let of_one = |param: &FixedParam| {
             names
                 .get(usize::from(param.number))
@@ -142,6 +142,44 @@ pub(crate) fn tell(
             "if it is never called so, say it: `{assumption}` in ptxcheck.toml"
         ));
     }
+}
+
+/// The parameter of a kernel that the address of a load in it is computed from: a pointer, to which integers are added. `None` if two
+/// parameters are added, or the address comes from elsewhere.
+fn pointer_parameter(module: &ModuleContext<'_>, site: &Site) -> Option<u16> {
+    let function = module.module.function(site.function);
+    let body = function.body.as_ref().filter(|_| function.is_kernel())?;
+    let definitions = module.function(site.function).definitions();
+    let mut found = None;
+    let mut open = vec![*body.uses(body.instruction(site.instruction)).first()?];
+    for _ in 0..MAX_POINTER_STEPS {
+        let Some(value) = open.pop() else {
+            return found;
+        };
+        let Value::Register(register) = value else {
+            continue;
+        };
+        let Some(writer) = definitions.only_writer(body, register) else {
+            continue;
+        };
+        let instruction = body.instruction(writer);
+        if let Some((number, 0)) = body.loaded_param(instruction) {
+            if found.is_some_and(|known| known != number) {
+                return None;
+            }
+            found = Some(number);
+            continue;
+        }
+        match instruction.op {
+            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Binary(BinaryOp::Add, 64) => {
+                open.extend(body.uses(instruction));
+            }
+            // `base + i * size` in one instruction.
+            Op::MulAdd(..) => open.extend(body.uses(instruction).get(2)),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Tells the other values of the parameter of a witness with which the same goes wrong.

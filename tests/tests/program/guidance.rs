@@ -234,8 +234,9 @@ fn words_are_wrapped_at_the_width_of_a_terminal() {
         for args in ["k.ptx -q", "explain PTX401"] {
             let text = on(columns, args).unwrap();
             // Code is not wrapped, nor is an address.
-            let is_text =
-                |line: &&str| !args.starts_with("explain") || !line.starts_with("    ") && line.contains(' ');
+            let is_text = |line: &&str| {
+                !args.starts_with("explain") || !line.starts_with("    ") && line.trim().contains(' ')
+            };
             let widths = text
                 .lines()
                 .filter(is_text)
@@ -335,4 +336,129 @@ fn explain_says_which_levels_are_off() {
         let page = stdout(&run_in(&folder, &["explain", rule]));
         assert!(page.contains(&format!("\nlevel       {level}\n")), "{page}");
     }
+}
+
+#[test]
+fn a_run_can_be_about_some_kernels() {
+    let other = WRONG.replace("_Z1kPi", "_Z5otherPi");
+    let other = other.split_once("64\n").unwrap().1;
+    let folder = folder(&[("k.ptx", format!("{WRONG}{other}").as_bytes())]);
+    let kernels = |args: &[&str]| -> Vec<String> {
+        let mut all = vec!["k.ptx", "--format", "json", "--places", "all"];
+        all.extend(args);
+        let json: Value = serde_json::from_str(&stdout(&run_in(&folder, &all))).unwrap();
+        let findings = json["findings"].as_array().unwrap().clone();
+        let name = |finding: &Value| finding["kernel"].as_str().unwrap().to_owned();
+        findings.iter().map(name).collect()
+    };
+    assert_eq!(kernels(&[]).len(), 2);
+    assert_eq!(kernels(&["--kernel", "other*"]), ["_Z5otherPi"]);
+    assert_eq!(kernels(&["--kernel", "other*", "--kernel", "_Z1k*"]).len(), 2);
+    assert_eq!(kernels(&["--kernel", "none"]), Vec::<String>::new());
+    let output = run_in(&folder, &["k.ptx", "-q", "--kernel", "none"]);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    // The findings of other kernels are not gone from a baseline.
+    let output = run_in(&folder, &["k.ptx", "-q", "--write-baseline", "known.json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let output = run_in(
+        &folder,
+        &["k.ptx", "-q", "--baseline", "known.json", "--kernel", "other*"],
+    );
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    for wrong in [["--kernel", ""], ["--kernel", "re:("]] {
+        let mut all = vec!["k.ptx"];
+        all.extend(wrong);
+        assert_eq!(run_in(&folder, &all).status.code(), Some(2), "{wrong:?}");
+    }
+    // A file that is no device code is reported whatever the kernels are.
+    fs::write(folder.path().join("bad.ptx"), ".version 9.0\n.target\n").unwrap();
+    assert_eq!(
+        run_in(&folder, &["bad.ptx", "--kernel", "none"]).status.code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn a_folder_of_sources_is_told_what_to_give() {
+    let folder = folder(&[
+        ("src/k.cu", b"__global__ void k() {}\n"),
+        ("src/readme.txt", b"x"),
+    ]);
+    let single = stdout(&run_in(&folder, &["src/k.cu"]));
+    let (_, advice) = single.lines().next().unwrap().split_once("it is ").unwrap();
+    let output = run_in(&folder, &["src"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(
+        said.contains(&format!("no input found: `src/k.cu` is {advice}")),
+        "{said}"
+    );
+    assert_eq!(run_in(&folder, &["src", "--allow-empty"]).status.code(), Some(0));
+    // Beside an input, sources are what they are.
+    fs::write(folder.path().join("src/k.ptx"), WRONG).unwrap();
+    assert!(!stderr(&run_in(&folder, &["src"])).contains("CUDA source"));
+}
+
+#[test]
+fn a_literal_mask_has_its_fix_as_data() {
+    let source = "__global__ void k(int* p) {\n/* ö */ x = __shfl_xor_sync(0xffffffff, x, 8);\n}\n";
+    let text = WRONG
+        .replace(".visible", ".file 1 \"k.cu\"\n.visible")
+        .replace("shfl", ".loc 1 2 13\nshfl");
+    let folder = folder(&[("k.ptx", text.as_bytes()), ("k.cu", source.as_bytes())]);
+    let document = |format: &str| -> Value {
+        serde_json::from_str(&stdout(&run_in(&folder, &["k.ptx", "--format", format]))).unwrap()
+    };
+    let fix = document("json")["findings"][0]["fixes"][0].clone();
+    let line = source.lines().nth(1).unwrap();
+    let at = |key: &str| usize::try_from(fix[key].as_u64().unwrap()).unwrap() - 1;
+    assert_eq!(&line[at("column")..at("end_column")], "0xffffffff");
+    assert_eq!(
+        (&fix["file"], &fix["line"], &fix["replacement"]),
+        (&"k.cu".into(), &2.into(), &"0x0000ffff".into())
+    );
+    let change = document("sarif")["runs"][0]["results"][0]["fixes"][0]["artifactChanges"][0].clone();
+    let replacement = &change["replacements"][0];
+    // Columns are code units of UTF-16 there, and bytes in JSON.
+    assert_eq!(
+        replacement["deletedRegion"]["startColumn"].as_u64().unwrap(),
+        at("column") as u64
+    );
+    assert_eq!(replacement["insertedContent"]["text"], "0x0000ffff");
+    // A name may stand for more than this call.
+    fs::write(folder.path().join("k.cu"), source.replace("0xffffffff", "FULL")).unwrap();
+    assert!(document("json")["findings"][0]["fixes"].is_null());
+    assert!(document("sarif")["runs"][0]["results"][0]["fixes"].is_null());
+}
+
+#[test]
+fn a_replay_shows_lines_of_the_source_and_folds_rounds() {
+    let folder = folder(&[]);
+    let file = root().join("corpus/witnesses/wrong.ptx");
+    let text = stdout(&run_in(&folder, &["replay", file.to_str().unwrap()]));
+    assert!(text.contains("\n      if (i < n) {\n"), "{text}");
+    assert!(
+        text.contains(" once more\n") || text.contains(" times more\n"),
+        "{text}"
+    );
+    assert!(text.contains("loads 7 from parameter "), "{text}");
+}
+
+#[test]
+fn a_diff_is_a_page_as_well() {
+    let other = WRONG.replace("_Z1kPi", "_Z5otherPi");
+    let folder = folder(&[("old.ptx", WRONG.as_bytes()), ("new<b>.ptx", other.as_bytes())]);
+    let page = stdout(&run_in(
+        &folder,
+        &["diff", "old.ptx", "new<b>.ptx", "--format", "html"],
+    ));
+    for wanted in [
+        "<!DOCTYPE html>",
+        "new&lt;b&gt;.ptx",
+        "other(int*)",
+        "before: k(int*)",
+    ] {
+        assert!(page.contains(wanted), "{wanted}: {page}");
+    }
+    assert!(!page.contains("<b>.ptx") && !page.contains(" src="), "{page}");
 }

@@ -224,7 +224,7 @@ fn runs_are_shown_by_fingerprint() {
     let heads = text.lines().filter(|line| line.contains("PTX"));
     assert_eq!(heads.count(), 1, "{text}");
     assert!(
-        text.contains("   1  pairs.cu:") && text.contains("wrong here"),
+        text.contains("\n   1  ") && text.contains("pairs.cu:") && text.contains("wrong here"),
         "{text}"
     );
 

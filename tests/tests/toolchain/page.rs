@@ -68,6 +68,9 @@ pub fn trials() -> Vec<Trial> {
     vec![
         test("texts_are_there_and_the_console_is_silent", texts),
         test("search_and_filters_hide_what_does_not_fit", filters),
+        test("bars_choose_findings_and_the_address_keeps_them", bars),
+        test("three_hundred_findings_are_small_and_quick", three_hundred),
+        test("nothing_is_wider_than_a_page", widths),
         test("a_large_report_stays_usable", large),
         test("an_error_on_the_console_is_seen", console),
     ]
@@ -209,6 +212,153 @@ fn filters(browser: &Browser) -> Result<(), Failed> {
         assert!(dom.contains(shown), "{shown}: {dom}");
         let count: usize = shown.split(' ').next().unwrap().parse().unwrap();
         assert_eq!(dom.matches(" hidden=\"\">").count(), 3 - count, "{dom}");
+    }
+    Ok(())
+}
+
+/// A script that waits for nothing, and says on the page what it saw.
+fn saying(expression: &str) -> String {
+    format!(
+        "document.body.append(Object.assign(document.createElement('p'), {{ textContent: 'saw ' + ({expression}) }}));"
+    )
+}
+
+fn bars(browser: &Browser) -> Result<(), Failed> {
+    let project = page()?;
+    let click = |facet: &str, value: &str| {
+        format!("document.querySelector('[data-facet={facet}][data-value=\"{value}\"]').click();")
+    };
+    for (script, saw) in [
+        (click("rule", "PTX401"), "1 of 3 shown #rule=PTX401"),
+        (click("kernel", "zero"), "1 of 3 shown #kernel=zero"),
+        (click("file", "bad.ptx"), "1 of 3 shown #file=bad.ptx"),
+        // A second click takes the choice back.
+        (click("rule", "PTX401").repeat(2), "3 shown #"),
+        (
+            click("rule", "PTX401") + &click("kernel", "zero"),
+            "0 of 3 shown #rule=PTX401&amp;kernel=zero",
+        ),
+    ] {
+        let saying = saying("document.getElementById('shown').value + ' ' + (location.hash || '#')");
+        let (dom, console) = browser.dom(&project, &with_script(&project, &(script + &saying))?)?;
+        assert!(console.is_empty(), "{console:?}");
+        assert!(dom.contains(&format!("saw {saw}<")), "{saw}: {dom}");
+    }
+    // An address that somebody sends is followed; a link to a rule opens its text.
+    for (hash, expression, saw) in [
+        (
+            "q=syncwarp&level=error",
+            "document.getElementById('shown').value",
+            "1 of 3 shown",
+        ),
+        ("rule=PTX407", "document.getElementById('rule').value", "PTX407"),
+        (
+            "rule-PTX401",
+            "document.getElementById('rule-PTX401').open",
+            "true",
+        ),
+    ] {
+        let file = with_script(
+            &project,
+            &format!(
+                "addEventListener('hashchange', () => {{ {} }}); location.hash = '{hash}';",
+                saying(expression)
+            ),
+        )?;
+        let (dom, console) = browser.dom(&project, &file)?;
+        assert!(console.is_empty(), "{console:?}");
+        assert!(dom.contains(&format!("saw {saw}<")), "{hash}: {dom}");
+    }
+    Ok(())
+}
+
+/// A page with so many findings of masks, on lines of a source.
+fn many(count: usize) -> Result<TempDir, Failed> {
+    let head = ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"k.cu\"\n";
+    let body = PTX
+        .split_once("k.cu\"\n")
+        .unwrap()
+        .1
+        .split_once(".visible .entry zero")
+        .unwrap()
+        .0;
+    let source: String = (0..count * 5)
+        .map(|line| format!("  x += f({line}, 0xffffffff);\n"))
+        .collect();
+    let kernels: String = (0..count)
+        .map(|number| {
+            body.replace("half(", &format!("half{number}("))
+                .replace(".loc 1 2 3", &format!(".loc 1 {} 3", number * 5 + 1))
+                .replace(".loc 1 3 5", &format!(".loc 1 {} 5", number * 5 + 3))
+        })
+        .collect();
+    let project = folder(&[
+        ("k.cu", source.as_bytes()),
+        ("k.ptx", (head.to_owned() + &kernels).as_bytes()),
+    ]);
+    let output = run_in(&project, &["k.ptx", "-q", "--output", "html=page.html"]);
+    match output.status.code() {
+        Some(1) => Ok(project),
+        _ => Err(format!("{output:?}").into()),
+    }
+}
+
+fn three_hundred(browser: &Browser) -> Result<(), Failed> {
+    const MOST_BYTES: u64 = 2 << 20;
+    let project = many(300)?;
+    let bytes = fs::metadata(project.path().join("page.html"))?.len();
+    assert!(bytes < MOST_BYTES, "{bytes} bytes");
+    let script = saying("performance.now() < 1000");
+    let (dom, console) = browser.dom(&project, &with_script(&project, &script)?)?;
+    assert!(console.is_empty(), "{console:?}");
+    assert!(
+        dom.contains("300 shown") && dom.contains("saw true<"),
+        "the page takes more than a second"
+    );
+    // Cells of lanes are drawn where a finding is open.
+    assert_eq!(dom.matches("<ol aria-hidden=\"true\">").count(), 20);
+    Ok(())
+}
+
+/// Screens of few and many findings, wide and narrow, light and dark, below `target/page`; nothing makes the page scroll sideways.
+fn widths(browser: &Browser) -> Result<(), Failed> {
+    let shots = root().join("target/page");
+    fs::create_dir_all(&shots)?;
+    for count in [5, 300] {
+        let project = many(count)?;
+        let file = with_script(
+            &project,
+            &saying("document.documentElement.scrollWidth + ' of ' + innerWidth"),
+        )?;
+        for width in [1400, 500] {
+            let size = format!("--window-size={width},1400");
+            let output = browser.run(&project, &file, &["--dump-dom", &size])?;
+            let dom = String::from_utf8_lossy(&output.stdout);
+            let saw = dom
+                .rsplit_once("saw ")
+                .and_then(|(_, rest)| rest.split_once('<'))
+                .unwrap()
+                .0
+                .to_owned();
+            let (scrolled, inner) = saw.split_once(" of ").unwrap();
+            let [scrolled, inner] = [scrolled, inner].map(|number| number.parse::<u32>().unwrap());
+            assert!(
+                scrolled <= inner && inner <= width,
+                "{count} findings at {width}: {saw}"
+            );
+            for (mode, preference) in [("light", "1"), ("dark", "0")] {
+                let shot = shots.join(format!("{count}-{width}-{mode}.png"));
+                let _ = fs::remove_file(&shot);
+                let preference = format!("--blink-settings=preferredColorScheme={preference}");
+                let shot_option = format!("--screenshot={}", shot.display());
+                browser.run(
+                    &project,
+                    &project.path().join("page.html"),
+                    &[&size, &preference, &shot_option],
+                )?;
+                assert!(fs::read(&shot)?.len() > 20_000, "{}", shot.display());
+            }
+        }
     }
     Ok(())
 }

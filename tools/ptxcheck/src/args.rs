@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptxcheck_passes::assumptions::Assumption;
 use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::launches::{self, Shape};
+use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::policy::{self, Driver, Policy, StubPolicy};
 use ptxcheck_passes::release::ChangeKind;
 use ptxcheck_passes::rule::Level;
@@ -233,6 +234,10 @@ pub struct CheckArgs {
     /// longer occur (PTX906)
     #[arg(long)]
     pub strict_config: bool,
+
+    /// Only findings about the kernels that a pattern matches, by their names in the module or in C++; repeatable
+    #[arg(long, value_name = "PATTERN", value_parser = parse_kernels, conflicts_with_all = ["write_baseline", "strict_config", "shard"])]
+    pub kernel: Vec<Pattern>,
 
     /// `--baseline`, `--write-baseline`.
     #[command(flatten)]
@@ -549,6 +554,8 @@ pub enum DiffFormat {
     Markdown,
     /// One document for programs
     Json,
+    /// One page for a browser
+    Html,
 }
 
 /// The kinds of change that one word stands for.
@@ -803,6 +810,14 @@ fn parse_block(text: &str) -> Result<Shape, String> {
         .ok_or_else(|| {
             "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned()
         })
+}
+
+/// `reduce*`.
+fn parse_kernels(text: &str) -> Result<Pattern, String> {
+    match text {
+        "" => Err("a pattern has at least one character".to_owned()),
+        _ => Pattern::name(text).map_err(|bad| bad.to_string()),
+    }
 }
 
 /// The beginning of a fingerprint.

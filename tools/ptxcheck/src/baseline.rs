@@ -118,7 +118,8 @@ impl Prepared {
             },
             Self::Read(baseline) => {
                 baseline.apply(outcome, settings);
-                let is_told = !settings.is_strict;
+                // Of other kernels nothing is known.
+                let is_told = !settings.is_strict && settings.kernels.is_empty();
                 Settled {
                     said: if is_told {
                         told(&outcome.decisions.gone)

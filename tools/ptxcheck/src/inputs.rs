@@ -39,6 +39,8 @@ pub struct Collected {
 pub struct Unread {
     ir: UnreadFiles,
     mlir: UnreadFiles,
+    /// The first CUDA source.
+    source: Option<String>,
 }
 
 /// Files of one language.
@@ -70,6 +72,15 @@ impl UnreadFiles {
 }
 
 impl Unread {
+    /// A sentence about CUDA sources, where a folder has some.
+    pub fn sentence_about_sources(&self) -> Option<String> {
+        let first = escape::line(self.source.as_deref()?);
+        Some(format!(
+            "`{first}` is CUDA source, which is not read: give what the compiler makes of it, PTX (`nvcc -ptx -lineinfo`), an object or \
+             an executable"
+        ))
+    }
+
     /// A sentence about the files of each language, if there are some.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         let missing_for_mlir = || match worker::mlir_command() {
@@ -180,6 +191,9 @@ impl Inputs {
                 unread.add(path);
             }
             return false;
+        }
+        if self.unread.source.is_none() && path.extension().is_some_and(|extension| extension == "cu") {
+            self.unread.source = Some(shown::path(path.as_os_str()).into_owned());
         }
         is_input(path, self.readable)
             || self.with_metadata && MetadataName::of(&path.to_string_lossy()).is_some()

@@ -301,7 +301,13 @@ impl Report<'_> {
             .map_err(|error| error.to_string()),
             Format::Shard => return shards::render(self.shard),
             Format::Sarif => self.sarif(root),
-            Format::Html => Ok(html::render(outcome, root, self.columns(), self.elapsed)),
+            Format::Html => Ok(html::render(
+                outcome,
+                root,
+                self.pages,
+                self.columns(),
+                self.elapsed,
+            )),
             Format::Markdown => Ok(self.markdown(root, github::SUMMARY_BYTES)),
             Format::Cyclonedx => cyclonedx::render(outcome, self.columns().unwrap_or(&Columns::default()))
                 .map_err(|error| error.to_string()),

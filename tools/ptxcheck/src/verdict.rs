@@ -39,7 +39,7 @@ impl Verdict {
         };
         verdict.account_for(unread, args);
         verdict.account(outcome, coverage, recompiler, args);
-        verdict.judge(outcome, args);
+        verdict.judge(outcome, unread, args);
         verdict
     }
 
@@ -96,7 +96,7 @@ impl Verdict {
         }
     }
 
-    fn judge(&mut self, outcome: &Outcome, args: &CheckArgs) {
+    fn judge(&mut self, outcome: &Outcome, unread: &Unread, args: &CheckArgs) {
         if outcome.inputs.iter().any(summary::is_undone) {
             self.exit = Exit::Undone;
             return;
@@ -104,6 +104,10 @@ impl Verdict {
         let is_empty = outcome.inputs.iter().all(|input| input.status == Status::Skipped);
         // Another shard may have what there is.
         if is_empty && !args.allow_empty && args.shard.is_none() {
+            let sources = unread.sentence_about_sources();
+            if let Some(sentence) = sources.filter(|_| outcome.inputs.is_empty()) {
+                return self.complain(&format!("no input found: {sentence}"));
+            }
             return self.complain(
                 if outcome.inputs.is_empty() && outcome.decisions.excluded_inputs > 0 {
                     "all inputs are excluded by the configuration (--allow-empty makes this a success)"

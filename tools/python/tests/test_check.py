@@ -183,6 +183,7 @@ class Schemas(unittest.TestCase):
         "frame": ("check-v2", ptxcheck.Frame),
         "related": ("check-v2", ptxcheck.Related),
         "suppression": ("check-v2", ptxcheck.Suppression),
+        "fix": ("check-v2", ptxcheck.Fix),
         "place": ("check-v2", ptxcheck.Place),
         "kernel": ("audit-v2", ptxcheck.Kernel),
         "definition": ("audit-v2", ptxcheck.Definition),

@@ -74,6 +74,7 @@ fn tables(input: &InputReport) -> Markup {
         .fold(0_u64, |sum, target| sum.saturating_add(target.packed));
     let mut kernels: Vec<_> = kernels.into_iter().collect();
     kernels.sort_by_key(|(kernel, bytes)| (std::cmp::Reverse(*bytes), *kernel));
+    let most = kernels.first().map_or(0, |(_, bytes)| *bytes);
     html! {
         details.input {
             summary { code { (line(&input.name)) } " " span.places { (size(total)) " in " (plural(input.images.len() as u64, "image")) } }
@@ -83,7 +84,7 @@ fn tables(input: &InputReport) -> Markup {
                         th scope="col" { "unpacked" } th scope="col" { "lie there twice" } } }
                     tbody {
                         @for ((_, target), sum) in &targets {
-                            tr { th scope="row" { (line(target)) } td { (sum.images) } td { (size(sum.packed)) } td { (size(sum.unpacked)) }
+                            tr { th scope="row" { (line(target)) } td { (sum.images) } td.share style=(share(sum.packed, total)) { (size(sum.packed)) } td { (size(sum.unpacked)) }
                                 td { @if sum.again > 0 { (size(sum.again)) } @else if sum.has_unknown { "not looked at" } @else { "–" } } }
                         }
                     }
@@ -93,7 +94,7 @@ fn tables(input: &InputReport) -> Markup {
                         thead { tr { th scope="col" { "kernel" } th scope="col" { "machine code, all targets" } } }
                         tbody {
                             @for (kernel, bytes) in kernels.iter().take(SHOWN_KERNELS) {
-                                tr { th scope="row" { code { (name(&readable(kernel))) } } td { (size(*bytes)) } }
+                                tr { th scope="row" { code { (name(&readable(kernel))) } } td.share style=(share(*bytes, most)) { (size(*bytes)) } }
                             }
                         }
                     }
@@ -102,6 +103,11 @@ fn tables(input: &InputReport) -> Markup {
             @if let more @ 1.. = kernels.len().saturating_sub(SHOWN_KERNELS) { p { "and " (plural(more as u64, "smaller kernel")) } }
         }
     }
+}
+
+/// The length of a bar.
+fn share(bytes: u64, all: u64) -> String {
+    format!("--share:{}%", u128::from(bytes) * 100 / u128::from(all.max(1)))
 }
 
 /// `sm_90`, `PTX sm_80`.

@@ -10,6 +10,7 @@ use ptxcheck_passes::sources::Sources;
 
 use super::excerpt;
 use super::lanes;
+use super::overview::Facets;
 use super::sentence::code_spans;
 use crate::causes::Cause;
 use crate::escape::{line, name};
@@ -22,6 +23,9 @@ const OPEN: usize = 20;
 
 /// Further places of a cause that are listed.
 const SHOWN_PLACES: usize = 50;
+
+/// Steps of a run that are listed.
+const SHOWN_STEPS: usize = 200;
 
 /// Calls that are listed.
 const SHOWN_CALLS: usize = 32;
@@ -42,8 +46,14 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// The item of a list; `number` counts from 0.
-    pub(super) fn article(&mut self, cause: &Cause<'_>, number: usize) -> Markup {
+    /// The item of a list; `number` counts from 0. `is_again`: the one before has the same words.
+    pub(super) fn article(
+        &mut self,
+        cause: &Cause<'_>,
+        facets: &Facets,
+        number: usize,
+        is_again: bool,
+    ) -> Markup {
         let first = cause.first;
         let rule = cause.group.rule;
         let (class, mark) = match cause.group.level {
@@ -52,7 +62,8 @@ impl<'a> Findings<'a> {
         };
         let place = self.place(first);
         html! {
-            li data-level=(class) data-rule=(rule.code) {
+            li.again[is_again] data-level=(class) data-rule=(rule.code) data-certainty=(facets.certainty) data-file=(facets.file)
+                data-kernel=(facets.kernel) {
                 details.finding.(class) id={ "f-" (cause.group.fingerprint.as_str()) } open[number < OPEN] {
                     summary {
                         h3 {
@@ -60,7 +71,11 @@ impl<'a> Findings<'a> {
                             span.level { (cause.group.level.as_str()) } " "
                             span.message { (code_spans(&line(cause.group.message.as_str()))) }
                         }
-                        p.where { code { (place) } " " span.rule { (line(rule.code)) " " (line(rule.name)) }
+                        p.where { code { (place) }
+                            @if !facets.kernel.is_empty() { " " span.kernel { "in " code { (facets.kernel) } } }
+                            " "
+                            @if rule.documentation().is_empty() { span.rule { (line(rule.code)) " " (line(rule.name)) } }
+                            @else { a.rule href={ "#rule-" (rule.code) } { (rule.code) " " (rule.name) } }
                             @if cause.group.findings.len() > 1 { " " span.places { (cause.group.findings.len()) " places" } }
                             @if cause.group.certainty.as_str() != "definite" { " " span.certainty { (cause.group.certainty.as_str()) } }
                         }
@@ -91,6 +106,7 @@ impl<'a> Findings<'a> {
                 }
                 @for note in &first.notes { p.note { strong { "Note: " } (code_spans(&line(note))) } }
                 @for help in &first.help { p.help { strong { "Help: " } (code_spans(&line(help))) } }
+                (self.run(first, &input))
                 (self.calls(first))
                 (self.places(cause))
             }
@@ -124,6 +140,26 @@ impl<'a> Findings<'a> {
                 dl { @for (word, value) in &facts { @if let Some(value) = value { div { dt { (word) } dd { code { (line(value)) } } } } } }
             }
         })
+    }
+
+    /// The steps of a run that goes wrong.
+    fn run(&mut self, finding: &Finding, input: &str) -> Markup {
+        if finding.steps.is_empty() {
+            return html! {};
+        }
+        html! {
+            details.further {
+                summary { "The run in which it goes wrong, in " (finding.steps.len()) " steps" }
+                ol.run {
+                    @for step in finding.steps.iter().take(SHOWN_STEPS) {
+                        li {
+                            @if let Some(place) = ShownPlace::of_related(self.outcome, finding, step) { code { (self.spot(&place, input)) } " " }
+                            (line(&step.message))
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// The calls that lead to a finding, from the outermost.
@@ -177,6 +213,14 @@ impl<'a> Findings<'a> {
                 }
             }
         }
+    }
+
+    /// The name of the file that a finding is shown in.
+    pub(super) fn file(&mut self, finding: &Finding) -> String {
+        let input = input_name(self.outcome, finding).to_owned();
+        let place = ShownPlace::of(self.outcome, finding);
+        let file = place.as_ref().map_or(input.as_str(), |place| place.file);
+        line(self.paths.name(file, &input).as_str()).into_owned()
     }
 
     /// The place of a finding, as text.

@@ -42,6 +42,7 @@ pub(super) fn section(outcome: &Outcome, columns: &Columns) -> Markup {
             ul { @for (name, sentence) in sentences.iter().take(SHOWN_PACKAGES) { li { code { (line(name)) } ": " (sentence) } } }
             @if let more @ 1.. = sentences.len().saturating_sub(SHOWN_PACKAGES) { p { "and " (plural(more as u64, "more package")) } }
             @if let Some(driver) = columns.driver { p { "With driver " (driver.to_string()) "." } }
+            @if !forecasts.is_empty() { (legend()) }
             @for (input, forecast) in forecasts.iter().take(SHOWN_INPUTS) { (matrix(input, forecast)) }
             @if let more @ 1.. = forecasts.len().saturating_sub(SHOWN_INPUTS) { p { "and " (plural(more as u64, "more input")) } }
         }
@@ -49,7 +50,9 @@ pub(super) fn section(outcome: &Outcome, columns: &Columns) -> Markup {
 }
 
 fn matrix(input: &InputReport, forecast: &InputForecast<'_>) -> Markup {
-    let groups = grouped(forecast);
+    let mut groups = grouped(forecast);
+    // What does not load, or may not, comes first.
+    groups.sort_by_key(|(row, _)| row.iter().map(|cell| rank(*cell)).min());
     html! {
         details.input open {
             summary { code { (line(&input.name)) } " " span.places { (plural(forecast.kernels.len() as u64, "kernel")) } }
@@ -57,7 +60,7 @@ fn matrix(input: &InputReport, forecast: &InputForecast<'_>) -> Markup {
                 table.forecast {
                     thead { tr {
                         th scope="col" { "kernels" }
-                        @for gpu in &forecast.gpus { th scope="col" title=(gpu.products()) { (gpu.to_string()) } }
+                        @for gpu in &forecast.gpus { th scope="col" { (gpu.to_string()) small { (gpu.products()) } } }
                     } }
                     tbody {
                         @for (row, kernels) in groups.iter().take(SHOWN_ROWS) {
@@ -98,6 +101,27 @@ fn matrix(input: &InputReport, forecast: &InputForecast<'_>) -> Markup {
                 }
             }
             @if let more @ 1.. = groups.len().saturating_sub(SHOWN_ROWS) { p { "and " (plural(more as u64, "more row")) } }
+        }
+    }
+}
+
+/// The order of rows by their worst cell.
+fn rank(cell: Shown) -> usize {
+    let order = ["fails", "doubtful", "compiled", "loads"];
+    order
+        .iter()
+        .position(|class| *class == self::class(cell))
+        .unwrap_or(order.len())
+}
+
+/// The colours of cells.
+fn legend() -> Markup {
+    html! {
+        p.legend {
+            span { b.loads { " " } " machine code" }
+            span { b.compiled { " " } " PTX, compiled when it is loaded" }
+            span { b.doubtful { " " } " depends, or has no body" }
+            span { b.fails { " " } " does not load" }
         }
     }
 }

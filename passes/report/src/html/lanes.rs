@@ -1,4 +1,5 @@
-//! The 32 lanes of a warp: those that a mask names, those that execute the operation, those that the finding is about.
+//! The 32 lanes of a warp: those that a mask names, those that execute the operation, those that the finding is about. In words; the
+//! script draws a cell for each.
 
 use maud::{Markup, html};
 use ptxcheck_passes::finding::{Finding, Value};
@@ -15,18 +16,18 @@ pub(super) fn figure(finding: &Finding) -> Option<Markup> {
         _ => None,
     };
     let here = lanes(finding.data.get("here"));
+    // The script draws the cells of a figure that is seen; the caption has all of it in words.
     Some(html! {
-        figure.lanes {
+        figure.lanes data-wrong=(wrong) data-named=[named] data-here=[here] {
             figcaption { (caption(named, here, wrong)) }
-            ol aria-hidden="true" {
-                @for lane in 0..WARP { (cell(lane, named, here, wrong)) }
-            }
             p.legend aria-hidden="true" {
                 @if named.is_some() && here.is_some() {
                     span { b { "✓" } " named, and may call" } span { b { "–" } " named, and does not call" }
                     span { b { "!" } " may call, and is not named" }
                 } @else if named.is_some() {
                     span { b { "✓" } " named" }
+                } @else if here.is_some() {
+                    span { b { "✓" } " may come here" } span { b { "–" } " goes another way" }
                 }
                 span { b.outlined { " " } " what the finding is about" }
             }
@@ -40,19 +41,6 @@ fn lanes(value: Option<&Value>) -> Lanes {
     };
     let lanes = numbers.iter().filter(|number| **number < u64::from(WARP));
     Some(lanes.fold(0, |set, number| set | 1 << number))
-}
-
-fn cell(lane: u32, named: Lanes, here: Lanes, wrong: u32) -> Markup {
-    let has = |set: u32| set >> lane & 1 == 1;
-    let (class, mark) = match (named.map(has), here.map(has)) {
-        (Some(true), Some(false)) => ("missing", "–"),
-        (Some(true), _) => ("named", "✓"),
-        (Some(false), Some(true)) => ("unnamed", "!"),
-        _ => ("none", ""),
-    };
-    html! {
-        li.(class).wrong[has(wrong)] { span.number { (lane) } span.mark { (mark) } }
-    }
 }
 
 fn caption(named: Lanes, here: Lanes, wrong: u32) -> String {
@@ -124,15 +112,17 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_is_thirty_two_cells() {
+    fn a_figure_has_the_lanes_as_numbers() {
         let mut finding = samples::finding();
         finding
             .data
             .insert("lanes", Value::Numbers(vec![0, 31, 32, u64::MAX]));
-        finding.data.insert("mask", u64::MAX);
+        finding.data.insert("mask", u64::from(u32::MAX));
         let text = figure(&finding).unwrap().into_string();
-        assert_eq!(text.matches("<li").count(), 32);
-        assert_eq!(text.matches(" wrong\"").count(), 2, "{text}");
+        assert!(
+            text.contains("data-wrong=\"2147483649\" data-named=\"4294967295\">"),
+            "{text}"
+        );
         finding.data = ptxcheck_passes::finding::Data::default();
         assert!(figure(&finding).is_none());
     }

@@ -147,9 +147,32 @@ pub(super) struct SarifResult {
     pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) baseline_state: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) fixes: Vec<SarifFix>,
     /// Empty where it counts, as the standard says of tools that know suppressions.
     pub(super) suppressions: Vec<Suppression>,
     pub(super) properties: ResultProperties,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SarifFix {
+    pub(super) description: Text,
+    pub(super) artifact_changes: [ArtifactChange; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ArtifactChange {
+    pub(super) artifact_location: ArtifactLocation,
+    pub(super) replacements: [Replacement; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Replacement {
+    pub(super) deleted_region: Region,
+    pub(super) inserted_content: Text,
 }
 
 #[derive(Serialize)]

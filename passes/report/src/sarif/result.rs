@@ -8,13 +8,14 @@ use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
 
 use super::document::{
-    ArtifactLocation, CodeFlow, Location, LogicalLocation, PhysicalLocation, ROOT, Region, ResultProperties,
-    SarifResult, Suppression, Text, ThreadFlow, ThreadFlowLocation,
+    ArtifactChange, ArtifactLocation, CodeFlow, Location, LogicalLocation, PhysicalLocation, ROOT, Region,
+    Replacement, ResultProperties, SarifFix, SarifResult, Suppression, Text, ThreadFlow, ThreadFlowLocation,
 };
 use super::limits::{MESSAGE_CHARACTERS, SHOWN_FLOW_LOCATIONS, SHOWN_LOCATIONS};
 use super::rules::level;
 use crate::causes::Cause;
 use crate::escape::{cut, name};
+use crate::fixes;
 use crate::input_name;
 use crate::paths::{FileName, Paths, uri};
 use crate::places::ShownPlace;
@@ -70,12 +71,34 @@ impl<'a> Results<'a> {
                 cause.group.fingerprint.as_str().to_owned(),
             )]),
             baseline_state: self.has_baseline.then(|| baseline_state(cause)),
+            fixes: self.fix(cause).into_iter().collect(),
             suppressions: suppression(cause).into_iter().collect(),
             properties: ResultProperties {
                 certainty: cause.group.certainty.as_str(),
                 places: cause.group.findings.len(),
             },
         }
+    }
+
+    /// The edit that mends a cause, where it is certain.
+    fn fix(&mut self, cause: &Cause<'_>) -> Option<SarifFix> {
+        let input = input_name(self.outcome, cause.first);
+        let fix = fixes::of(cause, input, &mut self.sources)?;
+        Some(SarifFix {
+            artifact_changes: [ArtifactChange {
+                artifact_location: self.artifact(fix.file, input),
+                replacements: [Replacement {
+                    deleted_region: Region {
+                        start_line: fix.line,
+                        start_column: fix.utf16_column(fix.span.start),
+                        end_line: fix.line,
+                        end_column: fix.utf16_column(fix.span.end),
+                    },
+                    inserted_content: Text::from(fix.replacement),
+                }],
+            }],
+            description: Text::from(said(&fix.description)),
+        })
     }
 
     /// The run of a finding that has one.

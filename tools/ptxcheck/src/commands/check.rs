@@ -197,6 +197,7 @@ impl Configured {
                 whole_program: args.whole_program,
                 // Policies for releases are for audits.
                 policy: Policy::default(),
+                kernels: args.kernel.clone(),
                 path_maps: args.path_map.clone(),
                 is_strict: args.strict_config,
                 timeout: args.timeout,

@@ -36,6 +36,7 @@ pub fn run(args: &DiffArgs) -> Exit {
             Ok(text) => output::print(&text, ColorChoice::AlwaysAnsi),
             Err(error) => output::complain(&error.to_string()),
         },
+        DiffFormat::Html => output::print(&diff::html(&releases), ColorChoice::AlwaysAnsi),
     };
     let denied: Vec<ChangeKind> = args.deny.iter().flat_map(|list| list.0.iter().copied()).collect();
     let denied = diff::denied(&diff, &denied);

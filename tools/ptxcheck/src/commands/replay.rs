@@ -4,7 +4,10 @@ use ptxcheck_passes::Outcome;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run;
+use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
+use ptxcheck_report::pages::RulePages;
+use ptxcheck_report::view::View;
 use ptxcheck_report::{escape, replay};
 
 use super::launched;
@@ -19,7 +22,7 @@ pub fn run(args: &ReplayArgs) -> Exit {
         Ok(outcome) => outcome,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let text = replay::render(&outcome, &args.fingerprint);
+    let text = replay::render(&outcome, &args.fingerprint, &view(args));
     if text.is_empty() {
         let which = match &args.fingerprint[..] {
             [] => String::new(),
@@ -28,6 +31,23 @@ pub fn run(args: &ReplayArgs) -> Exit {
         return output::complain(&format!("no conditional finding{which}: nothing to replay"));
     }
     output::print(&text, args.color.into())
+}
+
+/// The terminal, and names of files relative to the working directory.
+fn view(args: &ReplayArgs) -> View {
+    let working = std::env::current_dir().ok();
+    let color = args.color.into();
+    View {
+        root: Root {
+            root: working.clone(),
+            working,
+        },
+        pages: match config::read(args.config.as_deref()) {
+            Ok(config) if output::has_links(color) => config.pages,
+            _ => RulePages::default(),
+        },
+        width: output::width(),
+    }
 }
 
 /// The outcome of a check for conditional findings alone.

@@ -24,6 +24,7 @@ from ._report import (
     Diff,
     FileLoads,
     Finding,
+    Fix,
     Frame,
     GpuLoad,
     Host,
@@ -50,7 +51,7 @@ from ._settings import Settings
 
 __all__ = [
     "Audit", "AuditInput", "Cell", "Change", "ChangedKernel", "ChangedTarget", "CheckFailed", "CheckTimeout", "Checker",
-    "Definition", "Diff", "FileLoads", "Finding", "Frame", "GpuLoad", "Host", "Image", "Input", "JitBytes", "Kernel",
+    "Definition", "Diff", "FileLoads", "Finding", "Fix", "Frame", "GpuLoad", "Host", "Image", "Input", "JitBytes", "Kernel",
     "LoadedImage", "Loads", "Location", "NeededLibrary", "Place", "Problem", "ProgramNotFound", "PtxcheckError", "Related",
     "Release", "Report", "Resources", "Settings", "Source", "Suppression", "Unread", "UsageError", "audit", "check",
     "check_async", "diff", "find_program", "from_document",

@@ -82,6 +82,18 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Fix:
+    """An edit of a line of the source that mends a finding. Columns count bytes from 1, and the end is exclusive."""
+
+    description: str
+    file: str
+    line: int
+    column: int
+    end_column: int
+    replacement: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """A finding. Its text is that of `--format concise`."""
 
@@ -107,6 +119,7 @@ class Finding:
     places: tuple[Place, ...]
     places_left_out: int
     steps: tuple[Related, ...] = ()
+    fixes: tuple[Fix, ...] = ()
 
     @property
     def place(self) -> str:
