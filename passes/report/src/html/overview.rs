@@ -74,6 +74,10 @@ fn facet<'a>(
     for value in values.filter(|value| !value.is_empty()) {
         *counts.entry(value).or_default() += 1;
     }
+    // One bar chooses nothing.
+    if counts.len() < 2 {
+        return html! {};
+    }
     let mut bars: Vec<(&str, usize)> = counts.into_iter().collect();
     bars.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
     let most = bars.first().map_or(1, |(_, count)| *count);
