@@ -157,6 +157,9 @@ pub(crate) const MAX_GRID_STEPS: u64 = 2_000_000;
 /// Most instructions of a thread, on average, in a run that searches for those.
 pub(crate) const MAX_BLOCK_THREAD_STEPS: u64 = 4_000;
 
+/// The same in a run that shows whether something depends on a value that is read: sums are used after the loop.
+pub(crate) const MAX_USE_THREAD_STEPS: u64 = 16_000;
+
 /// Runs in a row that show nothing new of the exchanges of a kernel, after which no more are made with a block.
 pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
 
@@ -164,7 +167,7 @@ pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
 pub(crate) const MAX_IDLE_BLOCK_RUNS: usize = 8;
 
 /// The same for accesses to global memory that nothing orders, of which each scenario is run with several contents of memory.
-pub(crate) const MAX_IDLE_GRID_RUNS: usize = 14;
+pub(crate) const MAX_IDLE_GRID_RUNS: usize = 16;
 
 /// Number of groups of blocks without a failure after which no more groups are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;

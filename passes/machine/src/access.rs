@@ -1,12 +1,12 @@
 //! Accesses to memory.
 
-use ptxcheck_ir::{Access, AccessKind, Space, Update, Value};
+use ptxcheck_ir::{Access, AccessKind, BinaryOp, Body, Instruction, Space, Update, Value};
 
 use crate::address::{self, FRAME};
 use crate::effects::{OwnPart, own_part};
 use crate::evaluate::{self, Word};
 use crate::limits::MAX_WORDS;
-use crate::machine::{GLOBAL, Machine, Room, SHARED, Step, at};
+use crate::machine::{GLOBAL, Machine, SHARED, Step, at};
 use crate::memory::Byte;
 use crate::observe::{Accessed, Event};
 use crate::outcome::{End, Unknown};
@@ -34,6 +34,23 @@ fn owner(generic: u64) -> Owner {
     }
 }
 
+/// True if others do not see that a thread writes to an address, or to one that is not known.
+pub(crate) fn is_silent_write(access: Access, generic: Option<u64>) -> bool {
+    match generic {
+        Some(start) => owner(start) == Owner::Thread,
+        None => matches!(access.space, Space::Generic | Space::Local | Space::Param),
+    }
+}
+
+/// The bits that an atomic with these operands may change.
+fn changed_bits(update: Update, values: &[Word]) -> u64 {
+    match (update, values.first()) {
+        (Update::Binary(BinaryOp::Or | BinaryOp::Xor), Some(&Some(bits))) => bits,
+        (Update::Binary(BinaryOp::And), Some(&Some(bits))) => !bits,
+        _ => u64::MAX,
+    }
+}
+
 /// Bytes of an element; `None` where the instruction does not say.
 fn element(access: Access) -> Option<u64> {
     (access.bits > 0).then(|| u64::from(access.bits.div_ceil(8)))
@@ -49,10 +66,7 @@ impl Machine<'_> {
             AccessKind::Load => true,
             AccessKind::Other => false,
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => {
-                match self.generic(thread, access)? {
-                    Some(start) => owner(start) == Owner::Thread,
-                    None => matches!(access.space, Space::Generic | Space::Local | Space::Param),
-                }
+                is_silent_write(access, self.generic(thread, access)?)
             }
         };
         if is_silent {
@@ -101,7 +115,7 @@ impl Machine<'_> {
             count: (bytes / 4) as u8,
             ..Access::one(AccessKind::Store, access.space, 32)
         };
-        self.tell_access(thread, write, start, &[]);
+        self.tell_access(thread, write, start, (&[], u64::MAX));
         for number in 0..bytes / 4 {
             self.store(thread, start.wrapping_add(4 * number), 4, None)?;
         }
@@ -160,13 +174,7 @@ impl Machine<'_> {
             let &[base, by, ..] = body.uses(instruction) else {
                 return None;
             };
-            // The address of a symbol is in the symbol's space, regardless of the space that the instruction names.
-            let space = match base {
-                Value::Symbol(symbol, _) if access.space == Space::Generic => {
-                    self.kernel.module.0.symbol(symbol).space
-                }
-                _ => access.space,
-            };
+            let space = self.space_of(access, base);
             let raw = self.value(thread, base)?.wrapping_add(self.value(thread, by)?);
             Some(address::to_generic(space, raw))
         });
@@ -177,15 +185,38 @@ impl Machine<'_> {
         }
     }
 
+    /// The space in which the address of an access lies, by its base. That of a symbol is in the symbol's space, regardless of the space
+    /// that the instruction names.
+    pub(crate) fn space_of(&self, access: Access, base: Value) -> Space {
+        match base {
+            Value::Symbol(symbol, _) if access.space == Space::Generic => {
+                self.kernel.module.0.symbol(symbol).space
+            }
+            _ => access.space,
+        }
+    }
+
     fn load_elements(&mut self, thread: usize, access: Access) -> Step {
-        let Some((body, instruction)) = self.code_of(thread) else {
+        let Some(code) = self.code_of(thread) else {
             return Ok(());
         };
-        let Some(start) = self.generic(thread, access)? else {
+        let start = self.generic(thread, access)?;
+        self.load_from(thread, access, code, start)
+    }
+
+    /// Executes a load from a generic address, if that is known, without going on.
+    pub(crate) fn load_from(
+        &mut self,
+        thread: usize,
+        access: Access,
+        (body, instruction): (&Body<'_>, &Instruction),
+        start: Option<u64>,
+    ) -> Step {
+        let Some(start) = start else {
             self.ask_results(thread);
             return Ok(());
         };
-        self.tell_access(thread, access, start, &[]);
+        self.tell_access(thread, access, start, (&[], 0));
         let results = body.results(instruction);
         let bytes = element(access).filter(|_| results.len() == usize::from(access.count));
         let Some(bytes) = bytes.filter(|&bytes| bytes <= 8) else {
@@ -198,7 +229,7 @@ impl Machine<'_> {
                 .register()
                 .map_or(0, |register| body.registers[register.index()].bits);
             let word = evaluate::result(access.extension(to), 0, &[loaded]);
-            self.define(thread, number, word);
+            self.define_in(thread, (body, instruction), number, word);
         }
         Ok(())
     }
@@ -223,17 +254,21 @@ impl Machine<'_> {
             // One operand that is not followed may stand for all.
             None => words.resize(count, None),
         }
-        self.tell_access(thread, access, start, &words);
-        let bytes = element(access);
-        if bytes.is_none() {
-            self.forget(address::space_of(start));
-        }
-        for (number, &word) in (0..).zip(&words) {
-            if let Some(bytes) = bytes {
-                self.store(thread, start.wrapping_add(number * bytes), bytes, word)?;
-            }
-        }
+        self.store_to(thread, access, start, &words)?;
         self.operands = words;
+        Ok(())
+    }
+
+    /// Executes a store of these words to a generic address, without going on.
+    pub(crate) fn store_to(&mut self, thread: usize, access: Access, start: u64, words: &[Word]) -> Step {
+        self.tell_access(thread, access, start, (words, u64::MAX));
+        let Some(bytes) = element(access) else {
+            self.forget(address::space_of(start));
+            return Ok(());
+        };
+        for (number, &word) in (0..).zip(words) {
+            self.store(thread, start.wrapping_add(number * bytes), bytes, word)?;
+        }
         Ok(())
     }
 
@@ -249,7 +284,8 @@ impl Machine<'_> {
         };
         let values = body.uses(instruction).get(2..).unwrap_or_default();
         let values: Vec<Word> = values.iter().map(|&value| self.value(thread, value)).collect();
-        self.tell_access(thread, access, start, &[]);
+        let changes = changed_bits(access.update, &values);
+        self.tell_access(thread, access, start, (&[], changes));
         let Some(bytes) = element(access).filter(|&bytes| bytes <= 8) else {
             self.forget(address::space_of(start));
             self.ask_results(thread);
@@ -281,7 +317,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn tell_access(&mut self, thread: usize, access: Access, generic: u64, stored: &[Word]) {
+    /// Tells the observer of an access to a generic address, with the words that are stored, and the bits that may change.
+    fn tell_access(
+        &mut self,
+        thread: usize,
+        access: Access,
+        generic: u64,
+        (stored, changes): (&[Word], u64),
+    ) {
         let space = address::space_of(generic);
         self.accesses += 1;
         let accessed = Accessed {
@@ -290,6 +333,8 @@ impl Machine<'_> {
             space,
             address: generic.wrapping_sub(address::window(space)),
             bytes: element(access).unwrap_or(0) * u64::from(access.count),
+            element: element(access).unwrap_or(0),
+            changes,
             semantics: access.semantics,
             scope: access.scope,
             is_ordering: access.is_ordering(),
@@ -306,6 +351,9 @@ impl Machine<'_> {
         let room = match owner(generic) {
             Owner::Thread => {
                 let untouched = self.world.unwritten().map(|word| word as u8);
+                if self.follows() {
+                    self.note_own_load(thread, generic, bytes);
+                }
                 let thread = &self.threads[thread];
                 if self.follows() {
                     let words = generic / 4..generic.saturating_add(bytes).div_ceil(4);
@@ -319,9 +367,7 @@ impl Machine<'_> {
             }
             Owner::Shared(number) => number,
         };
-        let is_untouched =
-            |room: &Room, number: u64| room.memory.get(generic.wrapping_add(number)) == Byte::Untouched;
-        if (0..bytes).any(|number| is_untouched(&self.rooms[room], number)) {
+        if !self.rooms[room].memory.are_touched(generic, bytes) {
             let space = address::space_of(generic);
             let answer = self.world.read(&Read {
                 at: at(self.block, thread, self.point(thread), &self.contexts),
@@ -331,9 +377,10 @@ impl Machine<'_> {
                 is_initial: !self.rooms[room].is_forgotten,
             });
             for number in 0..bytes {
-                if is_untouched(&self.rooms[room], number) {
-                    let byte = answer.map(|answer| (answer >> (8 * number)) as u8);
-                    self.rooms[room].memory.set(generic.wrapping_add(number), byte);
+                let memory = &mut self.rooms[room].memory;
+                let address = generic.wrapping_add(number);
+                if memory.get(address) == Byte::Untouched {
+                    memory.set(address, answer.map(|answer| (answer >> (8 * number)) as u8));
                 }
             }
             self.count_words()?;
@@ -349,6 +396,7 @@ impl Machine<'_> {
                     for word in generic / 4..generic.saturating_add(bytes).div_ceil(4) {
                         self.threads[thread].own_bits.insert(word, self.stored);
                     }
+                    self.note_own_store(thread, generic, bytes);
                 }
                 let own = &mut self.threads[thread].own;
                 let before = own.len();

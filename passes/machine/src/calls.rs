@@ -4,12 +4,13 @@ use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, SymbolId};
 
 use crate::address::{self, FRAME, STACK};
 use crate::evaluate::Word;
+use crate::launch::WARP;
 use crate::limits::{MAX_CALL_DEPTH, MAX_REGISTERS, MAX_STACK};
 use crate::machine::{Machine, Step, at};
 use crate::observe::Event;
 use crate::operands::argument;
 use crate::outcome::{End, Unknown};
-use crate::thread::{Act, END, Frame, State};
+use crate::thread::{Act, Frame, State};
 use crate::world::Outside;
 
 impl Machine<'_> {
@@ -49,7 +50,9 @@ impl Machine<'_> {
         let (Some(context), Some(callee), true) = (context, callee, depth < MAX_CALL_DEPTH) else {
             return Err(self.unknown(thread, Unknown::Depth));
         };
-        self.registers += callee.registers.len() as u64;
+        let unwritten = self.world.unwritten();
+        let banks = &mut self.banks[thread / WARP];
+        self.registers += banks.enter(context, thread % WARP, callee.registers.len(), unwritten);
         if self.registers > MAX_REGISTERS {
             return Err(self.unknown(thread, Unknown::Depth));
         }
@@ -74,13 +77,7 @@ impl Machine<'_> {
                 self.store(thread, generic, bytes, word)?;
             }
         }
-        let frame = Frame::new(
-            function,
-            context,
-            callee,
-            self.kernel.slice_of(function),
-            self.world.unwritten(),
-        );
+        let frame = Frame::new(function, context, callee, self.kernel.slice_of(function));
         self.threads[thread].frames.push(frame);
         Ok(())
     }
@@ -91,13 +88,14 @@ impl Machine<'_> {
         let left = if is_exit { frames.len() } else { 1 };
         let mut returned = None;
         for frame in frames.drain(frames.len().saturating_sub(left)..) {
-            self.registers = self.registers.saturating_sub(frame.registers.len() as u64);
+            let freed = self.banks[thread / WARP].leave(frame.context, thread % WARP);
+            self.registers = self.registers.saturating_sub(freed);
             returned = Some(frame.returned);
         }
         let (Some(caller), Some(returned)) = (frames.last_mut(), returned) else {
             return self.end(thread);
         };
-        let call = caller.next;
+        let call = caller.position.instruction;
         let first = self.code_of(thread).and_then(|(body, instruction)| {
             let register = body.results(instruction).first()?.register()?;
             returned.read(0, returned_bytes(body.registers[register.index()].bits))
@@ -178,7 +176,7 @@ impl Machine<'_> {
         self.threads[thread]
             .frames
             .last()
-            .is_none_or(|frame| frame.next == END)
+            .is_none_or(|frame| frame.position.is_end())
     }
 }
 

@@ -134,9 +134,7 @@ impl Machine<'_> {
             self.resume(thread, &results);
         }
         for (thread, register, bits) in handed {
-            if let Some(frame) = self.frame(thread) {
-                frame.registers.set_bits(register, bits);
-            }
+            self.set_bits_of_register(thread, register, bits);
         }
     }
 

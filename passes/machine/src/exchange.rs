@@ -10,6 +10,7 @@
 mod block;
 mod clocks;
 mod found;
+mod granules;
 
 pub use self::found::{Example, Exchange, ExchangeKind};
 
@@ -20,6 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::block::BlockAccesses;
 use self::clocks::Clocks;
 use self::found::Found;
+use self::granules::{Divide, Granule, Granules, part_of};
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
 use crate::limits::{MAX_KEPT_ACCESSES, MAX_KEPT_OF_BYTE};
@@ -29,10 +31,7 @@ use crate::site::{Point, Site};
 use crate::world::At;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
 
-/// A byte: true for global memory, and the address.
-type Byte = (bool, u64);
-
-/// An access to a byte.
+/// An access to bytes.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     lane: u8,
@@ -44,10 +43,28 @@ struct Kept {
     /// See [`LaneClocks::since`].
     since: u32,
     point: Point,
-    /// The byte that is written, if it is known; for a read, what the lane itself wrote last.
-    value: Option<u8>,
-    /// For a read, the epoch and the point in which the lane itself wrote the byte last.
+    /// The value that is written, if it is known; for a read, what the lane itself wrote last.
+    value: Word,
+    /// For a read, the epoch and the point in which the lane itself wrote there last.
     own: Option<(u32, Point)>,
+}
+
+/// The accesses of the lanes of a warp to a granule.
+#[derive(Clone, Debug, Default)]
+struct History(Vec<Kept>);
+
+impl Divide for History {
+    fn part(&self, first: u32, bytes: u32) -> Self {
+        let part = |kept: &Kept| Kept {
+            value: part_of(kept.value, first, bytes),
+            ..*kept
+        };
+        Self(self.0.iter().map(part).collect())
+    }
+
+    fn weight(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// The lanes of a warp.
@@ -115,8 +132,8 @@ impl LaneClocks {
 #[derive(Clone, Debug, Default)]
 pub struct Exchanges {
     warps: FxHashMap<u32, LaneClocks>,
-    /// By warp, and by space and address.
-    bytes: FxHashMap<(u32, Byte), Vec<Kept>>,
+    /// By warp, and true for global memory.
+    bytes: Granules<(u32, bool), History>,
     kept: usize,
     found: Found,
     /// By warp and point of an access: the number of barriers that the block had passed at the first one.
@@ -269,15 +286,28 @@ impl Exchanges {
             return;
         }
         let is_global = access.space == Space::Global;
-        self.note_site(at);
         let first_phase = self.first_phase(at);
-        let size = access.bytes / (stored.len() as u64).max(1);
-        for number in 0..access.bytes {
-            let word = stored
-                .get((number / size.max(1)) as usize)
-                .copied()
-                .flatten()
-                .filter(|_| size <= 8);
+        let stored = |granule: Granule| {
+            let element = access.element.max(1);
+            let word = stored.get((granule.offset / element) as usize).copied().flatten();
+            let first = (granule.offset % element) as u32;
+            part_of(word.filter(|_| element <= 8), first, granule.bytes)
+        };
+        if let Some(block) = &mut self.block {
+            let new = block::New {
+                access: &access,
+                is_store,
+                is_strong,
+                is_atomic: false,
+                first_phase,
+            };
+            let before = |granule: Granule| {
+                let word = view.global_word(granule.address, granule.bytes.into());
+                word.filter(|_| is_global)
+            };
+            block.access(at, &new, stored, before, &mut self.found);
+        }
+        if !self.leaves_out_lanes {
             let kept = Kept {
                 lane: (at.thread % WARP) as u8,
                 is_store,
@@ -286,41 +316,23 @@ impl Exchanges {
                 passed: 0,
                 since: 0,
                 point: at.point,
-                value: word.map(|word| (word >> (8 * (number % size))) as u8),
+                value: None,
                 own: None,
             };
-            let byte = (is_global, access.address.wrapping_add(number));
-            if let Some(block) = &mut self.block {
-                let new = block::New {
-                    byte,
-                    is_store,
-                    is_strong,
-                    is_atomic: false,
-                    value: kept.value,
-                    before: view.global(byte.1).filter(|_| is_global),
-                    number: access.number,
-                    first_phase,
-                };
-                block.access(at, &new, &mut self.found);
-            }
-            if !self.leaves_out_lanes {
-                self.byte(at, byte, kept);
-            }
+            self.access_of_lane(at, &access, kept, stored);
         }
     }
 
-    /// The number of barriers that the block had passed at the first access of the warp there.
-    fn first_phase(&self, at: &At<'_>) -> u32 {
+    /// The number of barriers that the block had passed at the first access of the warp there, which may be this one.
+    fn first_phase(&mut self, at: &At<'_>) -> u32 {
         let warp = (at.thread / WARP) as u32;
-        self.points.get(&(warp, at.point)).copied().unwrap_or(0)
-    }
-
-    fn note_site(&mut self, at: &At<'_>) {
-        let warp = (at.thread / WARP) as u32;
-        let phase = self.block.as_ref().map_or(0, BlockAccesses::phase);
-        if let Entry::Vacant(new) = self.points.entry((warp, at.point)) {
-            new.insert(phase);
-            self.accessed.insert((warp, at.site()));
+        match self.points.entry((warp, at.point)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let phase = self.block.as_ref().map_or(0, BlockAccesses::phase);
+                self.accessed.insert((warp, at.site()));
+                *new.insert(phase)
+            }
         }
     }
 
@@ -329,74 +341,88 @@ impl Exchanges {
         if !matches!(access.space, Space::Shared | Space::Global) {
             return;
         }
+        if self.block.is_none() {
+            return;
+        }
+        let first_phase = self.first_phase(at);
         if let Some(block) = &mut self.block {
             if access.is_ordering {
                 block.acquire(at.thread);
             }
-            self.note_site(at);
-        }
-        let first_phase = self.first_phase(at);
-        if let Some(block) = &mut self.block {
-            for number in 0..access.bytes {
-                let new = block::New {
-                    byte: (access.space == Space::Global, access.address.wrapping_add(number)),
-                    is_store: true,
-                    is_strong: true,
-                    is_atomic: true,
-                    value: None,
-                    before: None,
-                    number: access.number,
-                    first_phase,
-                };
-                block.access(at, &new, &mut self.found);
-            }
+            let new = block::New {
+                access: &access,
+                is_store: true,
+                is_strong: true,
+                is_atomic: true,
+                first_phase,
+            };
+            block.access(at, &new, |_| None, |_| None, &mut self.found);
         }
     }
 
-    /// Holds an access to a byte against those before, and keeps it.
-    fn byte(&mut self, at: &At<'_>, byte: Byte, new: Kept) {
+    /// Holds an access against those before of lanes of the warp, and keeps it. `stored`: the value that is written to a granule.
+    fn access_of_lane(
+        &mut self,
+        at: &At<'_>,
+        access: &Accessed,
+        new: Kept,
+        stored: impl Fn(Granule) -> Word,
+    ) {
         let warp = (at.thread / WARP) as u32;
+        let is_global = access.space == Space::Global;
         let clocks = self.warps.entry(warp).or_default();
-        let known = self.bytes.entry((warp, byte)).or_default();
-        let mut new = Kept {
-            epoch: clocks.clocks.epoch(usize::from(new.lane)),
-            passed: clocks.passed[usize::from(new.lane)],
-            since: clocks.since[usize::from(new.lane)],
+        let lane = usize::from(new.lane);
+        let new = Kept {
+            epoch: clocks.clocks.epoch(lane),
+            passed: clocks.passed[lane],
+            since: clocks.since[lane],
             ..new
         };
+        let mut pairs: Vec<(u64, Kept, Kept, ExchangeKind)> = Vec::new();
         let minds_atomics = self.minds_atomics;
-        if !new.is_store {
-            let own = known.iter().filter(|kept| kept.is_store && kept.lane == new.lane);
-            if let Some(last) = own.max_by_key(|kept| kept.epoch) {
-                (new.own, new.value) = (Some((last.epoch, last.point)), last.value);
-            }
-        }
-        let pairs: Vec<(Kept, ExchangeKind)> = known
-            .iter()
-            .filter(|kept| kept.lane != new.lane && kept.passed == new.passed)
-            .filter(|kept| !minds_atomics || (kept.since, new.since) == (0, 0))
-            .filter(|kept| !clocks.is_before((kept.lane, kept.epoch), new.lane))
-            .filter_map(|kept| Some((*kept, kind_of(clocks, kept, &new)?)))
-            .filter(|(_, kind)| !(byte.0 && *kind == ExchangeKind::TwoWrites))
-            .collect();
-        let same = |kept: &Kept| {
-            let of = |kept: &Kept| (kept.lane, kept.point, kept.passed, kept.since);
-            let is_one = of(kept) == of(&new);
-            is_one && (kept.epoch == new.epoch || !kept.is_store)
-        };
-        let before = known.len();
-        // The last write of an epoch stays the last of those with equal epochs: the lane reads it next.
-        known.retain(|kept| !same(kept));
-        if known.len() >= MAX_KEPT_OF_BYTE {
-            known.retain(|kept| !clocks.is_over(kept));
-        }
-        known.push(new);
-        self.kept = (self.kept + known.len()).saturating_sub(before);
+        let (mut added, mut dropped) = (0, 0);
+        let place = (access.address, access.bytes, access.element);
+        let divided = self
+            .bytes
+            .each((warp, is_global), place, |granule, History(known)| {
+                let mut new = Kept {
+                    value: stored(granule),
+                    ..new
+                };
+                if !new.is_store {
+                    let own = known.iter().filter(|kept| kept.is_store && kept.lane == new.lane);
+                    if let Some(last) = own.max_by_key(|kept| kept.epoch) {
+                        (new.own, new.value) = (Some((last.epoch, last.point)), last.value);
+                    }
+                }
+                let open = known
+                    .iter()
+                    .filter(|kept| kept.lane != new.lane && kept.passed == new.passed)
+                    .filter(|kept| !minds_atomics || (kept.since, new.since) == (0, 0))
+                    .filter(|kept| !clocks.is_before((kept.lane, kept.epoch), new.lane))
+                    .filter_map(|kept| Some((granule.address, *kept, new, kind_of(clocks, kept, &new)?)))
+                    .filter(|(.., kind)| !(is_global && *kind == ExchangeKind::TwoWrites));
+                pairs.extend(open);
+                let same = |kept: &Kept| {
+                    let of = |kept: &Kept| (kept.lane, kept.point, kept.passed, kept.since);
+                    let is_one = of(kept) == of(&new);
+                    is_one && (kept.epoch == new.epoch || !kept.is_store)
+                };
+                dropped += known.len();
+                // The last write of an epoch stays the last of those with equal epochs: the lane reads it next.
+                known.retain(|kept| !same(kept));
+                if known.len() >= MAX_KEPT_OF_BYTE {
+                    known.retain(|kept| !clocks.is_over(kept));
+                }
+                known.push(new);
+                added += known.len();
+            });
+        self.kept = (self.kept + added + divided).saturating_sub(dropped);
         if self.kept + self.points.len() > MAX_KEPT_ACCESSES {
             self.is_cut = true;
         }
-        for (old, kind) in pairs {
-            self.add(at, byte.1, (old, new), kind);
+        for (address, old, new, kind) in pairs {
+            self.add(at, address, (old, new), kind);
         }
     }
 

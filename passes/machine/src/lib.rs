@@ -5,7 +5,8 @@
 //! Kernel::new(module, function)            the kernel, prepared
 //!   .run(launch, schedule, world, observer)
 //!      run         turns: all run silently, then lanes meet, or those at one instruction do what others see
-//!      step        one instruction of a thread      evaluate, operands, access, calls
+//!      lockstep    lanes at one instruction at once  registers, evaluate, access
+//!      step        one instruction of a thread       operands, access, calls
 //!      rendezvous  who waits for whom, and who is missing          collective: what those who meet get
 //!   ──► Outcome    reached, violated, and why the run ended
 //! ```
@@ -64,6 +65,7 @@ mod given;
 mod kernel;
 mod launch;
 pub mod limits;
+mod lockstep;
 mod machine;
 mod memory;
 mod observe;
@@ -71,7 +73,9 @@ mod operands;
 mod outcome;
 mod passing;
 mod random;
+mod registers;
 mod rendezvous;
+mod rows;
 mod run;
 mod schedule;
 mod site;
@@ -87,7 +91,7 @@ pub use exchange::{Example, Exchange, ExchangeKind, Exchanges};
 pub use given::Given;
 pub use kernel::Kernel;
 pub use launch::{Launch, WARP, Warps};
-pub use observe::{Accessed, Event, Observer, Unobserved, View};
+pub use observe::{Accessed, Event, Observer, Unobserved, View, Watched};
 pub use outcome::{
     AsyncWrong, Asynchronous, End, Failure, Group, Outcome, Refused, Standing, Unknown, Wrong,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId};
+use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId, Register};
 use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
@@ -12,12 +12,15 @@ use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP};
 use crate::limits::{MAX_FAILURES, MAX_SNAPSHOTS};
 use crate::memory::Memory;
-use crate::observe::{Event, Observer, View};
+use crate::observe::{Event, Observer, View, Watched};
 use crate::outcome::{End, Group, Unknown, Wrong};
+use crate::registers::{Bank, Banks};
+use crate::rows::Row;
 use crate::schedule::Order;
 use crate::site::{Context, Contexts, Point};
 use crate::stop::Stop;
-use crate::thread::{Frame, State, Thread};
+use crate::thread::{Changes, Frame, State, Thread};
+use crate::ways::Position;
 use crate::world::{At, Unmodelled, World};
 
 /// A step of a run; the error is the run's end.
@@ -75,7 +78,9 @@ pub(crate) struct Machine<'r> {
     pub(crate) threads: Vec<Thread>,
     /// By number of a barrier with a count: the threads that have come to it without waiting, since it was complete last.
     pub(crate) signals: BTreeMap<u64, Vec<usize>>,
-    /// Registers of all frames.
+    /// By warp.
+    pub(crate) banks: Vec<Banks>,
+    /// Registers of all of them, of all lanes.
     pub(crate) registers: u64,
     pub(crate) contexts: Contexts,
     /// Global, shared, and what kernels only read: constants and parameters.
@@ -94,11 +99,14 @@ pub(crate) struct Machine<'r> {
     /// Accesses to memory that an observer was told of.
     pub(crate) accesses: u64,
     /// See [`crate::Setup::watched`].
-    pub(crate) watched: &'r [u64],
+    pub(crate) watched: &'r [Watched],
     /// The watched reads that the value of the load that is executed depends on, a bit for each.
     pub(crate) loaded: u32,
     /// The same of what is stored.
     pub(crate) stored: u32,
+    /// The bits of the loaded value that may be others because of watched reads, and those of the stored one.
+    pub(crate) loaded_changes: Vec<Changes>,
+    pub(crate) stored_changes: Vec<Changes>,
     /// See [`crate::Outcome::used`].
     pub(crate) used: u32,
     pub(crate) most_steps: u64,
@@ -106,6 +114,8 @@ pub(crate) struct Machine<'r> {
     pub(crate) converges: bool,
     /// The operands of an instruction, to be filled anew.
     pub(crate) operands: Vec<Word>,
+    /// The same of several lanes.
+    pub(crate) rows: Vec<Row>,
     /// The shuffles whose first result is read by an instruction, and those without such a reader.
     pub(crate) read_results: FxHashMap<(FunctionId, InstructionId), bool>,
     /// Performs asynchronous copies, where the run follows them.
@@ -164,7 +174,11 @@ impl<'r> Machine<'r> {
 
     /// Tells the observer of an event at the instruction of a thread.
     pub(crate) fn tell(&mut self, thread: usize, event: &Event<'_>) {
-        let point = self.point(thread);
+        self.tell_at(self.point(thread), thread, event);
+    }
+
+    /// The same, where the point of the thread is known.
+    pub(crate) fn tell_at(&mut self, point: Point, thread: usize, event: &Event<'_>) {
         if let Some(agent) = &mut self.agent {
             agent.on(thread, point, event);
         }
@@ -197,14 +211,29 @@ impl<'r> Machine<'r> {
         let Some(register) = result.and_then(|result| result.register()) else {
             return;
         };
-        let bits = body.registers[register.index()].bits;
-        let ones = if bits == 0 || bits >= 64 {
-            u64::MAX
-        } else {
-            (1 << bits) - 1
-        };
-        if let Some(frame) = self.frame(thread) {
-            frame.registers.set(register, word.map(|word| word & ones));
+        let ones = ones_of(body, register);
+        self.set_register(thread, register, word.map(|word| word & ones));
+    }
+
+    /// The registers of the innermost frame of a thread, with those of other lanes of its warp.
+    pub(crate) fn bank(&self, thread: usize) -> Option<&Bank> {
+        let frame = self.threads[thread].frames.last()?;
+        self.banks[thread / WARP].of(frame.context)
+    }
+
+    pub(crate) fn bank_mut(&mut self, thread: usize) -> Option<&mut Bank> {
+        let frame = self.threads[thread].frames.last()?;
+        self.banks[thread / WARP].of_mut(frame.context)
+    }
+
+    /// The content of a register of the innermost frame of a thread.
+    pub(crate) fn register(&self, thread: usize, register: Register) -> Word {
+        self.bank(thread)?.get(register, thread % WARP)
+    }
+
+    pub(crate) fn set_register(&mut self, thread: usize, register: Register, word: Word) {
+        if let Some(bank) = self.bank_mut(thread) {
+            bank.set(register, thread % WARP, word);
         }
     }
 
@@ -228,7 +257,7 @@ impl<'r> Machine<'r> {
     pub(crate) fn advance_in(&mut self, thread: usize, body: &Body<'_>) {
         let kernel = self.kernel;
         if let Some(frame) = self.frame(thread) {
-            frame.advance(body, kernel.slice_of(frame.function));
+            frame.position = frame.position.advanced(body, kernel.slice_of(frame.function));
         }
     }
 
@@ -236,7 +265,7 @@ impl<'r> Machine<'r> {
     pub(crate) fn enter_in(&mut self, thread: usize, body: &Body<'_>, block: BlockId) {
         let kernel = self.kernel;
         if let Some(frame) = self.frame(thread) {
-            frame.enter(body, kernel.slice_of(frame.function), block);
+            frame.position = Position::of_block(body, kernel.slice_of(frame.function), block);
         }
     }
 
@@ -283,5 +312,13 @@ pub(crate) const fn at(block: u32, thread: usize, point: Point, contexts: &Conte
         instruction: point.instruction,
         point,
         contexts,
+    }
+}
+
+/// All bits of a register.
+pub(crate) fn ones_of(body: &Body<'_>, register: Register) -> u64 {
+    match body.registers[register.index()].bits {
+        0 | 64.. => u64::MAX,
+        bits => (1 << bits) - 1,
     }
 }

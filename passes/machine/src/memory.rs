@@ -15,11 +15,35 @@ pub(crate) enum Byte {
 /// 8 bytes at a multiple of 8.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chunk {
-    bytes: [u8; 8],
+    /// The content, little-endian.
+    content: u64,
     /// A bit for each byte that has been touched.
     touched: u8,
     /// A bit for each byte whose content is known.
     known: u8,
+}
+
+/// A piece of a chunk: a bit for each of its bytes, and the bits before it.
+#[derive(Clone, Copy)]
+struct Piece {
+    bytes: u8,
+    shift: u32,
+    ones: u64,
+}
+
+impl Piece {
+    /// The piece that so many bytes from an address on are; `None` if they do not lie in one chunk.
+    const fn new(address: u64, bytes: u64) -> Option<Self> {
+        let first = address % 8;
+        if bytes == 0 || first + bytes > 8 {
+            return None;
+        }
+        Some(Self {
+            bytes: (u8::MAX >> (8 - bytes)) << first,
+            shift: 8 * first as u32,
+            ones: u64::MAX >> (64 - 8 * bytes),
+        })
+    }
 }
 
 /// Bytes by address.
@@ -32,33 +56,49 @@ impl Memory {
     pub(crate) fn get(&self, address: u64) -> Byte {
         let bit = 1 << (address % 8);
         match self.chunks.get(&(address / 8)) {
-            Some(chunk) if chunk.known & bit != 0 => Byte::Known(chunk.bytes[(address % 8) as usize]),
+            Some(chunk) if chunk.known & bit != 0 => {
+                Byte::Known((chunk.content >> (8 * (address % 8))) as u8)
+            }
             Some(chunk) if chunk.touched & bit != 0 => Byte::Unknown,
             _ => Byte::Untouched,
         }
     }
 
     pub(crate) fn set(&mut self, address: u64, byte: Option<u8>) {
-        let chunk = self.chunks.entry(address / 8).or_default();
-        let bit = 1 << (address % 8);
-        chunk.touched |= bit;
-        match byte {
-            Some(byte) => {
-                chunk.known |= bit;
-                chunk.bytes[(address % 8) as usize] = byte;
-            }
-            None => chunk.known &= !bit,
-        }
+        self.write(address, 1, byte.map(u64::from));
     }
 
     /// Writes the low bytes of a word, at most 8 of which are known.
     pub(crate) fn write(&mut self, address: u64, bytes: u64, word: Word) {
-        for number in 0..bytes {
-            let byte = word
-                .filter(|_| number < 8)
-                .map(|word| (word >> (8 * number)) as u8);
-            self.set(address.wrapping_add(number), byte);
+        let Some(piece) = Piece::new(address, bytes) else {
+            for number in 0..bytes {
+                let byte = word
+                    .filter(|_| number < 8)
+                    .map(|word| word >> (8 * number) & 0xff);
+                self.write(address.wrapping_add(number), 1, byte);
+            }
+            return;
+        };
+        let chunk = self.chunks.entry(address / 8).or_default();
+        chunk.touched |= piece.bytes;
+        match word {
+            Some(word) => {
+                chunk.known |= piece.bytes;
+                let kept = chunk.content & !(piece.ones << piece.shift);
+                chunk.content = kept | (word & piece.ones) << piece.shift;
+            }
+            None => chunk.known &= !piece.bytes,
         }
+    }
+
+    /// True if something has been said of all these bytes.
+    pub(crate) fn are_touched(&self, address: u64, bytes: u64) -> bool {
+        let Some(piece) = Piece::new(address, bytes) else {
+            let mut all = (0..bytes).map(|number| self.get(address.wrapping_add(number)));
+            return all.all(|byte| byte != Byte::Untouched);
+        };
+        let chunk = self.chunks.get(&(address / 8));
+        chunk.is_some_and(|chunk| chunk.touched & piece.bytes == piece.bytes)
     }
 
     /// At most 8 bytes; `None` where one is not known.
@@ -70,6 +110,12 @@ impl Memory {
     pub(crate) fn read_or(&self, address: u64, bytes: u64, untouched: Option<u8>) -> Word {
         if bytes > 8 {
             return None;
+        }
+        if let Some(piece) = Piece::new(address, bytes)
+            && let Some(chunk) = self.chunks.get(&(address / 8))
+            && chunk.known & piece.bytes == piece.bytes
+        {
+            return Some(chunk.content >> piece.shift & piece.ones);
         }
         let mut word = 0;
         for number in 0..bytes {
@@ -114,6 +160,7 @@ mod tests {
         memory.write(9, 1, None);
         assert_eq!((memory.read(6, 4), memory.read(6, 3)), (None, Some(0x00ff_0201)));
         assert_eq!((memory.get(9), memory.get(10)), (Byte::Unknown, Byte::Untouched));
+        assert!(memory.are_touched(6, 4) && !memory.are_touched(6, 5) && !memory.are_touched(9, 2));
         memory.forget();
         assert_eq!((memory.get(6), memory.len()), (Byte::Untouched, 0));
     }

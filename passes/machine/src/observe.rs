@@ -4,7 +4,7 @@ use ptxcheck_ir::{AccessKind, BlockId, Collective, Scope, Semantics, Space};
 
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
-use crate::memory::{Byte, Memory};
+use crate::memory::Memory;
 use crate::outcome::{Group, Standing, Wrong};
 use crate::site::{Contexts, Site};
 use crate::thread::{State, Thread};
@@ -23,12 +23,25 @@ pub struct Accessed {
     pub address: u64,
     /// Bytes; 0 where the instruction does not say.
     pub bytes: u64,
+    /// Bytes of one of its elements, which divide them; 0 where the instruction does not say.
+    pub element: u64,
+    /// The bits of each element that it may change: none for a load; for an atomic and, or, xor those that its operand says; else all.
+    pub changes: u64,
     /// See [`ptxcheck_ir::Access::semantics`].
     pub semantics: Semantics,
     /// See [`ptxcheck_ir::Access::scope`].
     pub scope: Scope,
     /// See [`ptxcheck_ir::Access::is_ordering`].
     pub is_ordering: bool,
+}
+
+/// A read whose value is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// Its number, see [`Accessed::number`].
+    pub number: u64,
+    /// The bits of each element in which the value may be another one.
+    pub changes: u64,
 }
 
 /// An event of a run, at the instruction of a thread. Threads are numbered in their block: 32 times the number of the warp, plus
@@ -110,13 +123,11 @@ impl View<'_> {
         groups
     }
 
-    /// A byte of global memory, if it is known by now: nothing is known of bytes that no thread has read or written.
+    /// So many bytes of global memory, at most 8, if all of them are known by now: nothing is known of bytes that no thread has read
+    /// or written.
     #[must_use]
-    pub fn global(&self, address: u64) -> Option<u8> {
-        match self.global.get(address) {
-            Byte::Known(byte) => Some(byte),
-            Byte::Untouched | Byte::Unknown => None,
-        }
+    pub fn global_word(&self, address: u64, bytes: u64) -> Word {
+        self.global.read(address, bytes)
     }
 
     /// The site of a thread, by its number; `None` for one that has ended.

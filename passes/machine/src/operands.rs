@@ -21,10 +21,10 @@ impl Machine<'_> {
     /// The value of an operand of the innermost frame of a thread.
     pub(crate) fn value(&mut self, thread: usize, value: Value) -> Word {
         let frames = &self.threads[thread].frames;
-        let (frame, depth) = (frames.last()?, frames.len() as u64 - 1);
+        let depth = frames.len().checked_sub(1)? as u64;
         match value {
-            Value::Register(register) => frame.registers.get(register),
-            Value::Not(register) => frame.registers.get(register).map(|word| word & 1 ^ 1),
+            Value::Register(register) => self.register(thread, register),
+            Value::Not(register) => self.register(thread, register).map(|word| word & 1 ^ 1),
             Value::Integer(value) => Some(value as u64),
             Value::Symbol(symbol, offset) => {
                 let known = self.kernel.module.0.symbol(symbol);

@@ -44,10 +44,10 @@ impl Machine<'_> {
         for &space in &effects.spaces {
             self.forget_of(thread, space);
         }
+        for &register in &effects.registers {
+            self.set_register(thread, register, None);
+        }
         if let Some(frame) = self.frame(thread) {
-            for &register in &effects.registers {
-                frame.registers.set(register, None);
-            }
             for call in &effects.calls {
                 frame.results.remove(&call.index());
             }

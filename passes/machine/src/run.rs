@@ -11,12 +11,13 @@ use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
 use crate::kernel::Kernel;
-use crate::launch::{Launch, WARP, Warps};
+use crate::launch::{Launch, WARP, Warps, lane_bit};
 use crate::limits::{MAX_REGISTERS, MAX_STEPS, MAX_TURN, PAIRS_PER_STEP};
 use crate::machine::{Machine, Record, Room, SHARED, Step};
 use crate::memory::Memory;
-use crate::observe::Observer;
+use crate::observe::{Observer, Watched};
 use crate::outcome::{End, Failure, Outcome, Refused, Unknown};
+use crate::registers::Banks;
 use crate::schedule::{Order, Schedule, Turns};
 use crate::site::{Context, Contexts, Point};
 use crate::stop::Stop;
@@ -45,8 +46,8 @@ pub struct Setup<'a> {
     /// Asynchronous copies, barriers in memory and fences between proxies are followed, and what goes wrong with them is in
     /// [`Outcome::asynchronous`]; else the run passes them.
     pub asynchronous: bool,
-    /// Reads whose values are followed, by their numbers ([`crate::Accessed::number`]), at most 32: see [`Outcome::used`].
-    pub watched: &'a [u64],
+    /// Reads whose values are followed, at most 32: see [`Outcome::used`].
+    pub watched: &'a [Watched],
 }
 
 impl Setup<'_> {
@@ -82,7 +83,7 @@ impl Kernel<'_> {
         let launch = setup.launch;
         let count = launch.threads().ok_or(Refused::Launch(launch))?;
         let body = self.body(self.function).ok_or(Refused::NoBody)?;
-        let registers = (body.registers.len() * count) as u64;
+        let registers = (body.registers.len() * count.next_multiple_of(WARP)) as u64;
         let mut machine = Machine {
             kernel: self,
             launch,
@@ -90,6 +91,7 @@ impl Kernel<'_> {
             count,
             threads: Vec::new(),
             signals: BTreeMap::new(),
+            banks: Vec::new(),
             registers,
             contexts: Contexts::default(),
             rooms: std::array::from_fn(|_| Room::default()),
@@ -106,10 +108,13 @@ impl Kernel<'_> {
             watched: setup.watched,
             loaded: 0,
             stored: 0,
+            loaded_changes: Vec::new(),
+            stored_changes: Vec::new(),
             used: 0,
             most_steps: setup.steps,
             converges: self.module.0.target.sm >= 70,
             operands: Vec::new(),
+            rows: Vec::new(),
             read_results: FxHashMap::default(),
             agent: setup
                 .asynchronous
@@ -145,15 +150,26 @@ impl Machine<'_> {
     fn enter_block_of_grid(&mut self, body: &Body<'_>) {
         let (kernel, count, launch) = (self.kernel, self.count, self.launch);
         let unwritten = self.world.unwritten();
-        let thread = |number: usize| {
+        let runs = |number: usize| {
             let is_of_warp = match launch.warps {
                 Warps::All => true,
                 Warps::One(warp) => number / WARP == warp as usize,
             };
-            let runs = number < count && is_of_warp;
+            number < count && is_of_warp
+        };
+        let bank = |warp: usize| {
+            let lanes = (warp * WARP..(warp + 1) * WARP).filter(|&number| runs(number));
+            match lanes.fold(0, |lanes, number| lanes | lane_bit(number)) {
+                0 => Banks::default(),
+                lanes => Banks::new(body.registers.len(), lanes, unwritten),
+            }
+        };
+        self.banks = (0..count.div_ceil(WARP)).map(bank).collect();
+        let thread = |number: usize| {
+            let runs = runs(number);
             let frame = || {
                 let slice = kernel.slice.as_ref();
-                Frame::new(kernel.function, Context::default(), body, slice, unwritten)
+                Frame::new(kernel.function, Context::default(), body, slice)
             };
             Thread {
                 frames: runs.then(frame).into_iter().collect(),
@@ -163,11 +179,12 @@ impl Machine<'_> {
                 rounds: vec![0; if runs { kernel.ways.loops() } else { 0 }],
                 own: Memory::default(),
                 own_bits: FxHashMap::default(),
+                partly_read: Vec::new(),
                 is_own_forgotten: false,
             }
         };
         self.threads = (0..count.next_multiple_of(WARP)).map(thread).collect();
-        self.registers = (body.registers.len() * count) as u64;
+        self.registers = (body.registers.len() * count.next_multiple_of(WARP)) as u64;
         self.rooms[SHARED] = Room::default();
         self.signals.clear();
     }
@@ -231,14 +248,8 @@ impl Machine<'_> {
     fn run_silently(&mut self) -> Step<bool> {
         self.spend(1 + self.threads.len() as u64 / PAIRS_PER_STEP)?;
         let mut is_running = false;
-        for thread in 0..self.threads.len() {
-            let mut left = MAX_TURN;
-            while self.threads[thread].state == State::Running && left > 0 {
-                self.spend(1)?;
-                left -= 1;
-                self.silent_step(thread)?;
-            }
-            is_running |= self.threads[thread].state == State::Running;
+        for warp in 0..self.banks.len() {
+            is_running |= self.run_warp(warp)?;
         }
         Ok(is_running)
     }

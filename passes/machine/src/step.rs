@@ -34,8 +34,7 @@ impl Machine<'_> {
         let runs = match instruction.guard {
             None => Some(true),
             Some(guard) => {
-                let frame = self.threads[thread].frames.last();
-                let predicate = frame.and_then(|frame| frame.registers.get(guard.register));
+                let predicate = self.register(thread, guard.register);
                 predicate.map(|predicate| (predicate & 1 == 1) != guard.negated)
             }
         };
@@ -58,12 +57,13 @@ impl Machine<'_> {
         let Some(frame) = self.threads[thread].frames.last() else {
             return BlockId::new(0);
         };
-        let (block, next) = (frame.block, frame.next);
-        let is_kernel = self.threads[thread].frames.len() == 1;
-        if is_kernel && body.blocks[block.index()].instructions.range().start == next {
-            self.kernel.ways.enter(&mut self.threads[thread].rounds, block);
+        let position = frame.position;
+        if self.threads[thread].frames.len() == 1 && position.is_first(body) {
+            self.kernel
+                .ways
+                .enter(&mut self.threads[thread].rounds, position.block);
         }
-        block
+        position.block
     }
 
     /// Passes over an instruction whose guard does not hold.
@@ -224,7 +224,8 @@ impl Machine<'_> {
                     && let (Some(Value::Register(_)), Some(&Some(amount))) =
                         (body.uses(instruction).get(1), uses.get(1))
                 {
-                    self.note_shift(thread, amount & u64::from(u32::MAX) >= u64::from(bits));
+                    let is_beyond = amount & u64::from(u32::MAX) >= u64::from(bits);
+                    self.note_shift(self.point(thread), is_beyond);
                 }
                 for number in 0..results {
                     let word = evaluate::result(op, number, &uses);
@@ -238,8 +239,7 @@ impl Machine<'_> {
     }
 
     /// Notes a shift by an amount that is not known before the run.
-    fn note_shift(&mut self, thread: usize, is_beyond: bool) {
-        let point = self.point(thread);
+    pub(crate) fn note_shift(&mut self, point: Point, is_beyond: bool) {
         let shifts = &mut self.record.shifts;
         let all = shifts.entry((point.function, point.instruction)).or_insert(true);
         *all &= is_beyond;

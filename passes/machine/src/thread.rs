@@ -6,83 +6,18 @@ use ptxcheck_ir::{Access, BlockId, Body, Collective, FunctionId, InstructionId, 
 
 use rustc_hash::FxHashMap;
 
-use crate::evaluate::Word;
 use crate::memory::Memory;
 use crate::site::{Context, Point};
 use crate::slice::Slice;
 use crate::ways::Position;
-
-/// The registers of a frame.
-#[derive(Debug, Default)]
-pub(crate) struct Registers {
-    values: Vec<u64>,
-    /// A bit for each register that is known.
-    known: Vec<u64>,
-    /// By register, the watched reads that its content depends on, a bit for each; empty where there is none.
-    bits: Vec<u32>,
-}
-
-impl Registers {
-    /// So many, each with this content.
-    pub(crate) fn new(count: usize, content: Word) -> Self {
-        let known = if content.is_some() { u64::MAX } else { 0 };
-        Self {
-            values: vec![content.unwrap_or(0); count],
-            known: vec![known; count.div_ceil(64)],
-            bits: Vec::new(),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    pub(crate) fn get(&self, register: Register) -> Word {
-        let number = register.index();
-        let is_known = self.known.get(number / 64)? >> (number % 64) & 1 == 1;
-        is_known.then(|| self.values[number])
-    }
-
-    /// The watched reads that the content of a register depends on.
-    pub(crate) fn bits_of(&self, register: Register) -> u32 {
-        self.bits.get(register.index()).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn set_bits(&mut self, register: Register, bits: u32) {
-        if self.bits.is_empty() && bits != 0 {
-            self.bits.resize(self.values.len(), 0);
-        }
-        if let Some(known) = self.bits.get_mut(register.index()) {
-            *known = bits;
-        }
-    }
-
-    /// The new content depends on no watched read, unless somebody says so.
-    pub(crate) fn set(&mut self, register: Register, word: Word) {
-        self.set_bits(register, 0);
-        let number = register.index();
-        let Some(known) = self.known.get_mut(number / 64) else {
-            return;
-        };
-        match word {
-            Some(word) => {
-                *known |= 1 << (number % 64);
-                self.values[number] = word;
-            }
-            None => *known &= !(1 << (number % 64)),
-        }
-    }
-}
 
 /// A call that has not returned, or the kernel.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) function: FunctionId,
     pub(crate) context: Context,
-    pub(crate) block: BlockId,
     /// The instruction to be executed next, or the call that is being executed; [`END`] after the last.
-    pub(crate) next: usize,
-    pub(crate) registers: Registers,
+    pub(crate) position: Position,
     /// The values that it has stored to be returned, by byte offset.
     pub(crate) returned: Memory,
     /// The values that its calls returned, by the call.
@@ -92,33 +27,33 @@ pub(crate) struct Frame {
 }
 
 /// After the last instruction.
-pub(crate) const END: usize = usize::MAX;
+const END: usize = usize::MAX;
 
 impl Frame {
-    /// `unwritten`: the content of registers that nothing has written.
     pub(crate) fn new(
         function: FunctionId,
         context: Context,
         body: &Body<'_>,
         slice: Option<&Slice>,
-        unwritten: Word,
     ) -> Self {
-        let mut frame = Self {
+        Self {
             function,
             context,
-            block: BlockId::new(0),
-            next: 0,
-            registers: Registers::new(body.registers.len(), unwritten),
+            position: Position::of_block(body, slice, BlockId::new(0)),
             returned: Memory::default(),
             results: BTreeMap::new(),
             stack: 0,
-        };
-        frame.enter(body, slice, BlockId::new(0));
-        frame
+        }
     }
 
-    /// Goes to the first instruction of a block that is executed, or of those that follow it where it has none.
-    pub(crate) fn enter(&mut self, body: &Body<'_>, slice: Option<&Slice>, block: BlockId) {
+    pub(crate) fn point(&self) -> Point {
+        self.position.point(self.context, self.function)
+    }
+}
+
+impl Position {
+    /// The first instruction of a block that is executed, or of those that follow it where it has none.
+    pub(crate) fn of_block(body: &Body<'_>, slice: Option<&Slice>, block: BlockId) -> Self {
         let mut block = block;
         // Blocks without instructions may make a circle.
         for _ in 0..=body.blocks.len() {
@@ -130,10 +65,8 @@ impl Frame {
                 Some(slice) => slice.next(known, range.start),
                 None => (!range.is_empty()).then_some(range.start),
             };
-            if let Some(first) = first {
-                self.block = block;
-                self.next = first;
-                return;
+            if let Some(instruction) = first {
+                return Self { block, instruction };
             }
             let past = slice.and_then(|slice| slice.past(block));
             match past.or_else(|| body.successors(block).first().copied()) {
@@ -141,34 +74,48 @@ impl Frame {
                 None => break,
             }
         }
-        self.next = END;
+        Self {
+            block,
+            instruction: END,
+        }
     }
 
-    /// Goes to the next instruction that is executed, or, with the last of a block, to the block that follows where nothing else
-    /// is said.
-    pub(crate) fn advance(&mut self, body: &Body<'_>, slice: Option<&Slice>) {
+    /// The next instruction that is executed; after the last one of a block, that of the block that follows where nothing else is said.
+    pub(crate) fn advanced(self, body: &Body<'_>, slice: Option<&Slice>) -> Self {
         let block = &body.blocks[self.block.index()];
-        let next = self.next + 1;
+        let next = self.instruction + 1;
         let next = match slice {
             Some(slice) => slice.next(block, next),
             None => (next < block.instructions.range().end).then_some(next),
         };
-        if let Some(next) = next {
-            self.next = next;
-            return;
+        if let Some(instruction) = next {
+            return Self { instruction, ..self };
         }
         let past = slice.and_then(|slice| slice.past(self.block));
         match past.or_else(|| body.successors(self.block).last().copied()) {
-            Some(successor) => self.enter(body, slice, successor),
-            None => self.next = END,
+            Some(successor) => Self::of_block(body, slice, successor),
+            None => Self {
+                instruction: END,
+                ..self
+            },
         }
     }
 
-    pub(crate) fn point(&self) -> Point {
+    pub(crate) fn is_end(self) -> bool {
+        self.instruction == END
+    }
+
+    /// True for the first instruction of its block.
+    pub(crate) fn is_first(self, body: &Body<'_>) -> bool {
+        let block = body.blocks.get(self.block.index());
+        block.is_some_and(|block| block.instructions.range().start == self.instruction)
+    }
+
+    pub(crate) fn point(self, context: Context, function: FunctionId) -> Point {
         Point {
-            context: self.context,
-            function: self.function,
-            instruction: InstructionId::new(self.next),
+            context,
+            function,
+            instruction: InstructionId::new(self.instruction),
         }
     }
 }
@@ -215,6 +162,28 @@ pub(crate) enum State {
     Ended,
 }
 
+/// A place that holds the value of a watched read, or some bits of it and nothing else of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartlyRead {
+    pub(crate) place: HeldIn,
+    pub(crate) changes: Changes,
+}
+
+/// A register of a call, or bytes of a thread's own memory: the generic address of the first, and their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldIn {
+    Register(Context, Register),
+    Own(u64, u64),
+}
+
+/// The bits of a value that may be others because of a watched read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// The number of the read among those that are watched.
+    pub(crate) read: u32,
+    pub(crate) bits: u64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Thread {
     /// The kernel, and the calls in it; empty for threads that have ended.
@@ -230,6 +199,8 @@ pub(crate) struct Thread {
     pub(crate) own: Memory,
     /// By 4-byte word of its own memory: the watched reads that the content depends on.
     pub(crate) own_bits: FxHashMap<u64, u32>,
+    /// The places that hold what a watched read has read, or some bits of it.
+    pub(crate) partly_read: Vec<PartlyRead>,
     /// Something that the machine does not follow may have written to its local memory.
     pub(crate) is_own_forgotten: bool,
 }
@@ -239,16 +210,13 @@ impl Thread {
     pub(crate) fn point(&self) -> Option<Point> {
         self.frames
             .last()
-            .filter(|frame| frame.next != END)
+            .filter(|frame| !frame.position.is_end())
             .map(Frame::point)
     }
 
     /// The position in the kernel.
     pub(crate) fn position(&self) -> Option<Position> {
-        let frame = self.frames.first().filter(|frame| frame.next != END)?;
-        Some(Position {
-            block: frame.block,
-            instruction: frame.next,
-        })
+        let position = self.frames.first()?.position;
+        (!position.is_end()).then_some(position)
     }
 }

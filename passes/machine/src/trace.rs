@@ -1,6 +1,6 @@
 //! A run step by step: the position of each lane, and its actions there.
 //!
-//! Between two effects that others see, threads run by themselves, one after the other. The trace merges the steps of several threads at
+//! Between two effects that others see, threads run by themselves. The trace merges the steps of several threads at
 //! one site, so that a branch shows which lanes go where.
 
 use ptxcheck_ir::BlockId;

@@ -42,7 +42,7 @@ struct Loop {
 }
 
 /// A position in a kernel: an instruction by its number, and its block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) block: BlockId,
     pub(crate) instruction: usize,
@@ -192,6 +192,11 @@ impl Ways {
                 !(around.has(block) && self.is_back(from, block))
             })
         })
+    }
+
+    /// True if a block is the header of a loop.
+    pub(crate) fn is_header(&self, block: BlockId) -> bool {
+        !self.headed[block.index()].is_empty()
     }
 
     /// Counts a step to a block: entering a header begins a round of its loop, and of those inside anew.

@@ -4,13 +4,14 @@
 //! ```text
 //! lost updates, plain accesses beside atomics      analysis::contention
 //!   ─► runs of two blocks, one thread after the other     a thread reads what another one has written, in no order, and writes something else
+//!      or block by block                                  a thread reads, another one writes, and then the first one writes
 //!   ─► ConditionalContention
 //! ```
 //!
 //! A place without data in its address is one for all threads that get there. A place that is loaded from memory is searched for only where
 //! the elements of arrays are their own indices, so that a list or a permutation gives each thread a place of its own, and only if a thread
 //! loads it in the rounds of a loop that begins at a loaded number: the neighbours at the ends of the edges in the row of a vertex. Several
-//! vertices have equal neighbours, and those loads give 2 to all threads, or to all but one. A place that a thread loads at its own index, or at the start of a
+//! vertices have equal neighbours, and those loads give one number to all threads, or to all but one. A place that a thread loads at its own index, or at the start of a
 //! segment, gets no witness: whether its array is a permutation the code does not say.
 
 use super::exchange_runs::{Among, Contended, ContendedPair, Made, Wanted};
@@ -122,6 +123,7 @@ fn wanted_update(module: &ModuleAnalyses<'_>, lost: &LostUpdate) -> Option<Wante
         above: 0,
         contended: Some(Contended {
             is_update: kind == PairKind::ReadAfterWrite,
+            is_computed: lost.is_computed,
             is_at_data: lost.is_at_data,
             blocks: lost.launch.blocks,
         }),
@@ -146,6 +148,7 @@ fn wanted_beside(module: &ModuleAnalyses<'_>, beside: &PlainBesideAtomic) -> Opt
         above: 0,
         contended: Some(Contended {
             is_update: false,
+            is_computed: false,
             is_at_data,
             blocks: beside.launch.blocks,
         }),

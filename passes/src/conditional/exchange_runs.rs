@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::replay::{Replay, add_moment, machine_site};
+use super::scenarios::NEIGHBOUR;
 use super::witness::{Memory, OBJECT, Witness, WitnessRun};
 use crate::analysis::lanes::{BlockPair, Object, Pair, PairKind, Site};
 use crate::ir::{FunctionId, InstructionId, Module, Space, SymbolId, WARP};
@@ -10,7 +11,9 @@ use crate::limits::{
     MAX_BLOCK_THREAD_STEPS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_EXCHANGE_RUNS, MAX_IDLE_GRID_RUNS, MAX_THREAD_STEPS,
 };
 use ptxcheck_machine::limits::MAX_EXAMPLES;
-use ptxcheck_machine::{At, Doing, Event, Example, Exchange, ExchangeKind, Exchanges, Observer, Trace, View};
+use ptxcheck_machine::{
+    At, Doing, Event, Example, Exchange, ExchangeKind, Exchanges, Observer, Trace, View, Watched,
+};
 
 /// The threads whose accesses are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +39,14 @@ pub(super) struct Wanted {
     pub(super) contended: Option<Contended>,
 }
 
-/// The neighbour of all vertices.
-pub(super) const NEIGHBOUR: u64 = 2;
-
 /// The properties of a pair in global memory that is searched for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contended {
     /// Both accesses belong to one update: the other one reads what the write overwrites.
     pub(super) is_update: bool,
+    /// The value that is written is computed from what is overwritten: it is lost where another thread has read before. Of threads that only
+    /// decide by what they read whether they write, any may be the last one.
+    pub(super) is_computed: bool,
     /// The place is loaded from memory.
     pub(super) is_at_data: bool,
     /// The block numbers that the kernel reads.
@@ -56,7 +59,11 @@ impl Wanted {
     fn does_pair_count_in(&self, witness: &Witness) -> bool {
         let is_at_data = self.contended.is_some_and(|contended| contended.is_at_data);
         // Neighbours are vertices.
-        let has_neighbour = |value: u64| value == 0 || value > NEIGHBOUR;
+        let neighbours = witness.loads.iter();
+        let last = neighbours.fold(NEIGHBOUR, |last, load| {
+            last.max(load.others).max(load.differing.1)
+        });
+        let has_neighbour = |value: u64| value == 0 || value > last;
         let are_vertices = || witness.params.iter().all(|param| has_neighbour(param.value));
         !is_at_data || witness.memory == Memory::Ascending && are_vertices()
     }
@@ -171,7 +178,7 @@ impl Among {
         exchanges: &Exchanges,
         wanted: &[(usize, &Wanted)],
         warp: Option<u32>,
-        used: &dyn Fn(&[u64]) -> u32,
+        used: &dyn Fn(&[Watched]) -> u32,
     ) -> Vec<(usize, Made)> {
         let of = |wanted: &Wanted| {
             let found = exchanges.found().iter().filter(|exchange| {
@@ -201,6 +208,7 @@ impl Among {
             let all = found.iter().flat_map(|&(exchange, is_first_write)| {
                 exchange.examples.iter().map(move |&example| Candidate {
                     example,
+                    kind: exchange.kind,
                     is_first_write,
                     is_in_next_round: exchange.is_in_next_round && !is_first_write,
                 })
@@ -211,10 +219,10 @@ impl Among {
         let mut made = Vec::new();
         for pairs in examples.chunks(MAX_EXAMPLES / most) {
             let all = pairs.iter().flat_map(|(.., candidates)| candidates);
-            let reads: Vec<u64> = all.filter_map(|candidate| candidate.example.read).collect();
+            let reads: Vec<Watched> = all.filter_map(|candidate| candidate.watched()).collect();
             let used = if reads.is_empty() { 0 } else { used(&reads) };
             let is_used = |candidate: &&Candidate| {
-                candidate.example.read.is_none_or(|read| {
+                candidate.watched().is_none_or(|read| {
                     let mut places = reads.iter().enumerate().filter(|(_, known)| **known == read);
                     places.any(|(place, _)| used >> place & 1 == 1)
                 })
@@ -232,11 +240,18 @@ impl Among {
 #[derive(Clone, Copy)]
 struct Candidate {
     example: Example,
+    kind: ExchangeKind,
     is_first_write: bool,
     is_in_next_round: bool,
 }
 
 impl Candidate {
+    /// Its read, if one of the accesses reads.
+    fn watched(&self) -> Option<Watched> {
+        let Example { read, changes, .. } = self.example;
+        read.map(|number| Watched { number, changes })
+    }
+
     fn made(self, among: Among, witness: &Witness, wanted: &Wanted) -> Made {
         if among != Among::Grid {
             return Made::Threads(self.block_pair_of(wanted));
@@ -256,7 +271,17 @@ impl Candidate {
             threads: of_write_first(self.example.threads),
             blocks: of_write_first(blocks),
         };
-        Made::Contended(pair, wanted.clone())
+        let kind = match self.kind {
+            ExchangeKind::Overwritten => PairKind::WriteAfterRead,
+            _ => wanted.kind,
+        };
+        Made::Contended(
+            pair,
+            Wanted {
+                kind,
+                ..wanted.clone()
+            },
+        )
     }
 
     fn block_pair_of(self, wanted: &Wanted) -> BlockPair {
@@ -293,13 +318,21 @@ fn evenly_spaced<T: Copy>(all: &[T], most: usize) -> Vec<T> {
 fn is_first_write(exchange: &Exchange, wanted: &Wanted) -> Option<bool> {
     let sites = [machine_site(&wanted.write), machine_site(&wanted.other)];
     let is_store = wanted.kind == PairKind::TwoWrites;
-    let is_update = wanted.contended.is_some_and(|contended| contended.is_update);
-    if is_update != (exchange.kind == ExchangeKind::Updated) {
+    let is_admitted = match exchange.kind {
+        ExchangeKind::Updated => wanted.contended.is_some_and(|contended| contended.is_update),
+        ExchangeKind::Overwritten => wanted
+            .contended
+            .is_some_and(|contended| contended.is_update && contended.is_computed),
+        ExchangeKind::ReadAfterWrite | ExchangeKind::WriteAfterRead | ExchangeKind::TwoWrites => {
+            wanted.contended.is_none_or(|contended| !contended.is_update)
+        }
+    };
+    if !is_admitted {
         return None;
     }
     let is_first_write = match exchange.kind {
         ExchangeKind::TwoWrites => exchange.first == sites[0],
-        ExchangeKind::ReadAfterWrite | ExchangeKind::Updated => true,
+        ExchangeKind::ReadAfterWrite | ExchangeKind::Updated | ExchangeKind::Overwritten => true,
         ExchangeKind::WriteAfterRead => false,
     };
     let both = if is_first_write {

@@ -18,7 +18,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::exchange_runs::{Among, Bounds, Made, NEIGHBOUR, UpTo, Wanted};
+use super::exchange_runs::{Among, Bounds, Made, UpTo, Wanted};
 use super::grid_inputs::{neighbouring_loads, pointer_pieces};
 use super::host_launches::shown_kernel_without_launch;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
@@ -38,7 +38,7 @@ use crate::limits::{
     MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS,
     MAX_SEARCHED_SITES,
 };
-use ptxcheck_machine::Exchanges;
+use ptxcheck_machine::{Exchanges, Watched};
 
 /// An exchange that is made with its witness.
 pub struct ConditionalExchange {
@@ -552,7 +552,7 @@ impl ExchangeSearch<'_, '_> {
             trial.reached.extend(open.iter().copied().filter(is_accessed));
             let sought: Vec<(usize, &Wanted)> =
                 open.iter().map(|&number| (number, &wanted[number])).collect();
-            let used = |reads: &[u64]| self.replay.uses_of_reads(true, &witness, reads);
+            let used = |reads: &[Watched]| self.replay.uses_of_reads(true, &witness, reads);
             for (number, made) in self.among.made(&witness, &exchanges, &sought, None, &used) {
                 let witness = made.witness(&witness);
                 // Values that differ by lane are those of the witness's warp.
@@ -607,16 +607,11 @@ impl ExchangeSearch<'_, '_> {
             }
         }
         if rest.memory == Memory::Ascending {
+            let (others, differing) = rest.neighbours.numbers();
             let loads = self.neighbours.iter().map(|site| WitnessLoad {
                 site: site.clone(),
-                others: match rest.has_other_neighbour {
-                    true => NEIGHBOUR - 1,
-                    false => NEIGHBOUR,
-                },
-                differing: match rest.has_other_neighbour {
-                    true => (1 << 5, NEIGHBOUR),
-                    false => (0, 0),
-                },
+                others,
+                differing,
             });
             witness.loads = loads.collect();
         }
@@ -645,7 +640,7 @@ impl ExchangeSearch<'_, '_> {
         wanted: &Wanted,
         warp: Option<u32>,
     ) -> Option<Made> {
-        let used = |reads: &[u64]| self.replay.uses_of_reads(false, witness, reads);
+        let used = |reads: &[Watched]| self.replay.uses_of_reads(false, witness, reads);
         let mut made = self.among.made(witness, exchanges, &[(0, wanted)], warp, &used);
         made.pop().map(|(_, made)| made)
     }

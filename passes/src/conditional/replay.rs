@@ -14,13 +14,14 @@ use crate::analysis::lanes::{FixedParam, Lanes, Object, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
 use crate::limits::{
     MAX_CHECK_STEPS, MAX_KERNEL_STEPS, MAX_LONG_RUN_STEPS, MAX_LONG_RUNS, MAX_LONG_THREAD_STEPS,
-    MAX_SEARCH_STEPS, MAX_THREAD_STEPS,
+    MAX_SEARCH_STEPS, MAX_THREAD_STEPS, MAX_USE_THREAD_STEPS,
 };
 use ptxcheck_common::externs;
 use ptxcheck_ir::limits::MAX_INITIAL_BYTES;
 use ptxcheck_machine::{
     At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Moment, Observer, Outcome, Outside, Read,
-    Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
+    Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, Watched, World,
+    Wrong,
 };
 
 /// A world with the values of a witness.
@@ -217,14 +218,13 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Of the reads with these numbers in the same run, those whose values something depends on, a bit for each.
-    pub(super) fn uses_of_reads(&self, is_search: bool, witness: &Witness, reads: &[u64]) -> u32 {
+    /// Of these reads in the same run, those whose values something depends on, a bit for each.
+    pub(super) fn uses_of_reads(&self, is_search: bool, witness: &Witness, reads: &[Watched]) -> u32 {
         let setup = |setup| Setup {
             watched: reads,
             ..setup
         };
-        // A sum is used after the loop.
-        let limits = (self.budget(is_search), MAX_LONG_THREAD_STEPS);
+        let limits = (self.budget(is_search), MAX_USE_THREAD_STEPS);
         let blocks = witness.blocks();
         let outcome = self.run_with(limits, (witness, &blocks), &mut Unobserved, setup);
         outcome.map_or(0, |outcome| outcome.used)

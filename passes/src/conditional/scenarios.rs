@@ -29,19 +29,50 @@ pub(super) struct Rest {
     pub order: RunOrder,
     /// What threads update is large.
     pub is_large: bool,
-    /// One lane of the block that runs last finds another neighbour than the rest.
-    pub has_other_neighbour: bool,
+    pub neighbours: Neighbours,
 }
+
+/// The neighbours that threads find for their vertices: all of them the same vertex, or all but one.
+#[derive(Clone, Copy)]
+pub(super) enum Neighbours {
+    /// A vertex of the first warp.
+    Near,
+    /// A vertex of another warp.
+    Far,
+    /// The first thread of the block that runs last finds another one.
+    NearButOne,
+}
+
+impl Neighbours {
+    /// The number of the neighbour of most vertices, and the lanes with another one, with its number.
+    pub(super) const fn numbers(self) -> (u64, (u32, u64)) {
+        match self {
+            Self::Near => (NEIGHBOUR, (0, 0)),
+            Self::Far => (FAR_NEIGHBOUR, (0, 0)),
+            Self::NearButOne => (NEIGHBOUR - 1, (1, NEIGHBOUR)),
+        }
+    }
+}
+
+/// A vertex that threads of the first warp work on.
+pub(super) const NEIGHBOUR: u64 = 2;
+
+/// A vertex of the second warp, of kernels with a thread for each vertex.
+const FAR_NEIGHBOUR: u64 = 40;
 
 impl Rest {
     /// The content of memory, and the order, of runs that compare accesses to global memory. Memory whose elements are their indices comes
     /// first: a thread's own index is no other thread's there. What threads lower is large, and those with large numbers come first.
-    pub(super) const OF_GRID: [Self; 7] = [
+    pub(super) const OF_GRID: [Self; 8] = [
         Self::of_grid(3, Memory::Ascending, RunOrder::InTurn, false),
         Self::of_grid(3, Memory::Ascending, RunOrder::Backwards, true),
         Self {
-            has_other_neighbour: true,
+            neighbours: Neighbours::NearButOne,
             ..Self::of_grid(3, Memory::Ascending, RunOrder::Backwards, false)
+        },
+        Self {
+            neighbours: Neighbours::Far,
+            ..Self::of_grid(MANY_ELEMENTS, Memory::Ascending, RunOrder::InTurn, false)
         },
         Self::of_grid(MANY_ELEMENTS, Memory::Ascending, RunOrder::InTurn, false),
         Self::of_grid(3, Memory::Ascending, RunOrder::Blocks, false),
@@ -55,7 +86,7 @@ impl Rest {
             memory,
             order,
             is_large,
-            has_other_neighbour: false,
+            neighbours: Neighbours::Near,
         }
     }
 

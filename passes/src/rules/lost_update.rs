@@ -35,7 +35,8 @@
 //! that the code does not show may give each thread a place of its own, as in a permutation.
 //!
 //! It is conditional if a run in the machine of ptxcheck shows two threads, of one block or of two, of which the second reads what the first
-//! has written and writes something else, and nothing orders them: had the second read before, one of the updates would be lost. Contents of
+//! has written and writes something else, and nothing orders them: had the second read before, one of the updates would be lost. So it is
+//! if both read before one of them writes, and what they write is computed from that. Contents of
 //! memory are chosen for that, and the finding names them. A place that is loaded from memory is shown only where a list of vertices names
 //! each of them once, and several of them have one neighbour (`next[to[e]] += …`, with `e` in the row of a vertex); a place that a thread
 //! loads at its own index (`count[label[i]] += 1`) stays potential, because `label` may be a permutation. Different values in one place

@@ -35,7 +35,8 @@
 //!
 //! It is conditional if a run in the machine of ptxcheck shows two threads, of one block or of two, of which one makes the atomic and the
 //! other the plain access to the same bytes, nothing orders them, and something depends on what a load reads. Contents of memory are
-//! chosen as for PTX417, and the finding names them. An old value may still be good enough.
+//! chosen as for PTX417, and the finding names them. An old value may still be good enough, or the thread may only test bits of a word that no
+//! atomic of another thread changes.
 //!
 //! Two addresses count as one place if they are computed in one way, or if both depend on thread numbers or on data and lie in one object. A
 //! barrier of the block orders accesses to elements that belong to a block, or that an atomic among the threads of a block

@@ -54,6 +54,8 @@ pub struct LostUpdate {
     pub kind: UpdateKind,
     /// The threads.
     pub writers: Writers,
+    /// The value is computed from what it overwrites.
+    pub is_computed: bool,
     /// The place depends on data.
     pub is_at_data: bool,
     /// The launch of the kernel.
@@ -104,6 +106,7 @@ fn lost_update_of_store(entered: &Entered<'_, '_>, store: &Store) -> Option<Lost
         write: entered.site_of(store.at),
         kind,
         writers,
+        is_computed: store.is_computed,
         is_at_data,
         launch: kernel.launch.ignoring_numbers(apart),
     })

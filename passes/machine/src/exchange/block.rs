@@ -14,32 +14,26 @@
 //! Of a byte, the accesses of the current phase are kept, and of the grid all: those of a warp with one instruction together (after FastTrack:
 //! Flanagan and Freund, PLDI 2009, which keeps the last write and the reads since).
 
-use ptxcheck_ir::{FunctionId, InstructionId};
+use ptxcheck_ir::{FunctionId, InstructionId, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::clocks::{Clock, Clocks, join};
 use super::found::{Example, Exchange, ExchangeKind, Found};
+use super::granules::{Divide, Granule, Granules, part_of};
+use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
 use crate::limits::{MAX_EXAMPLES, MAX_KEPT_ACCESSES, MAX_KEPT_OF_BYTE};
+use crate::observe::Accessed;
 use crate::site::Point;
 use crate::world::At;
 
-/// A byte: true for global memory, and the address.
-type Byte = (bool, u64);
-
-/// An access of a thread to a byte.
-pub(super) struct New {
-    pub(super) byte: Byte,
+/// An access of a thread.
+pub(super) struct New<'a> {
+    pub(super) access: &'a Accessed,
     pub(super) is_store: bool,
     pub(super) is_strong: bool,
     /// An atomic that reads and writes.
     pub(super) is_atomic: bool,
-    /// The byte that is written, if it is known.
-    pub(super) value: Option<u8>,
-    /// The byte of global memory before, if it is known.
-    pub(super) before: Option<u8>,
-    /// See [`crate::Accessed::number`].
-    pub(super) number: u64,
     /// The phase of the first access of the warp at this point.
     pub(super) first_phase: u32,
 }
@@ -75,7 +69,7 @@ impl When {
     }
 }
 
-/// The properties in which accesses of a warp to a byte are alike.
+/// The properties in which accesses of a warp to a granule are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Alike {
     when: When,
@@ -83,15 +77,17 @@ struct Alike {
     is_store: bool,
     is_strong: bool,
     is_atomic: bool,
-    /// The byte that is written or read, if it is known.
-    value: Option<u8>,
-    /// For a write, it changes the byte, as far as is known.
+    /// The value that is written or read, if it is known.
+    value: Word,
+    /// For a write, it changes the value, as far as is known.
     is_change: bool,
-    /// For a read, the point in which the thread itself wrote the byte last in this phase.
+    /// The bits of an element that it may change: see [`Accessed::changes`].
+    changes: u64,
+    /// For a read, the point in which the thread itself wrote there last in this phase.
     own: Option<Point>,
 }
 
-/// Accesses of one warp to a byte that are alike.
+/// Accesses of one warp to a granule that are alike.
 #[derive(Clone, Debug)]
 struct Kept {
     alike: Alike,
@@ -101,14 +97,16 @@ struct Kept {
     lanes: Vec<(u8, u64)>,
 }
 
-/// The last plain write that changed a byte, and the reads of it since.
+/// The last plain write that changed a value, and the reads of it since.
 #[derive(Clone, Debug)]
 struct Written {
     when: When,
     lane: u8,
     point: Point,
-    /// By thread, with its block: the last one. The others are dropped where they are too many.
+    /// By thread, with its block: the last one. The oldest are dropped where they are too many.
     reads: Vec<Read>,
+    /// The reads before it that nothing orders with it, of threads that have not written since.
+    stale: Vec<Read>,
 }
 
 /// A read: the block and the number of the thread, the point, and the number of the access.
@@ -119,17 +117,34 @@ struct Read {
     number: u64,
 }
 
-/// A byte of memory.
+/// A granule of memory.
 #[derive(Clone, Debug, Default)]
 struct Cell {
     /// The phase of the accesses.
     phase: u32,
     kept: Vec<Kept>,
-    /// The byte, if it is known.
-    value: Option<u8>,
+    /// The content, if it is known.
+    value: Word,
     /// The block and the warp of the last strong store; in a block, of the phase.
     strong_writer: Option<(u32, u32)>,
     written: Option<Written>,
+    /// In a grid, the plain reads since the content has changed last, by thread, each with its place in the order of the run.
+    readers: Vec<(Read, When)>,
+}
+
+impl Divide for Cell {
+    fn part(&self, first: u32, bytes: u32) -> Self {
+        let mut part = self.clone();
+        part.value = part_of(self.value, first, bytes);
+        for kept in &mut part.kept {
+            kept.alike.value = part_of(kept.alike.value, first, bytes);
+        }
+        part
+    }
+
+    fn weight(&self) -> usize {
+        self.kept.iter().map(|kept| kept.lanes.len()).sum()
+    }
 }
 
 /// The facts that may order a thread with threads of other warps.
@@ -153,6 +168,30 @@ impl Ordered {
     }
 }
 
+/// The same of each thread; after a meeting, alike for those who met.
+#[derive(Clone, Debug, Default)]
+struct Orders(Vec<Ordered>);
+
+impl Orders {
+    fn of(&self, thread: usize) -> Ordered {
+        self.0.get(thread).copied().unwrap_or_default()
+    }
+
+    fn of_mut(&mut self, thread: usize) -> &mut Ordered {
+        if self.0.len() <= thread {
+            self.0.resize(thread + 1, Ordered::default());
+        }
+        &mut self.0[thread]
+    }
+
+    fn may_order(&mut self, thread: usize) {
+        let ordered = self.of_mut(thread);
+        ordered.since = ordered.since.saturating_add(1);
+        // A fence after an atomic acquires.
+        ordered.has_seen |= ordered.has_met;
+    }
+}
+
 /// The accesses of a block, or of a grid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BlockAccesses {
@@ -160,13 +199,13 @@ pub(super) struct BlockAccesses {
     of_grid: Option<FxHashSet<(FunctionId, InstructionId)>>,
     block: u32,
     phase: u32,
-    /// By thread; after a meeting, alike for those who met.
-    threads: Vec<Ordered>,
+    orders: Orders,
     /// The clocks of the warps of the block.
     clocks: Clocks,
     /// By number of a barrier with a count: what those know who have come to it without waiting, since it was complete last.
     signals: FxHashMap<u64, Clock>,
-    bytes: FxHashMap<Byte, Cell>,
+    /// True for global memory.
+    bytes: Granules<bool, Cell>,
     kept: usize,
     is_cut: bool,
 }
@@ -191,28 +230,14 @@ impl BlockAccesses {
         is_global == self.of_grid.is_some() && self.of_grid.as_ref().is_none_or(is_wanted)
     }
 
-    fn ordered(&self, thread: usize) -> Ordered {
-        self.threads.get(thread).copied().unwrap_or_default()
-    }
-
-    fn ordered_mut(&mut self, thread: usize) -> &mut Ordered {
-        if self.threads.len() <= thread {
-            self.threads.resize(thread + 1, Ordered::default());
-        }
-        &mut self.threads[thread]
-    }
-
     /// Treats a thread as ordered by the instruction that it executes.
     pub(super) fn may_order(&mut self, thread: usize) {
-        let ordered = self.ordered_mut(thread);
-        ordered.since = ordered.since.saturating_add(1);
-        // A fence after an atomic acquires.
-        ordered.has_seen |= ordered.has_met;
+        self.orders.may_order(thread);
     }
 
     /// A thread executes an access that acquires or releases.
     pub(super) fn acquire(&mut self, thread: usize) {
-        self.ordered_mut(thread).has_seen = true;
+        self.orders.of_mut(thread).has_seen = true;
     }
 
     /// Threads meet: what orders one of them orders all of them.
@@ -223,11 +248,11 @@ impl BlockAccesses {
     }
 
     fn join(&mut self, threads: &[usize]) {
-        let each = threads.iter().map(|&thread| self.ordered(thread));
+        let each = threads.iter().map(|&thread| self.orders.of(thread));
         let joined = each.fold(Ordered::default(), Ordered::joined);
         if joined.since > 0 || joined.has_met || joined.has_seen {
             for &thread in threads {
-                *self.ordered_mut(thread) = joined;
+                *self.orders.of_mut(thread) = joined;
             }
         }
     }
@@ -243,7 +268,7 @@ impl BlockAccesses {
         if self.of_grid.is_some() {
             self.join(threads);
         }
-        for ordered in &mut self.threads {
+        for ordered in &mut self.orders.0 {
             ordered.since = 0;
         }
     }
@@ -273,69 +298,102 @@ impl BlockAccesses {
     /// The threads of another block begin.
     pub(super) fn enter(&mut self, block: u32) {
         (self.block, self.phase) = (block, 0);
-        self.threads.clear();
+        self.orders.0.clear();
         self.clocks = Clocks::default();
         self.signals.clear();
     }
 
-    /// Compares an access with those before that nothing orders with it, and keeps it.
-    pub(super) fn access(&mut self, at: &At<'_>, new: &New, found: &mut Found) {
-        let (is_global, address) = new.byte;
+    /// Compares an access with those before that nothing orders with it, and keeps it. `stored`: the value that is written to a granule;
+    /// `global`: the content of a granule of global memory before.
+    pub(super) fn access(
+        &mut self,
+        at: &At<'_>,
+        new: &New<'_>,
+        stored: impl Fn(Granule) -> Word,
+        global: impl Fn(Granule) -> Word,
+        found: &mut Found,
+    ) {
+        let is_global = new.access.space == Space::Global;
         let is_compared = self.is_compared(at, is_global);
         if self.is_cut || !is_compared && !new.is_strong {
             return;
         }
         let (thread, warp, phase, block) = (at.thread, (at.thread / WARP) as u32, self.phase, self.block);
         let is_of_grid = self.of_grid.is_some();
-        let count = self.bytes.len();
-        let cell = self.bytes.entry(new.byte).or_default();
-        if cell.phase != phase && !is_of_grid {
-            cell.phase = phase;
-            self.kept -= cell.kept.iter().map(|kept| kept.lanes.len()).sum::<usize>();
-            cell.kept.clear();
-            cell.strong_writer = None;
-        }
-        let before = if is_of_grid { new.before } else { cell.value };
-        let others = cell.strong_writer.filter(|writer| *writer != (block, warp));
-        if new.is_store {
-            cell.value = new.value;
-            cell.strong_writer = new.is_strong.then_some((block, warp));
-        }
-        if others.is_some() && new.is_strong {
-            if new.is_atomic {
-                self.ordered_mut(thread).has_met = true;
-            } else if !new.is_store {
-                // A flag: the thread knows what the other one has done.
-                self.may_order(thread);
-                self.acquire(thread);
+        let (orders, kept, is_cut) = (&mut self.orders, &mut self.kept, &mut self.is_cut);
+        let known = self.clocks.of(warp as usize % WARP);
+        let epoch = self.clocks.epoch(warp as usize % WARP);
+        let place = (new.access.address, new.access.bytes, new.access.element);
+        let divided = self.bytes.each(is_global, place, |granule, cell| {
+            if cell.phase != phase && !is_of_grid {
+                cell.phase = phase;
+                *kept = kept.saturating_sub(cell.weight());
+                cell.kept.clear();
+                cell.strong_writer = None;
+            }
+            let before = if is_of_grid { global(granule) } else { cell.value };
+            let value = stored(granule);
+            let others = cell.strong_writer.filter(|writer| *writer != (block, warp));
+            if new.is_store {
+                cell.value = value;
+                cell.strong_writer = new.is_strong.then_some((block, warp));
+            }
+            if others.is_some() && new.is_strong {
+                if new.is_atomic {
+                    orders.of_mut(thread).has_met = true;
+                } else if !new.is_store {
+                    // A flag: the thread knows what the other one has done.
+                    orders.may_order(thread);
+                    orders.of_mut(thread).has_seen = true;
+                    return;
+                }
+            }
+            let ordered = orders.of(thread);
+            let when = When {
+                block,
+                warp,
+                phase,
+                epoch,
+                is_free_in_block: ordered.since == 0,
+                is_free_in_grid: is_of_grid && !ordered.has_seen,
+            };
+            if !is_compared || !when.is_free_in_block && !when.is_free_in_grid {
                 return;
             }
-        }
-        let ordered = self.ordered(thread);
-        let when = When {
-            block,
-            warp,
-            phase,
-            epoch: self.clocks.epoch(warp as usize % WARP),
-            is_free_in_block: ordered.since == 0,
-            is_free_in_grid: is_of_grid && !ordered.has_seen,
-        };
-        if !is_compared || !when.is_free_in_block && !when.is_free_in_grid {
-            return;
-        }
-        let known = self.clocks.of(warp as usize % WARP);
-        let Some(cell) = self.bytes.get_mut(&new.byte) else {
-            return;
-        };
-        let lane = (thread % WARP) as u8;
-        let bit = lane_bit(thread);
+            let alike = cell.alike((at, granule), new, (when, value, before));
+            for old in &cell.kept {
+                if let Some(kind) = kind_of(&old.alike, &alike, known) {
+                    let pair = Pair::new(kind, at, (new, &alike), phase);
+                    *is_cut |= !add(found, at, granule.address, old, pair);
+                }
+            }
+            if is_of_grid {
+                let access = (at, new, &alike);
+                *is_cut |= !cell.update(granule.address, access, known, found);
+            }
+            *kept += usize::from(cell.keep(alike, (thread % WARP) as u8, new.access.number));
+        });
+        self.kept += divided;
+        self.is_cut |= self.kept + self.bytes.len() > MAX_KEPT_ACCESSES;
+    }
+}
+
+impl Cell {
+    /// The properties of an access: when it is made, the value that it writes, and the value before.
+    fn alike(
+        &self,
+        (at, granule): (&At<'_>, Granule),
+        new: &New<'_>,
+        (when, stored, before): (When, Word, Word),
+    ) -> Alike {
+        let bit = lane_bit(at.thread);
         let is_own = |kept: &&Kept| {
             let own = &kept.alike;
-            own.is_store && kept.mask & bit != 0 && (own.when.block, own.when.warp) == (block, warp)
+            own.is_store && kept.mask & bit != 0 && (own.when.block, own.when.warp) == (when.block, when.warp)
         };
-        let own = cell.kept.iter().rev().find(is_own).map(|kept| kept.alike.point);
-        let value = if new.is_store { new.value } else { before };
-        let alike = Alike {
+        let own = || self.kept.iter().rev().find(is_own).map(|kept| kept.alike.point);
+        let value = if new.is_store { stored } else { before };
+        Alike {
             when,
             point: at.point,
             is_store: new.is_store,
@@ -343,33 +401,16 @@ impl BlockAccesses {
             is_atomic: new.is_atomic,
             value,
             is_change: value.is_none() || before != value,
-            own: own.filter(|_| !new.is_store),
-        };
-        for kept in &cell.kept {
-            if let Some(kind) = kind_of(&kept.alike, &alike, known) {
-                let is_in_next_round = new.is_store && new.first_phase < phase;
-                let pair = Pair {
-                    kind,
-                    second: at.point,
-                    lane,
-                    read: match kind {
-                        ExchangeKind::ReadAfterWrite => Some(new.number),
-                        _ => None,
-                    },
-                    is_in_next_round,
-                };
-                self.is_cut |= !add(found, at, address, kept, pair);
-            }
+            // Bits are those of an element where the granule is one.
+            changes: if u64::from(granule.bytes) == new.access.element {
+                new.access.changes
+            } else {
+                u64::MAX
+            },
+            own: if new.is_store { None } else { own() },
         }
-        if is_of_grid {
-            self.is_cut |= !cell.update((at, new, &alike), known, found);
-        }
-        self.kept += usize::from(cell.keep(alike, lane, new.number));
-        self.is_cut |= self.kept + count > MAX_KEPT_ACCESSES;
     }
-}
 
-impl Cell {
     /// Keeps an access; true if it needs more memory.
     fn keep(&mut self, alike: Alike, lane: u8, number: u64) -> bool {
         let bit = lane_bit(usize::from(lane));
@@ -394,38 +435,36 @@ impl Cell {
         }
     }
 
-    /// Notes the last write and the last read, and finds a thread that changes what it has read, and what another one had written with the
-    /// same instruction. False if there are too many.
+    /// Notes the last write and the last reads, and finds a thread that changes what it has read, and what another one has written with the
+    /// same instruction, before that read or after it. False if there are too many.
     fn update(
         &mut self,
-        (at, new, alike): (&At<'_>, &New, &Alike),
+        address: u64,
+        (at, new, alike): (&At<'_>, &New<'_>, &Alike),
         known: &Clock,
         found: &mut Found,
     ) -> bool {
-        let thread = (alike.when.block, at.thread);
         if new.is_atomic || new.is_strong {
             self.written = None;
+            self.readers.clear();
             return true;
         }
+        let thread = (alike.when.block, at.thread);
+        let own = self.take_reads(thread);
         if !new.is_store {
-            if let Some(written) = &mut self.written {
-                written.reads.retain(|read| read.thread != thread);
-                if written.when.is_unordered(alike.when, known) && written.reads.len() < MAX_KEPT_OF_BYTE {
-                    written.reads.push(Read {
-                        thread,
-                        point: at.point,
-                        number: new.number,
-                    });
-                }
-            }
+            let read = Read {
+                thread,
+                point: at.point,
+                number: new.access.number,
+            };
+            self.note_read(read, alike.when, known);
             return true;
         }
         if !alike.is_change {
             return true;
         }
         let mut is_complete = true;
-        if let Some(written) = &self.written
-            && let Some(read) = written.reads.iter().find(|read| read.thread == thread)
+        if let (Some(written), Some((read, kind))) = (&self.written, own)
             && written.point == at.point
             && written.when.is_unordered(alike.when, known)
         {
@@ -433,28 +472,74 @@ impl Cell {
                 alike: Alike {
                     when: written.when,
                     point: written.point,
+                    changes: u64::MAX,
                     ..*alike
                 },
                 mask: lane_bit(usize::from(written.lane)),
                 lanes: vec![(written.lane, 0)],
             };
             let pair = Pair {
-                kind: ExchangeKind::Updated,
+                kind,
                 second: read.point,
                 lane: (at.thread % WARP) as u8,
                 read: Some(read.number),
+                changes: 0,
                 is_in_next_round: false,
             };
-            is_complete = add(found, at, new.byte.1, &first, pair);
+            is_complete = add(found, at, address, &first, pair);
+        }
+        self.note_change(at, alike.when, known);
+        is_complete
+    }
+
+    /// Takes the reads of a thread away; the one since the last change, or before it, with the kind of pair that a write after it makes.
+    fn take_reads(&mut self, thread: (u32, usize)) -> Option<(Read, ExchangeKind)> {
+        self.readers.retain(|(read, _)| read.thread != thread);
+        let written = self.written.as_mut()?;
+        let take = |reads: &mut Vec<Read>| {
+            let place = reads.iter().position(|read| read.thread == thread)?;
+            Some(reads.remove(place))
+        };
+        let stale = take(&mut written.stale).map(|read| (read, ExchangeKind::Overwritten));
+        let read = take(&mut written.reads).map(|read| (read, ExchangeKind::Updated));
+        read.or(stale)
+    }
+
+    /// Notes a plain read.
+    fn note_read(&mut self, read: Read, when: When, known: &Clock) {
+        push_of_few(&mut self.readers, (read, when));
+        if let Some(written) = &mut self.written
+            && written.when.is_unordered(when, known)
+        {
+            push_of_few(&mut written.reads, read);
+        }
+    }
+
+    /// Notes a plain write that changes the content.
+    fn note_change(&mut self, at: &At<'_>, when: When, known: &Clock) {
+        let before = self.written.take().map_or_else(Vec::new, |before| before.stale);
+        let mut stale = before;
+        for (read, of_read) in std::mem::take(&mut self.readers) {
+            if of_read.is_unordered(when, known) {
+                push_of_few(&mut stale, read);
+            }
         }
         self.written = Some(Written {
-            when: alike.when,
+            when,
             lane: (at.thread % WARP) as u8,
             point: at.point,
             reads: Vec::new(),
+            stale,
         });
-        is_complete
     }
+}
+
+/// Adds to a list of which the oldest is dropped where it is full.
+fn push_of_few<T>(all: &mut Vec<T>, new: T) {
+    if all.len() >= MAX_KEPT_OF_BYTE {
+        all.remove(0);
+    }
+    all.push(new);
 }
 
 /// The kind of a pair of accesses that nothing orders, if they are of different warps and their order matters. `known`: the epochs that the
@@ -488,7 +573,26 @@ struct Pair {
     lane: u8,
     /// The number of the read, if it is the second access.
     read: Option<u64>,
+    /// The bits of an element that the second access may change.
+    changes: u64,
     is_in_next_round: bool,
+}
+
+impl Pair {
+    /// A pair in which the second access is one of a phase.
+    fn new(kind: ExchangeKind, at: &At<'_>, (new, alike): (&New<'_>, &Alike), phase: u32) -> Self {
+        Self {
+            kind,
+            second: at.point,
+            lane: (at.thread % WARP) as u8,
+            read: match kind {
+                ExchangeKind::ReadAfterWrite => Some(new.access.number),
+                _ => None,
+            },
+            changes: alike.changes,
+            is_in_next_round: new.is_store && new.first_phase < phase,
+        }
+    }
 }
 
 /// The block and the number of the thread that reads.
@@ -528,7 +632,7 @@ fn add(found: &mut Found, at: &At<'_>, address: u64, old: &Kept, pair: Pair) -> 
     for &(first, earlier) in &old.lanes {
         let threads = (warp * WARP as u32 + u32::from(first), at.thread as u32);
         let (reader, read): (Reader, _) = match kind {
-            ExchangeKind::ReadAfterWrite | ExchangeKind::Updated => {
+            ExchangeKind::ReadAfterWrite | ExchangeKind::Updated | ExchangeKind::Overwritten => {
                 (|example| (example.blocks.1, example.threads.1), pair.read)
             }
             ExchangeKind::WriteAfterRead => (|example| (example.blocks.0, example.threads.0), Some(earlier)),
@@ -538,9 +642,12 @@ fn add(found: &mut Found, at: &At<'_>, address: u64, old: &Kept, pair: Pair) -> 
             threads,
             blocks,
             read,
+            changes: old.alike.changes | pair.changes,
         };
         let mut known = exchange.examples.iter();
-        if exchange.examples.len() < MAX_EXAMPLES && !known.any(|known| reader(known) == reader(&example)) {
+        if exchange.examples.len() < MAX_EXAMPLES
+            && !known.any(|known| (reader(known), known.changes) == (reader(&example), example.changes))
+        {
             exchange.examples.push(example);
         }
     }

@@ -17,6 +17,9 @@ pub enum ExchangeKind {
     /// A thread reads what another has written, and writes something else with the instruction of that thread: the second access is its
     /// read. In another order, the thread does not see what the other one has written, and one of the two updates is lost.
     Updated,
+    /// A thread reads, another one writes, and then the first one writes something else with the same instruction: the second access is the
+    /// read, which the run made first. What the other thread has written is lost.
+    Overwritten,
 }
 
 /// Accesses of threads to the same bytes of shared or global memory that nothing orders: of lanes of one warp, or of threads of two warps.
@@ -40,7 +43,7 @@ pub struct Exchange {
     pub second_lanes: u32,
     /// A lane that made the first, and one that made the second to the same byte.
     pub example: (u8, u8),
-    /// The address of that byte in its space.
+    /// The address of the first of the bytes that both access, in its space.
     pub address: u64,
     /// Both are volatile.
     pub is_volatile: bool,
@@ -59,6 +62,8 @@ pub struct Example {
     pub blocks: (u32, u32),
     /// The number of the access that reads, see [`crate::Accessed::number`]; `None` for two writes.
     pub read: Option<u64>,
+    /// The bits of an element that the access that writes may have changed.
+    pub changes: u64,
 }
 
 impl Exchange {

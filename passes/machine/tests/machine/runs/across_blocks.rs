@@ -5,7 +5,7 @@ use ptxcheck_machine::{Exchange, ExchangeKind, Exchanges, Kernel, Launch, Outcom
 
 use super::{module, with_kernel, world};
 
-use ExchangeKind::{ReadAfterWrite, TwoWrites, Updated, WriteAfterRead};
+use ExchangeKind::{Overwritten, ReadAfterWrite, TwoWrites, Updated, WriteAfterRead};
 
 /// The thread is in `%r1`, the block in `%r2`, the number of the thread in the grid in `%r3`; `%p1` holds in the first thread of a block, and
 /// `%p2` in the first one of the grid.
@@ -88,6 +88,45 @@ fn a_thread_changes_what_another_one_has_written() {
         let other = one.examples.iter().any(|example| example.blocks == (0, 1));
         assert!(other, "{one:?}");
     }
+}
+
+#[test]
+fn a_thread_overwrites_what_it_has_not_seen() {
+    // All threads of a block read before the first one writes, and each adds another number.
+    let code = "ld.global.u32 %r4, [%d1];\nadd.u32 %r5, %r4, %r1;\nst.global.u32 [%d1], %r5;\n";
+    let all = found(code, Schedule::First);
+    let of = |kind| all.iter().filter(move |one| one.kind == kind).collect::<Vec<_>>();
+    let overwritten = of(Overwritten);
+    let [one] = overwritten[..] else {
+        panic!("{all:?}");
+    };
+    assert!(one.is_across_warps() && one.examples[0].read.is_some());
+    // The second block reads what the first one has written.
+    assert!(has(&all, Updated));
+    // Threads that write what they have read, and those that write before they read, lose nothing.
+    for code in [
+        "ld.global.u32 %r4, [%d1];\nst.global.u32 [%d1], %r4;\n",
+        "@%p1 ld.global.u32 %r4, [%d1];\n@%p2 st.global.u32 [%d1], 3;\n",
+    ] {
+        let all = found(code, Schedule::First);
+        assert!(!has(&all, Overwritten), "{code} {all:?}");
+    }
+}
+
+#[test]
+fn threads_that_change_nothing_do_not_hide_one_that_does() {
+    // All but the last thread set one bit, and that one another.
+    let code = "setp.eq.u32 %p3, %r3, 127;\nselp.u32 %r6, 2, 1, %p3;\nld.global.u32 %r4, [%d1];\nor.b32 %r4, %r4, %r6;\n\
+                st.global.u32 [%d1], %r4;\n";
+    let found = found(code, IN_TURN[0]);
+    let updated: Vec<_> = found.iter().filter(|one| one.kind == Updated).collect();
+    let [one] = updated[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(
+        (one.examples[0].threads, one.examples[0].blocks),
+        ((0, 63), (0, 1))
+    );
 }
 
 #[test]

@@ -249,8 +249,8 @@ fn equal_values_are_no_pair() {
     // One byte of the four differs.
     let code = "shl.b32 %r5, %r1, 16;\nst.shared.u32 [words], %r5;\n";
     observed(code, 32, Schedule::First, &|exchanges, _| {
-        let bytes: Vec<u64> = exchanges.found().iter().map(|one| one.address).collect();
-        assert_eq!(bytes, [0x402]);
+        let places: Vec<u64> = exchanges.found().iter().map(|one| one.address).collect();
+        assert_eq!(places, [0x400]);
     });
     // A lane that has not written reads it.
     is_unordered(

@@ -1,6 +1,6 @@
 //! Reads that are watched: whether something depends on the values that threads have read.
 
-use ptxcheck_machine::{Exchanges, Kernel, Launch, Schedule, Setup, Unobserved};
+use ptxcheck_machine::{Exchanges, Kernel, Launch, Schedule, Setup, Unobserved, Watched};
 
 use super::{SCHEDULES, module, with_kernel, world};
 
@@ -11,7 +11,8 @@ const WORDS: &str = ".shared .align 16 .b8 words[512];\n\
     st.param.b32 [back], %r2;\nret;\n}\n";
 
 /// Thread 0 writes a word, and all of warp 1 read it into `%r3` in no order; then this code follows. Which of the threads 32 to 63 use it?
-fn used(code: &str, schedule: Schedule) -> u32 {
+/// `changes`: the bits that thread 0 may change; all, if nothing else is said.
+fn used(code: &str, schedule: Schedule, changes: Option<u64>) -> u32 {
     let begin = "@%p1 st.shared.u32 [words], 7;\nsetp.lt.u32 %p3, %r1, 32;\n@%p3 bra E;\nld.shared.u32 %r3, [words];\n";
     let text = module(WORDS, &format!("{BEGIN}{begin}{code}\nE:\n"));
     with_kernel(&text, |module, function| {
@@ -23,11 +24,14 @@ fn used(code: &str, schedule: Schedule) -> u32 {
             .expect("it runs");
         assert_eq!(outcome.used, 0);
         let examples = exchanges.found().iter().flat_map(|one| &one.examples);
-        let reads: Vec<(u32, u64)> = examples
-            .filter_map(|one| Some((one.threads.0.max(one.threads.1), one.read?)))
+        let reads: Vec<(u32, Watched)> = examples
+            .filter_map(|one| {
+                let (number, changes) = (one.read?, changes.unwrap_or(one.changes));
+                Some((one.threads.0.max(one.threads.1), Watched { number, changes }))
+            })
             .collect();
         assert_eq!(reads.len(), 32, "{schedule:?}");
-        let watched: Vec<u64> = reads.iter().map(|(_, number)| *number).collect();
+        let watched: Vec<Watched> = reads.iter().map(|(_, watched)| *watched).collect();
         let setup = Setup {
             watched: &watched,
             ..setup
@@ -46,7 +50,7 @@ fn used(code: &str, schedule: Schedule) -> u32 {
 #[track_caller]
 fn uses(code: &str, expected: u32) {
     for schedule in SCHEDULES {
-        assert_eq!(used(code, schedule), expected, "{schedule:?} {code}");
+        assert_eq!(used(code, schedule, None), expected, "{schedule:?} {code}");
     }
 }
 
@@ -125,4 +129,72 @@ fn calls_and_a_threads_own_memory_keep_values() {
                   ld.param.b32 %r4, [back];\n}\nst.global.u32 [%d1], %r4;";
     uses(&called.replace("REGISTER", "%r3"), ALL);
     uses(&called.replace("REGISTER", "%r1"), 0);
+}
+
+#[test]
+fn bits_that_are_the_same_in_any_order_are_not_used() {
+    const STORE: &str = "st.global.u32 [%d1], %r4;";
+    let tests = |code: &str, changes, expected| {
+        let code = format!("{code}\n{STORE}\n");
+        for schedule in SCHEDULES {
+            let found = used(&code, schedule, Some(changes));
+            assert_eq!(found, expected, "{schedule:?} {code} {changes:x}");
+        }
+    };
+    // Another thread sets bit 3.
+    tests("and.b32 %r4, %r3, 8;", 8, ALL);
+    tests("and.b32 %r4, %r3, 16;", 8, 0);
+    tests("and.b32 %r4, 16, %r3;", 8, 0);
+    tests("or.b32 %r4, %r3, 8;", 8, 0);
+    tests("or.b32 %r4, %r3, 16;", 8, ALL);
+    // Each thread tests a bit of its own.
+    tests(
+        "and.b32 %r6, %r1, 31;\nshl.b32 %r5, 1, %r6;\nand.b32 %r4, %r3, %r5;",
+        1 << 8,
+        ONE,
+    );
+    tests(
+        "and.b32 %r6, %r1, 31;\nshr.u32 %r5, %r3, %r6;\nand.b32 %r4, %r5, 1;",
+        1 << 8,
+        ONE,
+    );
+    tests(
+        "mov.b32 %r5, %r3;\nshl.b32 %r5, %r5, 4;\nand.b32 %r4, %r5, 0x80;",
+        8,
+        ALL,
+    );
+    tests(
+        "mov.b32 %r5, %r3;\nshl.b32 %r5, %r5, 4;\nand.b32 %r4, %r5, 8;",
+        8,
+        0,
+    );
+    tests("cvt.u64.u8 %d2, %r3;\ncvt.u32.u64 %r4, %d2;", 0x100, 0);
+    tests("xor.b32 %r5, %r3, %r7;\nand.b32 %r4, %r5, 16;", 8, 0);
+    tests("xor.b32 %r5, %r3, %r7;\nand.b32 %r4, %r5, 8;", 8, ALL);
+    for (test, changes, expected) in [
+        ("lt.s32 %p4, %r3, 0", 8, 0),
+        ("ge.s32 %p4, %r3, 0", 1 << 31, ALL),
+        ("gt.s32 %p4, %r3, -1", 8, 0),
+        ("lt.s32 %p4, %r3, 1", 8, ALL),
+        ("lt.u32 %p4, %r3, 0", 8, ALL),
+    ] {
+        tests(
+            &format!("setp.{test};\nselp.u32 %r4, 1, 2, %p4;"),
+            changes,
+            expected,
+        );
+    }
+    // Debug builds keep values on the stack.
+    let slot = ".local .align 4 .b8 slot[8];\nst.local.u32 [slot], %r3;\nld.local.u32 %r5, [slot];\n";
+    tests(&format!("{slot}and.b32 %r4, %r5, 16;"), 8, 0);
+    tests(&format!("{slot}and.b32 %r4, %r5, 8;"), 8, ALL);
+    let cut = format!("{slot}st.local.u8 [slot+1], %r3;\nld.local.u32 %r5, [slot];\nand.b32 %r4, %r5, 16;");
+    tests(&cut, 8, ALL);
+    // A sum carries, and a register that is written again is another one.
+    tests("add.u32 %r5, %r3, 1;\nand.b32 %r4, %r5, 16;", 8, ALL);
+    tests(
+        "and.b32 %r5, %r3, 24;\nadd.u32 %r5, %r5, %r3;\nand.b32 %r4, %r5, 16;",
+        8,
+        ALL,
+    );
 }

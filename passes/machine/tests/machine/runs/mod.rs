@@ -6,6 +6,7 @@ mod corpus;
 mod exchanging;
 mod following;
 mod hostile;
+mod lockstep;
 mod meeting;
 mod tracing;
 mod values;

@@ -50,8 +50,8 @@ fn lanes_part_at_a_branch_and_are_missed() {
         .collect();
     assert_eq!(goes.len(), 3, "{told:x?}");
     assert!(matches!(goes[0], (Doing::Goes(_), at, lanes) if *at == branch && *lanes == low));
-    assert_eq!(goes[1], &(Doing::Arrives(u32::MAX), sync, low.clone()));
-    assert!(matches!(goes[2], (Doing::Goes(_), at, lanes) if *at == branch && *lanes == high));
+    assert!(matches!(goes[1], (Doing::Goes(_), at, lanes) if *at == branch && *lanes == high));
+    assert_eq!(goes[2], &(Doing::Arrives(u32::MAX), sync, low.clone()));
     let rest = &told[3..];
     assert_eq!(rest[0], (Doing::Acts, store, high));
     // Each lane that ends without having come is missed by those that wait.
