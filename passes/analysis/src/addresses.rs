@@ -27,7 +27,7 @@ pub(crate) const MAX_SLOT_BYTES: u32 = 32;
 
 /// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Base {
+pub(crate) enum SlotBase {
     /// A `.local` symbol of the function.
     Symbol(SymbolId),
     /// The address that a caller passes in a piece of a parameter.
@@ -38,7 +38,7 @@ pub(crate) enum Base {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Bytes {
     /// The base.
-    pub base: Base,
+    pub base: SlotBase,
     /// Byte offset of the first byte.
     pub offset: i64,
     /// Number of bytes.
@@ -55,7 +55,7 @@ pub(crate) struct PassedAddress {
     /// The piece of its parameter.
     pub param: ParamPiece,
     /// The base of the address, …
-    pub base: Base,
+    pub base: SlotBase,
     /// … and its distance from there in bytes.
     pub offset: i64,
 }
@@ -111,9 +111,9 @@ pub(crate) struct Addresses {
     /// Addresses that calls pass to functions that do not let them leak, in the order of the input.
     pub passed: Vec<PassedAddress>,
     /// Bases whose addresses calls pass, and bases that leak; sorted.
-    pub escaped: Vec<Base>,
+    pub escaped: Vec<SlotBase>,
     /// The bases that leak; sorted.
-    pub leaked: Vec<Base>,
+    pub leaked: Vec<SlotBase>,
     /// The addresses that it returns.
     pub returned: Vec<ReturnedAddress>,
     /// Indices of the parameters that are used otherwise than by loads of whole addresses; sorted.
@@ -150,9 +150,8 @@ impl Addresses {
     }
 
     /// True if a base leaks.
-    pub(crate) fn leaks(&self, base: Base) -> bool {
-        let is_opaque =
-            || matches!(base, Base::Param((number, _)) if self.opaque_params.binary_search(&number).is_ok());
+    pub(crate) fn leaks(&self, base: SlotBase) -> bool {
+        let is_opaque = || matches!(base, SlotBase::Param((number, _)) if self.opaque_params.binary_search(&number).is_ok());
         self.leaked.binary_search(&base).is_ok() || is_opaque()
     }
 }
@@ -180,7 +179,7 @@ fn address_operand(body: &Body<'_>, instruction: &Instruction) -> Option<(Value,
     }
 }
 
-type Address = (Base, i64);
+type Address = (SlotBase, i64);
 
 /// A slot that holds an address is used otherwise than forwarding allows.
 struct Conflict;
@@ -330,7 +329,7 @@ impl AddressSearch<'_> {
         address: Address,
     ) -> Result<bool, Conflict> {
         let Some(Bytes {
-            base: Base::Symbol(symbol),
+            base: SlotBase::Symbol(symbol),
             offset,
             ..
         }) = bytes.filter(|bytes| self.is_forwarding && accesses_one_address(instruction, *bytes))
@@ -351,7 +350,7 @@ impl AddressSearch<'_> {
         };
         if !is_whole
             || instruction.guard.is_some()
-            || !matches!(address.0, Base::Param(_))
+            || !matches!(address.0, SlotBase::Param(_))
             || !self.is_forwarding
         {
             return false;
@@ -387,8 +386,8 @@ impl AddressSearch<'_> {
         }
         self.found.leaked.extend(leaked);
         let all = returns.into_iter().filter_map(|(at, (base, offset))| match base {
-            Base::Param(param) => Some(ReturnedAddress { at, param, offset }),
-            Base::Symbol(_) => None,
+            SlotBase::Param(param) => Some(ReturnedAddress { at, param, offset }),
+            SlotBase::Symbol(_) => None,
         });
         all.collect()
     }
@@ -441,7 +440,7 @@ impl AddressSearch<'_> {
 
     /// The address that an instruction loads from a slot.
     fn address_held_in_slot(&self, instruction: &Instruction, bytes: Bytes) -> Option<Address> {
-        let Base::Symbol(symbol) = bytes.base else {
+        let SlotBase::Symbol(symbol) = bytes.base else {
             return None;
         };
         let is_load = matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Load);
@@ -500,7 +499,7 @@ impl AddressSearch<'_> {
     /// Reports a conflict if a slot that holds an address is accessed in another way, or by other code.
     fn check_held_addresses(&mut self, callees: &dyn Callees) -> Result<(), Conflict> {
         let is_leaked = |&(symbol, _): &(SymbolId, i64)| {
-            let base = Base::Symbol(symbol);
+            let base = SlotBase::Symbol(symbol);
             self.found.leaked.binary_search(&base).is_ok()
         };
         if self.held.keys().any(is_leaked) {
@@ -508,7 +507,7 @@ impl AddressSearch<'_> {
         }
         for &(id, bytes) in &self.found.accesses {
             let instruction = self.body.instruction(id);
-            let Base::Symbol(symbol) = bytes.base else {
+            let SlotBase::Symbol(symbol) = bytes.base else {
                 continue;
             };
             for ((_, offset), &address) in self.held_addresses_overlapping(symbol, bytes.offset, bytes.count)
@@ -521,7 +520,7 @@ impl AddressSearch<'_> {
                     Value::Register(register) => {
                         matches!(self.known[register.index()], RegisterAddress::Resolved(Some(known)) if known == address)
                     }
-                    Value::Symbol(symbol, at) => address == (Base::Symbol(symbol), i64::from(at)),
+                    Value::Symbol(symbol, at) => address == (SlotBase::Symbol(symbol), i64::from(at)),
                     _ => false,
                 };
                 if *offset != bytes.offset || !accesses_one_address(instruction, bytes) || !is_address {
@@ -530,7 +529,7 @@ impl AddressSearch<'_> {
             }
         }
         for passed in &self.found.passed {
-            let Base::Symbol(symbol) = passed.base else {
+            let SlotBase::Symbol(symbol) = passed.base else {
                 continue;
             };
             for touched in callees.accessed_bytes(passed.callee, passed.param).unwrap_or(&[]) {
@@ -597,7 +596,7 @@ impl AddressSearch<'_> {
         match value {
             Value::Symbol(symbol, offset) => self
                 .is_local_symbol(symbol)
-                .then_some((Base::Symbol(symbol), i64::from(offset))),
+                .then_some((SlotBase::Symbol(symbol), i64::from(offset))),
             Value::Register(register) => self.address_of_register(register),
             _ => None,
         }
@@ -622,7 +621,7 @@ impl AddressSearch<'_> {
             self.known[register.index()] = RegisterAddress::Resolved(None);
             if let Some(param) = self.param_piece_in(register) {
                 chain.push((register, 0));
-                break Some((Base::Param(param), 0));
+                break Some((SlotBase::Param(param), 0));
             }
             let Some((from, by)) = self.address_source(register) else {
                 break None;

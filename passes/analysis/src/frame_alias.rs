@@ -7,7 +7,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::addresses::Base;
+use crate::addresses::SlotBase;
 use crate::definitions::Definitions;
 use crate::param_objects::ParamUse;
 use crate::slots::Slots;
@@ -39,7 +39,7 @@ pub(crate) struct OwnParams {
 }
 
 /// The analyses of a function that are needed.
-pub(crate) struct Known<'f> {
+pub(crate) struct FunctionFacts<'f> {
     /// Definitions of its registers.
     pub definitions: &'f Definitions,
     /// Its slots.
@@ -120,7 +120,7 @@ fn leaks_frame_address(body: &Body<'_>, slots: &Slots) -> bool {
 pub(crate) fn may_be_in_own_frame<'p>(
     module: &Module<'_>,
     id: FunctionId,
-    known: &Known<'_>,
+    known: &FunctionFacts<'_>,
     address: Value,
     passed: impl Fn() -> &'p OwnParams,
 ) -> bool {
@@ -148,7 +148,7 @@ impl OwnParams {
     }
 
     /// The parameters of the functions of a module.
-    pub(crate) fn new<'f>(module: &Module<'_>, known: impl Fn(FunctionId) -> Known<'f>) -> Self {
+    pub(crate) fn new<'f>(module: &Module<'_>, known: impl Fn(FunctionId) -> FunctionFacts<'f>) -> Self {
         let mut found = Self {
             leaks: module
                 .bodies()
@@ -166,8 +166,8 @@ impl OwnParams {
             for passed in known.slots.passed.iter().chain(handed_on) {
                 let target = Some((passed.callee, passed.param.0));
                 match passed.base {
-                    Base::Symbol(_) => open.push(target),
-                    Base::Param((number, _)) => passed_on.entry((id, number)).or_default().push(target),
+                    SlotBase::Symbol(_) => open.push(target),
+                    SlotBase::Param((number, _)) => passed_on.entry((id, number)).or_default().push(target),
                 }
             }
             let leaks = if caller.is_kernel() {

@@ -30,7 +30,7 @@ use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
 use crate::lanes::{Lanes, Launch, ShapeSource, Threshold, launches_of};
 use crate::launches::MAX_BLOCK_THREADS;
-use crate::provenance::Wrong;
+use crate::provenance::ViolationKind;
 use crate::provenance::extent::{Object, bounds_violation};
 use crate::shared::Shared;
 use crate::thread_ends::functions_that_may_end_threads;
@@ -48,8 +48,8 @@ pub struct OutOfBoundsAccess {
     pub symbol: Option<SymbolId>,
     /// The index of the parameter, if it is one.
     pub param: Option<u16>,
-    /// [`Wrong::OutOfBounds`] or [`Wrong::Misaligned`].
-    pub wrong: Wrong,
+    /// [`ViolationKind::OutOfBounds`] or [`ViolationKind::Misaligned`].
+    pub wrong: ViolationKind,
     /// The first warp of the block for which it is wrong.
     pub warp: u32,
     /// The lanes of that warp for which it is wrong.

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use crate::addresses::{Addresses, Base, Callees, PassedAddress, ReturnedAddress, Touched};
+use crate::addresses::{Addresses, Callees, PassedAddress, ReturnedAddress, SlotBase, Touched};
 use crate::call_graph::CallGraph;
 use crate::definitions::Definitions;
 use crate::limits::MAX_TOUCHED_PIECES;
@@ -32,7 +32,7 @@ impl ParamUse {
     fn new(mut addresses: Addresses, callees: &dyn Callees) -> Self {
         let mut touched = Vec::new();
         for &(id, bytes) in &addresses.accesses {
-            if let Base::Param(param) = bytes.base {
+            if let SlotBase::Param(param) = bytes.base {
                 let is_written = addresses.stores.binary_search(&id).is_ok();
                 touched.push(Touched {
                     param,
@@ -44,7 +44,9 @@ impl ParamUse {
         }
         let mut far = Vec::new();
         for passed in &addresses.passed {
-            let Base::Param(param) = passed.base else { continue };
+            let SlotBase::Param(param) = passed.base else {
+                continue;
+            };
             for inner in callees.accessed_bytes(passed.callee, passed.param).unwrap_or(&[]) {
                 match passed.offset.checked_add(inner.offset) {
                     Some(offset) => touched.push(Touched {
@@ -67,10 +69,10 @@ impl ParamUse {
         opaque.dedup();
         addresses
             .accesses
-            .retain(|(_, bytes)| matches!(bytes.base, Base::Param(_)));
+            .retain(|(_, bytes)| matches!(bytes.base, SlotBase::Param(_)));
         addresses
             .passed
-            .retain(|passed| matches!(passed.base, Base::Param(_)));
+            .retain(|passed| matches!(passed.base, SlotBase::Param(_)));
         Self { addresses, touched }
     }
 
@@ -80,8 +82,8 @@ impl ParamUse {
         let place = accesses.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         let bytes = accesses[place].1;
         match bytes.base {
-            Base::Param(param) => Some((param, bytes.offset, bytes.count)),
-            Base::Symbol(_) => None,
+            SlotBase::Param(param) => Some((param, bytes.offset, bytes.count)),
+            SlotBase::Symbol(_) => None,
         }
     }
 
@@ -93,8 +95,8 @@ impl ParamUse {
             .accesses
             .iter()
             .filter_map(|(id, bytes)| match bytes.base {
-                Base::Param(param) => Some((*id, param, bytes.offset, bytes.count)),
-                Base::Symbol(_) => None,
+                SlotBase::Param(param) => Some((*id, param, bytes.offset, bytes.count)),
+                SlotBase::Symbol(_) => None,
             })
     }
 
@@ -104,7 +106,7 @@ impl ParamUse {
     }
 
     fn accessed_bytes(&self, param: ParamPiece) -> Option<&[Touched]> {
-        if self.addresses.leaks(Base::Param(param)) {
+        if self.addresses.leaks(SlotBase::Param(param)) {
             return None;
         }
         let first = self.touched.partition_point(|touched| touched.param < param);

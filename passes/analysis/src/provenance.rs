@@ -48,7 +48,7 @@ use rayon::prelude::*;
 use crate::limits::MAX_CALL_CHAINS;
 use crate::reached;
 use crate::shared::Shared;
-pub use judge::{Effect, Use, Wrong};
+pub use judge::{Effect, Use, ViolationKind};
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 use ptxcheck_ir::{FunctionId, InstructionId, Linkage};
 use summary::Summary;
@@ -171,7 +171,7 @@ fn make_uncalled_potential(module: &Shared<'_>, violations: &mut [Violation]) {
     }
 }
 
-fn site_of_violation(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {
+fn site_of_violation(violation: &Violation) -> (FunctionId, InstructionId, ViolationKind) {
     (violation.function, violation.instruction, violation.wrong)
 }
 

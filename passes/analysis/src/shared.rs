@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
-use crate::frame_alias::{self, Known, OwnParams};
+use crate::frame_alias::{self, FunctionFacts, OwnParams};
 use crate::function::Analyses;
 use crate::launches::{Launches, Shape};
 use crate::param_objects::{ParamObjects, ParamUse};
@@ -165,7 +165,7 @@ impl<'a> Shared<'a> {
         id: InstructionId,
         address: Value,
     ) -> bool {
-        let known = |id: FunctionId| Known {
+        let known = |id: FunctionId| FunctionFacts {
             definitions: self.function(id).definitions(),
             slots: self.function(id).slots(),
             param_use: self.param_use(id),

@@ -17,7 +17,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::addresses::{Addresses, Base, Bytes, Callees, MAX_SLOT_BYTES, PassedAddress, address_source};
+use super::addresses::{Addresses, Bytes, Callees, MAX_SLOT_BYTES, PassedAddress, SlotBase, address_source};
 use super::definitions::Definitions;
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{AccessKind, Body, Instruction, InstructionId, Module, Op, Space, SymbolId, Value};
@@ -109,17 +109,17 @@ impl Slots {
                 found.accesses.push((id, number));
             }
         }
-        let symbols = |bases: &[Base]| -> Vec<SymbolId> {
+        let symbols = |bases: &[SlotBase]| -> Vec<SymbolId> {
             let symbols = bases.iter().filter_map(|base| match base {
-                Base::Symbol(symbol) => Some(*symbol),
-                Base::Param(_) => None,
+                SlotBase::Symbol(symbol) => Some(*symbol),
+                SlotBase::Param(_) => None,
             });
             symbols.collect()
         };
         let leaked = symbols(&addresses.leaked);
         let mut all_passed = addresses.passed;
         all_passed.retain(
-            |passed| matches!(passed.base, Base::Symbol(symbol) if leaked.binary_search(&symbol).is_err()),
+            |passed| matches!(passed.base, SlotBase::Symbol(symbol) if leaked.binary_search(&symbol).is_err()),
         );
         let mut written = Vec::new();
         for (passed, number) in all_passed.iter().zip(0..) {
@@ -338,12 +338,12 @@ impl AccessedSlots {
 /// The slot of these bytes, if they are in a symbol.
 fn slot_of(bytes: Bytes) -> Option<Slot> {
     match bytes.base {
-        Base::Symbol(symbol) => Some(Slot {
+        SlotBase::Symbol(symbol) => Some(Slot {
             symbol,
             offset: bytes.offset,
             bytes: bytes.count,
         }),
-        Base::Param(_) => None,
+        SlotBase::Param(_) => None,
     }
 }
 

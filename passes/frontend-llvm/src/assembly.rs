@@ -25,7 +25,7 @@ use ptxcheck_ir::{
 /// The inline assembly of a module.
 #[derive(Default)]
 pub(super) struct Assembly<'m> {
-    known: FxHashMap<LlvmValue<'m>, Rc<Known>>,
+    known: FxHashMap<LlvmValue<'m>, Rc<AssemblyText>>,
     lists: Lists,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Assembly<'m> {
 type Bodies = FxHashMap<Box<[Operand]>, Option<Rc<Template>>>;
 
 /// A text with constraints, and its bodies by the operands that it stood with.
-struct Known {
+struct AssemblyText {
     constraints: Vec<Constraint>,
     bodies: RefCell<Bodies>,
 }
@@ -92,7 +92,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.append(call, &mut lists.inputs);
         let known = self.assembly.known.entry(called).or_insert_with(|| {
             let (_, wanted) = called.assembly().unwrap_or_default();
-            Rc::new(Known {
+            Rc::new(AssemblyText {
                 constraints: constraints(wanted),
                 bodies: RefCell::default(),
             })
@@ -199,7 +199,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     fn template(
         &mut self,
         called: LlvmValue<'m>,
-        known: &Known,
+        known: &AssemblyText,
         operands: &[Operand],
     ) -> Option<Rc<Template>> {
         let mut bodies = known.bodies.borrow_mut();

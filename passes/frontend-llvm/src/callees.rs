@@ -11,7 +11,7 @@ use ptxcheck_ir::{Special, SymbolId, SymbolKind, Value};
 #[derive(Default)]
 pub(super) struct Callees<'m> {
     numbers: Numbers,
-    known: Vec<Known<'m>>,
+    known: Vec<KnownCallee<'m>>,
     /// The number of the module's target, 0 for none, once something has asked for it.
     pub(super) architecture: Option<u32>,
     /// Something has asked for the target, and was answered.
@@ -49,7 +49,7 @@ pub(super) enum Intrinsic<'m> {
 }
 
 #[derive(Clone, Copy)]
-struct Known<'m> {
+struct KnownCallee<'m> {
     called: Called<'m>,
     /// It takes arguments in memory.
     has_memory: bool,
@@ -174,7 +174,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         (known.called, known.has_memory)
     }
 
-    fn new_callee(&self, value: LlvmValue<'m>, kind: ValueKind) -> Known<'m> {
+    fn new_callee(&self, value: LlvmValue<'m>, kind: ValueKind) -> KnownCallee<'m> {
         let known = |symbol: SymbolId| &self.symbols.all[symbol.index()];
         let asks = |name: &str| reflect::NAMES.contains(&name);
         let called = match self.symbols.find(value) {
@@ -188,7 +188,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             },
             _ => Called::Address,
         };
-        Known {
+        KnownCallee {
             called,
             has_memory: value
                 .params()

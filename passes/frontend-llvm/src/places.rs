@@ -145,9 +145,9 @@ impl<'m> Places<'m> {
             return Vec::new();
         };
         let written = outline::blocks(self.text, body);
-        let read: Vec<Vec<Known<'_>>> = function
+        let read: Vec<Vec<LlvmInstruction<'_>>> = function
             .blocks()
-            .map(|block| block.instructions().map(Known::of).collect())
+            .map(|block| block.instructions().map(LlvmInstruction::of).collect())
             .collect();
         if written.len() != read.len() {
             return Vec::new();
@@ -161,13 +161,13 @@ impl<'m> Places<'m> {
 }
 
 /// An instruction as LLVM has it.
-struct Known<'m> {
+struct LlvmInstruction<'m> {
     opcode: Opcode,
     result: &'m str,
     callee: &'m str,
 }
 
-impl<'m> Known<'m> {
+impl<'m> LlvmInstruction<'m> {
     fn of(instruction: User<'m>) -> Self {
         Self {
             opcode: instruction.opcode(),
@@ -193,7 +193,7 @@ enum InstructionMatch {
     Different,
 }
 
-fn pair(text: &[u8], written: &TextInstruction, read: &Known<'_>) -> InstructionMatch {
+fn pair(text: &[u8], written: &TextInstruction, read: &LlvmInstruction<'_>) -> InstructionMatch {
     let name = |span: Span| unquoted(span.of(text)).filter(|name| !name.is_empty());
     let (result, callee) = (name(written.result), name(written.callee));
     if written.opcode != read.opcode || result.as_deref().unwrap_or_default() != read.result.as_bytes() {
@@ -214,7 +214,7 @@ fn pair(text: &[u8], written: &TextInstruction, read: &Known<'_>) -> Instruction
 ///
 /// LLVM adds and removes only intrinsics. So instructions before the first changed intrinsic, or after the last one, keep their places;
 /// between those, an instruction is identified by the name of its result.
-fn matched(text: &[u8], block: &TextBlock, read: &[Known<'_>]) -> Vec<Option<Span>> {
+fn matched(text: &[u8], block: &TextBlock, read: &[LlvmInstruction<'_>]) -> Vec<Option<Span>> {
     let keeps_debug = read.iter().any(|one| one.callee.as_bytes().starts_with(DROPPED));
     let is_kept = |one: &&TextInstruction| keeps_debug || !one.callee.of(text).starts_with(DROPPED);
     let written: Vec<&TextInstruction> = block.instructions.iter().filter(is_kept).collect();

@@ -24,14 +24,14 @@ pub(super) struct Shape {
 /// The types of a module.
 pub(super) struct Types<'m> {
     module: Module<'m>,
-    known: RefCell<Known>,
+    known: RefCell<TypeTable>,
 }
 
 /// A power of two.
 const RECENT: usize = 32;
 
 #[derive(Default)]
-struct Known {
+struct TypeTable {
     numbers: Numbers,
     /// Types and their numbers, each in a place of its address: most of what is asked for again.
     recent: [(usize, u32); RECENT],
@@ -61,7 +61,7 @@ impl<'m> Types<'m> {
     }
 
     #[inline]
-    fn number(&self, known: &mut Known, ty: Type<'m>) -> usize {
+    fn number(&self, known: &mut TypeTable, ty: Type<'m>) -> usize {
         let address = ty.address();
         let recent = address >> 3 & (RECENT - 1);
         let (of, number) = known.recent[recent];

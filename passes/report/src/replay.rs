@@ -122,14 +122,15 @@ impl Writer<'_> {
         }
     }
 
-    /// A line for each step, rounds that come again once.
+    /// A line for each step, rounds that come again once. The last step, with which the run goes wrong, has always one.
     fn steps(&mut self, steps: &[Step<'_>]) {
         let widths = steps.iter().map(|step| step.place.chars().count());
         let width = widths.max().unwrap_or(0);
         let mut shown = "";
         let mut at = 0;
         while at < steps.len() {
-            let (round, times) = round_at(&steps[at..]);
+            let before_last = steps.len() - 1;
+            let (round, times) = round_at(&steps[at..before_last.max(at + 1)]);
             for (number, step) in (at + 1..).zip(&steps[at..at + round]) {
                 let line = format!(
                     "{number:4}  {:width$}  {}",
@@ -207,5 +208,7 @@ mod tests {
             ["1  a", "2  b", "3  c", "steps 2 to 3 2 times more", "8  d"]
         );
         assert_eq!(lines("a a b"), ["1  a", "step 1 once more", "3  b"]);
+        assert_eq!(lines("a a a"), ["1  a", "step 1 once more", "3  a"]);
+        assert_eq!(lines("a b a b"), ["1  a", "2  b", "3  a", "4  b"]);
     }
 }

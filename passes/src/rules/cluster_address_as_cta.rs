@@ -27,7 +27,7 @@
 //! wrong there. A conversion with `cvta.to.shared` is silent, and its result is still in the other CTA: `cuda::ptx` makes addresses for
 //! `.shared::cluster` in that way.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::addresses;
@@ -47,7 +47,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::ClusterAsCta]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::ClusterAsCta]) {
         let name = addresses::subject(module, violation);
         let owner = addresses::shown_symbol(module, violation)
             .map(|name| format!(" of `{name}`"))

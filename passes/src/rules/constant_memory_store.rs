@@ -23,7 +23,7 @@
 //!
 //! Pointers that are loaded from memory, or passed by the host, are not known.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
@@ -44,7 +44,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::ConstantStore]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::ConstantStore]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let what = if violation.element.space == Space::Param {

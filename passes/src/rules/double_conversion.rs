@@ -26,7 +26,7 @@
 //!
 //! Addresses that are loaded from memory are not known.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
@@ -47,7 +47,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::Twice]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::Twice]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let space = violation.used.required_space();

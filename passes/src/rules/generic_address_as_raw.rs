@@ -24,7 +24,7 @@
 //! cut to 32 bits (a conversion, or `& 0xffffffff`): hardware has windows whose lower half is 0. Addresses that are loaded from
 //! memory are not known.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
@@ -45,7 +45,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::GenericAsRaw]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::GenericAsRaw]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let wanted = violation.used.required_space();

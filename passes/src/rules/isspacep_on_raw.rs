@@ -27,7 +27,7 @@
 //! conjunctions; not where it is kept in memory or returned by a function. An address in global memory is the same number
 //! as its generic one, so a test of it answers rightly and is not reported.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::addresses;
@@ -47,10 +47,10 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::TestOfRaw, Wrong::AgainstTest]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::TestOfRaw, ViolationKind::AgainstTest]) {
         let name = addresses::subject(module, violation);
         let wanted = violation.used.required_space();
-        if violation.wrong == Wrong::AgainstTest {
+        if violation.wrong == ViolationKind::AgainstTest {
             let message = format!(
                 "{name} is for {}, but the test before it says that the address points to {}",
                 addresses::memory_in_words(wanted),

@@ -32,7 +32,7 @@
 //! one (32 bits), and one exclusive-or a number that is not a tag (a constant within bits 0 to 23 and 48 to 63), as in the seed of
 //! a random number.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::addresses;
@@ -52,7 +52,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::Escape]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::Escape]) {
         let object = addresses::object(module, violation);
         let to = match violation.used.required_space() {
             crate::ir::Space::Generic => "memory that other threads see",

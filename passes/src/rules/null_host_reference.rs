@@ -40,7 +40,7 @@
 //! that are loaded from memory are not known, nor are calls through tables. What the compiler removed cannot be found: optimised code
 //! mostly has neither the call nor the access.
 
-use crate::analysis::provenance::{Effect, Use, Violation, Wrong};
+use crate::analysis::provenance::{Effect, Use, Violation, ViolationKind};
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
@@ -61,7 +61,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::Null, Wrong::Baseless]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::Null, ViolationKind::Baseless]) {
         let access = Place::of_instruction(violation.function, violation.instruction);
         let (place, message) = match violation.callers.last() {
             // The argument of the call is wrong, however deep the access lies.
@@ -113,7 +113,7 @@ fn message_about(module: &ModuleContext<'_>, violation: &Violation) -> String {
         return format!("this call {goes} to address 0");
     }
     let name = addresses::instruction_as_noun(module, violation);
-    if violation.wrong == Wrong::Baseless {
+    if violation.wrong == ViolationKind::Baseless {
         return format!("the address of this {name} is an index without a base: it is added to 0");
     }
     let does = match violation.used {

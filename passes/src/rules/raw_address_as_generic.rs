@@ -26,7 +26,7 @@
 //! Addresses of global memory are the same number either way, and are not reported. A symbol that stands in the operand
 //! itself is fine: ptxas sees its space. Addresses that are loaded from memory are not known.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::addresses;
@@ -46,7 +46,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::RawAsGeneric]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::RawAsGeneric]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let space = violation.element.space.as_str();

@@ -58,7 +58,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::lanes::Threshold;
 use crate::analysis::misaligned::Misaligned;
 use crate::analysis::out_of_bounds::OutOfBoundsAccess;
-use crate::analysis::provenance::{Base, Violation, Wrong};
+use crate::analysis::provenance::{Base, Violation, ViolationKind};
 use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::{addresses, lanes, threshold, wording};
@@ -81,13 +81,13 @@ pub static RULE: Rule = Rule {
 const MISALIGNED: &str = "misaligned";
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::OutOfBounds, ViolationKind::Misaligned]) {
         let Some(offset) = violation.element.offset else {
             continue;
         };
         let name = object_name(module, violation);
         let message = match (violation.wrong, object_size(module, violation)) {
-            (Wrong::Misaligned, _) => {
+            (ViolationKind::Misaligned, _) => {
                 format!("the offset {offset} in {name} is not aligned to the size of the access")
             }
             (_, Some(size)) => format!(
@@ -97,7 +97,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             (_, None) => format!("the access at offset {offset} is not inside {name}"),
         };
         let draft = addresses::report(module, violation, message, report);
-        if violation.wrong == Wrong::Misaligned {
+        if violation.wrong == ViolationKind::Misaligned {
             draft.kind(MISALIGNED);
         }
         draft.help("keep the offset inside the object, and a multiple of the size of the access");
@@ -108,7 +108,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             draft.data("size", size);
         }
     }
-    let known = addresses::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned])
+    let known = addresses::of_kind(module, &[ViolationKind::OutOfBounds, ViolationKind::Misaligned])
         .map(|violation| (violation.function, violation.instruction))
         .collect::<FxHashSet<_>>();
     let whatever: Vec<&Misaligned> = module
@@ -123,7 +123,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let place = (outside.function, outside.instruction);
         // All threads are said to, not only those of one warp.
         let is_said = |one: &&Misaligned| one.is_definite && (one.function, one.instruction) == place;
-        if outside.wrong != Wrong::Misaligned || !whatever.iter().any(is_said) {
+        if outside.wrong != ViolationKind::Misaligned || !whatever.iter().any(is_said) {
             report_out_of_bounds(module, outside, report);
         }
     }
@@ -184,7 +184,7 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
     };
     let access = lanes::subject(outside.lanes, "accesses", "access");
     let message = match (outside.wrong, size) {
-        (Wrong::Misaligned, _) => {
+        (ViolationKind::Misaligned, _) => {
             format!("{access} {name} at {offsets}, not aligned to the size of the access")
         }
         (_, Some(size)) => format!(
@@ -202,7 +202,7 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
         }) => report.potential(place, message),
         _ => report.definite(place, message),
     };
-    if outside.wrong == Wrong::Misaligned {
+    if outside.wrong == ViolationKind::Misaligned {
         draft.kind(MISALIGNED);
     }
     threshold::tell(draft, outside.above);

@@ -29,7 +29,7 @@
 //! a constant makes false is never executed, and not reported. After a comparison of the addresses of two variables, which never holds,
 //! nvcc leaves accesses through registers that nothing writes: those are reported, as the finding holds for any thread that gets there.
 
-use crate::analysis::provenance::{Base, Wrong};
+use crate::analysis::provenance::{Base, ViolationKind};
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::addresses;
@@ -49,7 +49,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::Undefined]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::Undefined]) {
         let name = addresses::instruction_as_noun(module, violation);
         let register = match (
             violation.element.base,

@@ -54,7 +54,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     if !context.policy.check_variants {
         return;
     }
-    let mut known = Known::default();
+    let mut known = RunMetadata::default();
     for (number, name, metadata) in metadata(context.inputs) {
         for fault in &metadata.faults {
             report_kind(
@@ -189,14 +189,14 @@ fn report_missing_metadata(context: &ImagesContext<'_>, report: &mut Report<'_, 
 
 /// The metadata of a run.
 #[derive(Default)]
-struct Known<'a> {
+struct RunMetadata<'a> {
     /// Those of wheels, with the number of the input and the release.
     wheels: Vec<(usize, String, &'a VariantMetadata)>,
     /// Those of all wheels of a release.
     indexes: BTreeMap<String, (usize, &'a VariantMetadata)>,
 }
 
-impl Known<'_> {
+impl RunMetadata<'_> {
     /// A label has the same properties in all wheels of a release, and in the file for them. PEP 825, Variant label.
     fn compare_labels(&self, report: &mut Report<'_, ImagePlace>) {
         let mut first: BTreeMap<(&str, &str), (usize, &Properties)> = BTreeMap::new();

@@ -28,7 +28,7 @@
 //! judged as by PTX202. LLVM's `atomicrmw` on a local variable of the same
 //! function is a potential finding: optimised, it becomes a plain load and store.
 
-use crate::analysis::provenance::{Effect, Use, Wrong};
+use crate::analysis::provenance::{Effect, Use, ViolationKind};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AccessKind, Op, Space};
 use crate::rule::{Check, Family, Level, Rule};
@@ -49,7 +49,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::Access]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::Access]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let wanted = match violation.used {

@@ -38,7 +38,7 @@
 //! where the result is used on every path from the cast: by an access, by an operation that is not interpreted, or by a function
 //! that is passed it and certainly accesses it; else potential.
 
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::ops::{Change, Form};
 use crate::ir::{Body, FunctionId, Op, Space, Value};
@@ -60,7 +60,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in addresses::of_kind(module, &[Wrong::Cast]) {
+    for violation in addresses::of_kind(module, &[ViolationKind::Cast]) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let wanted = violation.used.required_space();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::analysis::provenance::{Base, Element, ElementKind, Violation, Wrong};
+use crate::analysis::provenance::{Base, Element, ElementKind, Violation, ViolationKind};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AccessKind, Op, Space, SymbolId};
 use crate::names;
@@ -12,7 +12,7 @@ use super::wording;
 /// The violations of these kinds.
 pub(crate) fn of_kind<'a>(
     module: &'a ModuleContext<'_>,
-    kinds: &'a [Wrong],
+    kinds: &'a [ViolationKind],
 ) -> impl Iterator<Item = &'a Violation> {
     module
         .violations()

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::addresses::{Base, addresses_passed_by};
+use crate::addresses::{SlotBase, addresses_passed_by};
 use crate::shared::Shared;
 use crate::slots::SlotId;
 use ptxcheck_ir::{FunctionId, InstructionId, ParamPiece, SymbolId};
@@ -56,12 +56,12 @@ impl Objects {
                 .map_or(&[][..], |used| used.passed_addresses());
             for passed in own.iter().chain(addresses_passed_by(handed_on, call)) {
                 let object = match passed.base {
-                    Base::Symbol(symbol) => Some(FrameObject {
+                    SlotBase::Symbol(symbol) => Some(FrameObject {
                         context: caller,
                         symbol,
                         offset: 0,
                     }),
-                    Base::Param(param) => params.get(&(caller, param)).copied(),
+                    SlotBase::Param(param) => params.get(&(caller, param)).copied(),
                 };
                 let object = object.and_then(|object| {
                     let offset = object.offset.checked_add(passed.offset)?;
@@ -99,7 +99,7 @@ impl Objects {
             }
         }
         for passed in used.passed_addresses() {
-            if let Base::Param(param) = passed.base
+            if let SlotBase::Param(param) = passed.base
                 && let Some(object) = params.get(&(number, param))
             {
                 let all = self.passed.entry((number, passed.call)).or_default();

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::addresses::{Base, PassedAddress, addresses_passed_by};
+use crate::addresses::{PassedAddress, SlotBase, addresses_passed_by};
 use crate::limits::MAX_SLICE_REGISTERS;
 use crate::shared::Shared;
 use crate::slots::{Effect, SlotId, Slots};
@@ -397,12 +397,12 @@ impl SliceSearch<'_, '_> {
                     continue;
                 };
                 match passed.base {
-                    Base::Symbol(symbol) => {
+                    SlotBase::Symbol(symbol) => {
                         if let Some(slot) = slots.slot_at(symbol, offset, behind.count) {
                             self.add_cell(site.caller, FrameVariable::of_slot(slot));
                         }
                     }
-                    Base::Param(param) => self.add_object_behind_pointer(PointedBytes {
+                    SlotBase::Param(param) => self.add_object_behind_pointer(PointedBytes {
                         function: site.caller,
                         param,
                         offset,
@@ -437,7 +437,7 @@ impl SliceSearch<'_, '_> {
             }
         }
         for passed in used.passed_addresses() {
-            if passed.base == Base::Param(behind.param) {
+            if passed.base == SlotBase::Param(behind.param) {
                 self.request_written_values(passed, behind.offset, behind.count);
             }
         }

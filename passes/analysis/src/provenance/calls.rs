@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::function::Judge;
 use super::guards::{self, TestCalls};
-use super::judge::Wrong;
+use super::judge::ViolationKind;
 use super::summary::{Demand, OperandValue, Violation, first_wrong_element, formal_elements};
 use super::survey::{Survey, direct_callee};
 use super::value::{Base, ElementKind};
@@ -54,7 +54,7 @@ impl Judge<'_> {
                         || self.is_cast_result_used(wrong, (demand.function, demand.instruction), &callers))
                     && !self.may_be_own_cta(wrong, &element, at);
                 // No wrong store there: the register is undefined here.
-                let (function, instruction, callers) = if wrong == Wrong::Undefined {
+                let (function, instruction, callers) = if wrong == ViolationKind::Undefined {
                     (self.id, at, Vec::new())
                 } else {
                     (demand.function, demand.instruction, callers.clone())

@@ -1,6 +1,6 @@
 //! Sizes of objects, and accesses outside them.
 
-use super::judge::Wrong;
+use super::judge::ViolationKind;
 use crate::shared::Shared;
 use ptxcheck_ir::{Access, Function, Linkage, SymbolId};
 
@@ -27,7 +27,7 @@ pub(crate) fn bounds_violation(
     object: Object<'_>,
     start: i64,
     access: &Access,
-) -> Option<Wrong> {
+) -> Option<ViolationKind> {
     let (size, align) = match object {
         Object::Symbol(symbol) => (certain_size(module, symbol)?, module.module.symbol(symbol).align),
         Object::Param(function, number) => {
@@ -37,10 +37,10 @@ pub(crate) fn bounds_violation(
     };
     let end = start.checked_add(i64::from(access.bytes()))?;
     if start < 0 || end > i64::try_from(size).ok()? {
-        return Some(Wrong::OutOfBounds);
+        return Some(ViolationKind::OutOfBounds);
     }
     // A power of two.
     let past = access.unit().saturating_sub(1);
     let is_known_to_be_aligned = align & past == 0;
-    (is_known_to_be_aligned && start & i64::from(past) != 0).then_some(Wrong::Misaligned)
+    (is_known_to_be_aligned && start & i64::from(past) != 0).then_some(ViolationKind::Misaligned)
 }

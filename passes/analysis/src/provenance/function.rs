@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::guards::{DecidingTest, Facts};
-use super::judge::{Use, Wrong, faulting_offset, is_in_other_space, use_of};
+use super::judge::{Use, ViolationKind, faulting_offset, is_in_other_space, use_of};
 use super::objects::Accessed;
 use super::results;
 use super::solver::{Solver, callee_summary};
@@ -168,7 +168,7 @@ impl<'a> Judge<'a> {
     pub(super) fn report_violation(
         &mut self,
         at: InstructionId,
-        wrong: Wrong,
+        wrong: ViolationKind,
         used: Use,
         element: Element,
         is_definite: bool,
@@ -211,7 +211,7 @@ impl<'a> Judge<'a> {
         if let Some((wrong, element, is_definite, alternative)) = first_wrong_element(used, &operand) {
             let (wrong, element) = match tested {
                 DecidingTest::Holds(test) if is_in_other_space(wrong, used, &element) => (
-                    Wrong::AgainstTest,
+                    ViolationKind::AgainstTest,
                     Element {
                         origin: Some(test),
                         ..element
@@ -251,13 +251,13 @@ impl<'a> Judge<'a> {
     /// True if the result of a cast is certainly used, in the function that casts or in the callers.
     pub(super) fn is_cast_result_used(
         &self,
-        wrong: Wrong,
+        wrong: ViolationKind,
         cast: (FunctionId, InstructionId),
         callers: &[CallSite],
     ) -> bool {
         // No program passes on a pointer that was converted twice: the compiler has made it, and the callee treats it as
         // one.
-        let leaving_counts = wrong == Wrong::Twice;
+        let leaving_counts = wrong == ViolationKind::Twice;
         results::is_cast_used(self.module, self.solver.summaries, cast, callers, leaving_counts)
     }
 

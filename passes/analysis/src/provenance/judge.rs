@@ -70,7 +70,7 @@ impl Use {
 /// The kinds of violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum ViolationKind {
     /// PTX201: the address points into another space.
     Access,
     /// PTX202: the pointer is cast to a space it does not point into.
@@ -118,17 +118,17 @@ fn is_conversion_allowed(wanted: Space, space: Space) -> bool {
 
 /// The violation of using `element` in this way, if it is one.
 #[must_use]
-pub(super) fn violation_of_use(used: Use, element: &Element) -> Option<Wrong> {
+pub(super) fn violation_of_use(used: Use, element: &Element) -> Option<ViolationKind> {
     let space = element.space;
     let wrong = match element.kind {
         ElementKind::Formal | ElementKind::Number | ElementKind::Composed => return None,
-        ElementKind::Undefined => return matches!(used, Use::Access(..)).then_some(Wrong::Undefined),
+        ElementKind::Undefined => return matches!(used, Use::Access(..)).then_some(ViolationKind::Undefined),
         ElementKind::Raw => violation_of_raw_address(used, space)?,
         ElementKind::Generic => violation_of_generic_address(used, space)?,
     };
     let is_against_test = is_in_other_space(wrong, used, element) && matches!(element.base, Base::Test(_));
     Some(if is_against_test {
-        Wrong::AgainstTest
+        ViolationKind::AgainstTest
     } else {
         wrong
     })
@@ -136,50 +136,52 @@ pub(super) fn violation_of_use(used: Use, element: &Element) -> Option<Wrong> {
 
 /// True if the violation is that the address points into another space, not that it is raw or generic.
 #[must_use]
-pub(super) fn is_in_other_space(wrong: Wrong, used: Use, element: &Element) -> bool {
+pub(super) fn is_in_other_space(wrong: ViolationKind, used: Use, element: &Element) -> bool {
     match wrong {
-        Wrong::Access | Wrong::Cast => true,
-        Wrong::GenericAsRaw => !allows_space(used.required_space(), element.space),
+        ViolationKind::Access | ViolationKind::Cast => true,
+        ViolationKind::GenericAsRaw => !allows_space(used.required_space(), element.space),
         _ => false,
     }
 }
 
-fn violation_of_raw_address(used: Use, space: Space) -> Option<Wrong> {
+fn violation_of_raw_address(used: Use, space: Space) -> Option<ViolationKind> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
     match used {
-        Use::Access(Space::Generic, _) => (space != Space::Global).then_some(Wrong::RawAsGeneric),
+        Use::Access(Space::Generic, _) => (space != Space::Global).then_some(ViolationKind::RawAsGeneric),
         Use::Access(wanted, effect) if allows_space(wanted, space) => {
-            (effect != Effect::Reads && is_read_only).then_some(Wrong::ConstantStore)
+            (effect != Effect::Reads && is_read_only).then_some(ViolationKind::ConstantStore)
         }
-        Use::Access(Space::Shared, _) if space == Space::SharedCluster => Some(Wrong::ClusterAsCta),
-        Use::Access(..) => Some(Wrong::Access),
-        Use::ToGeneric(wanted) => (!is_conversion_allowed(wanted, space)).then_some(Wrong::Cast),
-        Use::FromGeneric(wanted) if is_conversion_allowed(wanted, space) => Some(Wrong::Twice),
-        Use::FromGeneric(_) if space == Space::Global => Some(Wrong::Cast),
-        Use::FromGeneric(_) => Some(Wrong::RawAsGeneric),
-        Use::Test(_) => (space != Space::Global).then_some(Wrong::TestOfRaw),
-        Use::Map(Space::Generic) if space != Space::Global => Some(Wrong::RawAsGeneric),
-        Use::Map(Space::Generic) => Some(Wrong::Access),
-        Use::Map(_) => (!allows_space(Space::SharedCluster, space)).then_some(Wrong::Access),
+        Use::Access(Space::Shared, _) if space == Space::SharedCluster => Some(ViolationKind::ClusterAsCta),
+        Use::Access(..) => Some(ViolationKind::Access),
+        Use::ToGeneric(wanted) => (!is_conversion_allowed(wanted, space)).then_some(ViolationKind::Cast),
+        Use::FromGeneric(wanted) if is_conversion_allowed(wanted, space) => Some(ViolationKind::Twice),
+        Use::FromGeneric(_) if space == Space::Global => Some(ViolationKind::Cast),
+        Use::FromGeneric(_) => Some(ViolationKind::RawAsGeneric),
+        Use::Test(_) => (space != Space::Global).then_some(ViolationKind::TestOfRaw),
+        Use::Map(Space::Generic) if space != Space::Global => Some(ViolationKind::RawAsGeneric),
+        Use::Map(Space::Generic) => Some(ViolationKind::Access),
+        Use::Map(_) => (!allows_space(Space::SharedCluster, space)).then_some(ViolationKind::Access),
         Use::Call => None,
     }
 }
 
-fn violation_of_generic_address(used: Use, space: Space) -> Option<Wrong> {
+fn violation_of_generic_address(used: Use, space: Space) -> Option<ViolationKind> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
     match used {
         Use::Access(Space::Generic | Space::Global, effect) if effect != Effect::Reads && is_read_only => {
-            Some(Wrong::ConstantStore)
+            Some(ViolationKind::ConstantStore)
         }
-        Use::Access(Space::Generic, Effect::Updates) if space == Space::Local => Some(Wrong::Access),
+        Use::Access(Space::Generic, Effect::Updates) if space == Space::Local => Some(ViolationKind::Access),
         Use::Access(Space::Generic, _) | Use::Test(_) => None,
-        Use::Access(Space::Global, _) => (space != Space::Global).then_some(Wrong::Access),
-        Use::Access(..) => Some(Wrong::GenericAsRaw),
-        Use::ToGeneric(_) => Some(Wrong::Twice),
+        Use::Access(Space::Global, _) => (space != Space::Global).then_some(ViolationKind::Access),
+        Use::Access(..) => Some(ViolationKind::GenericAsRaw),
+        Use::ToGeneric(_) => Some(ViolationKind::Twice),
         Use::FromGeneric(wanted) if is_conversion_allowed(wanted, space) => None,
-        Use::FromGeneric(_) => Some(Wrong::Cast),
-        Use::Map(Space::Generic) => (!allows_space(Space::SharedCluster, space)).then_some(Wrong::Access),
-        Use::Map(_) => Some(Wrong::GenericAsRaw),
+        Use::FromGeneric(_) => Some(ViolationKind::Cast),
+        Use::Map(Space::Generic) => {
+            (!allows_space(Space::SharedCluster, space)).then_some(ViolationKind::Access)
+        }
+        Use::Map(_) => Some(ViolationKind::GenericAsRaw),
         Use::Call => None,
     }
 }
@@ -189,11 +191,11 @@ fn violation_of_generic_address(used: Use, space: Space) -> Option<Wrong> {
 /// Only the host knows the space of a kernel's parameter; but no host can pass a pointer to shared or local memory. An
 /// address that a test has found in the shared memory of the cluster may be in that of the CTA.
 #[must_use]
-pub(super) fn is_certain(used: Use, wrong: Wrong, element: &Element) -> bool {
+pub(super) fn is_certain(used: Use, wrong: ViolationKind, element: &Element) -> bool {
     match element.trust {
-        Trust::Certain => wrong != Wrong::ClusterAsCta || !matches!(element.base, Base::Test(_)),
+        Trust::Certain => wrong != ViolationKind::ClusterAsCta || !matches!(element.base, Base::Test(_)),
         Trust::Assumed => {
-            matches!(wrong, Wrong::Cast | Wrong::AgainstTest)
+            matches!(wrong, ViolationKind::Cast | ViolationKind::AgainstTest)
                 && matches!(
                     used,
                     Use::FromGeneric(Space::Shared | Space::SharedCluster | Space::Local)

@@ -13,7 +13,7 @@
 //! ```
 
 use super::function::Judge;
-use super::judge::{Effect, Use, Wrong, faults_at_null};
+use super::judge::{Effect, Use, ViolationKind, faults_at_null};
 use super::solver::Variable;
 use super::summary::{Demand, Violation, formal_elements};
 use super::survey::Survey;
@@ -190,9 +190,16 @@ impl Judge<'_> {
             let element = Element { offset, ..element };
             let is_definite =
                 is_all && !is_deliberate_crash(self.body, at, access) && self.is_always_null(base, at);
-            self.report_violation(at, Wrong::Null, used, element, is_definite, None);
+            self.report_violation(at, ViolationKind::Null, used, element, is_definite, None);
         } else if self.is_index_without_base(base, value) {
-            self.report_violation(at, Wrong::Baseless, used, Element::of_number(None), false, None);
+            self.report_violation(
+                at,
+                ViolationKind::Baseless,
+                used,
+                Element::of_number(None),
+                false,
+                None,
+            );
         }
     }
 
@@ -294,7 +301,7 @@ impl Judge<'_> {
         let (value, _) = self.solver.value_at(callee, at);
         if let Some((element, is_all)) = find_null(&value, 0).filter(|_| !self.is_null_tested) {
             let is_definite = is_all && self.is_always_null(callee, at);
-            self.report_violation(at, Wrong::Null, Use::Call, element, is_definite, None);
+            self.report_violation(at, ViolationKind::Null, Use::Call, element, is_definite, None);
         }
         for passed in formal_elements(&value).collect::<Vec<_>>() {
             self.record_demand(Demand {
@@ -338,7 +345,7 @@ impl Judge<'_> {
         self.summary.violations.push(Violation {
             function: demand.function,
             instruction: demand.instruction,
-            wrong: Wrong::Null,
+            wrong: ViolationKind::Null,
             used: demand.used,
             element: Element { offset, ..element },
             of: self.id,

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::extent::{Object, bounds_violation};
 use super::function::Judge;
-use super::judge::{Effect, Use, Wrong, allows_space};
+use super::judge::{Effect, Use, ViolationKind, allows_space};
 use super::own_slot::is_thread_private_slot;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::limits::{MAX_BASE_STEPS, MAX_OBJECT_STEPS};
@@ -208,7 +208,7 @@ impl Judge<'_> {
         }
     }
 
-    fn bounds_violation(&self, element: &Element, start: i64, access: &Access) -> Option<Wrong> {
+    fn bounds_violation(&self, element: &Element, start: i64, access: &Access) -> Option<ViolationKind> {
         let object = match (element.kind, element.base) {
             (ElementKind::Raw | ElementKind::Generic, Base::Symbol(symbol)) => Object::Symbol(symbol),
             (ElementKind::Raw, Base::Param(number, _)) if element.space == Space::Param => {
@@ -259,7 +259,7 @@ impl Judge<'_> {
                 && !is_thread_private_slot(self.module, self.id, access, uses);
             self.report_violation(
                 at,
-                Wrong::Escape,
+                ViolationKind::Escape,
                 Use::Access(access.space, Effect::Writes),
                 *element,
                 is_definite,

@@ -7,7 +7,7 @@
 //! ```
 
 use super::function::Judge;
-use super::judge::Wrong;
+use super::judge::ViolationKind;
 use super::value::Element;
 use crate::entered_function::Entered;
 use crate::limits::MAX_DECIDED_STEPS;
@@ -16,8 +16,8 @@ use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Special,
 
 impl Judge<'_> {
     /// True if an address in the cluster's shared memory may be in the CTA's own after all, where it is used.
-    pub(super) fn may_be_own_cta(&self, wrong: Wrong, element: &Element, at: InstructionId) -> bool {
-        if wrong != Wrong::ClusterAsCta {
+    pub(super) fn may_be_own_cta(&self, wrong: ViolationKind, element: &Element, at: InstructionId) -> bool {
+        if wrong != ViolationKind::ClusterAsCta {
             return false;
         }
         let Some(origin) = element.origin else {

@@ -10,7 +10,7 @@
 //! Each function is analysed once, after its callees. Functions that call each other in a cycle do not see each other's
 //! summaries.
 
-use super::judge::{Use, Wrong, is_certain, violation_of_use};
+use super::judge::{Use, ViolationKind, is_certain, violation_of_use};
 use super::value::{Base, Element, ElementKind, Provenance, Trust, bit_of_space};
 use crate::call_graph::CallSite;
 use ptxcheck_ir::{BlockId, FunctionId, Guard, InstructionId, Space};
@@ -23,14 +23,14 @@ pub struct Violation {
     /// The use.
     pub instruction: InstructionId,
     /// The kind of violation.
-    pub wrong: Wrong,
+    pub wrong: ViolationKind,
     /// The use, if it is one of an address.
     pub used: Use,
     /// The address: the first element that is wrong.
     pub element: Element,
     /// The function that the element's base and origin belong to: the outermost caller, if there are callers.
     pub of: FunctionId,
-    /// Wrong on every execution that reaches it, through the callers if there are any.
+    /// ViolationKind on every execution that reaches it, through the callers if there are any.
     pub is_definite: bool,
     /// It would be definite if anything called the function that the base belongs to.
     pub is_uncalled: bool,
@@ -141,7 +141,7 @@ pub(super) struct OperandValue<'a> {
 pub(super) fn first_wrong_element(
     used: Use,
     operand: &OperandValue<'_>,
-) -> Option<(Wrong, Element, bool, Option<Element>)> {
+) -> Option<(ViolationKind, Element, bool, Option<Element>)> {
     let possible = || {
         operand.value.elements().iter().filter(|element| {
             !(element.is_address()

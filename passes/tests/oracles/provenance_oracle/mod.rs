@@ -14,7 +14,7 @@ mod generator;
 mod machine;
 
 use machine::{Inputs, Outcome, Place};
-use ptxcheck_passes::analysis::provenance::{Violation, Wrong};
+use ptxcheck_passes::analysis::provenance::{Violation, ViolationKind};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_passes::ir::{Op, Space};
@@ -176,7 +176,7 @@ fn try_one(seed: u64) -> Result<Count, String> {
                 .filter_map(|run| refuted(violation, op, run))
                 .collect();
             // An address in the shared memory of a CTA of given rank is right in that one.
-            let is_needed_everywhere = violation.wrong == Wrong::ClusterAsCta;
+            let is_needed_everywhere = violation.wrong == ViolationKind::ClusterAsCta;
             let is_refuted = !is_needed_everywhere || problems.len() == reached.len();
             if let Some(problem) = problems.first().filter(|_| is_refuted) {
                 let line = ptx_line(&text, body.instruction(violation.instruction).span);
@@ -193,7 +193,7 @@ fn try_one(seed: u64) -> Result<Count, String> {
 
 /// True for a second conversion of an address in global memory, which PTX205 reports as potential: the number is right.
 fn is_potential_by_rule(violation: &Violation) -> bool {
-    violation.wrong == Wrong::Twice && violation.used.required_space() == Space::Global
+    violation.wrong == ViolationKind::Twice && violation.used.required_space() == Space::Global
 }
 
 fn ptx_line(text: &str, span: ptxcheck_ptx_parser::Span) -> String {
@@ -218,7 +218,7 @@ fn is_at(place: &Place, violation: &Violation) -> bool {
 fn refuted(violation: &Violation, op: Op, run: &Outcome) -> Option<&'static str> {
     let mut places = run.uses.keys().filter(|place| is_at(place, violation)).peekable();
     places.peek()?;
-    if violation.wrong == Wrong::Escape {
+    if violation.wrong == ViolationKind::Escape {
         let is_harmless = places.any(|place| run.harmless_stores.get(place) == Some(&true));
         return is_harmless.then_some("what is stored is no address of local memory");
     }

@@ -67,7 +67,7 @@ fn the_place_names_the_image() {
     let folder = folder(&[("x.so", &Elf::host(3).section(".nv_fatbin", fat).bytes())]);
     let full = String::from_utf8(run_in(&folder, &["x.so"]).stdout).unwrap();
     for part in [
-        "--> x.so:6:2",
+        "--> x.so(image 0):6:2",
         "bar.warp.sync 0;",
         "= image: 0, PTX for sm_90 in .nv_fatbin",
         "kernel: k()",
@@ -75,7 +75,10 @@ fn the_place_names_the_image() {
         assert!(full.contains(part), "{part} is missing in:\n{full}");
     }
     let concise = String::from_utf8(run_in(&folder, &["--format", "concise", "x.so"]).stdout).unwrap();
-    assert!(concise.contains(" (kernel k(), image 0) [PTX407]"), "{concise}");
+    assert!(
+        concise.contains(" (kernel k(), image 0, line 6) [PTX407]"),
+        "{concise}"
+    );
 }
 
 #[test]

@@ -221,15 +221,15 @@ impl Random {
 const WORLDS: usize = 4;
 
 /// A vector, and values of the lanes in some worlds that it describes.
-struct Known {
+struct VectorInWorlds {
     id: ValueId,
     worlds: [[u64; WARP]; WORLDS],
 }
 
-fn random_operands(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
+fn random_operands(pool: &mut Pool, random: &mut Random) -> Vec<VectorInWorlds> {
     let width = ones(32);
     let thread = thread_index(pool);
-    let mut known = vec![Known {
+    let mut known = vec![VectorInWorlds {
         id: thread,
         worlds: std::array::from_fn(|_| {
             let warp = random.below(32) as u64;
@@ -237,12 +237,12 @@ fn random_operands(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
         }),
     }];
     let lane = Vector::of_exact(std::array::from_fn(|lane| lane as u64));
-    known.push(Known {
+    known.push(VectorInWorlds {
         id: pool.intern(lane),
         worlds: [std::array::from_fn(|lane| lane as u64); WORLDS],
     });
     for number in [0, 1, 3, 5, 16, 31, 32, 33, 64, 0x8000_0000, width] {
-        known.push(Known {
+        known.push(VectorInWorlds {
             id: pool.splat(number),
             worlds: [[number; WARP]; WORLDS],
         });
@@ -255,7 +255,7 @@ fn random_operands(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
         let mut vector = Vector::of_unknown_uniform(number, low, offsets);
         vector.exact = exact;
         let bases: [u64; WORLDS] = std::array::from_fn(|_| random.next() & width & !ones(low));
-        known.push(Known {
+        known.push(VectorInWorlds {
             id: pool.intern(vector),
             worlds: bases.map(|base| {
                 std::array::from_fn(|lane| {
@@ -268,7 +268,7 @@ fn random_operands(pool: &mut Pool, random: &mut Random) -> Vec<Known> {
         let mut vector = Vector::UNKNOWN;
         vector.low = low;
         vector.bits = offsets;
-        known.push(Known {
+        known.push(VectorInWorlds {
             id: pool.intern(vector),
             worlds: std::array::from_fn(|_| {
                 std::array::from_fn(|lane| random.next() & width & !ones(low) | offsets[lane])
@@ -398,7 +398,7 @@ fn vectors_agree_with_concrete_evaluation() {
             }
             exact += u32::from(vector.exact & here == here);
             uniform += u32::from(vector.exact & here == 0 && vector.is_uniform_among(here));
-            known.push(Known {
+            known.push(VectorInWorlds {
                 id,
                 worlds: std::array::from_fn(|world| worlds[world]),
             });

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Kinds};
 use crate::certainty::Certainty;
-use crate::provenance::judge::{Effect, Use, Wrong, violation_of_use};
+use crate::provenance::judge::{Effect, Use, ViolationKind, violation_of_use};
 use crate::provenance::value::{Base, Element, ElementKind};
 use crate::shared::Shared;
 use ptxcheck_ir::{InstructionId, Space};
@@ -42,8 +42,10 @@ impl Reportable {
         let mut wrong = vec![Kinds::NONE; USES * Space::ALL.len()];
         if options.spaces.is_some() {
             // Unless a setting requests it, a double conversion of a global address is not reported.
-            let is_shown = |with: Use, wrong: Wrong| {
-                wrong != Wrong::Twice || with.required_space() != Space::Global || options.global_twice
+            let is_shown = |with: Use, wrong: ViolationKind| {
+                wrong != ViolationKind::Twice
+                    || with.required_space() != Space::Global
+                    || options.global_twice
             };
             for with in all_uses() {
                 let mut kinds = Kinds::NONE;

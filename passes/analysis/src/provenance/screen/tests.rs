@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::suspects::Suspects;
-use super::super::{Violation, Wrong, call_levels, find_violations, find_violations_among};
+use super::super::{Violation, ViolationKind, call_levels, find_violations, find_violations_among};
 use crate::module::ModuleAnalyses;
 use crate::shared::AnalysisOptions;
 use crate::testing::with_options;
@@ -212,7 +212,8 @@ fn random_module(random: &mut Random) -> String {
 /// The violations that are reported with potential findings, or without.
 fn reported_violations(violations: &[Violation], definite_alone: bool) -> Vec<String> {
     let is_told = |violation: &&Violation| {
-        let is_off = violation.wrong == Wrong::Twice && violation.used.required_space() == Space::Global;
+        let is_off =
+            violation.wrong == ViolationKind::Twice && violation.used.required_space() == Space::Global;
         !definite_alone || violation.is_definite && !is_off
     };
     violations

@@ -381,7 +381,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
         for &place in places {
             let screen = self.of_warp(self.warps[place]);
             let made = screen.accesses_after(head);
-            if screen.add_to_groups(&made, place, &mut groups) == Known::NotAll {
+            if screen.add_to_groups(&made, place, &mut groups) == KnownAddresses::NotAll {
                 return None;
             }
         }
@@ -412,7 +412,7 @@ impl<'a, 'm> BlockScreen<'a, 'm> {
 
 /// Whether all addresses are known that the lane analysis may know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum KnownAddresses {
     All,
     NotAll,
 }
@@ -602,11 +602,16 @@ fn are_conflicting_kinds(one: &GroupAccess, other: &GroupAccess) -> bool {
 
 impl ExchangeScreen<'_, '_> {
     /// Adds accesses of the warp of this screen to the groups of their bases. `warp`: its place in [`BlockScreen::warps`].
-    fn add_to_groups(&mut self, made: &[(usize, Lanes)], warp: usize, groups: &mut Vec<Group>) -> Known {
+    fn add_to_groups(
+        &mut self,
+        made: &[(usize, Lanes)],
+        warp: usize,
+        groups: &mut Vec<Group>,
+    ) -> KnownAddresses {
         for &(access, set) in made {
             let Some((parts, offsets)) = self.lane_addresses(access) else {
                 if self.is_unknown_but_knowable(access) {
-                    return Known::NotAll;
+                    return KnownAddresses::NotAll;
                 }
                 continue;
             };
@@ -635,7 +640,7 @@ impl ExchangeScreen<'_, '_> {
                 None => {}
             }
         }
-        Known::All
+        KnownAddresses::All
     }
 
     /// The accesses that lanes may make after a head before an ordering of the block, with these lanes.
