@@ -511,7 +511,7 @@ max-code = "1M"
         let allow = &config.allows[0];
         assert!(allow.codes.contains(&"PTX401") && allow.codes.contains(&"PTX403"));
         assert_eq!((&*allow.reason, &allow.expired), ("ticket 12", &None));
-        assert_eq!(allow.written.0, 19);
+        assert_eq!(allow.written.0, 21);
         assert_eq!(config.headers.report_at.as_str(), "both");
         assert_eq!(config.near_limit, Some(75));
         assert_eq!(config.settings().near_limit, Some(75));
