@@ -56,7 +56,7 @@ fn holds_all_findings(said: &super::project::CommandOutput, places_in_objects: b
     for name in SOURCES {
         let place = match name {
             "template.txt" => format!("generated.cu:{LINE}:"),
-            "placeless.cu" if places_in_objects => "placeless.cu.o:".to_owned(),
+            "placeless.cu" if places_in_objects => "placeless.cu.o(image 0):".to_owned(),
             "excluded.cu" => {
                 said.has_no("k_excluded_cu")?;
                 continue;
