@@ -170,19 +170,33 @@ impl Machine<'_> {
     ///
     /// [`Unknown::Address`]: it lies in another space than the one that the instruction names.
     fn generic(&mut self, thread: usize, access: Access) -> Step<Option<u64>> {
-        let address = self.code_of(thread).and_then(|(body, instruction)| {
-            let &[base, by, ..] = body.uses(instruction) else {
-                return None;
-            };
-            let space = self.space_of(access, base);
-            let raw = self.value(thread, base)?.wrapping_add(self.value(thread, by)?);
-            Some(address::to_generic(space, raw))
-        });
-        match address {
-            Some(None) => Err(self.unknown(thread, Unknown::Address)),
-            Some(known) => Ok(known),
-            None => Ok(None),
-        }
+        let Some((body, instruction)) = self.code_of(thread) else {
+            return Ok(None);
+        };
+        let &[base, by, ..] = body.uses(instruction) else {
+            return Ok(None);
+        };
+        let space = self.space_of(access, base);
+        let raw = match self.value(thread, base) {
+            Some(base) => self.value(thread, by).map(|by| base.wrapping_add(by)),
+            None => None,
+        };
+        self.generic_of(thread, space, raw)
+    }
+
+    /// The generic address of an address in a space, if it is known.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown::Address`]: it lies in another space.
+    pub(crate) fn generic_of(&self, thread: usize, space: Space, raw: Word) -> Step<Option<u64>> {
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        let generic = address::to_generic(space, raw);
+        generic
+            .map(Some)
+            .ok_or_else(|| self.unknown(thread, Unknown::Address))
     }
 
     /// The space in which the address of an access lies, by its base. That of a symbol is in the symbol's space, regardless of the space

@@ -126,6 +126,14 @@ impl Width {
     }
 }
 
+/// All bits of a width; of one that is not known, 64.
+pub(crate) const fn ones(bits: u8) -> u64 {
+    match bits {
+        1..64 => u64::MAX >> (64 - bits),
+        _ => u64::MAX,
+    }
+}
+
 /// So many low bits set, at most 64.
 const fn low(bits: u64) -> i128 {
     (1 << bits) - 1

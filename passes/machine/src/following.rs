@@ -16,6 +16,7 @@ use ptxcheck_ir::{
 };
 
 use crate::effects::{is_computation, is_returned};
+use crate::evaluate::ones;
 use crate::launch::WARP;
 use crate::machine::Machine;
 use crate::site::Context;
@@ -30,14 +31,6 @@ pub(crate) struct Bits {
     operands: u32,
     /// See [`Machine::changes_of_result`].
     changes: Vec<Changes>,
-}
-
-/// All bits of a width.
-const fn ones(width: u8) -> u64 {
-    match width {
-        1..64 => u64::MAX >> (64 - width),
-        _ => u64::MAX,
-    }
 }
 
 /// True if a comparison with a number depends on the sign alone.
@@ -105,17 +98,18 @@ impl Machine<'_> {
         (self.loaded, self.stored) = (0, 0);
         self.loaded_changes.clear();
         let mut operands = joined(&each);
-        let is_followed = operands != 0 && runs == Some(true) && is_computation(instruction.op);
-        let changes = match (instruction.op, body.uses(instruction)) {
+        self.stored_changes = match (instruction.op, body.uses(instruction)) {
             (Op::Access(access), &[_, _, value]) if access.kind == AccessKind::Store => {
                 self.changes_of(thread, value)
             }
-            (op, _) if is_followed && !matches!(op, Op::Access(_)) => {
-                self.changes_of_result(thread, (body, instruction), &each)
-            }
             _ => Vec::new(),
         };
-        self.stored_changes.clone_from(&changes);
+        let is_followed = operands != 0 && runs == Some(true) && is_computation(instruction.op);
+        let changes = if is_followed && !matches!(instruction.op, Op::Access(_)) {
+            self.changes_of_result(thread, (body, instruction), &each)
+        } else {
+            Vec::new()
+        };
         let used = match instruction.op {
             // What a function returns counts as used.
             Op::Access(access) if access.kind == AccessKind::Load || access.kind == AccessKind::Store => {

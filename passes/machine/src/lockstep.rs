@@ -15,12 +15,11 @@ use ptxcheck_ir::{
 
 use crate::access::is_silent_write;
 use crate::address;
-use crate::effects::{is_returned, may_order, own_part};
+use crate::effects::{is_computation, is_returned, may_order, own_part};
 use crate::launch::WARP;
 use crate::limits::MAX_TURN;
 use crate::machine::{Machine, Step, ones_of};
 use crate::observe::Event;
-use crate::outcome::Unknown;
 use crate::rows::{self, Row, each};
 use crate::site::Context;
 use crate::thread::{Act, State};
@@ -94,6 +93,7 @@ impl Groups {
 }
 
 /// The lanes of a group by the guard of an instruction.
+#[derive(Clone, Copy)]
 struct Guarded {
     /// Those that execute it.
     on: u32,
@@ -153,7 +153,8 @@ impl Machine<'_> {
             let (Some(body), Some(instruction)) = (body, instruction) else {
                 return self.step_by_lane(group, groups);
             };
-            if !self.is_done_at_once(group, (body, instruction)) {
+            let guarded = self.guarded(group, instruction);
+            if !self.is_done_at_once(group, (body, instruction), guarded) {
                 return self.step_by_lane(group, groups);
             }
             group.taken += 1;
@@ -167,20 +168,20 @@ impl Machine<'_> {
             }
             match instruction.op {
                 Op::Branch | Op::BranchTable => {
-                    if let Some(other) = self.branch_at_once(&mut group, (body, instruction)) {
+                    if let Some(other) = self.branch_at_once(&mut group, (body, instruction), guarded) {
                         groups.add(other);
                     }
                 }
                 op => {
                     match op {
                         Op::Access(access) => {
-                            let left = self.access_at_once(group, access, (body, instruction))?;
+                            let left = self.access_at_once(group, access, (body, instruction), guarded.on)?;
                             if left == 0 {
                                 return Ok(());
                             }
                             group.lanes = left;
                         }
-                        _ => self.compute(group, (body, instruction)),
+                        _ => self.compute(group, (body, instruction), guarded),
                     }
                     let slice = self.kernel.slice_of(group.function);
                     group.position = before.advanced(body, slice);
@@ -208,53 +209,33 @@ impl Machine<'_> {
     }
 
     /// True if the lanes of a group can execute an instruction at once.
-    fn is_done_at_once(&self, group: Group, (body, instruction): (&Body<'_>, &Instruction)) -> bool {
+    fn is_done_at_once(
+        &self,
+        group: Group,
+        (body, instruction): (&Body<'_>, &Instruction),
+        guarded: Guarded,
+    ) -> bool {
         if self.follows() {
             return false;
         }
         match instruction.op {
             Op::Branch | Op::BranchTable if self.path_past(group).is_some() => true,
-            Op::Branch => self.guarded(group, instruction).open == 0,
+            Op::Branch => guarded.open == 0,
             Op::Access(access) => {
                 let is_plain = match access.kind {
                     AccessKind::Load => true,
                     AccessKind::Store => body.uses(instruction).len() >= 2 + usize::from(access.count),
                     _ => false,
                 };
-                is_plain && !is_returned(body, instruction) && self.guarded(group, instruction).open == 0
+                is_plain && !is_returned(body, instruction) && guarded.open == 0
             }
             Op::Opaque | Op::CompareOther => {
                 let at = InstructionId::new(group.position.instruction);
                 self.agent.is_none() && !may_order(instruction) && own_part(body, at).is_none()
             }
-            Op::Copy
-            | Op::Binary(..)
-            | Op::Unary(..)
-            | Op::MulAdd(..)
-            | Op::ExtractBits(..)
-            | Op::InsertBits(..)
-            | Op::Lop3(_)
-            | Op::FunnelShift { .. }
-            | Op::Compare(..)
-            | Op::Select
-            | Op::Convert { .. }
-            | Op::Pack(_)
-            | Op::Unpack(_)
-            | Op::ToGeneric(..)
-            | Op::FromGeneric(..)
-            | Op::IsSpace(_) => true,
-            Op::MapShared(_)
-            | Op::Collective(..)
-            | Op::ActiveMask
-            | Op::Barrier(_)
-            | Op::Call(_)
-            | Op::CallResult(_)
-            | Op::StackAlloc
-            | Op::BranchTable
-            | Op::Return
-            | Op::Exit
-            | Op::Trap
-            | Op::Assume => false,
+            // They depend on more than registers: on the rank of the block, and on what a call has returned.
+            Op::MapShared(_) | Op::CallResult(_) => false,
+            op => is_computation(op),
         }
     }
 
@@ -287,6 +268,7 @@ impl Machine<'_> {
         &mut self,
         group: &mut Group,
         (body, instruction): (&Body<'_>, &Instruction),
+        Guarded { on, off, .. }: Guarded,
     ) -> Option<Group> {
         let block = group.position.block;
         let slice = self.kernel.slice_of(group.function);
@@ -304,7 +286,6 @@ impl Machine<'_> {
             group.position = target(first);
             return None;
         }
-        let Guarded { on, off, .. } = self.guarded(*group, instruction);
         let point = group.position.point(group.context, group.function);
         self.place(group);
         for thread in group.threads() {
@@ -335,8 +316,12 @@ impl Machine<'_> {
     }
 
     /// Writes the results of an instruction for the lanes of a group.
-    fn compute(&mut self, group: Group, (body, instruction): (&Body<'_>, &Instruction)) {
-        let Guarded { on, open, .. } = self.guarded(group, instruction);
+    fn compute(
+        &mut self,
+        group: Group,
+        (body, instruction): (&Body<'_>, &Instruction),
+        Guarded { on, open, .. }: Guarded,
+    ) {
         if on | open == 0 {
             return;
         }
@@ -382,29 +367,26 @@ impl Machine<'_> {
         self.rows = uses;
     }
 
-    /// Lets a group load or store; the lanes that go on. The others are poised before a store that others see.
+    /// Lets the lanes of a group that are `on` load or store; the lanes of the group that go on. The others are poised before a store that
+    /// others see.
     fn access_at_once(
         &mut self,
         group: Group,
         access: Access,
         (body, instruction): (&Body<'_>, &Instruction),
+        on: u32,
     ) -> Step<u32> {
         let &[base, by, ref stored @ ..] = body.uses(instruction) else {
             return Ok(group.lanes);
         };
         self.place(&group);
-        let Guarded { on, .. } = self.guarded(group, instruction);
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
-        let stored = if access.kind == AccessKind::Store {
-            stored
-        } else {
-            &[]
+        let elements = match access.kind {
+            AccessKind::Store => usize::from(access.count),
+            _ => 0,
         };
-        for &value in [base, by]
-            .iter()
-            .chain(&stored[..usize::from(access.count).min(stored.len())])
-        {
+        for &value in [base, by].iter().chain(stored.iter().take(elements)) {
             let row = self.operand_of_lanes(group, on, value);
             rows.push(row);
         }
@@ -415,11 +397,7 @@ impl Machine<'_> {
             let thread = group.warp * WARP + lane;
             let raw = rows[0].get(lane).zip(rows[1].get(lane));
             let raw = raw.map(|(base, by)| base.wrapping_add(by));
-            let start = raw.map(|raw| {
-                let generic = address::to_generic(space, raw);
-                generic.ok_or_else(|| self.unknown(thread, Unknown::Address))
-            });
-            let start = start.transpose()?;
+            let start = self.generic_of(thread, space, raw)?;
             if access.kind == AccessKind::Load {
                 self.load_from(thread, access, (body, instruction), start)?;
             } else if !is_silent_write(access, start) {

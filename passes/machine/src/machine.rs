@@ -7,7 +7,7 @@ use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId, Registe
 use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
-use crate::evaluate::Word;
+use crate::evaluate::{Word, ones};
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP};
 use crate::limits::{MAX_FAILURES, MAX_SNAPSHOTS};
@@ -317,8 +317,5 @@ pub(crate) const fn at(block: u32, thread: usize, point: Point, contexts: &Conte
 
 /// All bits of a register.
 pub(crate) fn ones_of(body: &Body<'_>, register: Register) -> u64 {
-    match body.registers[register.index()].bits {
-        0 | 64.. => u64::MAX,
-        bits => (1 << bits) - 1,
-    }
+    ones(body.registers[register.index()].bits)
 }

@@ -91,9 +91,12 @@ impl Bank {
 
     /// The lanes in which a register is known, and those in which the lowest bit is set.
     pub(crate) fn predicate(&self, register: Register) -> (u32, u32) {
-        let row = self.row(register);
-        let holds = (0..WARP).fold(0, |holds, lane| holds | ((row.values[lane] & 1) as u32) << lane);
-        (row.known, holds & row.known)
+        let number = register.index();
+        let (Some(values), Some(&known)) = (self.values.get(number), self.known.get(number)) else {
+            return (0, 0);
+        };
+        let of_lane = |holds, value: &u64| holds << 1 | (value & 1) as u32;
+        (known, values.iter().rev().fold(0, of_lane) & known)
     }
 
     /// Writes the bits of a row that a mask has, for some lanes. No watched read is followed.

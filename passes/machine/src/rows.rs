@@ -1,9 +1,9 @@
 //! Values of all lanes of a warp, and results of operations in all of them at once. The commonest operations, where all operands are known,
-//! are written down again without numbers of 128 bits; a test holds them against [`result`].
+//! are written down again without numbers of 128 bits; a test compares them with [`result`].
 
 use ptxcheck_ir::{BinaryOp, Condition, Logic, Op};
 
-use crate::evaluate::{Word, result};
+use crate::evaluate::{Word, ones, result};
 use crate::launch::WARP;
 
 /// A value of each lane of a warp.
@@ -141,7 +141,7 @@ impl Width {
     fn new(bits: u8) -> Option<Self> {
         (1..=64).contains(&bits).then(|| Self {
             bits: bits.into(),
-            ones: u64::MAX >> (64 - bits),
+            ones: ones(bits),
         })
     }
 

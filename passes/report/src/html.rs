@@ -31,7 +31,7 @@ use finding::Findings;
 use overview::Facets;
 use sentence::code_spans;
 
-pub(crate) const STYLE: &str = include_str!("html/report.css");
+const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
 /// Causes that have a section of their own: a browser searches these in no time.
@@ -42,6 +42,22 @@ const SHOWN_SUPPRESSED: usize = 500;
 
 /// Sentences about code that was not analysed.
 const SHOWN_SENTENCES: usize = 200;
+
+/// The head of a page. `more`: further elements.
+pub(crate) fn head(title: &str, more: &Markup) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            (more)
+            title { (title) " – " (PROGRAM) }
+            // An icon of its own, so that none is asked for.
+            link rel="icon" href="data:,";
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
 
 /// The document. Of an audit, with the forecast for some GPUs; of a run that analysed code, with the code that it did not analyse.
 #[must_use]
@@ -76,16 +92,9 @@ pub fn render(
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
+            (head(&counts, &html! {
                 meta name="generator" content={ (PROGRAM) " " (env!("CARGO_PKG_VERSION")) };
-                title { (counts) " – " (PROGRAM) }
-                // An icon of its own, so that none is asked for.
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
+            }))
             body {
                 a.skip href="#findings" { "Skip to the findings" }
                 (header(outcome, (errors, warnings), elapsed))

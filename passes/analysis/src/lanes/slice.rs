@@ -124,7 +124,7 @@ impl Slices {
             visited,
             of: visited.iter().map(|&is| is.then(Slice::default)).collect(),
             queue: Vec::new(),
-            behind: FxHashSet::default(),
+            pointed: FxHashSet::default(),
             open: Vec::new(),
             left: MAX_SLICE_REGISTERS * 64,
         };
@@ -146,8 +146,8 @@ impl Slices {
             }
             if let Some((function, key)) = search.queue.pop() {
                 search.follow_definitions(function, key);
-            } else if let Some(behind) = search.open.pop() {
-                search.follow_object(behind);
+            } else if let Some(pointed) = search.open.pop() {
+                search.follow_object(pointed);
             } else {
                 break;
             }
@@ -189,7 +189,7 @@ struct SliceSearch<'a, 'm> {
     of: Vec<Option<Slice>>,
     queue: Vec<(FunctionId, FrameVariable)>,
     /// The requested bytes of the objects that pointer parameters address.
-    behind: FxHashSet<PointedBytes>,
+    pointed: FxHashSet<PointedBytes>,
     open: Vec<PointedBytes>,
     left: usize,
 }
@@ -351,10 +351,10 @@ impl SliceSearch<'_, '_> {
         }
     }
 
-    fn add_object_behind_pointer(&mut self, behind: PointedBytes) {
-        if self.left > 0 && self.of[behind.function.index()].is_some() && self.behind.insert(behind) {
+    fn add_pointed_object(&mut self, pointed: PointedBytes) {
+        if self.left > 0 && self.of[pointed.function.index()].is_some() && self.pointed.insert(pointed) {
             self.left -= 1;
-            self.open.push(behind);
+            self.open.push(pointed);
         }
     }
 
@@ -362,7 +362,7 @@ impl SliceSearch<'_, '_> {
     /// passed.
     fn request_written_values(&mut self, passed: &PassedAddress, offset: i64, count: u32) {
         if let Some(offset) = offset.checked_sub(passed.offset) {
-            self.add_object_behind_pointer(PointedBytes {
+            self.add_pointed_object(PointedBytes {
                 function: passed.callee,
                 param: passed.param,
                 offset,
@@ -374,13 +374,13 @@ impl SliceSearch<'_, '_> {
 
     /// Bytes that a function reads through a parameter are in slots of its callers; bytes that it may write there are stored
     /// by it or by its callees.
-    fn follow_object(&mut self, behind: PointedBytes) {
+    fn follow_object(&mut self, pointed: PointedBytes) {
         let module = self.module;
-        if behind.is_written {
-            self.follow_writers(behind);
+        if pointed.is_written {
+            self.follow_writers(pointed);
             return;
         }
-        for site in module.call_graph().calls_to(behind.function) {
+        for site in module.call_graph().calls_to(pointed.function) {
             if !self.visited[site.caller.index()] {
                 continue;
             }
@@ -390,55 +390,55 @@ impl SliceSearch<'_, '_> {
                 .map_or(&[][..], |used| used.passed_addresses());
             let own = addresses_passed_by(&slots.passed, site.instruction);
             for passed in own.iter().chain(addresses_passed_by(handed_on, site.instruction)) {
-                if passed.param != behind.param {
+                if passed.param != pointed.param {
                     continue;
                 }
-                let Some(offset) = behind.offset.checked_add(passed.offset) else {
+                let Some(offset) = pointed.offset.checked_add(passed.offset) else {
                     continue;
                 };
                 match passed.base {
                     SlotBase::Symbol(symbol) => {
-                        if let Some(slot) = slots.slot_at(symbol, offset, behind.count) {
+                        if let Some(slot) = slots.slot_at(symbol, offset, pointed.count) {
                             self.add_cell(site.caller, FrameVariable::of_slot(slot));
                         }
                     }
-                    SlotBase::Param(param) => self.add_object_behind_pointer(PointedBytes {
+                    SlotBase::Param(param) => self.add_pointed_object(PointedBytes {
                         function: site.caller,
                         param,
                         offset,
-                        ..behind
+                        ..pointed
                     }),
                 }
             }
         }
     }
 
-    fn follow_writers(&mut self, behind: PointedBytes) {
+    fn follow_writers(&mut self, pointed: PointedBytes) {
         let module = self.module;
         let (Some(body), Some(used)) = (
-            module.module.function(behind.function).body.as_ref(),
-            module.param_use(behind.function),
+            module.module.function(pointed.function).body.as_ref(),
+            module.param_use(pointed.function),
         ) else {
             return;
         };
-        let end = behind.offset.saturating_add(i64::from(behind.count));
+        let end = pointed.offset.saturating_add(i64::from(pointed.count));
         for (id, param, offset, count) in used.accesses_through_params() {
             let instruction = body.instruction(id);
-            let overlaps = offset < end && offset.saturating_add(i64::from(count)) > behind.offset;
+            let overlaps = offset < end && offset.saturating_add(i64::from(count)) > pointed.offset;
             let is_store = matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store);
-            if param != behind.param || !overlaps || !is_store {
+            if param != pointed.param || !overlaps || !is_store {
                 continue;
             }
             if let Some(guard) = instruction.guard {
-                self.add_cell(behind.function, FrameVariable::of_register(guard.register));
+                self.add_cell(pointed.function, FrameVariable::of_register(guard.register));
             }
             if let Some(&value) = body.uses(instruction).get(2) {
-                self.add_value(behind.function, value);
+                self.add_value(pointed.function, value);
             }
         }
         for passed in used.passed_addresses() {
-            if passed.base == SlotBase::Param(behind.param) {
-                self.request_written_values(passed, behind.offset, behind.count);
+            if passed.base == SlotBase::Param(pointed.param) {
+                self.request_written_values(passed, pointed.offset, pointed.count);
             }
         }
     }
@@ -465,7 +465,7 @@ impl SliceSearch<'_, '_> {
                 } else if let Some(used) = self.module.param_use(function)
                     && let Some((param, offset, count)) = used.access_through_param(definition)
                 {
-                    self.add_object_behind_pointer(PointedBytes {
+                    self.add_pointed_object(PointedBytes {
                         function,
                         param,
                         offset,

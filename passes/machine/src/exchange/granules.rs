@@ -29,7 +29,7 @@ pub(super) const fn part_of(value: Word, first: u32, bytes: u32) -> Word {
     }
 }
 
-/// A granule that an access has to do with.
+/// A granule that an access touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Granule {
     pub(super) address: u64,

@@ -1,12 +1,12 @@
 //! The differences as a page for a browser.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 
 use super::shown::{Releases, Section, headline, sections, target_rows};
 use crate::PROGRAM;
 use crate::amounts::{plural, size};
 use crate::escape::line;
-use crate::html::STYLE;
+use crate::html::head;
 
 /// Kernels of a kind of change that are listed.
 const LISTED: usize = 500;
@@ -20,14 +20,7 @@ pub fn render(releases: &Releases<'_>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (old) " → " (new) " – " (PROGRAM) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
+            (head(&format!("{old} → {new}"), &html! {}))
             body {
                 header {
                     h1 { code { (old) } " → " code { (new) } }

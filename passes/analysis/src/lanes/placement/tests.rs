@@ -70,8 +70,8 @@ fn a_known_condition_splits_the_warp() {
     let arm = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
     assert_eq!(lanes_that_must_reach_first_collective(&arm), (0xffff, 0xffff));
     // All lanes meet where the arms join.
-    let behind = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{STORE}SKIP:\n{SYNC}ret;");
-    assert_eq!(lanes_that_must_reach_first_collective(&behind), (ALL, ALL));
+    let after_branch = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{STORE}SKIP:\n{SYNC}ret;");
+    assert_eq!(lanes_that_must_reach_first_collective(&after_branch), (ALL, ALL));
 }
 
 #[test]

@@ -246,21 +246,11 @@ impl Point<'_, '_> {
         };
         let is_seen = match (access.kind, access.space) {
             (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic)
+            | (AccessKind::Store, Space::Local | Space::Param)
                 if self.need == Need::Possible =>
             {
-                let slots = self
-                    .flow
-                    .module
-                    .function(self.flow.graph.context_of_node(self.node).function)
-                    .slots();
-                !matches!(slots.effect_on_slots(id, instruction), Effect::Store(_))
-            }
-            (AccessKind::Store, Space::Local | Space::Param) if self.need == Need::Possible => {
-                let slots = self
-                    .flow
-                    .module
-                    .function(self.flow.graph.context_of_node(self.node).function)
-                    .slots();
+                let context = self.flow.graph.context_of_node(self.node);
+                let slots = self.flow.module.function(context.function).slots();
                 !matches!(slots.effect_on_slots(id, instruction), Effect::Store(_))
             }
             (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic) => {
