@@ -308,7 +308,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         if template.is_straight {
             let base = self.body.instructions.len();
             self.splice_instructions(template, 0, base, registers, values);
-            self.splice_asynchronous(template, base);
+            self.splice_lists(template, base);
             return true;
         }
         let labels: Vec<Label> = (0..count).map(|_| self.new_label()).collect();
@@ -326,15 +326,18 @@ impl<'m> Lowering<'_, '_, 'm> {
                 .collect();
             self.end_block(&targets);
         }
-        self.splice_asynchronous(template, base);
+        self.splice_lists(template, base);
         self.begin(labels[end]);
         true
     }
 
-    /// Lists the asynchronous operations of a template whose instructions stand from `base` on.
-    fn splice_asynchronous(&mut self, template: &Template, base: usize) {
+    /// Lists the asynchronous operations and the matrices of a template whose instructions stand from `base` on.
+    fn splice_lists(&mut self, template: &Template, base: usize) {
         for one in &template.asynchronous {
             self.body.note_asynchronous(one.moved(base));
+        }
+        for one in &template.matrices {
+            self.body.note_matrix(one.moved(base));
         }
     }
 

@@ -8,9 +8,10 @@ use super::body::Lowering;
 use super::callees::Intrinsic;
 use super::raw::User;
 use super::types::Shape;
+use ptxcheck_frontend_ptx::matrix_rows;
 use ptxcheck_ir::{
-    Access, AccessKind, Asynchronous, Barrier, BinaryOp, Collective, InstructionId, Match, MemberMask, Op,
-    Semantics, Shuffle, Space, UnaryOp, Value, Vote,
+    Access, AccessKind, Asynchronous, Barrier, BinaryOp, Collective, InstructionId, Match, Matrix,
+    MemberMask, Op, Semantics, Shuffle, Space, UnaryOp, Value, Vote,
 };
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -209,6 +210,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             "brev32" => self.compute(call, Op::Unary(UnaryOp::ReverseBits, 32), 1),
             "brev64" => self.compute(call, Op::Unary(UnaryOp::ReverseBits, 64), 1),
             "ldg" | "ldu" => self.cached_load(call),
+            "ldmatrix" | "stmatrix" | "wmma" => self.matrix(call, name),
             "atomic" => self.atomic_intrinsic(call),
             _ => self.other(call),
         }
@@ -368,6 +370,28 @@ impl<'m> Lowering<'_, '_, 'm> {
         if let Some(decoded) = decoded {
             self.list_asynchronous(instruction, &decoded);
         }
+    }
+
+    /// A load or store of a matrix; or another operation on matrices.
+    fn matrix(&mut self, call: User<'m>, name: &str) {
+        let has = |word: &str| name.split('.').any(|known| known == word);
+        let (Some(rows), Some(pointer)) = (matrix_rows(name.as_bytes(), has("stride")), call.operand(0))
+        else {
+            return self.other(call);
+        };
+        let kind = match has("store") || name.starts_with("stmatrix") {
+            true => AccessKind::Store,
+            false => AccessKind::Load,
+        };
+        let mut uses = self.all(call);
+        uses.insert(1.min(uses.len()), Value::Integer(0));
+        let results = match kind {
+            AccessKind::Store => Vec::new(),
+            _ => self.all_results(call),
+        };
+        let access = Access::one(kind, self.shape(pointer.ty()).space, 0);
+        let instruction = self.emit_lists(Op::Access(access), &results, &uses);
+        self.body.note_matrix(Matrix { instruction, rows });
     }
 
     fn is_space(&mut self, call: User<'m>, name: &str) {

@@ -11,15 +11,16 @@ use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 use super::asynchronous::{async_op, operands};
 use super::calls::Slot;
 use super::malformed::Malformed;
-use super::opcode::{Decoded, Shape};
+use super::matrices::matrix_rows;
+use super::opcode::{Decoded, Listed, Shape};
 use super::opcodes::Opcodes;
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::limits::MAX_COPIED_TARGETS;
 use ptxcheck_ir::limits::MAX_UNDECLARED;
 use ptxcheck_ir::{
-    Access, AccessKind, Asynchronous, Block, BlockId, Body, DebugId, Guard, InstructionId, Op, Slots, Space,
-    Unresolved, Value, fitting,
+    Access, AccessKind, Asynchronous, Block, BlockId, Body, DebugId, Guard, InstructionId, Matrix, Op, Slots,
+    Space, Unresolved, Value, fitting,
 };
 
 /// A label, in the scope that declares it.
@@ -292,14 +293,7 @@ impl<'a, 's> Lowering<'a, 's> {
     fn instruction(&mut self, statement: &Statement) {
         let tree = self.tree;
         let decoded = self.opcodes.decode(tree.source(), statement.name());
-        let (
-            Decoded {
-                op,
-                shape,
-                is_asynchronous,
-            },
-            least,
-        ) = decoded;
+        let (Decoded { op, shape, listed }, least) = decoded;
         let first = self.body.instructions.len();
         let span = statement.span();
         let guard = self.guard(statement);
@@ -322,10 +316,13 @@ impl<'a, 's> Lowering<'a, 's> {
             Shape::Branch => self.branch(op, guard, span, operands),
             Shape::BranchTable => self.branch_table(op, guard, span, operands),
         }
-        if is_asynchronous {
-            self.note_asynchronous(statement, first);
-        } else if matches!(op, Op::Return | Op::Exit | Op::Trap) {
-            self.end_block(guard.map(|_| Edge::Next));
+        match listed {
+            Listed::Asynchronous => self.note_asynchronous(statement, first),
+            Listed::Matrix => self.note_matrix(statement, first),
+            Listed::No if matches!(op, Op::Return | Op::Exit | Op::Trap) => {
+                self.end_block(guard.map(|_| Edge::Next));
+            }
+            Listed::No => {}
         }
     }
 
@@ -346,6 +343,17 @@ impl<'a, 's> Lowering<'a, 's> {
             addresses,
             values,
         });
+    }
+
+    /// Lists a statement among the loads and stores of matrices, whose instruction is that at `first`.
+    #[cold]
+    fn note_matrix(&mut self, statement: &Statement, first: usize) {
+        // `r, [p], stride` or `[p], r, stride`.
+        let has_stride = statement.operand_count() > 2;
+        if let Some(rows) = matrix_rows(self.tree.name(statement), has_stride) {
+            let instruction = InstructionId::new(first);
+            self.body.note_matrix(Matrix { instruction, rows });
+        }
     }
 
     fn branch(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {

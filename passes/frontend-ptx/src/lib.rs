@@ -10,7 +10,7 @@
 //! | `body.rs` | walks the statements of a function |
 //! | `operands.rs`, `calls.rs` | turn operands into values |
 //! | `scope.rs`, `short.rs` | know the names |
-//! | `opcode.rs`, `opcodes.rs`, `modifiers.rs` | what the opcodes do |
+//! | `opcode.rs`, `opcodes.rs`, `modifiers.rs`, `asynchronous.rs`, `matrices.rs` | what the opcodes do |
 //! | `head.rs`, `malformed.rs` | what the parser reads and PTX does not allow |
 //! | `origin.rs` | places and texts of what was lowered |
 //! | `inlined.rs` | calls that debug data says were inlined |
@@ -43,6 +43,7 @@ mod inlined;
 mod legal;
 mod limits;
 mod malformed;
+mod matrices;
 mod modifiers;
 mod module;
 mod opcode;
@@ -60,6 +61,7 @@ mod weak;
 
 pub use facts::{digest_kernels, facts};
 pub use legal::illegal;
+pub use matrices::matrix_rows;
 pub use module::{declarations, lower, lower_until};
 pub use opcode::{opcodes, operation};
 pub use operands::special;

@@ -21,7 +21,7 @@ impl<'a> Modifiers<'a> {
         (&opcode[..dot], Self { text: &opcode[dot..] })
     }
 
-    fn iter(&self) -> impl DoubleEndedIterator<Item = &'a [u8]> + use<'a> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &'a [u8]> + use<'a> {
         // Without its first dot, the text is a list separated by dots; without any text, it is nothing.
         let parts = self.text.get(1..).into_iter();
         parts.flat_map(|text| text.split(|&byte| byte == b'.'))

@@ -4,6 +4,7 @@
 //! operand and reads the others. Source: PTX ISA, Instruction Set.
 
 use super::asynchronous::async_op;
+use super::matrices::matrix_rows;
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Scope,
@@ -41,26 +42,35 @@ pub(super) enum Shape {
 pub(super) struct Decoded {
     pub(super) op: Op,
     pub(super) shape: Shape,
-    /// It is listed among the asynchronous operations of its body.
-    pub(super) is_asynchronous: bool,
+    pub(super) listed: Listed,
+}
+
+/// The list of its body that an operation is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    No,
+    /// Asynchronous operations.
+    Asynchronous,
+    /// Loads and stores of matrices.
+    Matrix,
 }
 
 const OPAQUE: Decoded = Decoded {
     op: Op::Opaque,
     shape: Shape::Guess,
-    is_asynchronous: false,
+    listed: Listed::No,
 };
 const EFFECT: Decoded = Decoded {
     op: Op::Opaque,
     shape: Shape::Plain(0),
-    is_asynchronous: false,
+    listed: Listed::No,
 };
 
 const fn plain(op: Op) -> Decoded {
     Decoded {
         op,
         shape: Shape::Plain(1),
-        is_asynchronous: false,
+        listed: Listed::No,
     }
 }
 
@@ -68,15 +78,20 @@ const fn effect(op: Op) -> Decoded {
     Decoded {
         op,
         shape: Shape::Plain(0),
-        is_asynchronous: false,
+        listed: Listed::No,
     }
 }
 
 /// The operation of an opcode, and the fewest operands at the top level that any form of it has; 0 for one that is not known.
 pub(super) fn decode_with_least(opcode: &[u8]) -> (Decoded, u8) {
     let (name, modifiers) = Modifiers::split(opcode);
+    let listed = match async_op(opcode, row(name).is_some()) {
+        Some(_) => Listed::Asynchronous,
+        None if matrix_rows(opcode, true).is_some() => Listed::Matrix,
+        None => Listed::No,
+    };
     let decoded = Decoded {
-        is_asynchronous: async_op(opcode, row(name).is_some()).is_some(),
+        listed,
         ..decode(opcode)
     };
     (decoded, least_operands(name, &modifiers))
@@ -122,18 +137,18 @@ static ROWS: &[Row] = &[
     ("bra", 1, |_| Decoded {
         op: Op::Branch,
         shape: Shape::Branch,
-        is_asynchronous: false,
+        listed: Listed::No,
     }),
     ("brev", 2, |m| bits_unary(m, UnaryOp::ReverseBits)),
     ("brx", 2, |_| Decoded {
         op: Op::BranchTable,
         shape: Shape::BranchTable,
-        is_asynchronous: false,
+        listed: Listed::No,
     }),
     ("call", 1, |_| Decoded {
         op: Op::Opaque,
         shape: Shape::Call,
-        is_asynchronous: false,
+        listed: Listed::No,
     }),
     ("clusterlaunchcontrol", 2, launch_control),
     ("clz", 2, |m| bits_unary(m, UnaryOp::LeadingZeros)),
@@ -398,7 +413,7 @@ fn memory(op: Access, results: u8, others: [Space; 2]) -> Decoded {
     Decoded {
         op: Op::Access(op),
         shape: Shape::Memory { results, others },
-        is_asynchronous: false,
+        listed: Listed::No,
     }
 }
 
@@ -480,8 +495,8 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
     memory(op, results, [op.space, Space::Generic])
 }
 
-/// `ldmatrix`, `stmatrix`: rows of shared memory, whichever lane's address. `wmma.load` and `.store` likewise: which
-/// elements of the matrix a lane gets is not said.
+/// `ldmatrix`, `stmatrix`, `wmma.load` and `.store`: which elements of the matrix a lane gets is not said. The rows of the matrix are
+/// in a list of the body.
 fn matrix(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
     let space = m.space().unwrap_or(Space::Generic);
     memory(Access::one(kind, space, 0), results, [Space::Generic; 2])
@@ -572,7 +587,7 @@ fn collective(m: &Modifiers<'_>, kind: Collective) -> Decoded {
     Decoded {
         op: Op::Collective(kind, MemberMask::of_sync(sync)),
         shape: if sync { Shape::MaskLast } else { Shape::MaskAbsent },
-        is_asynchronous: false,
+        listed: Listed::No,
     }
 }
 
@@ -613,7 +628,7 @@ fn barrier(m: &Modifiers<'_>, aligned: bool) -> Decoded {
     Decoded {
         op,
         shape: Shape::Plain(u8::from(m.has("red"))),
-        is_asynchronous: false,
+        listed: Listed::No,
     }
 }
 

@@ -5,6 +5,7 @@ use ptxcheck_ptx_parser::Span;
 use super::asynchronous::{AsyncKinds, Asynchronous};
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 use super::instruction::{Guard, Instruction, Value, registers};
+use super::matrix::Matrix;
 use super::op::{Access, AccessKind, Op, Rare, Space};
 use super::symbol::Symbol;
 
@@ -197,6 +198,8 @@ pub struct Body<'s> {
     pub asynchronous: Vec<Asynchronous>,
     /// The kinds of those; see [`Self::has_async`].
     pub async_kinds: AsyncKinds,
+    /// The matrices that warps load and store, in the order of the input.
+    pub matrices: Vec<Matrix>,
     /// Operands; each instruction has a range of them: see [`super::Instruction::values`].
     pub values: Vec<Value>,
     /// Successors of blocks; each block has a range of them.
@@ -219,6 +222,7 @@ impl Body<'_> {
         rare: Rare::empty(),
         asynchronous: Vec::new(),
         async_kinds: AsyncKinds::empty(),
+        matrices: Vec::new(),
         values: Vec::new(),
         edges: Vec::new(),
         arguments: Vec::new(),
@@ -245,6 +249,7 @@ impl Body<'_> {
         self.rare = Rare::empty();
         self.asynchronous.clear();
         self.async_kinds = AsyncKinds::empty();
+        self.matrices.clear();
         self.values.clear();
         self.edges.clear();
         self.arguments.clear();
@@ -261,6 +266,7 @@ impl Body<'_> {
         self.collectives.shrink_to_fit();
         self.in_assembly.shrink_to_fit();
         self.asynchronous.shrink_to_fit();
+        self.matrices.shrink_to_fit();
         self.values.shrink_to_fit();
         self.edges.shrink_to_fit();
         self.arguments.shrink_to_fit();

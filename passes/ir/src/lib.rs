@@ -51,6 +51,7 @@ mod instruction;
 pub mod limits;
 pub mod linked;
 mod listed;
+mod matrix;
 mod module;
 mod op;
 pub mod ops;
@@ -72,6 +73,7 @@ pub use function::{
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value, registers};
+pub use matrix::{Matrix, RowAddress, Rows};
 pub use module::{Ends, Extent, IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
 pub use ptxcheck_ptx_parser::{LineIndex, Position, Span, SyntaxError};
 pub use settle::{never_holds, settle};

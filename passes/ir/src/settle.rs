@@ -80,6 +80,9 @@ pub fn settle(body: &mut Body<'_>) {
     let mut listed = std::mem::take(&mut body.asynchronous);
     listed.retain(|one| body.is_sound(one));
     body.asynchronous = listed;
+    let mut matrices = std::mem::take(&mut body.matrices);
+    matrices.retain(|one| body.is_matrix_access(one));
+    body.matrices = matrices;
 }
 
 /// True if an instruction's guard is false on each path to it, by the branches on the way.

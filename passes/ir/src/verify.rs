@@ -165,6 +165,11 @@ impl Verifier<'_, '_> {
         {
             return Err("an asynchronous operation has operands that are not there".to_owned());
         }
+        if !body.matrices.is_sorted_by_key(|one| one.instruction)
+            || !body.matrices.iter().all(|one| body.is_matrix_access(one))
+        {
+            return Err("a matrix is none of a load or store".to_owned());
+        }
         let arguments = body.calls.iter().map(|call| call.arguments.range());
         if arguments
             .into_iter()

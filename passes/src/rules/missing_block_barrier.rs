@@ -60,6 +60,10 @@
 //! A write of what an operation leaves of the value that others read, such as `n = min(n, limit)`, does not count where all threads do the same:
 //! whichever value they read, the same is left.
 //!
+//! Rows of matrices are accesses like others: `ldmatrix` and `stmatrix` (`.m8n8` with `.b16`, `.m16n16` with `.b8`), where the lanes that give
+//! the addresses of rows count; `wmma.load` and `wmma.store`, where the distance between rows is known. What they load counts only if
+//! all lanes use all of it, since other lanes than those with the address get the elements of a row.
+//!
 //! A `cp.async` is a write, and a wait for it orders its own thread alone. Silent are mbarriers, bulk copies, loads that
 //! acquire and stores that release, fences in kernels in which something reads strongly (`volatile`, relaxed, an atomic), and loops that
 //! wait for another thread: all of these may order the two. So are pairs of strong accesses, atomics, and pairs that a `__syncwarp` or another

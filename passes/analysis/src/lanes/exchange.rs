@@ -42,6 +42,7 @@ pub use self::found::{
     BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,
 };
 use self::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
+use self::orderings::Among;
 use self::pairs::{Definite, definite_clashes};
 pub(crate) use self::possible::find_possible_exchanges;
 use self::screen::LoopScreen;
@@ -108,7 +109,9 @@ fn loops_with_shared_accesses(layout: &LaneLayout<'_>) -> Vec<u32> {
         if graph.nodes[node as usize].kind == NodeKind::Plain {
             for number in graph.nodes[node as usize].instructions.clone() {
                 let at = InstructionId::new(number as usize);
-                if let Some((access, ..)) = orderings::unordered_access(body, at, body.instruction(at)) {
+                if let Some((access, ..)) =
+                    orderings::unordered_access(body, at, body.instruction(at), Among::Lanes)
+                {
                     written += u32::from(access.kind == AccessKind::Store);
                     accessed.push((context.function, at));
                 }

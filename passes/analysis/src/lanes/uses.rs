@@ -30,6 +30,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
+pub(super) use self::held_values::Loaded;
 use self::held_values::{HeldValues, Need, Origin, SourceLanes};
 use self::use_point::Point;
 use super::collective_call::Call;
@@ -74,24 +75,24 @@ pub(super) struct LoadUsers {
     pub ending: Lanes,
 }
 
-/// Of the lanes `readers`, those whose loaded value is certainly used, as far as the budget allows. `None` if it is spent
-/// before any is known.
+/// The lanes whose loaded value is certainly used, as far as the budget allows. `None` if it is spent before any is known.
 pub(super) fn certain_users_of_load(
     flow: &Flow<'_>,
     placement: &mut Placement<'_, '_>,
     calls: &[Call],
-    (node, at, readers): (u32, InstructionId, Lanes),
+    loaded: Loaded,
     steps: &mut usize,
 ) -> Option<LoadUsers> {
-    let mut users = |readers: Lanes, calls: &[Call]| {
+    let readers = loaded.lanes;
+    let mut users = |lanes: Lanes, calls: &[Call]| {
         let shuffles = Shuffles {
             calls,
             placement: &mut *placement,
         };
-        let origin = Origin::Load(node, at, readers);
+        let origin = Origin::Load(Loaded { lanes, ..loaded });
         let mut walk = UseWalk::new(flow, Some(shuffles), (origin, Need::Certain), steps);
         walk.follow_uses()?;
-        let lanes = walk.used & flow.may[node as usize] & !walk.lost;
+        let lanes = walk.used & flow.may[loaded.node as usize] & !walk.lost;
         Some(LoadUsers {
             lanes,
             ending: lanes & walk.ending,
@@ -115,17 +116,47 @@ pub(super) fn certain_users_of_load(
     Some(all)
 }
 
-/// The lanes that may use the value that a load reads in the lanes `readers`; all of them if the budget is spent.
+/// True if all of these lanes certainly use each result of a load of a matrix, so that each of its rows is used: which lanes have the
+/// elements of a row, and in which results, is not known.
+pub(super) fn uses_whole_matrix(
+    flow: &Flow<'_>,
+    placement: &mut Placement<'_, '_>,
+    (node, at, lanes): (u32, InstructionId, Lanes),
+    steps: &mut usize,
+) -> bool {
+    let body = flow.graph.context_of_node(node).body;
+    let mut results = 0..body.results(body.instruction(at)).len();
+    results.all(|result| {
+        let loaded = Loaded {
+            node,
+            at,
+            lanes,
+            result: Some(result),
+        };
+        let users = certain_users_of_load(flow, placement, &[], loaded, steps);
+        users.is_some_and(|users| users.lanes == lanes)
+    })
+}
+
+/// The lanes that may use the value that a load reads in the lanes `readers`; all of them if the budget is spent. All lanes have elements
+/// of each row of a matrix.
 pub(super) fn possible_users_of_load(
     flow: &Flow<'_>,
     (node, at, readers): (u32, InstructionId, Lanes),
     steps: &mut usize,
 ) -> Lanes {
-    let origin = Origin::Load(node, at, readers);
+    let is_matrix = flow.graph.context_of_node(node).body.rows_at(at).is_some();
+    let origin = Origin::Load(Loaded {
+        node,
+        at,
+        lanes: if is_matrix { Lanes::MAX } else { readers },
+        result: None,
+    });
     let mut walk = UseWalk::new(flow, None, (origin, Need::Possible), steps);
     match walk.follow_uses() {
-        Some(()) => walk.used,
-        None => Lanes::MAX,
+        Some(()) if is_matrix && walk.used == 0 => 0,
+        Some(()) if !is_matrix => walk.used,
+        _ => Lanes::MAX,
     }
 }
 
@@ -192,7 +223,7 @@ impl UseWalk<'_, '_, '_, '_> {
                 self.pending
                     .insert((Round::First, flow.order.rank[node as usize]));
             }
-            Origin::Load(node, at, readers) => self.continue_after_load((node, at, readers), start)?,
+            Origin::Load(loaded) => self.continue_after_load(loaded, start)?,
         }
         while here & !self.lost != 0
             && let Some((round, rank)) = self.pending.pop_first()
@@ -209,17 +240,17 @@ impl UseWalk<'_, '_, '_, '_> {
     }
 
     /// Continues after the load that is the origin, with the loaded value.
-    fn continue_after_load(
-        &mut self,
-        (node, at, readers): (u32, InstructionId, Lanes),
-        start: HeldValues,
-    ) -> Option<()> {
+    fn continue_after_load(&mut self, loaded: Loaded, start: HeldValues) -> Option<()> {
+        let Loaded { node, at, lanes, .. } = loaded;
         let mut held = start;
         let context = self.flow.graph.context_of_node(node);
-        for result in context.body.results(context.body.instruction(at)) {
-            if let Value::Register(register) = *result {
+        let results = context.body.results(context.body.instruction(at));
+        for (number, result) in results.iter().enumerate() {
+            if let Value::Register(register) = *result
+                && loaded.result.is_none_or(|one| one == number)
+            {
                 let cell = (context.home, FrameVariable::of_register(register));
-                held.cells.insert(cell, readers);
+                held.cells.insert(cell, lanes);
             }
         }
         let end = self.flow.graph.nodes[node as usize].instructions.end;

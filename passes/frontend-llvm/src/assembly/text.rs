@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 use ptxcheck_ir::{
-    Asynchronous, Block, Body, Instruction, InstructionId, Register, RegisterInfo, SymbolId, Value,
+    Asynchronous, Block, Body, Instruction, InstructionId, Matrix, Register, RegisterInfo, SymbolId, Value,
 };
 
 /// The operand in place of `$n`: a register of this many bits, or a number.
@@ -40,6 +40,7 @@ pub(super) struct Template {
     pub(super) edges: Vec<u32>,
     pub(super) instructions: Vec<Instruction>,
     pub(super) asynchronous: Vec<Asynchronous>,
+    pub(super) matrices: Vec<Matrix>,
     pub(super) values: Vec<Value>,
     pub(super) registers: Vec<RegisterInfo>,
     /// All of it is executed, in its order.
@@ -161,6 +162,7 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
         blocks: body.blocks,
         instructions: body.instructions,
         asynchronous: body.asynchronous,
+        matrices: body.matrices,
         values: body.values,
         registers: body.registers,
         operands: registers,

@@ -2,8 +2,10 @@
 
 use ptxcheck_ir::{
     Access, AccessKind, AsyncCopy, AsyncGroup, AsyncKinds, AsyncOp, Asynchronous, Body, CopyKind, CopyWay,
-    Instruction, InstructionId, Op, Semantics, Space, Value,
+    Instruction, InstructionId, Op, RowAddress, Rows, Semantics, Space, Value,
 };
+
+use crate::lanes::value::{Lanes, WARP};
 
 /// The threads whose accesses are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,9 +38,14 @@ impl Orderings {
 
     /// True if an instruction that is neither a collective nor a barrier may order accesses: bulk copies and mbarriers
     /// complete in their own ways, an acquire may read the value of a release, and an instruction without a result may have any
-    /// effect. `mma.sync` and its kin wait for all lanes of the warp.
+    /// effect. `mma.sync` and its kin, `ldmatrix` too, wait for all lanes of the warp.
     pub(super) fn may_order(self, body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
         match instruction.op {
+            Op::Access(access)
+                if access.bits == 0 && self.among == Among::Warps && body.rows_at(at).is_some() =>
+            {
+                false
+            }
             Op::Access(access) if access.kind == AccessKind::Other || access.bits == 0 => {
                 !affects_only_own_thread(body, at)
             }
@@ -112,17 +119,23 @@ fn affects_only_own_thread(body: &Body<'_>, at: InstructionId) -> bool {
 }
 
 /// The access of a load or store without ordering semantics that may be to memory that threads share, its address, and the
-/// constant offset. A `cp.async` writes its destination: from then on, and at the latest when its thread waits for it.
+/// constant offset. A `cp.async` writes its destination: from then on, and at the latest when its thread waits for it. A matrix, which
+/// only threads of different warps access without an ordering, is an access of each lane to its row: see [`LaneRows`].
 #[inline]
 pub(super) fn unordered_access(
     body: &Body<'_>,
     at: InstructionId,
     instruction: &Instruction,
+    among: Among,
 ) -> Option<(Access, Value, i64)> {
     let Op::Access(access) = instruction.op else {
         return None;
     };
     let access = match access.kind {
+        AccessKind::Load | AccessKind::Store if access.bits == 0 => {
+            let row = || body.row_access_at(at).map(|(row, _)| row);
+            (among == Among::Warps).then(row)??
+        }
         AccessKind::Load | AccessKind::Store => access,
         AccessKind::Other => write_of_copy(body, at)?,
         _ => return None,
@@ -131,13 +144,70 @@ pub(super) fn unordered_access(
     as_relaxed_access(body, instruction, access).filter(|_| may_be)
 }
 
+/// The lanes that access rows of a matrix, and what is added to the address of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LaneRows {
+    /// The lanes: each accesses the row of its number.
+    pub lanes: Lanes,
+    /// Bytes from the address of lane l to its row, by l.
+    step: i64,
+}
+
+/// The lanes that access a row each.
+pub(super) fn lanes_of_rows(rows: Rows) -> Lanes {
+    Lanes::MAX >> (WARP - usize::from(rows.count).min(WARP))
+}
+
+impl LaneRows {
+    /// Those of an instruction of which the distance between rows is known, where it has one as an operand; of other accesses, all lanes
+    /// with their own addresses.
+    pub(super) fn of_access(
+        body: &Body<'_>,
+        at: InstructionId,
+        stride: impl FnOnce(Value) -> Option<i64>,
+    ) -> Option<Self> {
+        let Some(rows) = body.rows_at(at) else {
+            return Some(Self {
+                lanes: Lanes::MAX,
+                step: 0,
+            });
+        };
+        let step = match (rows.address, body.row_stride(at, rows)) {
+            (RowAddress::Dense, _) => i64::from(rows.bytes),
+            // Rows that do not begin with a byte are no matrix.
+            (_, Some((distance, bits))) => {
+                let bits = stride(distance)?.checked_mul(i64::from(bits))?;
+                (bits % 8 == 0).then_some(bits / 8)?
+            }
+            (_, None) => 0,
+        };
+        Some(Self {
+            lanes: lanes_of_rows(rows),
+            step,
+        })
+    }
+
+    /// The places of the rows, by the addresses of the lanes.
+    pub(super) fn places(self, addresses: [i64; WARP]) -> [i64; WARP] {
+        if self.step == 0 {
+            return addresses;
+        }
+        let mut row = 0;
+        addresses.map(|address| {
+            let place = self.step.saturating_mul(row).saturating_add(address);
+            row += 1;
+            place
+        })
+    }
+}
+
 /// An access, its address, and the constant offset, if it has no ordering semantics and a size.
 fn as_relaxed_access(
     body: &Body<'_>,
     instruction: &Instruction,
     access: Access,
 ) -> Option<(Access, Value, i64)> {
-    let has_size = (1..=64).contains(&access.bytes());
+    let has_size = (1..=128).contains(&access.bytes());
     match body.uses(instruction) {
         &[address, Value::Integer(past), ..] if has_size && !access.is_ordering() => {
             Some((access, address, past))
@@ -173,7 +243,9 @@ pub(super) fn relaxed_atomic(body: &Body<'_>, instruction: &Instruction) -> Opti
 
 /// The value that a store of one element writes.
 pub(super) fn stored_value(body: &Body<'_>, instruction: &Instruction) -> Option<Value> {
-    let is_one =
-        matches!(instruction.op, Op::Access(access) if access.kind == AccessKind::Store && access.count == 1);
+    let is_one = match instruction.op {
+        Op::Access(access) => access.kind == AccessKind::Store && access.count == 1 && access.bits != 0,
+        _ => false,
+    };
     body.stored(instruction).filter(|_| is_one)
 }

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::kernels::kernels_that_call;
-use super::orderings::{Among, Orderings, stored_value, unordered_access};
+use super::orderings::{Among, LaneRows, Orderings, lanes_of_rows, stored_value, unordered_access};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lane_set, lanes_in_set};
@@ -172,7 +172,9 @@ impl Pieces {
                 if cuts.ends_piece(body, at, instruction) {
                     pieces.accesses.push(start..pieces.all.len());
                     start = pieces.all.len();
-                } else if let Some((access, address, past)) = unordered_access(body, at, instruction) {
+                } else if let Some((access, address, past)) =
+                    unordered_access(body, at, instruction, cuts.orderings.among)
+                {
                     pieces.all.push(Access {
                         at,
                         is_store: access.kind == AccessKind::Store,
@@ -458,7 +460,19 @@ impl ExchangeScreen<'_, '_> {
         let access = &self.pieces.all[access];
         let Sum { parts, by } = self.sums.description_of(access.address)?;
         let by = by.number_in_each_lane()?;
-        Some((parts, by.map(|by| (by as i64).saturating_add(access.past))))
+        let (at, past) = (access.at, access.past);
+        let places = by.map(|by| (by as i64).saturating_add(past));
+        let rows = LaneRows::of_access(self.body, at, |stride| {
+            let stride = self.sums.description_of(stride)?.constant()?;
+            i64::try_from(stride).ok()
+        })?;
+        Some((parts, rows.places(places)))
+    }
+
+    /// The lanes that access a row of a matrix, or all of them where an access is none to a matrix.
+    fn lanes_with_rows(&self, access: usize) -> Lanes {
+        let at = self.pieces.all[access].at;
+        self.body.rows_at(at).map_or(Lanes::MAX, lanes_of_rows)
     }
 
     /// True if the lane analysis may know an address that has no known sum.

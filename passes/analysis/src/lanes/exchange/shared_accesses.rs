@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::found::Object;
-use super::orderings::{Among, Orderings, relaxed_atomic, stored_value, unordered_access};
+use super::orderings::{Among, LaneRows, Orderings, relaxed_atomic, stored_value, unordered_access};
 use super::variables::{Own, variable_of_address};
 use super::waits;
 use crate::lanes::flow::Flow;
@@ -18,8 +18,8 @@ use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes_in_set};
 use crate::shared::Shared;
 use crate::value::{Interval, IntervalDomain, Intervals, Source, ThreadNumbers};
 use ptxcheck_ir::{
-    Access, AccessKind, Body, FunctionId, Instruction, InstructionId, Scope, Semantics, Space, SymbolId,
-    Value,
+    Access, AccessKind, Body, FunctionId, Instruction, InstructionId, RowAddress, Scope, Semantics, Space,
+    SymbolId, Value,
 };
 
 /// Pairs of lanes: by lane, the other lanes.
@@ -52,8 +52,10 @@ pub(super) struct Touch {
     pub is_shared: bool,
     /// By lane: the offset in the object, in bytes.
     pub places: [i64; WARP],
-    /// Bytes that a lane accesses, 1 to 64.
+    /// Bytes that a lane accesses, 1 to 128.
     pub bytes: u8,
+    /// It is a row of a matrix: what it reads is the value of other lanes, too.
+    pub is_row: bool,
     /// The lanes that execute it if they reach its node.
     pub lanes: Lanes,
     /// The lanes that may execute it.
@@ -270,7 +272,7 @@ impl Touches {
         at: InstructionId,
         instruction: &Instruction,
     ) -> Option<(Access, Value, i64)> {
-        let plain = unordered_access(body, at, instruction);
+        let plain = unordered_access(body, at, instruction, self.rules.among);
         plain.or_else(|| relaxed_atomic(body, instruction).filter(|_| self.has_atomics))
     }
 
@@ -293,6 +295,7 @@ impl Touches {
             if let Some((_, address, _)) = self.access_of(body, at, instruction) {
                 let stored = stored_value(body, instruction).unwrap_or(Value::Unknown);
                 asked.extend([(at, address), (at, stored)]);
+                asked.extend(row_stride(body, at).map(|stride| (at, stride)));
             }
         }
         if orderings > 0 {
@@ -315,6 +318,15 @@ impl Touches {
             let (Some(place), Some(content)) = (values.next(), values.next()) else {
                 break;
             };
+            let stride = row_stride(body, at).and_then(|_| values.next());
+            let rows = LaneRows::of_access(body, at, |_| {
+                let stride = flow.pool.get(stride?);
+                let lane = lanes_in_set(here)
+                    .next()
+                    .filter(|_| stride.is_uniform_among(here))?;
+                i64::try_from(stride.value_in_lane(lane)?).ok()
+            });
+            let has_rows = rows.map_or(Lanes::MAX, |rows| rows.lanes);
             let (lanes, may) = match instruction.guard {
                 None => (here, here),
                 Some(guard) => match (flow.lanes_true_and_false(node, at, guard.register), guard.negated) {
@@ -322,6 +334,7 @@ impl Touches {
                     ((holds, fails), true) => (here & fails, here & !holds),
                 },
             };
+            let (lanes, may) = (lanes & has_rows, may & has_rows);
             let mut loose = |touches: &mut Self, flow: &mut Flow<'_>| {
                 if touches.looks_for_loose
                     && let Some((object, own)) = variable_of_address(flow, node, at, address)
@@ -335,14 +348,19 @@ impl Touches {
                         object,
                         may,
                         address: place,
-                        extent: intervals.extent(function, (object, address), (past, access.bytes())),
+                        extent: match body.rows_at(at) {
+                            Some(rows) if rows.address != RowAddress::OfLane => None,
+                            _ => intervals.extent(function, (object, address), (past, access.bytes())),
+                        },
                         own,
                     });
                 }
             };
             let vector = flow.pool.get(place);
-            let begin = match vector.rest {
-                Rest::Uniform(begin) if vector.exact & here == 0 && flow.pool.of_block.contains(&begin) => {
+            let begin = match (vector.rest, rows) {
+                (Rest::Uniform(begin), Some(_))
+                    if vector.exact & here == 0 && flow.pool.of_block.contains(&begin) =>
+                {
                     begin
                 }
                 _ => {
@@ -367,6 +385,7 @@ impl Touches {
                 }
             };
             let places = vector.bits.map(|bits| offset(bits).wrapping_add(past));
+            let places = rows.map_or(places, |rows| rows.places(places));
             let is_one = stored_value(body, instruction).is_some();
             self.all.push(Touch {
                 node,
@@ -381,6 +400,7 @@ impl Touches {
                 is_shared,
                 places,
                 bytes: access.bytes() as u8,
+                is_row: body.rows_at(at).is_some(),
                 lanes,
                 may,
                 stored: is_one.then_some(content),
@@ -392,6 +412,12 @@ impl Touches {
             }
         }
     }
+}
+
+/// The operand of a matrix that is the distance between its rows.
+fn row_stride(body: &Body<'_>, at: InstructionId) -> Option<Value> {
+    let rows = body.rows_at(at)?;
+    body.row_stride(at, rows).map(|(stride, _)| stride)
 }
 
 /// The variables and parameters that the code names, by the value number of their address.

@@ -11,14 +11,27 @@ use ptxcheck_ir::InstructionId;
 pub(super) enum Origin {
     /// A shuffle, by its node: each time that lanes pass it.
     Shuffle(u32, Lanes),
-    /// A load in a node: one time that lanes execute it.
-    Load(u32, InstructionId, Lanes),
+    /// A load, one time that lanes execute it.
+    Load(Loaded),
+}
+
+/// The values that lanes load.
+#[derive(Clone, Copy)]
+pub(in crate::lanes) struct Loaded {
+    /// The node of the load.
+    pub node: u32,
+    /// The load.
+    pub at: InstructionId,
+    /// The lanes.
+    pub lanes: Lanes,
+    /// The result that counts, by its number; all of them without one.
+    pub result: Option<usize>,
 }
 
 impl Origin {
     pub(super) const fn node(self) -> u32 {
         match self {
-            Self::Shuffle(node, _) | Self::Load(node, ..) => node,
+            Self::Shuffle(node, _) | Self::Load(Loaded { node, .. }) => node,
         }
     }
 }

@@ -89,7 +89,7 @@ fn names_shared(module: &Shared<'_>, body: &Body<'_>) -> bool {
 fn count_accesses(body: &Body<'_>, has_generic: bool) -> (usize, usize) {
     let (mut stores, mut accesses) = (0, 0);
     for (at, instruction) in body.iter() {
-        if let Some((access, ..)) = unordered_access(body, at, instruction)
+        if let Some((access, ..)) = unordered_access(body, at, instruction, Among::Warps)
             && (access.space == Space::Shared || access.space == Space::Generic && has_generic)
         {
             accesses += 1;
@@ -127,7 +127,8 @@ fn has_atomic_beside_plain(body: &Body<'_>) -> bool {
             .any(|one| relaxed_atomic(body, one).is_some())
     };
     let is_plain = |(at, instruction)| {
-        unordered_access(body, at, instruction).is_some_and(|(access, ..)| access.space != Space::Global)
+        unordered_access(body, at, instruction, Among::Warps)
+            .is_some_and(|(access, ..)| access.space != Space::Global)
     };
     has_atomic() && body.iter().any(is_plain)
 }
@@ -659,7 +660,7 @@ impl ExchangeScreen<'_, '_> {
                     continue;
                 }
                 let holds = guard.and_then(|guard| self.lanes_where_guard_holds(guard));
-                let set = here & holds.unwrap_or(Lanes::MAX);
+                let set = here & holds.unwrap_or(Lanes::MAX) & self.lanes_with_rows(access);
                 if set != 0 {
                     *made.entry(access).or_default() |= set;
                 }
