@@ -26,14 +26,14 @@ __global__ void __launch_bounds__(128) loaded_at_once(float *c, const half *a, c
 }
 
 // wrong: the next tiles are stored while other warps load these.
-__global__ void __launch_bounds__(128) product(float *c, const half *a, const half *b, int k) {
-  __shared__ half as[64][16], bs[16][16];
-  int warp = threadIdx.x / 32;
+__global__ void __launch_bounds__(128) product(float *c, const uint4 *a, const unsigned *b, int k) {
+  __shared__ __align__(32) half as[64][16], bs[16][16];
+  int t = threadIdx.x, warp = t / 32;
   C sum;
   wmma::fill_fragment(sum, 0.0f);
-  for (int step = 0; step < k; step += 16) {
-    for (int i = threadIdx.x; i < 64 * 16; i += 128) as[i / 16][i % 16] = a[(blockIdx.x * 64 + i / 16) * k + step + i % 16];
-    for (int i = threadIdx.x; i < 16 * 16; i += 128) bs[i / 16][i % 16] = b[(step + i / 16) * 16 + i % 16];  //~[!clang,!G,!sm_120] PTX416
+  for (int step = 0; step < k; step++) {
+    reinterpret_cast<uint4 *>(as)[t] = a[(blockIdx.x * k + step) * 128 + t];
+    reinterpret_cast<unsigned *>(bs)[t] = b[step * 128 + t];  //~[!ir,!G] PTX416
     __syncthreads();
     A fa;
     B fb;
