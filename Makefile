@@ -71,7 +71,8 @@ docs: mlir ## Checks the documentation of the libraries
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --locked
 
 site: ## Builds the documentation's site into target/site/book
-	docs/build.sh
+	$(CARGO) build --quiet --workspace $(FEATURES) --locked --example site_pages
+	SITE_PAGES="$$(realpath "$${CARGO_TARGET_DIR:-target}/debug/examples/site_pages")" docs/build.sh
 
 # Verified, each crate is built as it is packaged, against the others as they are packaged, which takes minutes. `lint` leaves
 # that out.

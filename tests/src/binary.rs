@@ -32,6 +32,19 @@ pub fn plugin() -> &'static PathBuf {
     })
 }
 
+/// The program that writes the pages of the documentation's site, built in the profile of the running test.
+///
+/// # Panics
+///
+/// If it can't be built.
+#[must_use]
+pub fn site_pages() -> PathBuf {
+    built(
+        &["--example", "site_pages"],
+        &format!("examples/site_pages{EXE_SUFFIX}"),
+    )
+}
+
 fn build() -> PathBuf {
     built(&["--bin", "ptxcheck"], &format!("ptxcheck{EXE_SUFFIX}"))
 }

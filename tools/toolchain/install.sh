@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|python|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|python|chromium|mdbook|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
@@ -11,6 +11,7 @@
 #          .toolchain/python: mypy, pyright, pytest, Dask, PyArrow
 #   chromium
 #          the browser of Debian, which looks at the HTML report
+#   mdbook the program that makes the site of the documentation, built from its source by cargo, into .toolchain/mdbook
 #   valgrind
 #          valgrind of Debian, which counts the instructions of a check
 #   llvm-22, llvm-19
@@ -26,7 +27,7 @@
 #          of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
-#   all    nvcc, clang, python-ir, python, chromium and valgrind; a missing one of the last five is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
+#   all    nvcc, clang, python-ir, python, chromium, mdbook and valgrind; a missing one of the last six is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -51,6 +52,7 @@ stamp_of() {
     python) pins=$here/requirements-python.txt ;;
     cargo-deny) pins=$here/requirements-lint.txt ;;
     wheel) pins=$here/requirements-wheel.txt ;;
+    mdbook) pins=/dev/null ;;
     cmake-* | pre-commit) pins=$here/requirements-$1.txt ;;
   esac
   local install=install_${1/-/_}
@@ -148,6 +150,17 @@ install_clang() {
 install_chromium() {
   command -v chromium >/dev/null && return
   apt_install chromium || { missing="chromium is not on PATH and apt-get could not install it (see $log)"; return 1; }
+}
+
+# Sets `missing` and returns 1 where it can't be had. Without what serves pages while they are written.
+install_mdbook() {
+  is_current mdbook && return
+  if ! cargo install --quiet --locked --no-default-features --features search --version 0.5.4 --root "$work/mdbook" mdbook \
+    >>"$log" 2>&1; then
+    missing="cargo could not install mdbook (see $log)"
+    return 1
+  fi
+  publish mdbook "$work/mdbook"
 }
 
 # Sets `missing` and returns 1 where it can't be had.
@@ -276,9 +289,9 @@ install_mlir() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | python | chromium | valgrind | llvm-22 | llvm-19 | mlir-22 | cargo-deny | packaging | wheel | all) ;;
+  nvcc | clang | python-ir | python | chromium | mdbook | valgrind | llvm-22 | llvm-19 | mlir-22 | cargo-deny | packaging | wheel | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|python|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|python|chromium|mdbook|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]" >&2
     exit 2
     ;;
 esac
@@ -313,10 +326,10 @@ case $what in
     ;;
 esac
 case $what in
-  python-ir | python | chromium | valgrind) ;;
+  python-ir | python | chromium | mdbook | valgrind) ;;
   *) install_nvcc ;;
 esac
-for part in clang python-ir python chromium valgrind; do
+for part in clang python-ir python chromium mdbook valgrind; do
   if [ "$what" = "$part" ] || [ "$what" = all ]; then
     if ! "install_${part/-/_}"; then
       [ "$what" = all ] && [ "${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ] || skip "$missing"

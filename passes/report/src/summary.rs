@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::rule::{Level, Rule};
 use ptxcheck_passes::run::{Decisions, InputReport, Outcome, Status};
 
 use crate::amounts::{duration, plural, size};
 use crate::coverage::Coverage;
 use crate::escape;
+use crate::pages::RulePages;
 use crate::styles::BOLD;
 
 /// The counts of a run: of causes, and of their places. Suppressed ones are neither errors nor warnings.
@@ -64,17 +65,24 @@ impl Counts {
     }
 }
 
-/// The summary at the end of a run. `unanalysed`: sentences about code that was not analysed.
+/// The summary at the end of a run. `unanalysed`: sentences about code that was not analysed. Codes are links to `pages`.
 #[must_use]
-pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elapsed: Duration) -> String {
+pub fn render(
+    outcome: &Outcome,
+    coverage: &Coverage<'_>,
+    unanalysed: &str,
+    pages: &RulePages,
+    elapsed: Duration,
+) -> String {
     let counts = Counts::of(outcome);
     let mut text = String::new();
-    let mut by_rule: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut by_rule: BTreeMap<(&str, &str), (&Rule, usize)> = BTreeMap::new();
     for group in crate::shown(outcome) {
-        *by_rule.entry((group.rule.code, group.rule.name)).or_default() += 1;
+        let key = (group.rule.code, group.rule.name);
+        by_rule.entry(key).or_insert((group.rule, 0)).1 += 1;
     }
-    for ((code, name), count) in by_rule {
-        let _ = writeln!(text, "{count:>7}  {code} {name}");
+    for ((code, name), (rule, count)) in by_rule {
+        let _ = writeln!(text, "{count:>7}  {} {name}", pages.link(code, rule));
     }
     text.push_str(unanalysed);
     text.push_str(&excluded(&outcome.decisions));

@@ -27,7 +27,7 @@
 //!
 //! An integer in a structure is as wide as the kernel loads it, which is not checked. The type of a parameter is not known in PTX: a
 //! floating-point number or a pointer counts as an integer of its size. A name that no parameter is known to have is reported with
-//! `--strict-config` ([PTX906](PTX906.md)).
+//! `--strict-config` (PTX906).
 
 use crate::rule::{Check, Family, Level, Rule};
 

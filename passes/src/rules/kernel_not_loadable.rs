@@ -26,7 +26,7 @@
 //! The driver takes one image of each container and looks for the kernel in that one. Nothing is said where it is not documented
 //! whether an image loads (machine code of the same generation on an integrated GPU), where an image could not be read, and about
 //! containers in the data of a library, among which its own code chooses. Relocatable code that is yet to be linked is loaded by
-//! nobody. PTX that the driver refuses is [PTX505](PTX505.md)'s.
+//! nobody. PTX that the driver refuses is PTX505's.
 
 use std::collections::BTreeMap;
 

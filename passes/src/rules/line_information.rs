@@ -6,7 +6,7 @@
 //! ## Why is this bad?
 //!
 //! Source lines are for profilers and debuggers: a program that runs never reads them. In machine code, ptxas adds the whole PTX text to
-//! the table of lines, and every user downloads both. The names of source files are in them, too ([PTX512](PTX512.md)).
+//! the table of lines, and every user downloads both. The names of source files are in them, too (PTX512).
 //!
 //! ## Example
 //!

@@ -28,7 +28,7 @@
 //!
 //! Machine code for an older GPU of the same generation keeps a claim. So does relocatable PTX in a linked library, which the driver
 //! links where no machine code fits. Needless machine code is a warning. Whether the driver loads each
-//! kernel is [PTX517](PTX517.md)'s. A wheel without kernels, whose metadata speak of what it depends on, is left alone, as is one of which a
+//! kernel is PTX517's. A wheel without kernels, whose metadata speak of what it depends on, is left alone, as is one of which a
 //! part could not be read.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -22,7 +22,7 @@
 //!
 //! ## Limits
 //!
-//! The format is PEP 825's, a draft; metadata in a version of it that is not known cannot be checked ([PTX901](PTX901.md)). Values of
+//! The format is PEP 825's, a draft; metadata in a version of it that is not known cannot be checked (PTX901). Values of
 //! namespaces other than `nvidia` are checked only against the grammar. The file for all wheels of a release (`x-1.0-variants.json`) is
 //! compared with the wheels that are given with it. Labels of more than 16 characters are not reported: only early drafts forbid them.
 

@@ -23,7 +23,7 @@
 //!
 //! ## Limits
 //!
-//! As for [PTX514](PTX514.md): nothing is said where it is not documented whether an image loads. Kernels that are there for some
+//! As for PTX514: nothing is said where it is not documented whether an image loads. Kernels that are there for some
 //! architectures alone (`sm_90a`) are left alone as long as others of their file load, as are those of `by-design`, for which the host
 //! code has to ask for the GPU. A wheel of which a part could not be read is left alone. Metadata are checked in wheels, not in folders
 //! that wheels were unpacked to.

@@ -2,6 +2,7 @@
 
 mod guidelines;
 mod layers;
+mod links;
 mod phrases;
 mod site;
 mod sources;

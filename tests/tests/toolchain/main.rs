@@ -1,7 +1,8 @@
-//! Tests with what `make toolchain` installs: compilers, Python, a browser, callgrind. Where it is missing, they are counted as
+//! Tests with what `make toolchain` installs: compilers, Python, a browser, mdBook, callgrind. Where it is missing, they are counted as
 //! ignored.
 
 mod baseline;
+mod browser;
 mod image_builds;
 mod instructions;
 mod live;
@@ -9,6 +10,7 @@ mod live;
 mod llvm_plugin;
 mod page;
 mod pytest_plugin;
+mod site;
 
 use libtest_mimic::Arguments;
 
@@ -23,6 +25,7 @@ fn main() {
     trials.extend(llvm_plugin::trials());
     trials.extend(baseline::trials());
     trials.extend(page::trials());
+    trials.extend(site::trials());
     trials.extend(pytest_plugin::trials());
     trials.extend(instructions::trials());
     trials.extend(live::trials());

@@ -4,18 +4,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
-use libtest_mimic::{Completion, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use ptxcheck_tests::folder::{folder, run_in};
-use ptxcheck_tests::{missing, root};
+use ptxcheck_tests::root;
 use tempfile::TempDir;
 
-/// Names of the program in distributions.
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use crate::browser::{Browser, Mode, address, trial};
 
 /// Width and height of a screenshot, in pixels.
 const SIZE: (u32, u32) = (1200, 1600);
+
+/// `looks()` says how wide the page is, whether it is dark, and what does not look right.
+const LOOKS: &str = include_str!("looks.js");
 
 const SOURCE: &str = "\
 __global__ void half(float* sums) {
@@ -59,69 +60,20 @@ ret;
 ";
 
 pub fn trials() -> Vec<Trial> {
-    let test = |name: &'static str, run: fn(&Browser) -> Result<(), Failed>| {
-        Trial::ignorable_test(name, move || match Browser::find() {
-            Some(browser) => run(&browser).map(|()| Completion::Completed),
-            None => missing::skip("Chromium is not installed"),
-        })
-    };
     vec![
-        test("texts_are_there_and_the_console_is_silent", texts),
-        test("search_and_filters_hide_what_does_not_fit", filters),
-        test("bars_choose_findings_and_the_address_keeps_them", bars),
-        test("three_hundred_findings_are_small_and_quick", three_hundred),
-        test("nothing_is_wider_than_a_page", widths),
-        test("a_large_report_stays_usable", large),
-        test("an_error_on_the_console_is_seen", console),
+        trial("texts_are_there_and_the_console_is_silent", texts),
+        trial("search_and_filters_hide_what_does_not_fit", filters),
+        trial("bars_choose_findings_and_the_address_keeps_them", bars),
+        trial("three_hundred_findings_are_small_and_quick", three_hundred),
+        trial("nothing_is_wider_than_a_page", widths),
+        trial("a_large_report_stays_usable", large),
+        trial("an_error_on_the_console_is_seen", console),
+        trial("what_does_not_look_right_is_seen", faults),
     ]
 }
 
-struct Browser(&'static str);
-
-impl Browser {
-    fn find() -> Option<Self> {
-        let is_there = |name: &&str| {
-            let output = Command::new(name).arg("--version").output();
-            output.is_ok_and(|output| output.status.success())
-        };
-        BROWSERS.into_iter().find(is_there).map(Self)
-    }
-
-    fn run(&self, profile: &TempDir, page: &Path, args: &[&str]) -> Result<Output, Failed> {
-        let output = Command::new(self.0)
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-dev-shm-usage",
-                "--no-first-run",
-            ])
-            .args(["--enable-logging=stderr", "--hide-scrollbars", "--timeout=60000"])
-            .arg(format!(
-                "--user-data-dir={}",
-                profile.path().join("profile").display()
-            ))
-            .arg(format!("--window-size={},{}", SIZE.0, SIZE.1))
-            .args(args)
-            .arg(format!("file://{}", page.display()))
-            .output()?;
-        if output.status.success() {
-            Ok(output)
-        } else {
-            Err(format!("{output:?}").into())
-        }
-    }
-
-    /// The document after its script has run, and what was said on the console.
-    fn dom(&self, folder: &TempDir, page: &Path) -> Result<(String, Vec<String>), Failed> {
-        let output = self.run(folder, page, &["--dump-dom"])?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let console = said.lines().filter(|line| line.contains("CONSOLE"));
-        Ok((
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-            console.map(str::to_owned).collect(),
-        ))
-    }
+fn dom(browser: &Browser, page: &Path) -> Result<(String, Vec<String>), Failed> {
+    browser.dom(&address(page), SIZE, &[])
 }
 
 /// A project, and its page.
@@ -142,7 +94,7 @@ fn page() -> Result<TempDir, Failed> {
 fn texts(browser: &Browser) -> Result<(), Failed> {
     let project = page()?;
     let file = project.path().join("page.html");
-    let (dom, console) = browser.dom(&project, &file)?;
+    let (dom, console) = dom(browser, &file)?;
     assert!(console.is_empty(), "{console:?}");
     for text in [
         "3 errors",
@@ -159,24 +111,15 @@ fn texts(browser: &Browser) -> Result<(), Failed> {
         assert!(dom.contains(text), "{text}: {dom}");
     }
     assert_eq!(dom.matches("class=\"missing wrong\"").count(), 16);
-    let shots = root().join("target/page");
-    fs::create_dir_all(&shots)?;
     let mut sizes = Vec::new();
-    for (mode, preference) in [("light", "1"), ("dark", "0")] {
-        let shot = shots.join(format!("{mode}.png"));
-        let _ = fs::remove_file(&shot);
-        let preference = format!("--blink-settings=preferredColorScheme={preference}");
-        browser.run(
-            &project,
-            &file,
-            &[&preference, &format!("--screenshot={}", shot.display())],
-        )?;
-        let image = fs::read(&shot)?;
+    for (mode, name) in Mode::ALL {
+        let shot = root().join(format!("target/page/{name}.png"));
+        let image = browser.picture(&address(&file), SIZE, mode, &shot)?;
         assert!(image.starts_with(b"\x89PNG\r\n\x1a\n"));
         let size = |at: usize| u32::from_be_bytes([image[at], image[at + 1], image[at + 2], image[at + 3]]);
-        assert_eq!((size(16), size(20)), SIZE, "{mode}");
+        assert_eq!((size(16), size(20)), SIZE, "{name}");
         // A page without anything on it is a few kilobytes.
-        assert!(image.len() > 40_000, "{mode}: {}", image.len());
+        assert!(image.len() > 40_000, "{name}: {}", image.len());
         sizes.push(image);
     }
     assert!(sizes[0] != sizes[1], "dark is light");
@@ -207,7 +150,7 @@ fn filters(browser: &Browser) -> Result<(), Failed> {
             "{{ const search = document.getElementById('search'), rule = document.getElementById('rule'), filters = \
              document.getElementById('filters'); {script} filters.dispatchEvent(new Event('input')); }}"
         );
-        let (dom, console) = browser.dom(&project, &with_script(&project, &script)?)?;
+        let (dom, console) = dom(browser, &with_script(&project, &script)?)?;
         assert!(console.is_empty(), "{console:?}");
         assert!(dom.contains(shown), "{shown}: {dom}");
         let count: usize = shown.split(' ').next().unwrap().parse().unwrap();
@@ -240,7 +183,7 @@ fn bars(browser: &Browser) -> Result<(), Failed> {
         ),
     ] {
         let saying = saying("document.getElementById('shown').value + ' ' + (location.hash || '#')");
-        let (dom, console) = browser.dom(&project, &with_script(&project, &(script + &saying))?)?;
+        let (dom, console) = dom(browser, &with_script(&project, &(script + &saying))?)?;
         assert!(console.is_empty(), "{console:?}");
         assert!(dom.contains(&format!("saw {saw}<")), "{saw}: {dom}");
     }
@@ -265,7 +208,7 @@ fn bars(browser: &Browser) -> Result<(), Failed> {
                 saying(expression)
             ),
         )?;
-        let (dom, console) = browser.dom(&project, &file)?;
+        let (dom, console) = dom(browser, &file)?;
         assert!(console.is_empty(), "{console:?}");
         assert!(dom.contains(&format!("saw {saw}<")), "{hash}: {dom}");
     }
@@ -309,7 +252,7 @@ fn three_hundred(browser: &Browser) -> Result<(), Failed> {
     let bytes = fs::metadata(project.path().join("page.html"))?.len();
     assert!(bytes < MOST_BYTES, "{bytes} bytes");
     let script = saying("performance.now() < 1000");
-    let (dom, console) = browser.dom(&project, &with_script(&project, &script)?)?;
+    let (dom, console) = dom(browser, &with_script(&project, &script)?)?;
     assert!(console.is_empty(), "{console:?}");
     assert!(
         dom.contains("300 shown") && dom.contains("saw true<"),
@@ -320,43 +263,23 @@ fn three_hundred(browser: &Browser) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Screens of few and many findings, wide and narrow, light and dark, below `target/page`; nothing makes the page scroll sideways.
+/// Screens of few and many findings, wide and narrow, light and dark, below `target/page`: nothing makes the page scroll sideways, and
+/// every text can be read on what is behind it.
 fn widths(browser: &Browser) -> Result<(), Failed> {
-    let shots = root().join("target/page");
-    fs::create_dir_all(&shots)?;
     for count in [5, 300] {
         let project = many(count)?;
-        let file = with_script(
-            &project,
-            &saying("document.documentElement.scrollWidth + ' of ' + innerWidth"),
-        )?;
+        let page = project.path().join("page.html");
+        let looking = with_script(&project, &(LOOKS.to_owned() + &saying("looks()")))?;
         for width in [1400, 500] {
-            let size = format!("--window-size={width},1400");
-            let output = browser.run(&project, &file, &["--dump-dom", &size])?;
-            let dom = String::from_utf8_lossy(&output.stdout);
-            let saw = dom
-                .rsplit_once("saw ")
-                .and_then(|(_, rest)| rest.split_once('<'))
-                .unwrap()
-                .0
-                .to_owned();
-            let (scrolled, inner) = saw.split_once(" of ").unwrap();
-            let [scrolled, inner] = [scrolled, inner].map(|number| number.parse::<u32>().unwrap());
-            assert!(
-                scrolled <= inner && inner <= width,
-                "{count} findings at {width}: {saw}"
-            );
-            for (mode, preference) in [("light", "1"), ("dark", "0")] {
-                let shot = shots.join(format!("{count}-{width}-{mode}.png"));
-                let _ = fs::remove_file(&shot);
-                let preference = format!("--blink-settings=preferredColorScheme={preference}");
-                let shot_option = format!("--screenshot={}", shot.display());
-                browser.run(
-                    &project,
-                    &project.path().join("page.html"),
-                    &[&size, &preference, &shot_option],
-                )?;
-                assert!(fs::read(&shot)?.len() > 20_000, "{}", shot.display());
+            let size = (width, 1400);
+            for (mode, name) in Mode::ALL {
+                let (dom, console) = browser.dom(&address(&looking), size, &[mode.option()])?;
+                assert!(console.is_empty(), "{console:?}");
+                let saw = dom.rsplit_once("saw ").unwrap().1.split_once('<').unwrap().0;
+                assert_eq!(saw, format!("{width} wide, {name}"), "{count} findings");
+                let shot = root().join(format!("target/page/{count}-{width}-{name}.png"));
+                let image = browser.picture(&address(&page), size, mode, &shot)?;
+                assert!(image.len() > 20_000, "{}", shot.display());
             }
         }
     }
@@ -371,7 +294,7 @@ fn large(browser: &Browser) -> Result<(), Failed> {
     let project = folder(&[("k.ptx", text.as_bytes())]);
     let output = run_in(&project, &["k.ptx", "-q", "--output", "html=page.html"]);
     assert_eq!(output.status.code(), Some(1));
-    let (dom, console) = browser.dom(&project, &project.path().join("page.html"))?;
+    let (dom, console) = dom(browser, &project.path().join("page.html"))?;
     assert!(console.is_empty(), "{console:?}");
     assert!(dom.contains("The 2000 most severe of 3000 findings are here."));
     assert!(dom.contains("2000 shown"));
@@ -380,7 +303,23 @@ fn large(browser: &Browser) -> Result<(), Failed> {
 
 fn console(browser: &Browser) -> Result<(), Failed> {
     let project = page()?;
-    let (_, console) = browser.dom(&project, &with_script(&project, "nothingIsCalledSo();")?)?;
+    let (_, console) = dom(browser, &with_script(&project, "nothingIsCalledSo();")?)?;
     assert_eq!(console.len(), 1, "{console:?}");
+    Ok(())
+}
+
+fn faults(browser: &Browser) -> Result<(), Failed> {
+    let project = page()?;
+    let script = "document.querySelector('h1').style.color = '#888';
+        document.querySelector('h2').style.width = '200vw';";
+    let file = with_script(&project, &(LOOKS.to_owned() + script + &saying("looks()")))?;
+    let (dom, _) = browser.dom(&address(&file), SIZE, &[Mode::Light.option()])?;
+    for fault in [
+        "H1. has a contrast of 3.5",
+        "H2. sticks out",
+        "the page scrolls sideways",
+    ] {
+        assert!(dom.contains(fault), "{fault}: {dom}");
+    }
     Ok(())
 }

@@ -63,6 +63,13 @@ pub fn has_links(color: ColorChoice) -> bool {
         && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout)
 }
 
+/// The same of standard error.
+#[must_use]
+pub fn has_links_on_stderr(color: ColorChoice) -> bool {
+    choice(&io::stderr(), color) != ColorChoice::Never
+        && supports_hyperlinks::on(supports_hyperlinks::Stream::Stderr)
+}
+
 /// Says on standard error what went wrong.
 pub fn complain(problem: &str) -> Exit {
     write_stderr(&format!("ptxcheck: {problem}\n"), ColorChoice::Auto);

@@ -240,6 +240,14 @@ impl Report<'_> {
         self.render_in(format, &self.view())
     }
 
+    /// The pages that codes on standard error are links to.
+    pub fn pages_on_stderr(&self, color: ColorChoice) -> RulePages {
+        match output::has_links_on_stderr(color) {
+            true => self.pages.clone(),
+            false => RulePages::default(),
+        }
+    }
+
     /// A view of texts that go anywhere: names of files are relative to `--root`, else to the working directory.
     #[must_use]
     pub fn view(&self) -> View {

@@ -52,7 +52,8 @@ pub fn run(args: &CheckArgs) -> Exit {
     }
     let coverage = Coverage::of(outcome);
     if !args.quiet && args.format.has_summary() {
-        let summary = summary::render(outcome, &coverage, &coverage.render(), *elapsed);
+        let pages = report.pages_on_stderr(args.color.into());
+        let summary = summary::render(outcome, &coverage, &coverage.render(), &pages, *elapsed);
         let hints = hints::render(outcome, checked.searchable(&coverage));
         output::write_stderr(&(summary + &hints), args.color.into());
     }

@@ -100,7 +100,8 @@ pub fn run(args: &MergeArgs) -> Exit {
         } else {
             coverage.render()
         };
-        let summary = summary::render(&outcome, &coverage, &unanalysed, elapsed);
+        let pages = report.pages_on_stderr(args.color.into());
+        let summary = summary::render(&outcome, &coverage, &unanalysed, &pages, elapsed);
         output::write_stderr(&summary, args.color.into());
     }
     exit.worst(baseline.exit).worst(judge(&outcome, args))
