@@ -8,20 +8,23 @@
 //!           the result of a function
 //! ```
 //!
+//! The sides of the block are known where a launch states them. The rows of a matrix have to be aligned to 16 bytes, or to what a lane gets.
+//!
 //! The last condition distinguishes a wrong access from code that a compiler has kept after a test for alignment.
 
 use rustc_hash::FxHashSet;
 
 use crate::function::Analyses;
+use crate::lanes::{Launch, ShapeSource, launches_of};
 use crate::limits::{MAX_ALIGNMENT_BLOCKS, MAX_ALIGNMENT_STEPS};
 use crate::reached;
 use crate::shared::Shared;
-use crate::value::KnownBits;
+use crate::value::{Bits, KnownBits};
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
     Access, AccessKind, AsyncOp, Asynchronous, BlockId, Body, Function, FunctionId, InstructionId, Op,
-    Register, Space, SymbolId, SymbolKind, Value,
+    Register, Space, Special, SymbolId, SymbolKind, Value,
 };
 
 /// An access at an address that is not aligned to its size, for any values of the unknown bits.
@@ -43,6 +46,8 @@ pub struct Misaligned {
     pub is_definite: bool,
     /// Nothing calls the function.
     pub is_uncalled: bool,
+    /// The launch that says so, if the sides of the block make the address what it is.
+    pub launch: Option<Launch>,
 }
 
 /// All misaligned accesses of a module, in the order of the input.
@@ -55,11 +60,14 @@ pub(crate) fn find_misaligned_accesses(module: &Shared<'_>) -> Vec<Misaligned> {
         }
         let mut search = AlignmentSearch::new(module, id, function, body);
         for (number, instruction) in body.instructions.iter().enumerate() {
+            let at = InstructionId::new(number);
             if let Op::Access(access) = instruction.op
                 && let &[Value::Register(address), Value::Integer(past), ..] = body.uses(instruction)
-                && access.unit() > 1
             {
-                found.extend(search.judge_access(InstructionId::new(number), &access, (address, past)));
+                let access = body.row_access_at(at).map_or(access, |(row, _)| row);
+                if access.unit() > 1 {
+                    found.extend(search.judge_access(at, &access, (address, past)));
+                }
             }
         }
     }
@@ -122,12 +130,41 @@ fn is_source_of_alignment(module: &Shared<'_>, value: Value) -> bool {
     }
 }
 
+/// The launches of a kernel that reads the sides of the block, if all of them state those.
+fn launches_that_state_block(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> Vec<Launch> {
+    let reads_side = |value: &Value| matches!(value, Value::Special(Special::Ntid(_)));
+    if !module.module.function(id).is_kernel() || !body.values.iter().any(reads_side) {
+        return Vec::new();
+    }
+    let launches = launches_of(module, id, false);
+    // Blocks may have fewer threads than allowed.
+    let is_stated = |launch: &Launch| launch.shape.is_some() && launch.source != ShapeSource::Bound;
+    match launches.iter().all(is_stated) {
+        true => launches,
+        false => Vec::new(),
+    }
+}
+
+/// The bits of the three sides that all of these launches have.
+fn sides_of_blocks(launches: &[Launch]) -> [Bits; 3] {
+    let shapes = launches.iter().filter_map(|launch| launch.shape);
+    let sides = shapes.map(|shape| shape.map(|side| Bits::of_number(side.into())));
+    let common =
+        |one: [Bits; 3], other: [Bits; 3]| std::array::from_fn(|side| one[side].common_to_both(other[side]));
+    sides.reduce(common).unwrap_or([Bits::UNKNOWN; 3])
+}
+
 struct AlignmentSearch<'a, 'm> {
     module: &'a Shared<'m>,
     id: FunctionId,
+    function: &'a Function<'m>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     known_bits: KnownBits<'a, 'm>,
+    /// The launch that states the sides of the block, if the function is a kernel that reads them.
+    launch: Option<Launch>,
+    /// The known bits in blocks of any size; computed on first use.
+    bits_of_any_block: Option<KnownBits<'a, 'm>>,
     /// For each block: true if some path reaches it without an excluded edge; computed on first use.
     is_reached: Option<Vec<bool>>,
 }
@@ -135,14 +172,30 @@ struct AlignmentSearch<'a, 'm> {
 impl<'a, 'm> AlignmentSearch<'a, 'm> {
     fn new(module: &'a Shared<'m>, id: FunctionId, function: &'a Function<'m>, body: &'a Body<'m>) -> Self {
         let analyses = module.function(id);
+        let launches = launches_that_state_block(module, id, body);
+        let block = sides_of_blocks(&launches);
         Self {
             module,
             id,
+            function,
             body,
             analyses,
-            known_bits: KnownBits::of_function(module.module, function, body, analyses),
+            known_bits: KnownBits::of_launched_function(module.module, (function, body), analyses, block),
+            launch: (!launches.is_empty()).then(|| Launch::common_launch(&function.launch, &launches)),
+            bits_of_any_block: None,
             is_reached: None,
         }
+    }
+
+    /// The launch that decides so many low bits of an address; `None` if they are known in blocks of any size.
+    fn launch_that_decides(&mut self, address: Value, low_bits: u32) -> Option<Launch> {
+        let launch = self.launch?;
+        let (module, function, body, analyses) = (self.module, self.function, self.body, self.analyses);
+        let known = self
+            .bits_of_any_block
+            .get_or_insert_with(|| KnownBits::of_function(module.module, function, body, analyses));
+        let known = known.bits_of_value(address).known_low_bit_count();
+        (u32::from(known) < low_bits).then_some(launch)
     }
 
     /// Judges an access to an address, `past` bytes past a register.
@@ -190,6 +243,7 @@ impl<'a, 'm> AlignmentSearch<'a, 'm> {
             past: past as u32,
             is_definite: !self.may_follow_address_test(at),
             is_uncalled: false,
+            launch: self.launch_that_decides(address, of.trailing_zeros()),
         })
     }
 

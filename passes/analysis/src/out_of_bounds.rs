@@ -9,6 +9,9 @@
 //!              object
 //! ```
 //!
+//! The rows of a matrix are accesses of the lanes that give their addresses ([`LaneRows`]); below sm_80 all lanes give valid ones (PTX ISA,
+//! ldmatrix).
+//!
 //! So the paths contain no unknown condition: every execution of the kernel with such threads makes the access. These
 //! threads are known to exist if the shape of the blocks is known (if there are several, those that exist in all), or if a
 //! collective that all paths to the access, or from it, lead through names all 32 lanes of the warp. Elsewhere the first
@@ -21,14 +24,14 @@ use std::sync::Arc;
 
 use ptxcheck_common::externs;
 use ptxcheck_ir::{
-    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, MemberMask, Op, Space, Special,
-    SymbolId, Value, WARP,
+    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, MemberMask, Op, RowAddress, Rows,
+    Space, Special, SymbolId, Value, WARP,
 };
 
 use crate::block_size;
 use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
-use crate::lanes::{Lanes, Launch, ShapeSource, Threshold, launches_of};
+use crate::lanes::{LaneRows, Lanes, Launch, ShapeSource, Threshold, launches_of};
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::provenance::ViolationKind;
 use crate::provenance::extent::{Object, bounds_violation};
@@ -196,28 +199,45 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
                 // For global memory, only parameters are considered: most variables of the module there are not accessed by
                 // thread.
-                (Op::Access(access), &[address @ Value::Register(_), Value::Integer(past), ..])
+                // What has one address in all threads is judged elsewhere, but for the rows of a matrix.
+                (Op::Access(access), &[address, Value::Integer(past), ..])
                     if access.space != Space::Global =>
                 {
-                    self.judge_access(id, &access, address, past)
+                    let row = self.body.row_access_at(id);
+                    if address.register().is_none() && row.is_none() {
+                        return None;
+                    }
+                    let access = row.map_or(access, |(row, _)| row);
+                    let stride = |value| self.threads_of_warp(0).uniform_value(value);
+                    let mut rows = LaneRows::of_access(self.body, id, stride)?;
+                    if row.is_some_and(|(_, rows)| self.needs_all_addresses(rows)) {
+                        rows.lanes = Lanes::MAX;
+                    }
+                    self.judge_access(id, (&access, rows), address, past)
                 }
                 _ => None,
             },
         )
     }
 
+    /// True if lanes without a row have to give valid addresses, too: for targets below sm_80 (PTX ISA, ldmatrix).
+    fn needs_all_addresses(&self, rows: Rows) -> bool {
+        rows.address == RowAddress::OfLane && (1..80).contains(&self.module.module.target.sm)
+    }
+
     /// The access in the first warp that has a thread which makes it outside of the object.
     fn judge_access(
         &self,
         id: InstructionId,
-        access: &Access,
+        access: (&Access, LaneRows),
         address: Value,
         past: i64,
     ) -> Option<OutOfBoundsAccess> {
         // Most addresses are in no known object, or the same in all threads.
         let (_, by) = self.threads_of_warp(0).base_and_distances(address)?;
         let first = by.number_in_lane(0)?;
-        if by.number_in_lane(self.row.min(WARP) as usize - 1) == Some(first) && self.row <= WARP {
+        let is_one_place = by.number_in_lane(self.row.min(WARP) as usize - 1) == Some(first);
+        if is_one_place && self.row <= WARP && !access.1.are_spread() {
             return None;
         }
         (0..self.row.div_ceil(WARP))
@@ -228,7 +248,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         &self,
         warp: u32,
         id: InstructionId,
-        access: &Access,
+        (access, rows): (&Access, LaneRows),
         (address, past): (Value, i64),
     ) -> Option<OutOfBoundsAccess> {
         let threads = self.threads_of_warp(warp);
@@ -243,7 +263,10 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             let Some(by) = by_lane.number_in_lane(lane as usize) else {
                 continue;
             };
-            let by = (by as i64).checked_add(past)?;
+            if rows.lanes >> lane & 1 == 0 {
+                continue;
+            }
+            let by = rows.place_in_lane(lane as usize, (by as i64).checked_add(past)?);
             let Some(wrong) = bounds_violation(self.module, object, by, access) else {
                 continue;
             };

@@ -1,10 +1,11 @@
-//! The list of a body's asynchronous operations.
+//! The lists of a body's asynchronous operations and matrices.
 
 use super::asynchronous::{AsyncAddresses, AsyncKinds, AsyncOp, AsyncValues, Asynchronous};
 use super::function::Body;
 use super::index::InstructionId;
 use super::instruction::Value;
-use super::op::Op;
+use super::matrix::{Matrix, RowAddress, Rows};
+use super::op::{Access, AccessKind, Op};
 
 impl Body<'_> {
     /// Adds an operation to the list: as [`AsyncOp::Unknown`] where its operands are none that it takes.
@@ -74,5 +75,66 @@ impl Body<'_> {
             && values
                 .into_iter()
                 .all(|number| number.is_none() || self.async_value(one, number).is_some())
+    }
+}
+
+impl Body<'_> {
+    /// Lists the rows of an instruction, if it is an access that may have them. Instructions are listed in their order.
+    pub fn note_matrix(&mut self, matrix: Matrix) {
+        if self.is_matrix_access(&matrix) {
+            self.matrices.push(matrix);
+        }
+    }
+
+    /// The rows that a warp accesses by an instruction.
+    #[must_use]
+    pub fn rows_at(&self, id: InstructionId) -> Option<Rows> {
+        let all = &self.matrices;
+        let found = all.binary_search_by_key(&id, |one| one.instruction).ok()?;
+        all.get(found).map(|one| one.rows)
+    }
+
+    /// The access that a lane makes to its row, and the rows.
+    #[must_use]
+    pub fn row_access_at(&self, id: InstructionId) -> Option<(Access, Rows)> {
+        let rows = self.rows_at(id)?;
+        let Op::Access(access) = self.instruction(id).op else {
+            return None;
+        };
+        let row = Access {
+            bits: 32,
+            count: rows.bytes / 4,
+            align: rows.unit(),
+            ..access
+        };
+        Some((row, rows))
+    }
+
+    /// The distance between rows in elements, as an operand, and the bits of an element; `None` where the address says it all.
+    #[must_use]
+    pub fn row_stride(&self, id: InstructionId, rows: Rows) -> Option<(Value, u8)> {
+        match rows.address {
+            RowAddress::Strided(bits) => {
+                let last = self.uses(self.instruction(id)).last();
+                Some((last.copied().unwrap_or(Value::Unknown), bits))
+            }
+            RowAddress::OfLane | RowAddress::Dense => None,
+        }
+    }
+
+    /// True if an entry is one of a load or store of this body that does not say a width of its own.
+    pub(super) fn is_matrix_access(&self, matrix: &Matrix) -> bool {
+        let Rows { count, bytes, .. } = matrix.rows;
+        let is_access = |op: Op| match op {
+            Op::Access(access) => {
+                access.bits == 0 && matches!(access.kind, AccessKind::Load | AccessKind::Store)
+            }
+            _ => false,
+        };
+        let instruction = self.instructions.get(matrix.instruction.index());
+        instruction.is_some_and(|one| is_access(one.op))
+            && (1..=32).contains(&count)
+            && bytes >= 4
+            && bytes % 4 == 0
     }
 }

@@ -9,13 +9,18 @@ use crate::launch::WARP;
 use crate::rows::{Row, each};
 use crate::site::Context;
 
-/// The registers of a function, for the lanes of a warp that have called it by one chain of calls.
+/// The registers of a function, for the lanes of a warp that have called it by one chain of calls. Few of them are written in most runs:
+/// only those have a row.
 #[derive(Debug, Default)]
 pub(crate) struct Bank {
+    /// By register: the number of its row, or [`NO_ROW`].
+    rows: Vec<u32>,
+    /// The content of a register without a row, and of a row in lanes that have not written it.
+    unwritten: Word,
     values: Vec<[u64; WARP]>,
-    /// By register, the lanes in which it is known.
+    /// By row, the lanes in which it is known.
     known: Vec<u32>,
-    /// By register and lane, the watched reads that the content depends on, a bit for each; empty where there is none.
+    /// By row and lane, the watched reads that the content depends on, a bit for each; empty where there is none.
     bits: Vec<[u32; WARP]>,
     /// The lanes that have not returned.
     lanes: u32,
@@ -23,28 +28,54 @@ pub(crate) struct Bank {
     entered: u32,
 }
 
+const NO_ROW: u32 = u32::MAX;
+
+/// The lanes in which a word is known, where all lanes have it.
+const fn known_lanes(word: Word) -> u32 {
+    if word.is_some() { u32::MAX } else { 0 }
+}
+
 impl Bank {
     /// So many registers; `unwritten`: the content of those that nothing has written.
     pub(crate) fn new(count: usize, unwritten: Word) -> Self {
-        let known = if unwritten.is_some() { u32::MAX } else { 0 };
         Self {
-            values: vec![[unwritten.unwrap_or(0); WARP]; count],
-            known: vec![known; count],
+            rows: vec![NO_ROW; count],
+            unwritten,
             ..Self::default()
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.values.len()
+        self.rows.len()
+    }
+
+    /// The number of the row of a register that has one.
+    fn row_number(&self, register: Register) -> Option<usize> {
+        let row = *self.rows.get(register.index())?;
+        (row != NO_ROW).then_some(row as usize)
+    }
+
+    /// The number of the row of a register, which gets one where it has none; `None` if there is no such register.
+    fn row_to_write(&mut self, register: Register) -> Option<usize> {
+        let row = self.rows.get_mut(register.index())?;
+        if *row == NO_ROW {
+            *row = self.values.len() as u32;
+            self.values.push([self.unwritten.unwrap_or(0); WARP]);
+            self.known.push(known_lanes(self.unwritten));
+            if !self.bits.is_empty() {
+                self.bits.push([0; WARP]);
+            }
+        }
+        Some(*row as usize)
     }
 
     /// A lane enters the function, with all registers unwritten.
-    fn enter(&mut self, lane: usize, unwritten: Word) {
+    fn enter(&mut self, lane: usize) {
         let bit = 1 << lane;
         self.lanes |= bit;
         if self.entered & bit != 0 {
             for (row, known) in self.values.iter_mut().zip(&mut self.known) {
-                match unwritten {
+                match self.unwritten {
                     Some(word) => {
                         row[lane] = word;
                         *known |= bit;
@@ -60,51 +91,57 @@ impl Bank {
     }
 
     pub(crate) fn get(&self, register: Register, lane: usize) -> Word {
-        let is_known = self.known.get(register.index())? >> lane & 1 == 1;
-        is_known.then(|| self.values[register.index()][lane])
+        match self.row_number(register) {
+            Some(row) => (self.known[row] >> lane & 1 == 1).then(|| self.values[row][lane]),
+            None => self.unwritten.filter(|_| register.index() < self.rows.len()),
+        }
     }
 
     /// The new content depends on no watched read, unless somebody says so.
     pub(crate) fn set(&mut self, register: Register, lane: usize, word: Word) {
         self.set_bits(register, lane, 0);
-        let number = register.index();
-        let Some(known) = self.known.get_mut(number) else {
+        let Some(row) = self.row_to_write(register) else {
             return;
         };
         match word {
             Some(word) => {
-                *known |= 1 << lane;
-                self.values[number][lane] = word;
+                self.known[row] |= 1 << lane;
+                self.values[row][lane] = word;
             }
-            None => *known &= !(1 << lane),
+            None => self.known[row] &= !(1 << lane),
         }
     }
 
     /// The content in all lanes.
     pub(crate) fn row(&self, register: Register) -> Row {
-        let number = register.index();
-        match (self.values.get(number), self.known.get(number)) {
-            (Some(&values), Some(&known)) => Row { values, known },
-            _ => Row::UNKNOWN,
+        match self.row_number(register) {
+            Some(row) => Row {
+                values: self.values[row],
+                known: self.known[row],
+            },
+            None if register.index() < self.rows.len() => Row::uniform(self.unwritten),
+            None => Row::UNKNOWN,
         }
     }
 
     /// The lanes in which a register is known, and those in which the lowest bit is set.
     pub(crate) fn predicate(&self, register: Register) -> (u32, u32) {
-        let number = register.index();
-        let (Some(values), Some(&known)) = (self.values.get(number), self.known.get(number)) else {
-            return (0, 0);
+        let Some(row) = self.row_number(register) else {
+            let row = self.row(register);
+            let is_set = row.values[0] & 1 == 1;
+            return (row.known, if is_set { row.known } else { 0 });
         };
+        let known = self.known[row];
         let of_lane = |holds, value: &u64| holds << 1 | (value & 1) as u32;
-        (known, values.iter().rev().fold(0, of_lane) & known)
+        (known, self.values[row].iter().rev().fold(0, of_lane) & known)
     }
 
     /// Writes the bits of a row that a mask has, for some lanes. No watched read is followed.
     pub(crate) fn write(&mut self, register: Register, lanes: u32, row: &Row, mask: u64) {
-        let number = register.index();
-        let (Some(values), Some(known)) = (self.values.get_mut(number), self.known.get_mut(number)) else {
+        let Some(number) = self.row_to_write(register) else {
             return;
         };
+        let (values, known) = (&mut self.values[number], &mut self.known[number]);
         *known = *known & !lanes | row.known & lanes;
         if lanes == u32::MAX {
             for (to, from) in values.iter_mut().zip(&row.values) {
@@ -119,16 +156,21 @@ impl Bank {
 
     /// The watched reads that the content of a register depends on.
     pub(crate) fn bits_of(&self, register: Register, lane: usize) -> u32 {
-        self.bits.get(register.index()).map_or(0, |bits| bits[lane])
+        let bits = self.row_number(register).and_then(|row| self.bits.get(row));
+        bits.map_or(0, |bits| bits[lane])
     }
 
     pub(crate) fn set_bits(&mut self, register: Register, lane: usize, bits: u32) {
-        if self.bits.is_empty() && bits != 0 {
+        if self.bits.is_empty() && bits == 0 {
+            return;
+        }
+        let Some(row) = self.row_to_write(register) else {
+            return;
+        };
+        if self.bits.is_empty() {
             self.bits.resize(self.values.len(), [0; WARP]);
         }
-        if let Some(known) = self.bits.get_mut(register.index()) {
-            known[lane] = bits;
-        }
+        self.bits[row][lane] = bits;
     }
 }
 
@@ -174,7 +216,7 @@ impl Banks {
             added = (count * WARP) as u64;
             Bank::new(count, unwritten)
         });
-        bank.enter(lane, unwritten);
+        bank.enter(lane);
         added
     }
 
@@ -205,12 +247,12 @@ mod tests {
         for unwritten in [None, Some(7)] {
             let mut bank = Bank::new(2, unwritten);
             let register = Register::new(1);
-            bank.enter(3, unwritten);
-            bank.enter(4, unwritten);
+            bank.enter(3);
+            bank.enter(4);
             bank.set(register, 3, Some(5));
             bank.set(register, 4, Some(6));
             bank.set_bits(register, 3, 1);
-            bank.enter(3, unwritten);
+            bank.enter(3);
             assert_eq!((bank.get(register, 3), bank.bits_of(register, 3)), (unwritten, 0));
             assert_eq!(bank.get(register, 4), Some(6));
         }

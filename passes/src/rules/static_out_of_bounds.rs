@@ -47,11 +47,15 @@
 //! begins with "in blocks of more than n threads", n being the first thread whose access is outside. It is potential unless the kernel
 //! tests the number of a thread against a constant that only blocks of more than n threads need: arrays of as many elements as the block
 //! has threads are common. From n = 32 on it is reported only where there is such a test. Where the shape is known, all warps of the first
-//! row of a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another module may replace. Of an
-//! address that is computed at run time, the last bits are known where they follow from the alignment of its object, or from a mask, and
-//! from constants that are added and multiplied with; a branch on the way that may be a test of the same address, or asks a function, makes
+//! row of a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another module may replace; their
+//! alignment is. Of an address that is computed at run time, the last bits are known where they follow from the alignment of its object,
+//! from a mask, or from the sides of the block where a launch states those, and from constants that are added and multiplied with; a branch on the way that may be a test of the same address, or asks a function, makes
 //! it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function
 //! into one object: leaving one of them for the next is not seen.
+//!
+//! The rows of `ldmatrix` and `stmatrix` are accesses of the lanes that give their addresses, and have to be aligned to 16 bytes; for targets
+//! below sm_80, the addresses of the other lanes have to be valid, too. Those of `wmma.load` and `wmma.store` have to be aligned to what a
+//! lane gets of the matrix, and to no more than 16 bytes, which is what the functions of CUDA ask for.
 
 use rustc_hash::FxHashSet;
 
@@ -153,6 +157,9 @@ fn report_misaligned(module: &ModuleContext<'_>, misaligned: &Misaligned, report
         draft.note(addresses::UNCALLED);
     } else if !misaligned.is_definite {
         draft.note("a branch on the way hangs off an address, or off what a function returns: it may be a test for alignment");
+    }
+    if let Some(launch) = &misaligned.launch {
+        lanes::assumption(draft, module, misaligned.function, launch);
     }
     draft.help(
         "access elements at multiples of the size of the access, or align the object and its rows to it",

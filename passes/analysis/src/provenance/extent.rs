@@ -21,7 +21,8 @@ pub(crate) fn certain_size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64>
     symbol.size.filter(|_| is_final)
 }
 
-/// The violation of an access at byte offset `start` of an object: out of bounds, misaligned, or none.
+/// The violation of an access at byte offset `start` of an object: out of bounds, misaligned, or none. Of an object whose size is not
+/// certain, the alignment is.
 pub(crate) fn bounds_violation(
     module: &Shared<'_>,
     object: Object<'_>,
@@ -29,14 +30,19 @@ pub(crate) fn bounds_violation(
     access: &Access,
 ) -> Option<ViolationKind> {
     let (size, align) = match object {
-        Object::Symbol(symbol) => (certain_size(module, symbol)?, module.module.symbol(symbol).align),
+        Object::Symbol(symbol) => (certain_size(module, symbol), module.module.symbol(symbol).align),
         Object::Param(function, number) => {
             let parameter = function.params.get(usize::from(number))?;
-            (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
+            (
+                Some(Some(parameter.size).filter(|&size| size > 0)?),
+                parameter.align,
+            )
         }
     };
     let end = start.checked_add(i64::from(access.bytes()))?;
-    if start < 0 || end > i64::try_from(size).ok()? {
+    if let Some(size) = size
+        && (start < 0 || end > i64::try_from(size).ok()?)
+    {
         return Some(ViolationKind::OutOfBounds);
     }
     // A power of two.

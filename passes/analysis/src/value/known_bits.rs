@@ -23,7 +23,7 @@ use crate::function::Analyses;
 use crate::value::{Domain, Evaluator, Result, Source};
 use ptxcheck_ir::evaluate::{evaluate_result, is_interpreted, ones};
 use ptxcheck_ir::{
-    BinaryOp, Body, Class, Condition, Function, Logic, Module, Op, SymbolKind, UnaryOp, Value,
+    BinaryOp, Body, Class, Condition, Function, Logic, Module, Op, Special, SymbolKind, UnaryOp, Value,
 };
 
 /// Bits of one number that are known.
@@ -449,6 +449,8 @@ pub(crate) type KnownBits<'a, 'm> = Evaluator<'a, 'm, KnownBitsDomain<'a, 'm>>;
 pub(crate) struct KnownBitsDomain<'a, 'm> {
     module: &'a Module<'m>,
     function: &'a Function<'m>,
+    /// The sides of the block.
+    block: [Bits; 3],
 }
 
 impl<'a, 'm> KnownBits<'a, 'm> {
@@ -459,9 +461,23 @@ impl<'a, 'm> KnownBits<'a, 'm> {
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
     ) -> Self {
+        Self::of_launched_function(module, (function, body), analyses, [Bits::UNKNOWN; 3])
+    }
+
+    /// The same in blocks with sides of which these bits are known.
+    pub(crate) fn of_launched_function(
+        module: &'a Module<'m>,
+        (function, body): (&'a Function<'m>, &'a Body<'m>),
+        analyses: &'a Analyses<'m>,
+        block: [Bits; 3],
+    ) -> Self {
         Self::new(
             Source::within_body(body, analyses),
-            KnownBitsDomain { module, function },
+            KnownBitsDomain {
+                module,
+                function,
+                block,
+            },
         )
     }
 
@@ -506,6 +522,10 @@ impl Domain for KnownBitsDomain<'_, '_> {
                 param.map_or(Bits::UNKNOWN, |param| {
                     bits_of_aligned_address(param.align, by.into())
                 })
+            }
+            Value::Special(Special::Ntid(side)) => {
+                let side = self.block.get(usize::from(side));
+                side.copied().unwrap_or(Bits::UNKNOWN)
             }
             _ => Bits::UNKNOWN,
         })

@@ -2,10 +2,8 @@
 
 use ptxcheck_ir::{
     Access, AccessKind, AsyncCopy, AsyncGroup, AsyncKinds, AsyncOp, Asynchronous, Body, CopyKind, CopyWay,
-    Instruction, InstructionId, Op, RowAddress, Rows, Semantics, Space, Value,
+    Instruction, InstructionId, Op, Semantics, Space, Value,
 };
-
-use crate::lanes::value::{Lanes, WARP};
 
 /// The threads whose accesses are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,7 +118,7 @@ fn affects_only_own_thread(body: &Body<'_>, at: InstructionId) -> bool {
 
 /// The access of a load or store without ordering semantics that may be to memory that threads share, its address, and the
 /// constant offset. A `cp.async` writes its destination: from then on, and at the latest when its thread waits for it. A matrix, which
-/// only threads of different warps access without an ordering, is an access of each lane to its row: see [`LaneRows`].
+/// only threads of different warps access without an ordering, is an access of each lane to its row: see [`LaneRows`](crate::lanes::LaneRows).
 #[inline]
 pub(super) fn unordered_access(
     body: &Body<'_>,
@@ -142,63 +140,6 @@ pub(super) fn unordered_access(
     };
     let may_be = matches!(access.space, Space::Shared | Space::Global | Space::Generic);
     as_relaxed_access(body, instruction, access).filter(|_| may_be)
-}
-
-/// The lanes that access rows of a matrix, and what is added to the address of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LaneRows {
-    /// The lanes: each accesses the row of its number.
-    pub lanes: Lanes,
-    /// Bytes from the address of lane l to its row, by l.
-    step: i64,
-}
-
-/// The lanes that access a row each.
-pub(super) fn lanes_of_rows(rows: Rows) -> Lanes {
-    Lanes::MAX >> (WARP - usize::from(rows.count).min(WARP))
-}
-
-impl LaneRows {
-    /// Those of an instruction of which the distance between rows is known, where it has one as an operand; of other accesses, all lanes
-    /// with their own addresses.
-    pub(super) fn of_access(
-        body: &Body<'_>,
-        at: InstructionId,
-        stride: impl FnOnce(Value) -> Option<i64>,
-    ) -> Option<Self> {
-        let Some(rows) = body.rows_at(at) else {
-            return Some(Self {
-                lanes: Lanes::MAX,
-                step: 0,
-            });
-        };
-        let step = match (rows.address, body.row_stride(at, rows)) {
-            (RowAddress::Dense, _) => i64::from(rows.bytes),
-            // Rows that do not begin with a byte are no matrix.
-            (_, Some((distance, bits))) => {
-                let bits = stride(distance)?.checked_mul(i64::from(bits))?;
-                (bits % 8 == 0).then_some(bits / 8)?
-            }
-            (_, None) => 0,
-        };
-        Some(Self {
-            lanes: lanes_of_rows(rows),
-            step,
-        })
-    }
-
-    /// The places of the rows, by the addresses of the lanes.
-    pub(super) fn places(self, addresses: [i64; WARP]) -> [i64; WARP] {
-        if self.step == 0 {
-            return addresses;
-        }
-        let mut row = 0;
-        addresses.map(|address| {
-            let place = self.step.saturating_mul(row).saturating_add(address);
-            row += 1;
-            place
-        })
-    }
 }
 
 /// An access, its address, and the constant offset, if it has no ordering semantics and a size.

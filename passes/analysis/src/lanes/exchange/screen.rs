@@ -21,9 +21,10 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::kernels::kernels_that_call;
-use super::orderings::{Among, LaneRows, Orderings, lanes_of_rows, stored_value, unordered_access};
+use super::orderings::{Among, Orderings, stored_value, unordered_access};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
+use crate::lanes::rows::{LaneRows, lanes_of_rows};
 use crate::lanes::value::{Lanes, WARP, lane_set, lanes_in_set};
 use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_STEPS};
 use crate::shared::Shared;
@@ -463,8 +464,7 @@ impl ExchangeScreen<'_, '_> {
         let (at, past) = (access.at, access.past);
         let places = by.map(|by| (by as i64).saturating_add(past));
         let rows = LaneRows::of_access(self.body, at, |stride| {
-            let stride = self.sums.description_of(stride)?.constant()?;
-            i64::try_from(stride).ok()
+            self.sums.description_of(stride)?.constant()
         })?;
         Some((parts, rows.places(places)))
     }

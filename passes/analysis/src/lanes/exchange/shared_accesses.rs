@@ -8,12 +8,13 @@
 use rustc_hash::FxHashMap;
 
 use super::found::Object;
-use super::orderings::{Among, LaneRows, Orderings, relaxed_atomic, stored_value, unordered_access};
+use super::orderings::{Among, Orderings, relaxed_atomic, stored_value, unordered_access};
 use super::variables::{Own, variable_of_address};
 use super::waits;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::launch::Launch;
+use crate::lanes::rows::LaneRows;
 use crate::lanes::value::{Lanes, Rest, ValueId, WARP, lanes_in_set};
 use crate::shared::Shared;
 use crate::value::{Interval, IntervalDomain, Intervals, Source, ThreadNumbers};
@@ -324,7 +325,7 @@ impl Touches {
                 let lane = lanes_in_set(here)
                     .next()
                     .filter(|_| stride.is_uniform_among(here))?;
-                i64::try_from(stride.value_in_lane(lane)?).ok()
+                stride.value_in_lane(lane)
             });
             let has_rows = rows.map_or(Lanes::MAX, |rows| rows.lanes);
             let (lanes, may) = match instruction.guard {

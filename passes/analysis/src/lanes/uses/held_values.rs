@@ -17,7 +17,7 @@ pub(super) enum Origin {
 
 /// The values that lanes load.
 #[derive(Clone, Copy)]
-pub(in crate::lanes) struct Loaded {
+pub(crate) struct Loaded {
     /// The node of the load.
     pub node: u32,
     /// The load.
