@@ -15,7 +15,7 @@ use crate::conditional::{
     self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, SearchScope, Searched,
     SearchedExchanges,
 };
-use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
+use crate::finding::{Actor, Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, Function, FunctionId, Module};
@@ -242,7 +242,7 @@ pub struct Draft<P = Place> {
     pub(crate) assumes_block: bool,
     pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
-    pub(crate) steps: Vec<(P, String)>,
+    pub(crate) steps: Vec<(P, String, Actor)>,
     /// Index of the related place that has to be fixed, if it is not the place itself.
     pub(crate) to_mend: Option<usize>,
     pub(crate) cause: Cause,
@@ -278,9 +278,9 @@ impl<P> Draft<P> {
         self
     }
 
-    /// Adds a step of a run that goes wrong so.
-    pub(crate) fn step(&mut self, place: P, message: impl Into<String>) -> &mut Self {
-        self.steps.push((place, message.into()));
+    /// Adds a step of a run that goes wrong so. The message ends with the act of the lanes.
+    pub(crate) fn step(&mut self, place: P, message: String, by: Actor) -> &mut Self {
+        self.steps.push((place, message, by));
         self
     }
 

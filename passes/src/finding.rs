@@ -22,6 +22,21 @@ pub struct Related {
     pub source: Option<Source>,
     /// This is the place to fix: findings that share it have one cause.
     pub is_cause: bool,
+    /// Of a step of a run: the lanes that take it.
+    pub by: Option<Actor>,
+}
+
+/// Lanes of a warp, and what they do in a step of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The number of the block in the grid, where several run.
+    pub block: Option<u32>,
+    /// The warp of the block, where steps of several warps are shown.
+    pub warp: Option<u32>,
+    /// A bit for each lane.
+    pub lanes: u32,
+    /// Their act, the end of the step's message: `go on here`.
+    pub act: String,
 }
 
 impl Finding {
@@ -224,6 +239,8 @@ pub struct Finding {
     pub source: Option<Source>,
     /// Other places that explain it, in the order to read them.
     pub related: Vec<Related>,
+    /// It is about two instructions: its own and that of the first related place.
+    pub has_two_places: bool,
     /// The steps of a run that goes wrong here, in their order: of conditional findings.
     pub steps: Vec<Related>,
     /// The payload of the rule's family.
@@ -260,6 +277,7 @@ impl Finding {
             line_text: None,
             source: None,
             related: Vec::new(),
+            has_two_places: false,
             steps: Vec::new(),
             data: Data::default(),
             cause: Cause::default(),

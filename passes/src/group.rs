@@ -124,8 +124,11 @@ fn common_message<'a>(mut all: impl Iterator<Item = &'a Finding>, first: &Findin
     if all.all(|finding| finding.message == first.message) {
         return first.message.clone();
     }
-    let general = first.cause.general.as_deref();
-    general.unwrap_or(first.rule.summary).to_owned()
+    let general = first.cause.general.as_deref().unwrap_or(first.rule.summary);
+    match first.certainty {
+        Certainty::Potential => format!("it may be that {general}"),
+        Certainty::Definite | Certainty::Conditional => general.to_owned(),
+    }
 }
 
 /// Numbers groups with one fingerprint, so that all differ: those that count come first, then in the order of their lines and functions,

@@ -114,7 +114,10 @@ impl<'a> Locator<'a> {
         let related = Related::beside(related, shown.filter(|_| !draft.has_two_places));
         let steps = draft.steps.into_iter();
         let steps = steps
-            .map(|(place, message)| self.related(&place, message))
+            .map(|(place, message, by)| Related {
+                by: Some(by),
+                ..self.related(&place, message)
+            })
             .collect();
         Some(Finding {
             rule: draft.rule,
@@ -133,6 +136,7 @@ impl<'a> Locator<'a> {
             location,
             line_text,
             related,
+            has_two_places: draft.has_two_places,
             steps,
             source,
             data: draft.data,
@@ -228,6 +232,7 @@ impl<'a> Locator<'a> {
             location,
             source: self.source(&resolved),
             is_cause: false,
+            by: None,
         }
     }
 

@@ -10,6 +10,7 @@ mod lanes;
 mod overview;
 mod rules;
 mod sentence;
+mod timeline;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

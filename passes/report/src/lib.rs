@@ -45,6 +45,7 @@ pub mod pinned;
 mod places;
 pub mod replay;
 mod resources;
+mod rounds;
 #[cfg(test)]
 mod samples;
 pub mod sarif;

@@ -11,11 +11,9 @@ use crate::escape;
 use crate::input_name;
 use crate::paths::Paths;
 use crate::places::ShownPlace;
+use crate::rounds::rounds;
 use crate::styles::{self, BOLD, QUIET};
 use crate::view::View;
-
-/// Most steps of a round that is recognised when it comes again.
-const MAX_ROUND: usize = 32;
 
 /// The runs of the conditional findings whose fingerprints begin so, or of all, with colours. Empty where there is none.
 ///
@@ -127,11 +125,9 @@ impl Writer<'_> {
         let widths = steps.iter().map(|step| step.place.chars().count());
         let width = widths.max().unwrap_or(0);
         let mut shown = "";
-        let mut at = 0;
-        while at < steps.len() {
-            let before_last = steps.len() - 1;
-            let (round, times) = round_at(&steps[at..before_last.max(at + 1)]);
-            for (number, step) in (at + 1..).zip(&steps[at..at + round]) {
+        for round in rounds(steps, Step::is_like) {
+            let first = round.at + 1;
+            for (number, step) in (first..).zip(&steps[round.at..round.at + round.length]) {
                 let line = format!(
                     "{number:4}  {:width$}  {}",
                     escape::line(&step.place),
@@ -143,35 +139,11 @@ impl Writer<'_> {
                 }
                 shown = &step.place;
             }
-            if times > 1 {
-                let what = match round {
-                    1 => format!("step {}", at + 1),
-                    _ => format!("steps {} to {}", at + 1, at + round),
-                };
-                let again = match times - 1 {
-                    1 => "once more".to_owned(),
-                    more => format!("{more} times more"),
-                };
-                let _ = writeln!(self.text, "      {QUIET}{what} {again}{QUIET:#}");
+            if let Some(again) = round.again() {
+                let _ = writeln!(self.text, "      {QUIET}{again}{QUIET:#}");
             }
-            at += round * times;
         }
     }
-}
-
-/// The length of the round that steps begin with, and how many times it is there, one after the other: 1 and 1 where nothing comes again.
-fn round_at(steps: &[Step<'_>]) -> (usize, usize) {
-    let are_alike = |a: &[Step<'_>], b: &[Step<'_>]| a.iter().zip(b).all(|(a, b)| a.is_like(b));
-    for length in 1..=MAX_ROUND.min(steps.len() / 2) {
-        let (first, rest) = steps.split_at(length);
-        let again = rest
-            .chunks_exact(length)
-            .take_while(|round| are_alike(first, round));
-        if let times @ 1.. = again.count() {
-            return (length, times + 1);
-        }
-    }
-    (1, 1)
 }
 
 #[cfg(test)]
@@ -190,6 +162,7 @@ mod tests {
             location: finding.location.clone(),
             source: None,
             is_cause: false,
+            by: None,
         };
         finding.steps = words.split(' ').map(step).collect();
         let text = render(&samples::outcome_of([finding]), &[], &View::default());

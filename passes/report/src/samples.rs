@@ -79,6 +79,7 @@ pub(crate) fn finding() -> Finding {
             inlined_at: Vec::new(),
         }),
         is_cause: false,
+        by: None,
     }];
     finding.data = Data::from_iter([
         ("mask", Value::Number(0)),

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use miniz_oxide::deflate::compress_to_vec;
 use ptxcheck_passes::rule::Rule;
+use ptxcheck_passes::rules::find;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 
@@ -31,7 +32,7 @@ const GZIP_LEVEL: u8 = 6;
 /// The contents of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// The order of the rules, those of a program's own among them. Rules without a result are not described.
+    /// The order of the rules, those of a program's own among them. Rules that no result and no notification names are not described.
     pub rules: &'a [&'static Rule],
     /// The pages about rules.
     pub pages: &'a RulePages,
@@ -63,7 +64,16 @@ pub fn render(outcome: &Outcome, options: &Options<'_>) -> serde_json::Result<St
     let found: HashSet<&str> = causes.iter().map(|cause| cause.group.rule.code).collect();
     let of_causes = causes.iter().map(|cause| cause.group.rule);
     let known = options.rules.iter().copied();
-    for rule in known.filter(|rule| found.contains(rule.code)).chain(of_causes) {
+    // Notifications name rules, too.
+    let problems = outcome.inputs.iter().flat_map(|input| &input.problems);
+    let of_problems = problems
+        .take(MAX_NOTIFICATIONS)
+        .filter_map(|problem| find(problem.kind.code()));
+    for rule in known
+        .filter(|rule| found.contains(rule.code))
+        .chain(of_causes)
+        .chain(of_problems)
+    {
         if rules.len() < MAX_RULES && !indices.contains_key(rule.code) {
             indices.insert(rule.code, rules.len());
             rules.push(rule);
@@ -88,6 +98,7 @@ pub fn render(outcome: &Outcome, options: &Options<'_>) -> serde_json::Result<St
                     outcome,
                     options,
                     &mut writer,
+                    &indices,
                     (count, causes.len()),
                 ),
             }],
@@ -129,12 +140,13 @@ fn base(root: &Root) -> BTreeMap<&'static str, ArtifactLocation> {
     base.map(|base| (ROOT, base)).into_iter().collect()
 }
 
-/// Notifications about the run besides its results: inputs that could not be analysed, code that was not, and omitted results. `told`: the
-/// number of reported results, and of all.
+/// Notifications about the run besides its results: inputs that could not be analysed, code that was not, and omitted results. `indices`:
+/// those of the rules. `told`: the number of reported results, and of all.
 fn notifications(
     outcome: &Outcome,
     options: &Options<'_>,
     writer: &mut Results<'_>,
+    indices: &HashMap<&str, usize>,
     told: (usize, usize),
 ) -> Vec<Notification> {
     let mut all = Vec::new();
@@ -145,8 +157,10 @@ fn notifications(
     let count = problems.clone().count();
     for (input, problem) in problems.take(MAX_NOTIFICATIONS) {
         let mut notification = notification("error", &problem.message);
+        let code = problem.kind.code();
         notification.descriptor = Some(DescriptorReference {
-            id: problem.kind.code(),
+            id: code,
+            index: indices.get(code).copied(),
         });
         notification.locations = vec![writer.input(&input.name, problem.line)];
         all.push(notification);
@@ -352,13 +366,16 @@ mod tests {
     fn inputs_that_could_not_be_analysed_are_notifications() {
         let mut outcome = samples::outcome(samples::finding());
         outcome.inputs[0].problems.push(samples::syntax_error());
-        let invocation = &run(&outcome, &options(&root()))["invocations"][0];
+        let run = run(&outcome, &options(&root()));
+        let invocation = &run["invocations"][0];
         assert_eq!(invocation["executionSuccessful"], false);
         let notification = &invocation["toolExecutionNotifications"][0];
         assert_eq!(
             (&notification["level"], &notification["descriptor"]["id"]),
             (&json!("error"), &json!("PTX902"))
         );
+        let index = usize::try_from(notification["descriptor"]["index"].as_u64().unwrap()).unwrap();
+        assert_eq!(run["tool"]["driver"]["rules"][index]["id"], "PTX902");
         let region = &notification["locations"][0]["physicalLocation"]["region"];
         assert_eq!(region["startLine"], 2);
     }

@@ -10,8 +10,8 @@ use ptxcheck_passes::run::{Decisions, InputReport, Outcome, Status};
 use crate::amounts::{duration, plural, size};
 use crate::coverage::Coverage;
 use crate::escape;
-use crate::pages::RulePages;
 use crate::styles::BOLD;
+use crate::view::View;
 
 /// The counts of a run: of causes, and of their places. Suppressed ones are neither errors nor warnings.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -65,13 +65,13 @@ impl Counts {
     }
 }
 
-/// The summary at the end of a run. `unanalysed`: sentences about code that was not analysed. Codes are links to `pages`.
+/// The summary at the end of a run. `unanalysed`: sentences about code that was not analysed. A line of it is as wide as `view` is.
 #[must_use]
 pub fn render(
     outcome: &Outcome,
     coverage: &Coverage<'_>,
     unanalysed: &str,
-    pages: &RulePages,
+    view: &View,
     elapsed: Duration,
 ) -> String {
     let counts = Counts::of(outcome);
@@ -82,7 +82,7 @@ pub fn render(
         by_rule.entry(key).or_insert((group.rule, 0)).1 += 1;
     }
     for ((code, name), (rule, count)) in by_rule {
-        let _ = writeln!(text, "{count:>7}  {} {name}", pages.link(code, rule));
+        let _ = writeln!(text, "{count:>7}  {} {name}", view.pages.link(code, rule));
     }
     text.push_str(unanalysed);
     text.push_str(&excluded(&outcome.decisions));
@@ -118,7 +118,7 @@ pub fn render(
         size(counts.bytes),
         duration(elapsed)
     );
-    text
+    view.wrap_lines(&text, 4)
 }
 
 /// `3 errors`, or `3 errors in 40 places`.

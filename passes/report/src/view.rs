@@ -33,6 +33,13 @@ impl View {
             None => line.to_owned(),
         }
     }
+
+    /// The lines of a text, wrapped.
+    #[must_use]
+    pub fn wrap_lines(&self, text: &str, indent: usize) -> String {
+        let lines = text.lines().map(|line| self.wrap(line, indent) + "\n");
+        lines.collect()
+    }
 }
 
 /// Wraps a line between words. Styles and links take no columns.

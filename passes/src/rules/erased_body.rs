@@ -92,12 +92,14 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
             if module.module.origin.is_in_assembly(only) {
                 return;
             }
-            let message = "the kernel only traps: the compiler removed its body";
             // Of the compilers that are known, this one alone marks a deliberate trap.
             let finding = if module.module.producer == Producer::Nvvm {
-                report.definite(kernel, message)
+                report.definite(kernel, "the kernel only traps: the compiler removed its body")
             } else {
-                report.potential(kernel, message)
+                report.potential(
+                    kernel,
+                    "the kernel only traps: the compiler may have removed its body",
+                )
             };
             (finding, KernelRemains::Trap)
         }
@@ -107,7 +109,7 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
         }
         _ if end.is_some() => {
             let message =
-                "a path of the kernel ends in nothing: the compiler took it for one that is never taken";
+                "a path of the kernel ends in nothing: the compiler may have removed code that runs";
             (report.potential(kernel, message), KernelRemains::Path)
         }
         _ => return,

@@ -12,7 +12,7 @@
 //! ## Example
 //!
 //! ```text
-//! warning[PTX527] generation-left-out: no kernel loads on 9.0, 10.x, 11.0, 12.x, and older GPUs load some
+//! warning[PTX527] generation-left-out: 9.0, 10.x, 11.0, 12.x may have been left out: no kernel loads there, and older GPUs load some
 //! ```
 //!
 //! Users of faiss-gpu-cu12 and of onnxruntime-gpu reported exactly this (faiss-wheels, issue 151; onnxruntime, issue 26181).
@@ -153,7 +153,7 @@ fn report_gap(inputs: &[InputReport], missing: &[Gpu], found: &Found, report: &m
     let (Some(first), Some(kind)) = (found.files.first(), found.kinds.first()) else {
         return;
     };
-    let message = format!("no kernel loads on {names}, and older GPUs load some");
+    let message = format!("{names} may have been left out: no kernel loads there, and older GPUs load some");
     let finding = report.potential(ImagePlace::input(*first), message);
     finding.kind(kind);
     finding.note(format!("it {}", found.sentence));

@@ -58,7 +58,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         wrong.then(|| {
             if constant.is_copy {
                 format!(
-                    "device code needs the address of `{name}`, a constant that its module does not define"
+                    "device code takes the address of `{name}`, which may be a constant of the host: its module does not define it"
                 )
             } else {
                 format!(

@@ -49,9 +49,10 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let judge = |constant: HostConstant, name: &str| {
+        let is = if constant.is_copy { "which may be " } else { "" };
         constant
             .is_volatile
-            .then(|| format!("device code reads `{name}`, a volatile constant of the host"))
+            .then(|| format!("device code reads `{name}`, {is}a volatile constant of the host"))
     };
     host_constants::report(
         module,

@@ -68,7 +68,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .potential(
                 Place::Symbol(table.symbol),
                 format!(
-                    "the table of virtual functions of `{}` has an empty slot: number {}, counted from 0",
+                    "the table of virtual functions of `{}` has an empty slot, which device code may call: number {}, counted from 0",
                     names::shown(class),
                     listed(slots, empty.len())
                 ),

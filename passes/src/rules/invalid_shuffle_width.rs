@@ -78,7 +78,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             }
             None => {
                 let message = format!(
-                    "operand `c` of this `{operation}` is {control:#x}, which no width of 1, 2, 4, 8, 16 or 32 gives"
+                    "operand `c` of this `{operation}` may be wrong: no width of 1, 2, 4, 8, 16 or 32 gives {control:#x}"
                 );
                 let finding = report.potential(site.place(), message);
                 finding.note(

@@ -21,7 +21,7 @@
 //! last pass alone, so each launch fails on the devices that load the other image.
 //!
 //! ```text
-//! warning[PTX502] kernel-set-differs: kernel `scale<__nv_bfloat16>(…)` is in the machine code for sm_90 and not in the machine code for sm_75,
+//! warning[PTX502] kernel-set-differs: kernel `scale<__nv_bfloat16>(…)` may fail to launch: it is in the machine code for sm_90 and not in the machine code for sm_75,
 //! which has `scale<Bfloat>(…)` in its place
 //! ```
 //!
@@ -188,7 +188,7 @@ fn report_twins(
     let finding = report.potential(
         place,
         format!(
-            "kernel `{}` is in the {} and not in the {}, which has `{name}` in its place",
+            "kernel `{}` may fail to launch: it is in the {} and not in the {}, which has `{name}` in its place",
             in_message(&one.kernel.name),
             images_in_words(&one.with),
             images_in_words(&one.without)
@@ -223,7 +223,7 @@ fn report_uneven_kernel(number: usize, one: &Uneven<'_>, report: &mut Report<'_,
     let finding = report.potential(
         place,
         format!(
-            "kernel `{}` is in the {} and not in the {}",
+            "kernel `{}` may fail to launch: it is in the {} and not in the {}",
             in_message(&one.kernel.name),
             images_in_words(&one.with),
             images_in_words(&one.without)

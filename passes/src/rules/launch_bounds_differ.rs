@@ -80,7 +80,7 @@ fn compare_group(number: usize, group: &Group<'_>, report: &mut Report<'_, Image
                 let finding = report.potential(
                     ImagePlace::kernel(number, *index, kernel),
                     format!(
-                        "kernel `{}` is bound to {} in the {} and {} in the {}",
+                        "kernel `{}` may fail to launch: it is bound to {} in the {} and {} in the {}",
                         in_message(&kernel.name),
                         bounds_in_words(bounds),
                         other.describe(),

@@ -32,6 +32,7 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
+use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
@@ -58,7 +59,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             text::mask_in_words(issue.mask.unwrap_or(0)),
             text::operation(module, issue),
             text::named(issue.lanes),
-            text::verb(issue.lanes, "does", "do"),
+            match issue.certainty {
+                Certainty::Potential => "may",
+                _ => text::verb(issue.lanes, "does", "do"),
+            },
         );
         let right = issue.mask.unwrap_or(0) & !issue.lanes;
         let draft = text::begin_finding(module, report, found, message);

@@ -114,7 +114,8 @@ fn message_about(module: &ModuleContext<'_>, violation: &Violation) -> String {
     }
     let name = addresses::instruction_as_noun(module, violation);
     if violation.wrong == ViolationKind::Baseless {
-        return format!("the address of this {name} is an index without a base: it is added to 0");
+        let is = addresses::by_certainty(violation, "is", "may be");
+        return format!("the address of this {name} {is} an index without a base, added to 0");
     }
     let does = match violation.used {
         Use::Access(_, Effect::Writes) => addresses::by_certainty(violation, "writes to", "may write to"),

@@ -72,7 +72,9 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         report
             .potential(
                 Place::of_instruction(function.id, call.instruction),
-                format!("this calls a function of a table whose address is in {name}: the host's, if it is a virtual one"),
+                format!(
+                    "this may call a virtual function of the host: the address of its table is in {name}"
+                ),
             )
             .help("use a template, or objects that device code has constructed")
             .data("param", u64::from(first));

@@ -249,7 +249,7 @@ fn report_unlaunchable(
             let finding = report.potential(
                 ImagePlace::kernel(number, index, kernel),
                 format!(
-                    "kernel `{}` is in the {}, and host code{} does not register it: it cannot launch it",
+                    "kernel `{}` is in the {}, and host code{} may be unable to launch it: it does not register it",
                     in_message(&kernel.name),
                     image.describe(),
                     member_suffix(member)

@@ -42,6 +42,7 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
+use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
@@ -75,7 +76,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::verb(issue.lanes, "which", "some of which")
             ),
         };
-        let message = format!("`{operation}` reads from {}, {reason}", text::named(issue.lanes));
+        let reads = match issue.certainty {
+            Certainty::Potential => "may read",
+            _ => "reads",
+        };
+        let message = format!(
+            "`{operation}` {reads} from {}, {reason}",
+            text::named(issue.lanes)
+        );
         let draft = text::begin_finding(module, report, found, message);
         text::assumption(draft, module, root.function, &root.launch);
         draft.note(format!(

@@ -193,8 +193,9 @@ fn report_call(
         "loaded data"
     };
     let message = format!(
-        "`{operation}` gets {mask} as its mask and {} as its value: the arguments look swapped",
-        value_in_words(module, found)
+        "`{operation}` gets {mask} as its mask and {} as its value: the arguments {} swapped",
+        value_in_words(module, found),
+        if found.is_converted { "look" } else { "may be" }
     );
     let finding = if found.is_converted {
         report.definite(place, message)

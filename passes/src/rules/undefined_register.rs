@@ -66,10 +66,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         } else {
             format!("`{register}`, which nothing writes")
         };
+        let comes = addresses::by_certainty(violation, "comes", "may come");
         let message = if addresses::is_call(module, violation) {
-            format!("the address that this call passes comes from {from}")
+            format!("the address that this call passes {comes} from {from}")
         } else {
-            format!("the address of this {name} comes from {from}")
+            format!("the address of this {name} {comes} from {from}")
         };
         let draft = addresses::report(module, violation, message, report);
         draft

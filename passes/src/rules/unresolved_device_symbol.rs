@@ -69,19 +69,20 @@ fn check_link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlac
         if is_others || missing.runtime.is_some() {
             continue;
         }
+        // nvcc links the device runtime without being told to.
+        let is_default = externs::is_in_default_library(missing.name) && !missing.stands_alone;
+        let is_definite = missing.is_settled && missing.is_known && !is_default;
         let message = format!(
-            "the {} {} is used here, and nothing in the {} defines it",
+            "the {} {} is used here, and {}nothing in the {} defines it",
             missing.what.as_str(),
             symbols::symbol(missing.name),
+            if is_definite { "" } else { "may be undefined: " },
             if context.inputs.len() > 1 && context.is_one_program {
                 "link set"
             } else {
                 "input"
             }
         );
-        // nvcc links the device runtime without being told to.
-        let is_default = externs::is_in_default_library(missing.name) && !missing.stands_alone;
-        let is_definite = missing.is_settled && missing.is_known && !is_default;
         let draft = symbols::report(context, missing, is_definite, message, report);
         match externs::library(missing.name) {
             Some(library) => draft.help(format!("{library} has it: link with it")),

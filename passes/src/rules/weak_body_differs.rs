@@ -121,8 +121,9 @@ fn compare_bodies(context: &ImagesContext<'_>, link: &[Definition<'_>], report: 
             format!("image {} of {file}", definition.image)
         };
         let message = format!(
-            "weak function `{}` has {} than in {}",
+            "weak function `{}` {} {} than in {}",
             in_message(name),
+            if difference.is_definite { "has" } else { "may have" },
             difference.what,
             whole(first)
         );

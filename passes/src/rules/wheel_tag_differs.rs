@@ -11,7 +11,7 @@
 //! ## Example
 //!
 //! ```text
-//! warning[PTX529] wheel-tag-differs: the wheel is for cp311, and `x/_C.cpython-310-x86_64-linux-gnu.so` is a module for cp310
+//! warning[PTX529] wheel-tag-differs: the wheel is for cp311, where an import may fail: `x/_C.cpython-310-x86_64-linux-gnu.so` is a module for cp310
 //! ```
 //!
 //! ## Use instead
@@ -89,7 +89,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let finding = report.potential(
             ImagePlace::input(*first),
             format!(
-                "the wheel is for {tags}, and {modules} for {}",
+                "the wheel is for {tags}, where an import may fail: {modules} for {}",
                 versions.join(", ")
             ),
         );

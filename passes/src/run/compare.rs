@@ -109,6 +109,7 @@ fn finding(
             location: at.location,
             source: at.source,
             is_cause: false,
+            by: None,
         }
     });
     let related = Related::beside(related, shown);
@@ -131,6 +132,7 @@ fn finding(
         line_text: at.line_text,
         source: at.source,
         related,
+        has_two_places: draft.has_two_places,
         steps: Vec::new(),
         data: draft.data,
         cause,

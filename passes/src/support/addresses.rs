@@ -58,7 +58,7 @@ pub(crate) const fn by_certainty(
     certain: &'static str,
     possible: &'static str,
 ) -> &'static str {
-    if violation.is_certain() { certain } else { possible }
+    if violation.is_definite { certain } else { possible }
 }
 
 /// The object that the address points to: "`tile` in shared memory", "global memory (parameter `p`)".

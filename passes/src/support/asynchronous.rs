@@ -29,12 +29,22 @@ pub(crate) fn report_problem<'r, D>(
     let draft = if problem.is_definite {
         report.definite(problem.place, message)
     } else {
-        report.potential(problem.place, message)
+        report.potential(problem.place, possibly(message))
     };
     if let Some(place) = problem.other {
         draft.related(place, other);
     }
     draft
+}
+
+/// A message about what is not certain, unless it says so.
+fn possibly(message: String) -> String {
+    let mut words = message.split(' ');
+    if words.any(|word| word == "may") {
+        message
+    } else {
+        format!("it may be that {message}")
+    }
 }
 
 /// A finding about a constant operand.

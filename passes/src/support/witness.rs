@@ -1,10 +1,11 @@
 //! Witnesses of conditional findings in words: the launch, the values, and the run.
 
 use super::addresses;
-use super::lane_words::{named, place_of, sides, subject};
+use super::lane_words::{named, place_of, sides, verb};
 use crate::analysis::lanes::{FixedParam, Object, Site};
 use crate::conditional::{Doing, General, Memory, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext};
+use crate::finding::Actor;
 use crate::ir::{BinaryOp, FunctionId, Op, Value};
 use crate::launches::Shape;
 use crate::limits::MAX_POINTER_STEPS;
@@ -267,16 +268,23 @@ pub(crate) fn tell_run(module: &ModuleContext<'_>, draft: &mut Draft, run: &Witn
             0 | 1 => String::new(),
             times => format!(", {times} times"),
         };
+        let act = format!("{}{times}", act(module, step));
         draft.step(
             place_of(&step.site),
-            format!("{before}{warp}{}{times}", act(module, step)),
+            format!("{before}{warp}{} {act}", named(step.lanes)),
+            Actor {
+                block: step.block,
+                warp: step.warp,
+                lanes: step.lanes,
+                act,
+            },
         );
     }
 }
 
-/// The act of lanes in a step of a run, in words.
+/// The act of lanes in a step of a run, in words: `go on here`.
 fn act(module: &ModuleContext<'_>, step: &WitnessStep) -> String {
-    let by = |one, many| subject(step.lanes, one, many);
+    let by = |one: &'static str, many: &'static str| verb(step.lanes, one, many).to_owned();
     match step.doing {
         Doing::Goes(block) => {
             let body = module.module.function(step.site.function).body.as_ref();

@@ -223,7 +223,9 @@ mod tests {
                 location: Some(location),
                 source: Some(source.clone()),
                 is_cause: true,
+                by: None,
             }],
+            has_two_places: false,
             steps: Vec::new(),
             data: [
                 ("mask", Value::Number(0)),

@@ -182,11 +182,16 @@ fn sarif_is_what_the_standard_says() {
     let rules = run(0)["tool"]["driver"]["rules"].clone();
     // Rules without a result would be most of the document.
     let results = run(0)["results"].clone();
+    let notifications = invocation["toolExecutionNotifications"].as_array().unwrap();
+    let named = notifications
+        .iter()
+        .filter_map(|notification| notification["descriptor"]["id"].as_str());
     let found: BTreeSet<&str> = results
         .as_array()
         .unwrap()
         .iter()
         .map(|result| result["ruleId"].as_str().unwrap())
+        .chain(named)
         .collect();
     let listed: BTreeSet<&str> = rules
         .as_array()

@@ -11,6 +11,7 @@ mod llvm_plugin;
 mod page;
 mod pytest_plugin;
 mod site;
+mod terminal;
 
 use libtest_mimic::Arguments;
 
@@ -26,6 +27,7 @@ fn main() {
     trials.extend(baseline::trials());
     trials.extend(page::trials());
     trials.extend(site::trials());
+    trials.extend(terminal::trials());
     trials.extend(pytest_plugin::trials());
     trials.extend(instructions::trials());
     trials.extend(live::trials());

@@ -11,6 +11,7 @@ use ptxcheck_tests::root;
 use tempfile::TempDir;
 
 use crate::browser::{Browser, Mode, address, trial};
+use crate::terminal;
 
 /// Width and height of a screenshot, in pixels.
 const SIZE: (u32, u32) = (1200, 1600);
@@ -67,6 +68,7 @@ pub fn trials() -> Vec<Trial> {
         trial("three_hundred_findings_are_small_and_quick", three_hundred),
         trial("nothing_is_wider_than_a_page", widths),
         trial("a_large_report_stays_usable", large),
+        trial("runs_are_drawn_beside_each_other", runs),
         trial("an_error_on_the_console_is_seen", console),
         trial("what_does_not_look_right_is_seen", faults),
     ]
@@ -281,6 +283,57 @@ fn widths(browser: &Browser) -> Result<(), Failed> {
                 let image = browser.picture(&address(&page), size, mode, &shot)?;
                 assert!(image.len() > 20_000, "{}", shot.display());
             }
+        }
+    }
+    Ok(())
+}
+
+/// Runs that go wrong are drawn when they are opened, a column for each thread; an arrow joins two places.
+fn runs(browser: &Browser) -> Result<(), Failed> {
+    let project = terminal::project()?;
+    let args = [
+        "atomic_bits.ptx",
+        "ballot_relations.ptx",
+        "-q",
+        "-W",
+        "conditional",
+    ];
+    let output = run_in(&project, &[&args[..], &["--output", "html=page.html"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let closed = dom(browser, &project.path().join("page.html"))?.0;
+    assert!(closed.contains("class=\"run\"") && !closed.contains("class=\"lifelines\""));
+    let open = "for (const part of document.querySelectorAll('.finding, .timeline')) part.open = true;";
+    let looking = with_script(
+        &project,
+        &(LOOKS.to_owned() + open + "setTimeout(() => {" + &saying("looks()") + "}, 200);"),
+    )?;
+    for (width, height) in [(1400, 3000), (500, 3000)] {
+        for (mode, name) in Mode::ALL {
+            let size = (width, height);
+            let (dom, console) = browser.dom(
+                &address(&looking),
+                size,
+                &[mode.option(), "--virtual-time-budget=5000"],
+            )?;
+            assert!(console.is_empty(), "{console:?}");
+            assert!(
+                dom.contains(&format!("saw {width} wide, {name}<")),
+                "{:?}",
+                dom.rsplit_once("saw ")
+            );
+            for drawn in [
+                "class=\"lifelines\"",
+                "<th scope=\"col\">warp 0, lane 31</th><th scope=\"col\">warp 1, lane 0</th>",
+                "71 steps of other threads",
+                "<td><span>reads here</span></td>",
+                "class=\"excerpt two\"",
+                "↑ the atomic is here",
+            ] {
+                assert!(dom.contains(drawn), "{drawn}");
+            }
+            let shot = root().join(format!("target/page/runs-{width}-{name}.png"));
+            let picture = browser.picture(&address(&looking), size, mode, &shot)?;
+            assert!(picture.len() > 40_000, "{}", shot.display());
         }
     }
     Ok(())

@@ -56,6 +56,13 @@ pub fn width() -> Option<usize> {
     Some(usize::from(columns.0))
 }
 
+/// Columns of the terminal that standard error is.
+#[must_use]
+pub fn width_of_stderr() -> Option<usize> {
+    let (columns, _) = terminal_size::terminal_size_of(io::stderr())?;
+    Some(usize::from(columns.0))
+}
+
 /// True if standard output shows links: it is a terminal that is known to, or FORCE_HYPERLINK says so.
 #[must_use]
 pub fn has_links(color: ColorChoice) -> bool {

@@ -240,11 +240,16 @@ impl Report<'_> {
         self.render_in(format, &self.view())
     }
 
-    /// The pages that codes on standard error are links to.
-    pub fn pages_on_stderr(&self, color: ColorChoice) -> RulePages {
-        match output::has_links_on_stderr(color) {
-            true => self.pages.clone(),
-            false => RulePages::default(),
+    /// The view of texts on standard error, with the terminal's width and its links.
+    #[must_use]
+    pub fn view_on_stderr(&self, color: ColorChoice) -> View {
+        View {
+            pages: match output::has_links_on_stderr(color) {
+                true => self.pages.clone(),
+                false => RulePages::default(),
+            },
+            width: output::width_of_stderr(),
+            ..self.view()
         }
     }
 

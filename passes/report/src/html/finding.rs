@@ -1,7 +1,7 @@
 //! A cause, as an article.
 
 use maud::{Markup, html};
-use ptxcheck_passes::finding::{Finding, Frame};
+use ptxcheck_passes::finding::{Finding, Frame, Related};
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
@@ -12,6 +12,7 @@ use super::excerpt;
 use super::lanes;
 use super::overview::Facets;
 use super::sentence::code_spans;
+use super::timeline::{self, Step};
 use crate::causes::Cause;
 use crate::escape::{line, name};
 use crate::paths::Paths;
@@ -23,9 +24,6 @@ const OPEN: usize = 20;
 
 /// Further places of a cause that are listed.
 const SHOWN_PLACES: usize = 50;
-
-/// Steps of a run that are listed.
-const SHOWN_STEPS: usize = 200;
 
 /// Calls that are listed.
 const SHOWN_CALLS: usize = 32;
@@ -90,23 +88,22 @@ impl<'a> Findings<'a> {
         let first = cause.first;
         let input = input_name(self.outcome, first).to_owned();
         let carried = first.line_text.as_ref().filter(|_| first.source.is_none());
-        let excerpt = ShownPlace::of(self.outcome, first)
-            .and_then(|place| excerpt::of(&place, carried, &input, &mut self.sources));
+        let place = ShownPlace::of(self.outcome, first);
+        let two = place
+            .as_ref()
+            .and_then(|place| self.two_places(place, first, &input));
+        let in_excerpt = usize::from(two.is_some());
+        let excerpt = two.or_else(|| excerpt::of(place.as_ref()?, carried, &input, &mut self.sources));
         html! {
             div.body {
                 @if first.message != cause.group.message.as_str() { p { "Here: " (code_spans(&line(&first.message))) } }
                 @if let Some(excerpt) = excerpt { (excerpt) }
                 (lanes::figure(first).unwrap_or_default())
                 @if let Some(facts) = self.facts(first) { (facts) }
-                @for related in first.related.iter().take(SHOWN_PLACES) {
-                    @if let Some(place) = ShownPlace::of_related(self.outcome, first, related) {
-                        p.related { (code_spans(&line(&related.message))) ": " code { (self.spot(&place, &input)) } }
-                        @if let Some(shown) = excerpt::of(&place, None, &input, &mut self.sources) { (shown) }
-                    }
-                }
+                (self.related(first, in_excerpt, &input))
                 @for note in &first.notes { p.note { strong { "Note: " } (code_spans(&line(note))) } }
                 @for help in &first.help { p.help { strong { "Help: " } (code_spans(&line(help))) } }
-                (self.run(first, &input))
+                (timeline::section(&self.steps(first, &input), first.has_two_places))
                 (self.calls(first))
                 (self.places(cause))
             }
@@ -142,24 +139,58 @@ impl<'a> Findings<'a> {
         })
     }
 
-    /// The steps of a run that goes wrong.
-    fn run(&mut self, finding: &Finding, input: &str) -> Markup {
-        if finding.steps.is_empty() {
-            return html! {};
+    /// The related places but the first few. Those that look alike are told once, and the lines of a place are shown once.
+    fn related(&mut self, finding: &Finding, skipped: usize, input: &str) -> Markup {
+        let mut told: Vec<(&str, String, usize)> = Vec::new();
+        let mut excerpts: Vec<Option<Markup>> = Vec::new();
+        for (number, related) in finding.related.iter().take(SHOWN_PLACES).enumerate() {
+            let Some(place) = ShownPlace::of_related(self.outcome, finding, related) else {
+                continue;
+            };
+            let spot = self.spot(&place, input);
+            let mut alike = told
+                .iter_mut()
+                .filter(|(message, known, _)| *message == related.message && *known == spot);
+            if let Some((.., count)) = alike.next() {
+                *count += 1;
+                continue;
+            }
+            let is_shown = number < skipped || told.iter().any(|(_, known, _)| *known == spot);
+            excerpts.push(match is_shown {
+                true => None,
+                false => excerpt::of(&place, None, input, &mut self.sources),
+            });
+            told.push((&related.message, spot, 1));
         }
+        // Those in the excerpt of the finding itself.
+        let (told, excerpts) = (
+            &told[skipped.min(told.len())..],
+            &excerpts[skipped.min(excerpts.len())..],
+        );
         html! {
-            details.further {
-                summary { "The run in which it goes wrong, in " (finding.steps.len()) " steps" }
-                ol.run {
-                    @for step in finding.steps.iter().take(SHOWN_STEPS) {
-                        li {
-                            @if let Some(place) = ShownPlace::of_related(self.outcome, finding, step) { code { (self.spot(&place, input)) } " " }
-                            (line(&step.message))
-                        }
-                    }
-                }
+            @for ((message, spot, count), excerpt) in told.iter().zip(excerpts) {
+                p.related { (code_spans(&line(message))) ": " code { (spot) } @if *count > 1 { ", " (count) " times" } }
+                @if let Some(excerpt) = excerpt { (excerpt) }
             }
         }
+    }
+
+    /// The place of a finding with the first of its related places, where one text has both.
+    fn two_places(&mut self, place: &ShownPlace<'_>, finding: &Finding, input: &str) -> Option<Markup> {
+        let related = finding.related.first()?;
+        let other = ShownPlace::of_related(self.outcome, finding, related)?;
+        let (words, is_joined) = (&related.message, finding.has_two_places);
+        excerpt::of_two(place, &other, words, is_joined, input, &mut self.sources)
+    }
+
+    /// The steps of a run that goes wrong.
+    fn steps<'f>(&mut self, finding: &'f Finding, input: &str) -> Vec<Step<'f>> {
+        let step = |step: &'f Related| Step {
+            place: ShownPlace::of_related(self.outcome, finding, step).map(|place| self.spot(&place, input)),
+            message: &step.message,
+            by: step.by.as_ref(),
+        };
+        finding.steps.iter().map(step).collect()
     }
 
     /// The calls that lead to a finding, from the outermost.

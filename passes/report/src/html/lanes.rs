@@ -16,6 +16,10 @@ pub(super) fn figure(finding: &Finding) -> Option<Markup> {
         _ => None,
     };
     let here = lanes(finding.data.get("here"));
+    if wrong == u32::MAX && named.is_none_or(|named| named == wrong) && here.is_none_or(|here| here == wrong)
+    {
+        return None; // All lanes are alike.
+    }
     // The script draws the cells of a figure that is seen; the caption has all of it in words.
     Some(html! {
         figure.lanes data-wrong=(wrong) data-named=[named] data-here=[here] {

@@ -96,6 +96,87 @@
     }
     figure.querySelector("figcaption").after(list);
   };
+  // `0-3, 8`
+  const ranges = (lanes) => {
+    const parts = [];
+    for (let lane = 0; lane < 32; lane++) {
+      if (!((lanes >>> lane) & 1)) continue;
+      const first = lane;
+      while (lane < 31 && (lanes >>> (lane + 1)) & 1) lane++;
+      parts.push(first === lane ? `${first}` : `${first}-${lane}`);
+    }
+    return parts.join(", ");
+  };
+  // The steps of a run as a table: a column for the lanes of a warp that always go together, a row for each step.
+  const MOST_COLUMNS = 8;
+  const drawRun = (details) => {
+    const list = details.querySelector("ol");
+    const steps = [...list.children].map((item) => {
+      const by = item.dataset.by?.split(",");
+      return { item, key: by && by.slice(0, 2).join(), lanes: by ? parseInt(by[2], 16) | 0 : 0 };
+    });
+    const warps = new Map();
+    for (const { key, lanes } of steps) {
+      if (key === undefined) continue;
+      const parts = [];
+      let rest = lanes;
+      for (const part of warps.get(key) ?? []) {
+        parts.push(...[part & lanes, part & ~lanes].filter(Boolean));
+        rest &= ~part;
+      }
+      warps.set(key, rest ? [...parts, rest] : parts);
+    }
+    const lowest = (lanes) => 31 - Math.clz32(lanes & -lanes);
+    const columns = [...warps]
+      .sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }))
+      .flatMap(([key, parts]) => parts.sort((one, other) => lowest(one) - lowest(other)).map((lanes) => ({ key, lanes })));
+    if (!columns.length || columns.length > MOST_COLUMNS) return;
+    const table = document.createElement("table");
+    const cell = (row, tag, parts, span = 1) => {
+      const made = row.appendChild(document.createElement(tag));
+      made.append(...parts);
+      if (span > 1) made.colSpan = span;
+      return made;
+    };
+    const head = table.createTHead().insertRow();
+    cell(head, "th", ["step"]).scope = "col";
+    for (const { key, lanes } of columns) {
+      const [block, warp] = key.split(",").map((digits) => digits && parseInt(digits, 16));
+      const words = [block !== "" && `block ${block}`, warp !== "" && `warp ${warp}`, lanes === -1 ? "all lanes" : /^\d+$/.test(ranges(lanes)) ? `lane ${ranges(lanes)}` : `lanes ${ranges(lanes)}`];
+      cell(head, "th", [words.filter(Boolean).join(", ")]).scope = "col";
+    }
+    const body = table.createTBody();
+    for (const { item, key, lanes } of steps) {
+      const row = body.insertRow();
+      if (key === undefined) {
+        cell(row, "td", [item.textContent], columns.length + 1).className = "words";
+        continue;
+      }
+      const place = item.querySelector("code")?.cloneNode(true);
+      cell(row, "th", [`${item.value} `, ...(place ? [place] : [])]).scope = "row";
+      const act = item.querySelector("b").nextSibling?.textContent ?? item.textContent;
+      for (let at = 0; at < columns.length; ) {
+        const takes = (column) => column && column.key === key && (column.lanes & lanes) !== 0;
+        let end = at + 1;
+        if (takes(columns[at])) while (takes(columns[end])) end++;
+        const parts = [];
+        if (takes(columns[at])) {
+          parts.push(document.createElement("span"));
+          parts[0].textContent = act;
+        }
+        cell(row, "td", parts, end - at);
+        at = end;
+      }
+    }
+    const scroll = document.createElement("div");
+    scroll.className = "lifelines";
+    scroll.tabIndex = 0;
+    scroll.append(table);
+    list.after(scroll);
+    list.hidden = true;
+  };
+  for (const run of document.querySelectorAll(".timeline")) run.addEventListener("toggle", () => run.open && !run.querySelector("table") && drawRun(run));
+
   const drawIn = (details) => {
     for (const figure of details.querySelectorAll("figure.lanes")) if (!figure.querySelector("ol")) draw(figure);
   };

@@ -122,6 +122,8 @@ pub(super) struct Notification {
 #[derive(Serialize)]
 pub(super) struct DescriptorReference {
     pub(super) id: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) index: Option<usize>,
 }
 
 #[derive(Clone, Serialize)]

@@ -45,6 +45,7 @@ pub(super) fn choose(finding: &mut Finding, settings: &Settings, spellings: &mut
                 location: None,
                 source: Some(header),
                 is_cause: false,
+                by: None,
             },
         );
     }

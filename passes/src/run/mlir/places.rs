@@ -98,6 +98,7 @@ impl<'t> Places<'t> {
                     location: located(Some(*call), text).0,
                     source: None,
                     is_cause: false,
+                    by: None,
                 });
             }
         }

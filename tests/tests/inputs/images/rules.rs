@@ -117,7 +117,7 @@ fn kernels_that_only_some_images_have_are_reported() {
         found[0],
         (
             "PTX502",
-            "kernel `void k<BF16, 4>(BF16*)` is in the PTX for sm_75 and not in the PTX for sm_90, which has `void k<bf16, 4>(bf16*)` in its place"
+            "kernel `void k<BF16, 4>(BF16*)` may fail to launch: it is in the PTX for sm_75 and not in the PTX for sm_90, which has `void k<bf16, 4>(bf16*)` in its place"
         )
     );
     // An image that a finished link leaves counts for nothing; in an object it is yet to be linked.

@@ -58,8 +58,8 @@ pub fn run(args: &AuditArgs) -> Exit {
     }
     if !args.quiet && args.format.has_summary() {
         // An audit analyses no code of any kind.
-        let pages = report.pages_on_stderr(args.color.into());
-        let summary = summary::render(outcome, &Coverage::of(outcome), "", &pages, audited.elapsed);
+        let view = report.view_on_stderr(args.color.into());
+        let summary = summary::render(outcome, &Coverage::of(outcome), "", &view, audited.elapsed);
         output::write_stderr(&summary, args.color.into());
     }
     exit.worst(baseline.exit)

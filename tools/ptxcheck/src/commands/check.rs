@@ -52,10 +52,10 @@ pub fn run(args: &CheckArgs) -> Exit {
     }
     let coverage = Coverage::of(outcome);
     if !args.quiet && args.format.has_summary() {
-        let pages = report.pages_on_stderr(args.color.into());
-        let summary = summary::render(outcome, &coverage, &coverage.render(), &pages, *elapsed);
+        let view = report.view_on_stderr(args.color.into());
+        let summary = summary::render(outcome, &coverage, &coverage.render(), &view, *elapsed);
         let hints = hints::render(outcome, checked.searchable(&coverage));
-        output::write_stderr(&(summary + &hints), args.color.into());
+        output::write_stderr(&(summary + &view.wrap_lines(&hints, 4)), args.color.into());
     }
     let verdict = Verdict::of(
         outcome,

@@ -100,8 +100,8 @@ pub fn run(args: &MergeArgs) -> Exit {
         } else {
             coverage.render()
         };
-        let pages = report.pages_on_stderr(args.color.into());
-        let summary = summary::render(&outcome, &coverage, &unanalysed, &pages, elapsed);
+        let view = report.view_on_stderr(args.color.into());
+        let summary = summary::render(&outcome, &coverage, &unanalysed, &view, elapsed);
         output::write_stderr(&summary, args.color.into());
     }
     exit.worst(baseline.exit).worst(judge(&outcome, args))
