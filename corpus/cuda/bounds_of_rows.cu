@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(32) array_of_ten_rows(float *out, const half *
   B fb;
   C sum;
   wmma::fill_fragment(sum, 0.0f);
-  wmma::load_matrix_sync(fa, as, 24);  //~[O3] PTX211
+  wmma::load_matrix_sync(fa, as, 24);  //~[!ir,!G] PTX211
   wmma::load_matrix_sync(fb, b, 16);
   wmma::mma_sync(sum, fa, fb, sum);
   wmma::store_matrix_sync(out, sum, 16, wmma::mem_row_major);

@@ -59,7 +59,7 @@ K barrier_behind_forty(int *out, const int *in) {
   __shared__ int s[64];
   if (threadIdx.x >= 40) {
     __syncthreads();  //~ PTX411
-    out[threadIdx.x] = s[0];
+    out[threadIdx.x] = s[0];  //~[G] PTX212
   }
   out[threadIdx.x + 1024] = in[threadIdx.x];
 }

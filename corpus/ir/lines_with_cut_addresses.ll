@@ -10,7 +10,7 @@ define ptx_kernel void @k(ptr %out) {
   %number = ptrtoint ptr %generic to i64
   %low = and i64 %number, 4294967295
   %window = inttoptr i64 %low to ptr addrspace(3)
-  %x = load i32, ptr addrspace(3) %window, align 4 ; //~ PTX204?
+  %x = load i32, ptr addrspace(3) %window, align 4 ; //~ PTX204? PTX212
   %y = load i32, ptr addrspace(3) @tile, align 4
   %z = add i32 %x, %y
   store i32 %z, ptr %out, align 4

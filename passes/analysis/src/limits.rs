@@ -269,6 +269,9 @@ pub(crate) const MAX_ALIGNMENT_BLOCKS: usize = 512;
 /// Most operations in the conditions of these branches that are examined. Beyond, it is not definite.
 pub(crate) const MAX_ALIGNMENT_STEPS: usize = 2_048;
 
+/// Most accesses in loops of one kernel whose addresses are examined for the first time that a thread makes them.
+pub(crate) const MAX_FIRST_TIMES: usize = 64;
+
 /// Most operations in the address computations of one kernel's stores. Beyond, it may write any memory.
 pub(crate) const MAX_LASTING_STEPS: usize = 100_000;
 

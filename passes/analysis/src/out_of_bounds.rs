@@ -12,6 +12,8 @@
 //! The rows of a matrix are accesses of the lanes that give their addresses ([`LaneRows`]); below sm_80 all lanes give valid ones (PTX ISA,
 //! ldmatrix).
 //!
+//! In a loop, the values may also be those that a thread has when it makes the access for the first time.
+//!
 //! So the paths contain no unknown condition: every execution of the kernel with such threads makes the access. These
 //! threads are known to exist if the shape of the blocks is known (if there are several, those that exist in all), or if a
 //! collective that all paths to the access, or from it, lead through names all 32 lanes of the warp. Elsewhere the first
@@ -19,10 +21,11 @@
 //! the code shows that blocks have it (`block_size`): arrays of as many elements as the block has threads are common. Only
 //! kernels are analysed, because callers may pass functions anything.
 
-use std::cell::{LazyCell, OnceCell};
+use std::cell::{Cell, LazyCell, OnceCell};
 use std::sync::Arc;
 
 use ptxcheck_common::externs;
+use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
     Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, MemberMask, Op, RowAddress, Rows,
     Space, Special, SymbolId, Value, WARP,
@@ -33,6 +36,7 @@ use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
 use crate::lanes::{LaneRows, Lanes, Launch, ShapeSource, Threshold, launches_of};
 use crate::launches::MAX_BLOCK_THREADS;
+use crate::limits::MAX_FIRST_TIMES;
 use crate::provenance::ViolationKind;
 use crate::provenance::extent::{Object, bounds_violation};
 use crate::shared::Shared;
@@ -59,6 +63,8 @@ pub struct OutOfBoundsAccess {
     pub lanes: Lanes,
     /// The least and the greatest of their offsets, in bytes from the start of the object.
     pub offsets: (i64, i64),
+    /// It is so when a thread makes the access for the first time; else each time.
+    pub is_first_time: bool,
     /// The known or assumed launches of the kernel.
     pub launch: Launch,
     /// It is wrong in every block of more threads than this, and in no block of this size or smaller; `None` if the threads
@@ -106,15 +112,48 @@ struct BoundsKernel<'a, 'm> {
     function: &'a Function<'m>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
-    /// The threads of each warp, computed on first use.
-    warps: Vec<OnceCell<Threads<'a, 'm>>>,
+    warps: Warps<'a, 'm>,
     launch: Launch,
+    /// So many accesses may still be evaluated for the first time that a thread makes them.
+    first_times: Cell<usize>,
+    /// It names a variable.
+    names_variable: bool,
     paths: CertainPaths<'a, 'm>,
     /// The threads that are considered: those of the first row of each block; if the shape of blocks is not known, those of
     /// warp 0, and more if a test of the thread number shows that there are more.
     row: u32,
     /// Facts about the size of blocks, if their shape is not known.
     size: Option<SizeHints>,
+}
+
+/// The threads of each warp, computed on first use.
+struct Warps<'a, 'm> {
+    body: &'a Body<'m>,
+    analyses: &'a Analyses<'m>,
+    /// Their values are those when they come to this instruction for the first time.
+    first_at: Option<InstructionId>,
+    all: Vec<OnceCell<Threads<'a, 'm>>>,
+}
+
+impl<'a, 'm> Warps<'a, 'm> {
+    fn get(&self, warp: u32) -> &Threads<'a, 'm> {
+        let (body, analyses) = (self.body, self.analyses);
+        self.all[warp as usize].get_or_init(|| match self.first_at {
+            Some(at) => Threads::of_warp_at_first(body, analyses, warp, at),
+            None => Threads::of_warp(body, analyses, warp),
+        })
+    }
+
+    /// The same threads when they come to an instruction for the first time.
+    fn at_first(&self, at: InstructionId) -> Self {
+        let mut all = Vec::new();
+        all.resize_with(self.all.len(), OnceCell::new);
+        Self {
+            first_at: Some(at),
+            all,
+            ..*self
+        }
+    }
 }
 
 /// Facts about the size of a kernel's blocks that its code implies.
@@ -173,8 +212,14 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             last.saturating_add(1).next_multiple_of(WARP).min(most).max(WARP)
         });
         let row = row.min(MAX_BLOCK_THREADS);
-        let mut warps = vec![OnceCell::from(threads)];
-        warps.resize_with(row.div_ceil(WARP).max(1) as usize, OnceCell::new);
+        let mut all = vec![OnceCell::from(threads)];
+        all.resize_with(row.div_ceil(WARP).max(1) as usize, OnceCell::new);
+        let warps = Warps {
+            body,
+            analyses,
+            first_at: None,
+            all,
+        };
         Some(Self {
             module,
             id,
@@ -183,14 +228,12 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             analyses,
             warps,
             launch,
+            first_times: Cell::new(MAX_FIRST_TIMES),
+            names_variable: body.values.iter().any(|value| matches!(value, Value::Symbol(..))),
             paths: CertainPaths { body, analyses },
             row,
             size,
         })
-    }
-
-    fn threads_of_warp(&self, warp: u32) -> &Threads<'a, 'm> {
-        self.warps[warp as usize].get_or_init(|| Threads::of_warp(self.body, self.analyses, warp))
     }
 
     fn accesses_out_of_bounds(&self) -> impl Iterator<Item = OutOfBoundsAccess> {
@@ -208,12 +251,16 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                         return None;
                     }
                     let access = row.map_or(access, |(row, _)| row);
-                    let stride = |value| self.threads_of_warp(0).uniform_value(value);
+                    let stride = |value| self.warps.get(0).uniform_value(value);
                     let mut rows = LaneRows::of_access(self.body, id, stride)?;
                     if row.is_some_and(|(_, rows)| self.needs_all_addresses(rows)) {
                         rows.lanes = Lanes::MAX;
                     }
-                    self.judge_access(id, (&access, rows), address, past)
+                    let found = self.judge_access(&self.warps, id, (&access, rows), (address, past));
+                    found.or_else(|| {
+                        let warps = self.warps_at_first(id, address)?;
+                        self.judge_access(&warps, id, (&access, rows), (address, past))
+                    })
                 }
                 _ => None,
             },
@@ -225,33 +272,47 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         rows.address == RowAddress::OfLane && (1..80).contains(&self.module.module.target.sm)
     }
 
+    /// The warps when their threads come to an access for the first time, if it is in a loop, and to a variable.
+    fn warps_at_first(&self, id: InstructionId, address: Value) -> Option<Warps<'a, 'm>> {
+        let left = self.first_times.get();
+        let is_repeated = || Paths::new(self.body).lead(id, id);
+        if left == 0 || !self.names_variable || !is_repeated() {
+            return None;
+        }
+        self.first_times.set(left - 1);
+        let warps = self.warps.at_first(id);
+        let (begin, _) = warps.get(0).base_and_distances(address)?;
+        matches!(begin, Atom::Symbol(_)).then_some(warps)
+    }
+
     /// The access in the first warp that has a thread which makes it outside of the object.
     fn judge_access(
         &self,
+        warps: &Warps<'a, 'm>,
         id: InstructionId,
         access: (&Access, LaneRows),
-        address: Value,
-        past: i64,
+        (address, past): (Value, i64),
     ) -> Option<OutOfBoundsAccess> {
         // Most addresses are in no known object, or the same in all threads.
-        let (_, by) = self.threads_of_warp(0).base_and_distances(address)?;
+        let (_, by) = warps.get(0).base_and_distances(address)?;
         let first = by.number_in_lane(0)?;
         let is_one_place = by.number_in_lane(self.row.min(WARP) as usize - 1) == Some(first);
         if is_one_place && self.row <= WARP && !access.1.are_spread() {
             return None;
         }
         (0..self.row.div_ceil(WARP))
-            .find_map(|warp| self.judge_access_in_warp(warp, id, access, (address, past)))
+            .find_map(|warp| self.judge_access_in_warp(warps, warp, id, access, (address, past)))
     }
 
     fn judge_access_in_warp(
         &self,
+        warps: &Warps<'a, 'm>,
         warp: u32,
         id: InstructionId,
         (access, rows): (&Access, LaneRows),
         (address, past): (Value, i64),
     ) -> Option<OutOfBoundsAccess> {
-        let threads = self.threads_of_warp(warp);
+        let threads = warps.get(warp);
         let mut found: Option<OutOfBoundsAccess> = None;
         let (begin, by_lane) = threads.base_and_distances(address)?;
         let (object, symbol, param) = match begin {
@@ -282,6 +343,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                 warp,
                 lanes: 0,
                 offsets: (by, by),
+                is_first_time: warps.first_at.is_some(),
                 launch: self.launch,
                 above: None,
             });

@@ -1,4 +1,4 @@
-//! Uses of several shared arrays that begin at the same address, and conflicts between them.
+//! Uses of shared arrays: conflicts between several that begin at the same address, and reads of what nothing has written.
 //!
 //! ```text
 //! use        an access whose address is computed from an array, or a call of a function that has one or is passed such an
@@ -11,6 +11,8 @@
 //! ```
 //!
 //! An array all of whose uses are beyond its base address does not conflict: the program leaves room there for another one.
+
+mod unwritten;
 
 use std::cell::{Cell, RefCell};
 
@@ -25,6 +27,8 @@ use rustc_hash::FxHashMap;
 
 use crate::limits::{MAX_INDEX_STEPS, MAX_SHARED_CALLS, MAX_SHARED_ROUNDS, MAX_SHARED_USES};
 use crate::{Analyses, ModuleAnalyses};
+
+pub use self::unwritten::UnwrittenRead;
 
 /// A set of arrays by their indices, and [`THREAD`].
 type ArraySet = u64;
@@ -108,7 +112,7 @@ pub struct ArrayUses<'m, 'a> {
 }
 
 impl<'m, 'a> ArrayUses<'m, 'a> {
-    /// For a module, and at most [`MAX_ARRAYS`] of its dynamic shared arrays.
+    /// For a module, and at most [`MAX_ARRAYS`] of its shared arrays.
     #[must_use]
     pub fn new(module: &'m ModuleAnalyses<'a>, arrays: &'m [SymbolId]) -> Self {
         Self {

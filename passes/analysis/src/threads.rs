@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::definitions::Definitions;
 use crate::function::Analyses;
 use crate::value::{Atom, Elected, Evaluator, Linear, Numbers, Source, Sum, Unknowns};
-use ptxcheck_ir::{Body, Value};
+use ptxcheck_ir::{Body, InstructionId, Value};
 
 /// Lanes of a warp.
 const WARP: usize = ptxcheck_ir::WARP as usize;
@@ -21,6 +21,20 @@ impl<'a, 'm> Threads<'a, 'm> {
     /// The threads of a warp, with values followed through variables in local memory.
     pub(crate) fn of_warp(body: &'a Body<'m>, analyses: &'a Analyses<'m>, warp: u32) -> Self {
         Self::new(Source::within_body(body, analyses), warp, None)
+    }
+
+    /// The same, when a thread comes to an instruction for the first time: see [`Source::first_at`].
+    pub(crate) fn of_warp_at_first(
+        body: &'a Body<'m>,
+        analyses: &'a Analyses<'m>,
+        warp: u32,
+        at: InstructionId,
+    ) -> Self {
+        let source = Source {
+            first_at: Some(at),
+            ..Source::within_body(body, analyses)
+        };
+        Self::new(source, warp, None)
     }
 
     /// The same, and through collectives of the warp, with a given outcome of `elect.sync`.
@@ -40,6 +54,7 @@ impl<'a, 'm> Threads<'a, 'm> {
             definitions,
             analyses: None,
             module: None,
+            first_at: None,
         };
         Self::new(source, warp, None)
     }
@@ -93,7 +108,7 @@ impl<'a, 'm> Threads<'a, 'm> {
 
 #[cfg(test)]
 mod tests {
-    use ptxcheck_ir::{Register, Value};
+    use ptxcheck_ir::{InstructionId, Register, Value};
 
     use super::{Threads, WARP};
     use crate::definitions::Definitions;
@@ -154,6 +169,30 @@ mod tests {
                 assert_eq!(value(21), Some(numbers_by_lane(|lane| ((first + lane) * 4) & 60)));
             });
         }
+    }
+
+    #[test]
+    fn the_first_time_counts_what_comes_before() {
+        const LOOPS: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) {\n\
+            .reg .b32 %r<9>;\n.reg .pred %p<3>;\n.shared .align 4 .b8 s[64];\n\
+            ld.param.u32 %r1, [n];\nmov.u32 %r2, 7;\nmov.u32 %r3, 5;\n\
+            A: sub.u32 %r2, %r2, 1;\nsetp.gt.u32 %p1, %r2, %r1;\n@%p1 bra A;\n\
+            B: add.u32 %r4, %r3, 1;\nst.shared.u32 [s], %r4;\nadd.u32 %r3, %r3, 4;\n\
+            setp.lt.u32 %p2, %r3, %r1;\n@%p2 bra B;\nret;\n}\n";
+        with_ptx(LOOPS, |module| {
+            let body = module.module.functions[0].body.as_ref().unwrap();
+            let analyses = module.function(ptxcheck_ir::FunctionId::new(0));
+            let result = |number: usize| body.results(&body.instructions[number])[0];
+            let store = InstructionId::new(7);
+            assert!(matches!(body.instruction(store).op, ptxcheck_ir::Op::Access(_)));
+            let each_time = Threads::of_warp(body, analyses, 0);
+            let first_time = Threads::of_warp_at_first(body, analyses, 0, store);
+            let values =
+                |threads: &Threads<'_, '_>| [2, 6, 3].map(|number| threads.uniform_value(result(number)));
+            // The counter of the loop of the store, a sum with it, and the counter of the loop before it.
+            assert_eq!(values(&each_time), [None, None, None]);
+            assert_eq!(values(&first_time), [Some(5), Some(6), None]);
+        });
     }
 
     #[test]

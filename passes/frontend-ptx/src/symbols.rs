@@ -263,7 +263,16 @@ impl<'s> Symbols<'s> {
         }
     }
 
+    /// The variables that functions declare, by name; of several with one name, the last.
+    fn names_in_functions(&self) -> NameMap<&'s [u8], SymbolId> {
+        let all = (0..).map(SymbolId::new).zip(&self.all);
+        let owned = all.filter(|(_, symbol)| symbol.owner.is_some());
+        owned.map(|(id, symbol)| (symbol.name.as_bytes(), id)).collect()
+    }
+
+    /// A variable of a function may be named outside of it: clang initialises constants with addresses of shared variables.
     fn resolve_initializers(&mut self, tree: &'s Tree<'s>) {
+        let mut of_functions: Option<NameMap<&'s [u8], SymbolId>> = None;
         for (place, variable) in tree.variables().iter().enumerate() {
             let (false, Some(id)) = (variable.initializer.is_empty(), self.of_variable(place)) else {
                 continue;
@@ -272,7 +281,11 @@ impl<'s> Symbols<'s> {
             let elements = variable.has_addresses.then(|| tree.initializer(variable));
             for element in elements.into_iter().flatten() {
                 if let Element::Address(address) = element {
-                    self.initializers.extend(self.find(address.symbol));
+                    let found = self.find(address.symbol).or_else(|| {
+                        let names = of_functions.get_or_insert_with(|| self.names_in_functions());
+                        names.get(address.symbol).copied()
+                    });
+                    self.initializers.extend(found);
                 }
             }
             self.all[id.index()].initializer = Slots::new(start, self.initializers.len());

@@ -41,7 +41,8 @@
 //! An access at a constant offset is definite where it is on every path through each other access of the object that may be inside it, else
 //! potential: where a compiler unrolls a loop over an array, it writes accesses past its end after tests that the program never passes.
 //! Offsets that are computed at run time are known, outside of global memory, if they depend on `threadIdx.x` and constants alone; they are
-//! followed if only conditions of this kind decide whether the thread gets there, and no called function may end the thread. The threads
+//! followed if only conditions of this kind decide whether the thread gets there, and no called function may end the thread. In a loop, that
+//! holds for the first time that a thread gets there. The threads
 //! certainly exist where the shape of the blocks is known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes: a
 //! kernel that is launched with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Elsewhere the finding
 //! begins with "in blocks of more than n threads", n being the first thread whose access is outside. It is potential unless the kernel
@@ -213,7 +214,14 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
         draft.kind(MISALIGNED);
     }
     threshold::tell(draft, outside.above);
-    draft.note(format!("this is so in warp {} of each block", outside.warp));
+    draft.note(if outside.is_first_time {
+        format!(
+            "this is so in warp {} of each block, the first time that its threads come here",
+            outside.warp
+        )
+    } else {
+        format!("this is so in warp {} of each block", outside.warp)
+    });
     lanes::assumption(draft, module, outside.function, &outside.launch);
     draft.help("let only those threads come here whose offset is inside the object");
     draft.data("warp", u64::from(outside.warp));

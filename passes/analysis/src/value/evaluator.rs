@@ -117,6 +117,9 @@ pub(crate) struct Source<'a, 'm> {
     pub analyses: Option<&'a Analyses<'m>>,
     /// The module, if values are followed through functions that return an argument.
     pub module: Option<&'a Shared<'m>>,
+    /// Values are those that a thread has when it comes to this instruction for the first time: what is written behind it, in this round
+    /// of a loop, does not count. They are meant for what comes before the instruction on every path to it. Needs the analyses.
+    pub first_at: Option<InstructionId>,
 }
 
 impl<'a, 'm> Source<'a, 'm> {
@@ -127,6 +130,7 @@ impl<'a, 'm> Source<'a, 'm> {
             definitions: analyses.definitions(),
             analyses: Some(analyses),
             module: None,
+            first_at: None,
         }
     }
 
@@ -396,8 +400,12 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         if let Some(known) = self.domain.known_description(register) {
             return Step::Found(State::Known(known));
         }
-        let all = definitions.writers_of(register);
-        let is_one = definitions.only_writer(body, register).is_some();
+        let mut all = definitions.writers_of(register);
+        let before = self.writers_before_first(all);
+        if let Some(before) = &before {
+            all = before;
+        }
+        let is_one = matches!(*all, [one] if body.instruction(one).guard.is_none());
         let is_visited = is_one || self.domain.joins_descriptions() && all.len() <= MAX_DEFINITIONS;
         let all = if is_visited { all } else { &[] };
         let step = self.joined_step(all, |evaluator, definition| {
@@ -409,6 +417,32 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             }
             step => step,
         }
+    }
+
+    /// Of several writers, those that do not come behind the instruction that a thread comes to for the first time; `None` where all count.
+    fn writers_before_first(&self, all: &[InstructionId]) -> Option<SmallVec<[InstructionId; 4]>> {
+        let first = self.source.first_at.filter(|_| all.len() > 1)?;
+        let analyses = self.source.analyses?;
+        let is_before = |writer: &InstructionId| !analyses.is_on_every_path_to(first, *writer);
+        let mut before: SmallVec<[InstructionId; 4]> = all.iter().copied().filter(is_before).collect();
+        if let [only] = before[..]
+            && !analyses.is_on_every_path_to(only, first)
+        {
+            before.clear();
+        }
+        Some(before)
+    }
+
+    /// The only one of several stores to the slot that a load reads which does not come behind the instruction that a thread comes to for the
+    /// first time, if each path to the load leads through it.
+    fn only_store_before_first(&self, load: InstructionId) -> Option<InstructionId> {
+        let analyses = self.source.analyses?;
+        let stores = analyses.stores_for(load);
+        let before = self.writers_before_first(stores)?;
+        let &[store] = before.as_slice() else { return None };
+        let is_plain =
+            self.source.body.instruction(store).guard.is_none() && analyses.is_only_slot_there(load);
+        (is_plain && analyses.is_on_every_path_to(store, load)).then_some(store)
     }
 
     /// The join over instructions, without those that have no description so far.
@@ -501,6 +535,13 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         if self.domain.describes_accesses() && (access.kind != AccessKind::Load || !analyses.loads_slot(load))
         {
             return self.access_step(load, access, depth);
+        }
+        if let Some(store) = self.only_store_before_first(load) {
+            let extension = access.extension(result.bits);
+            return match analyses.value_stored_by(store) {
+                Some(value) => self.operation_step(extension, result, (&[value], store), depth),
+                None => Step::Found(State::Unknown),
+            };
         }
         if !self.domain.joins_descriptions() {
             return match analyses.value_kept_in_slot(load, result.register) {

@@ -1,0 +1,147 @@
+//! Reads of shared arrays that nothing can have written.
+//!
+//! ```text
+//! followed    each instruction that uses an address in the array accesses memory there, compares the address, or passes it on to a register
+//!             or to a variable on the stack of which each load is known
+//! unwritten   a read of this array alone, if each instruction that may write the array comes after the read on every path to it, and no path
+//!             leads from it to the read
+//! ```
+//!
+//! All threads of the block, and of the cluster, execute the same code: a thread that has come to such a write has made the read before, and a
+//! barrier that lets it go on waits for the reads of the others. Of an array that is named in a function that is called, the second call may
+//! read what the first has written: only arrays that nothing writes count there.
+
+use ptxcheck_ir::paths::Paths;
+use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, SymbolId, Value};
+
+use super::{ArraySet, ArrayUses, Taint};
+use crate::limits::MAX_SHARED_USES;
+use crate::slots::Effect;
+
+/// A read of an array that nothing has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnwrittenRead {
+    /// The array.
+    pub array: SymbolId,
+    /// The first read, in the order of the input.
+    pub at: InstructionId,
+    /// Whether some instruction writes the array after all reads that count.
+    pub is_written_later: bool,
+}
+
+impl ArrayUses<'_, '_> {
+    /// The first such read of each array that a function names, in the order of the input. No other function may name these arrays.
+    #[must_use]
+    pub fn find_unwritten_reads(&self, function: FunctionId) -> Vec<UnwrittenRead> {
+        let known = self.module.module.function(function);
+        let Some(body) = known.body.as_ref() else {
+            return Vec::new();
+        };
+        let analyses = self.module.function(function);
+        let taint = self.taint_by_register(function, body);
+        let uses = self.uses_in_function(function, body, &taint);
+        let reads = uses.iter().filter(|used| used.reads != 0 && used.writes == 0);
+        if reads.clone().next().is_none() || uses.len() >= MAX_SHARED_USES {
+            return Vec::new();
+        }
+        let paths = Paths::new(body);
+        let mut found: Vec<UnwrittenRead> = Vec::new();
+        let mut lost = None;
+        for used in reads {
+            let array = used.reads;
+            let Some(&symbol) = self.arrays.get(array.trailing_zeros() as usize) else {
+                continue;
+            };
+            if array.count_ones() != 1 || found.iter().any(|one| one.array == symbol) {
+                continue;
+            }
+            let mut writes = uses.iter().filter(|other| other.writes & array != 0).peekable();
+            let is_written_later = writes.peek().is_some();
+            let is_behind = |write: InstructionId| {
+                analyses.is_on_every_path_to(used.at, write) && !paths.lead(write, used.at)
+            };
+            if is_written_later && !known.is_kernel()
+                || !writes.all(|write| is_behind(write.at))
+                || !is_result_used(body, used.at)
+            {
+                continue;
+            }
+            let lost = *lost.get_or_insert_with(|| self.lost_arrays(function, body, &taint));
+            if lost & array == 0 {
+                found.push(UnwrittenRead {
+                    array: symbol,
+                    at: used.at,
+                    is_written_later,
+                });
+            }
+        }
+        found
+    }
+
+    /// The arrays whose addresses are used in ways that are not followed.
+    fn lost_arrays(&self, function: FunctionId, body: &Body<'_>, taint: &[Taint]) -> ArraySet {
+        let analyses = self.module.function(function);
+        let slots = analyses.slots();
+        let (mut lost, mut on_stack) = (0, 0);
+        let (mut has_unknown_load, mut has_call) = (false, false);
+        for (at, instruction) in body.iter() {
+            let effect = slots.effect_on_slots(at, instruction);
+            has_unknown_load |=
+                matches!(effect, Effect::Load(_)) && analyses.only_stored_value_for(at).is_none();
+            // More rounds would have found more.
+            let result = self.taint_of_result(function, body, at, taint);
+            let mut results = body.defined(instruction);
+            if results.any(|register| taint[register.index()].union(result) != taint[register.index()]) {
+                return ArraySet::MAX;
+            }
+            for (place, &value) in body.uses(instruction).iter().enumerate() {
+                let used = self.taint_of(taint, value).arrays();
+                if used == 0 {
+                    continue;
+                }
+                match instruction.op {
+                    Op::Access(_) if place == 0 => {}
+                    Op::Access(_) if matches!(effect, Effect::Store(slot) if !slots.has_foreign_writes(slot)) =>
+                    {
+                        on_stack |= used;
+                    }
+                    Op::Compare(..) | Op::CompareOther | Op::IsSpace(_) => {}
+                    _ => {
+                        let mut results = body.defined(instruction).peekable();
+                        let is_passed_on = results.peek().is_some();
+                        let passed = results.fold(ArraySet::MAX, |all, register| {
+                            all & taint[register.index()].arrays()
+                        });
+                        lost |= used & !if is_passed_on { passed } else { 0 };
+                    }
+                }
+            }
+            has_call |= matches!(instruction.op, Op::Call(_));
+            if let Op::Call(call) = instruction.op {
+                let arguments = body.arguments(body.call(call)).iter();
+                lost |= arguments.fold(0, |all, argument| {
+                    all | self.taint_of(taint, argument.value).arrays()
+                });
+            }
+        }
+        // A function that has the address of a variable on the stack may read what that keeps.
+        let is_stack_known = !has_unknown_load && !has_call;
+        if is_stack_known { lost } else { lost | on_stack }
+    }
+}
+
+/// True if something uses what an instruction reads.
+fn is_result_used(body: &Body<'_>, at: InstructionId) -> bool {
+    let results: Vec<Register> = body.defined(body.instruction(at)).collect();
+    let is_result = |value: &Value| {
+        value
+            .register()
+            .is_some_and(|register| results.contains(&register))
+    };
+    let guards = |register: Register| results.contains(&register);
+    body.iter().any(|(other, instruction)| {
+        other != at
+            && (body.uses(instruction).iter().any(is_result)
+                || instruction.guard.is_some_and(|guard| guards(guard.register)))
+    })
+}
