@@ -60,7 +60,6 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::lanes::Threshold;
 use crate::analysis::misaligned::Misaligned;
 use crate::analysis::out_of_bounds::OutOfBoundsAccess;
 use crate::analysis::provenance::{Base, Violation, ViolationKind};
@@ -91,15 +90,17 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         };
         let name = object_name(module, violation);
+        let is_aligned = addresses::by_certainty(violation, "is not aligned", "may not be aligned");
+        let is_inside = addresses::by_certainty(violation, "is not inside", "may lie outside");
         let message = match (violation.wrong, object_size(module, violation)) {
             (ViolationKind::Misaligned, _) => {
-                format!("the offset {offset} in {name} is not aligned to the size of the access")
+                format!("the offset {offset} in {name} {is_aligned} to the size of the access")
             }
             (_, Some(size)) => format!(
-                "the access at offset {offset} is not inside {name}, which has {}",
+                "the access at offset {offset} {is_inside} {name}, which has {}",
                 wording::bytes(size)
             ),
-            (_, None) => format!("the access at offset {offset} is not inside {name}"),
+            (_, None) => format!("the access at offset {offset} {is_inside} {name}"),
         };
         let draft = addresses::report(module, violation, message, report);
         if violation.wrong == ViolationKind::Misaligned {
@@ -142,8 +143,13 @@ fn report_misaligned(module: &ModuleContext<'_>, misaligned: &Misaligned, report
         addresses::named(module, known.space, symbol)
     });
     let to = object.map(|object| format!(" to {object}")).unwrap_or_default();
+    let begins = if misaligned.is_definite {
+        "begins"
+    } else {
+        "may begin"
+    };
     let message = format!(
-        "this access{to} begins {} past a multiple of {unit} whatever the rest of its address is, and has to be aligned to {}",
+        "this access{to} {begins} {} past a multiple of {unit} whatever the rest of its address is, and has to be aligned to {}",
         wording::bytes(past.into()),
         wording::bytes(unit.into())
     );
@@ -190,7 +196,12 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
         (one, other) if one == other => format!("offset {one}"),
         (least, most) => format!("offsets {least} to {most}"),
     };
-    let access = lanes::subject(outside.lanes, "accesses", "access");
+    // Arrays of as many elements as the block has threads are common.
+    let is_potential = outside.above.is_some_and(|above| !above.is_exceeded);
+    let access = match is_potential {
+        true => lanes::subject(outside.lanes, "may access", "may access"),
+        false => lanes::subject(outside.lanes, "accesses", "access"),
+    };
     let message = match (outside.wrong, size) {
         (ViolationKind::Misaligned, _) => {
             format!("{access} {name} at {offsets}, not aligned to the size of the access")
@@ -203,12 +214,9 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
     };
     let place = Place::of_instruction(outside.function, outside.instruction);
     let message = threshold::message(outside.above, message);
-    let draft = match outside.above {
-        // Arrays of as many elements as the block has threads are common.
-        Some(Threshold {
-            is_exceeded: false, ..
-        }) => report.potential(place, message),
-        _ => report.definite(place, message),
+    let draft = match is_potential {
+        true => report.potential(place, message),
+        false => report.definite(place, message),
     };
     if outside.wrong == ViolationKind::Misaligned {
         draft.kind(MISALIGNED);

@@ -165,3 +165,29 @@ fn a_finding_in_a_helper_names_the_line_that_calls() {
         format!("k.cu:4:3: error: {message} (function helper) [PTX407]\n")
     );
 }
+
+/// A finding that may be wrong does not say that something is so.
+#[test]
+fn potential_findings_state_no_fact() {
+    let mut count = 0;
+    for args in [["check", "corpus"], ["audit", "corpus/images"]] {
+        let output = binary::run(args.into_iter().chain(["-W", "potential", "--format", "json"]));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let findings = document["findings"].as_array().unwrap().iter();
+        for finding in findings.filter(|finding| finding["certainty"] == "potential") {
+            for key in ["message", "message_here"] {
+                let Some(message) = finding[key].as_str() else {
+                    continue;
+                };
+                let mut words = message.split(|character: char| !character.is_alphanumeric());
+                assert!(
+                    words.any(|word| ["may", "might", "can", "could"].contains(&word)),
+                    "{}: {message}",
+                    finding["code"]
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 500, "{count} messages");
+}
