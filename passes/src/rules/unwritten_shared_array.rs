@@ -35,7 +35,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS};
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{FunctionId, Linkage, Space, SymbolId, Value};
+use crate::ir::{FunctionId, Linkage, Space, Symbol, SymbolId, Value};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::addresses;
 
@@ -78,13 +78,16 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 /// The arrays of a known size in shared memory that one function of one module alone names, by function, in the order of the input.
 fn arrays_by_function(module: &ModuleContext<'_>) -> Vec<(FunctionId, Vec<SymbolId>)> {
-    let is_array = |symbol: SymbolId| {
-        let known = module.module.symbol(symbol);
+    let is_array = |known: &Symbol<'_>| {
         known.space == Space::Shared
             && known.linkage == Linkage::Local
             && known.size.is_some_and(|size| size > 0)
             && !known.is_dynamic_shared()
     };
+    let is_array: Vec<bool> = module.module.symbols.iter().map(is_array).collect();
+    if !is_array.contains(&true) {
+        return Vec::new();
+    }
     // A variable that is initialised with an address passes it on.
     let passed_on = module.module.initializers.iter().map(|&symbol| (symbol, None));
     let mut names: FxHashMap<SymbolId, Option<FunctionId>> = passed_on.collect();
@@ -96,7 +99,7 @@ fn arrays_by_function(module: &ModuleContext<'_>) -> Vec<(FunctionId, Vec<Symbol
         });
         // What a damaged function does is not known.
         let by = Some(id).filter(|_| !function.is_damaged);
-        for symbol in symbols.filter(|&symbol| is_array(symbol)) {
+        for symbol in symbols.filter(|symbol| is_array[symbol.index()]) {
             let known = names.entry(symbol).or_insert(by);
             *known = known.filter(|&known| known == id);
         }

@@ -12,7 +12,7 @@
 //! read what the first has written: only arrays that nothing writes count there.
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, SymbolId, Value};
+use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Register, SymbolId, Value};
 
 use super::{ArraySet, ArrayUses, Taint};
 use crate::limits::MAX_SHARED_USES;
@@ -37,6 +37,9 @@ impl ArrayUses<'_, '_> {
         let Some(body) = known.body.as_ref() else {
             return Vec::new();
         };
+        if self.arrays_read_first(body) == 0 {
+            return Vec::new();
+        }
         let analyses = self.module.function(function);
         let taint = self.taint_by_register(function, body);
         let uses = self.uses_in_function(function, body, &taint);
@@ -76,6 +79,41 @@ impl ArrayUses<'_, '_> {
             }
         }
         found
+    }
+
+    /// The arrays that an instruction reads before another one writes them, in the order of the input: most code writes first. One pass, in
+    /// which every result may be an address in the arrays of the operands.
+    fn arrays_read_first(&self, body: &Body<'_>) -> ArraySet {
+        let mut by_register: Vec<ArraySet> = vec![0; body.registers.len()];
+        let (mut read, mut written) = (0, 0);
+        for (_, instruction) in body.iter() {
+            let arrays_of = |value: &Value| match *value {
+                Value::Symbol(symbol, _) => {
+                    let number = self.arrays.iter().position(|&array| array == symbol);
+                    number.map_or(0, |number| 1 << number)
+                }
+                value => value
+                    .register()
+                    .map_or(0, |register| by_register[register.index()]),
+            };
+            let uses = body.uses(instruction);
+            let used = uses.iter().fold(0, |all, value| all | arrays_of(value));
+            match instruction.op {
+                Op::Access(access) if access.kind == AccessKind::Load => read |= used & !written,
+                Op::Access(_) => written |= used,
+                Op::Call(call) => {
+                    let arguments = body.arguments(body.call(call)).iter();
+                    written |= arguments.fold(0, |all, argument| all | arrays_of(&argument.value));
+                }
+                _ if used != 0 => {
+                    for register in body.defined(instruction) {
+                        by_register[register.index()] |= used;
+                    }
+                }
+                _ => {}
+            }
+        }
+        read
     }
 
     /// The arrays whose addresses are used in ways that are not followed.
