@@ -9,7 +9,7 @@
 //!              object
 //! ```
 //!
-//! The rows of a matrix are accesses of the lanes that give their addresses ([`LaneRows`]); below sm_80 all lanes give valid ones (PTX ISA,
+//! The rows of a matrix are accesses of the lanes that give their addresses (`LaneRows`); below sm_80 all lanes give valid ones (PTX ISA,
 //! ldmatrix).
 //!
 //! In a loop, the values may also be those that a thread has when it makes the access for the first time.
