@@ -276,7 +276,12 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     fn warps_at_first(&self, id: InstructionId, address: Value) -> Option<Warps<'a, 'm>> {
         let left = self.first_times.get();
         let is_repeated = || Paths::new(self.body).lead(id, id);
-        if left == 0 || !self.names_variable || !is_repeated() {
+        // Known each time, it is no other one the first time.
+        let is_known = || {
+            let each_time = self.warps.get(0).base_and_distances(address);
+            each_time.is_some_and(|(_, by)| by.number_in_each_lane().is_some())
+        };
+        if left == 0 || !self.names_variable || is_known() || !is_repeated() {
             return None;
         }
         self.first_times.set(left - 1);

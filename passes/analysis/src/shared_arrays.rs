@@ -28,8 +28,6 @@ use rustc_hash::FxHashMap;
 use crate::limits::{MAX_INDEX_STEPS, MAX_SHARED_CALLS, MAX_SHARED_ROUNDS, MAX_SHARED_USES};
 use crate::{Analyses, ModuleAnalyses};
 
-pub use self::unwritten::UnwrittenRead;
-
 /// A set of arrays by their indices, and [`THREAD`].
 type ArraySet = u64;
 
@@ -78,6 +76,17 @@ impl Taint {
     }
 }
 
+/// A read of an array that nothing has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnwrittenRead {
+    /// The array.
+    pub array: SymbolId,
+    /// The first read, in the order of the input.
+    pub at: InstructionId,
+    /// Whether some instruction writes the array after all reads that count.
+    pub is_written_later: bool,
+}
+
 /// A use of arrays.
 #[derive(Clone, Copy, Debug)]
 struct Use {
@@ -109,6 +118,8 @@ pub struct ArrayUses<'m, 'a> {
     known: RefCell<FxHashMap<FunctionId, Effects>>,
     /// Depth of nested calls at the function being analysed.
     depth: Cell<usize>,
+    /// Whether a use is beyond the base address of its array is asked.
+    asks_distances: bool,
 }
 
 impl<'m, 'a> ArrayUses<'m, 'a> {
@@ -120,6 +131,16 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             arrays,
             known: RefCell::default(),
             depth: Cell::new(0),
+            asks_distances: true,
+        }
+    }
+
+    /// The same, where it makes no difference how far from its base address an array is used.
+    #[must_use]
+    pub fn without_distances(module: &'m ModuleAnalyses<'a>, arrays: &'m [SymbolId]) -> Self {
+        Self {
+            asks_distances: false,
+            ..Self::new(module, arrays)
         }
     }
 
@@ -316,13 +337,14 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             }
             // The index may have a constant part.
             (_, Form::Sum(one, other))
-                if self.is_index_past_base(function, body, one)
-                    || self.is_index_past_base(function, body, other) =>
+                if self.asks_distances
+                    && (self.is_index_past_base(function, body, one)
+                        || self.is_index_past_base(function, body, other)) =>
             {
                 used().at_distance(1)
             }
             (_, Form::ProductSum(index, Value::Integer(1..), _))
-                if self.is_index_past_base(function, body, index) =>
+                if self.asks_distances && self.is_index_past_base(function, body, index) =>
             {
                 used().at_distance(1)
             }

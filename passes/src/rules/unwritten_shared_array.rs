@@ -56,7 +56,7 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for (function, arrays) in arrays_by_function(module) {
         for arrays in arrays.chunks(MAX_ARRAYS) {
-            let uses = ArrayUses::new(module, arrays);
+            let uses = ArrayUses::without_distances(module, arrays);
             for read in uses.find_unwritten_reads(function) {
                 let name = addresses::named(module, Space::Shared, read.array);
                 let why = if read.is_written_later {

@@ -53,7 +53,16 @@ fn on_terminal(project: &TempDir, columns: usize, args: &str) -> Result<String, 
         .env("TERM", "xterm")
         .env("FORCE_HYPERLINK", "1")
         .output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n"))
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
+    // Two runs do not take equally long.
+    let without_digits = |part: &str| match part.strip_suffix(" ms") {
+        Some(rest) => format!(
+            "{}9 ms",
+            rest.trim_end_matches(|digit: char| digit.is_ascii_digit())
+        ),
+        None => part.to_owned(),
+    };
+    Ok(text.split_inclusive(" ms").map(without_digits).collect())
 }
 
 /// A piece of text with the codes of its style, and whether it is a link.

@@ -12,22 +12,12 @@
 //! read what the first has written: only arrays that nothing writes count there.
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Register, SymbolId, Value};
+use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Register, Value};
 
-use super::{ArraySet, ArrayUses, Taint};
+use super::{ArraySet, ArrayUses, Taint, UnwrittenRead};
+use crate::Analyses;
 use crate::limits::MAX_SHARED_USES;
 use crate::slots::Effect;
-
-/// A read of an array that nothing has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnwrittenRead {
-    /// The array.
-    pub array: SymbolId,
-    /// The first read, in the order of the input.
-    pub at: InstructionId,
-    /// Whether some instruction writes the array after all reads that count.
-    pub is_written_later: bool,
-}
 
 impl ArrayUses<'_, '_> {
     /// The first such read of each array that a function names, in the order of the input. No other function may name these arrays.
@@ -37,10 +27,10 @@ impl ArrayUses<'_, '_> {
         let Some(body) = known.body.as_ref() else {
             return Vec::new();
         };
-        if self.arrays_read_first(body) == 0 {
+        let analyses = self.module.function(function);
+        if self.arrays_read_first(body, analyses) == 0 {
             return Vec::new();
         }
-        let analyses = self.module.function(function);
         let taint = self.taint_by_register(function, body);
         let uses = self.uses_in_function(function, body, &taint);
         let reads = uses.iter().filter(|used| used.reads != 0 && used.writes == 0);
@@ -81,12 +71,13 @@ impl ArrayUses<'_, '_> {
         found
     }
 
-    /// The arrays that an instruction reads before another one writes them, in the order of the input: most code writes first. One pass, in
-    /// which every result may be an address in the arrays of the operands.
-    fn arrays_read_first(&self, body: &Body<'_>) -> ArraySet {
+    /// The arrays that an instruction reads before another one writes them, in an order in which what computes an address comes before what
+    /// uses it: most code writes first. One pass, in which every result may be an address in the arrays of the operands.
+    fn arrays_read_first(&self, body: &Body<'_>, analyses: &Analyses<'_>) -> ArraySet {
         let mut by_register: Vec<ArraySet> = vec![0; body.registers.len()];
         let (mut read, mut written) = (0, 0);
-        for (_, instruction) in body.iter() {
+        let blocks = analyses.cfg().reverse_postorder().iter();
+        for (_, instruction) in blocks.flat_map(|&block| body.block(block)) {
             let arrays_of = |value: &Value| match *value {
                 Value::Symbol(symbol, _) => {
                     let number = self.arrays.iter().position(|&array| array == symbol);
