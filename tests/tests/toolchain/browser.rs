@@ -60,7 +60,7 @@ impl Browser {
                 // A page that shows another one in a frame looks into it.
                 "--allow-file-access-from-files",
             ])
-            .args(["--enable-logging=stderr", "--hide-scrollbars", "--timeout=60000"])
+            .args(["--enable-logging=stderr", "--hide-scrollbars", "--timeout=400000"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg(format!("--window-size={width},{height}"))
             .args(args)
