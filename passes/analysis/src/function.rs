@@ -167,12 +167,6 @@ impl<'a> Analyses<'a> {
         }
     }
 
-    /// True if no other slot has bytes of the one that an instruction loads.
-    pub(crate) fn is_only_slot_there(&self, load: InstructionId) -> bool {
-        let slot = self.loaded_slot(load, self.body().instruction(load));
-        slot.is_some_and(|slot| self.slots().slots_overlapping(slot).next().is_none())
-    }
-
     /// The values that an instruction may load from a slot; none if other writes are possible.
     pub fn stored_values_for(&self, load: InstructionId) -> impl Iterator<Item = Value> + '_ {
         let body = self.body();

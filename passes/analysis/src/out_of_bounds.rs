@@ -130,7 +130,7 @@ struct BoundsKernel<'a, 'm> {
 struct Warps<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
-    /// Their values are those when they come to this instruction for the first time.
+    /// Their values are those when they execute this instruction for the first time; without one, those of each time.
     first_at: Option<InstructionId>,
     all: Vec<OnceCell<Threads<'a, 'm>>>,
 }
@@ -144,7 +144,7 @@ impl<'a, 'm> Warps<'a, 'm> {
         })
     }
 
-    /// The same threads when they come to an instruction for the first time.
+    /// The same threads when they execute an instruction for the first time.
     fn at_first(&self, at: InstructionId) -> Self {
         let mut all = Vec::new();
         all.resize_with(self.all.len(), OnceCell::new);
@@ -242,7 +242,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
                 // For global memory, only parameters are considered: most variables of the module there are not accessed by
                 // thread.
-                // What has one address in all threads is judged elsewhere, but for the rows of a matrix.
+                // Other analyses judge accesses at constant addresses, but not the rows of a matrix.
                 (Op::Access(access), &[address, Value::Integer(past), ..])
                     if access.space != Space::Global =>
                 {
@@ -272,11 +272,11 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         rows.address == RowAddress::OfLane && (1..80).contains(&self.module.module.target.sm)
     }
 
-    /// The warps when their threads come to an access for the first time, if it is in a loop, and to a variable.
+    /// The warps when their threads make an access to a variable for the first time, if it is in a loop.
     fn warps_at_first(&self, id: InstructionId, address: Value) -> Option<Warps<'a, 'm>> {
         let left = self.first_times.get();
         let is_repeated = || Paths::new(self.body).lead(id, id);
-        // Known each time, it is no other one the first time.
+        // An address that is known each time is the same the first time.
         let is_known = || {
             let each_time = self.warps.get(0).base_and_distances(address);
             each_time.is_some_and(|(_, by)| by.number_in_each_lane().is_some())

@@ -83,7 +83,7 @@ pub struct UnwrittenRead {
     pub array: SymbolId,
     /// The first read, in the order of the input.
     pub at: InstructionId,
-    /// Whether some instruction writes the array after all reads that count.
+    /// Some instruction writes the array, and on every path comes after this read.
     pub is_written_later: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct ArrayUses<'m, 'a> {
     known: RefCell<FxHashMap<FunctionId, Effects>>,
     /// Depth of nested calls at the function being analysed.
     depth: Cell<usize>,
-    /// Whether a use is beyond the base address of its array is asked.
+    /// The distance of a use from the base address of its array makes a difference.
     asks_distances: bool,
 }
 
@@ -411,12 +411,17 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
         false
     }
 
+    /// The set of one array; empty for other symbols.
+    fn set_of_symbol(&self, symbol: SymbolId) -> ArraySet {
+        let number = self.arrays.iter().position(|&array| array == symbol);
+        number.map_or(0, |number| 1 << number)
+    }
+
     /// The arrays that a value may be an address in.
     fn taint_of(&self, taint: &[Taint], value: Value) -> Taint {
         match value {
             Value::Symbol(symbol, offset) => {
-                let number = self.arrays.iter().position(|&array| array == symbol);
-                let array = number.map_or(0, |number| 1 << number);
+                let array = self.set_of_symbol(symbol);
                 Taint {
                     all: array,
                     near: array,

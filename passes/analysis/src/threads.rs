@@ -23,7 +23,7 @@ impl<'a, 'm> Threads<'a, 'm> {
         Self::new(Source::within_body(body, analyses), warp, None)
     }
 
-    /// The same, when a thread comes to an instruction for the first time: see [`Source::first_at`].
+    /// The same, when a thread executes an instruction for the first time: see [`Source::first_at`].
     pub(crate) fn of_warp_at_first(
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,

@@ -31,7 +31,8 @@ __global__ void zero(float* out) {
 }
 ";
 
-const PTX: &str = "\
+/// Kernels with findings of two rules.
+pub(crate) const PTX: &str = "\
 .version 9.0
 .target sm_90
 .address_size 64

@@ -14,6 +14,7 @@ use ptxcheck_tests::folder::folder;
 use ptxcheck_tests::{binary, missing, root};
 
 use crate::browser::{Browser, Mode, address};
+use crate::page;
 
 /// Width and height of a window in which all results of a search are drawn.
 const WINDOW: (u32, u32) = (1400, 1000);
@@ -123,32 +124,6 @@ fn links(book: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Kernels with findings of two rules.
-const KERNEL: &str = "\
-.version 9.0
-.target sm_90
-.address_size 64
-.visible .entry half(.param .u64 p)
-{
-.reg .pred %p<2>;
-.reg .b32 %r<3>;
-.reg .b64 %rd<2>;
-ld.param.u64 %rd1, [p];
-mov.u32 %r1, %tid.x;
-setp.gt.u32 %p1, %r1, 15;
-@%p1 bra $done;
-shfl.sync.bfly.b32 %r2, %r1, 8, 31, -1;
-$done:
-st.global.u32 [%rd1], %r1;
-ret;
-}
-.visible .entry zero()
-{
-bar.warp.sync 0;
-ret;
-}
-";
-
 /// Every rule has a page where the program says that it is: links of a terminal, of SARIF and of the HTML report.
 fn addresses(book: &Path) -> Result<(), Failed> {
     let codes = String::from_utf8(binary::run(["rules"]).stdout)?;
@@ -163,7 +138,7 @@ fn addresses(book: &Path) -> Result<(), Failed> {
     let settings = format!("docs = \"{}\"\n", address(book));
     let project = folder(&[
         ("ptxcheck.toml", settings.as_bytes()),
-        ("k.ptx", KERNEL.as_bytes()),
+        ("k.ptx", page::PTX.as_bytes()),
     ]);
     let shown = binary::command()
         .current_dir(&project)

@@ -30,8 +30,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-pub(super) use self::held_values::Loaded;
-use self::held_values::{HeldValues, Need, Origin, SourceLanes};
+use self::held_values::{HeldValues, Loaded, Need, Origin, SourceLanes};
 use self::use_point::Point;
 use super::collective_call::Call;
 use super::flow::Flow;
@@ -80,6 +79,32 @@ pub(super) fn certain_users_of_load(
     flow: &Flow<'_>,
     placement: &mut Placement<'_, '_>,
     calls: &[Call],
+    (node, at, lanes): (u32, InstructionId, Lanes),
+    steps: &mut usize,
+) -> Option<LoadUsers> {
+    if is_matrix(flow, node, at) {
+        let matrix = (node, at, flow.may[node as usize]);
+        return uses_whole_matrix(flow, placement, matrix, steps).then_some(LoadUsers { lanes, ending: 0 });
+    }
+    let loaded = Loaded {
+        node,
+        at,
+        lanes,
+        result: None,
+    };
+    certain_users_of_results(flow, placement, calls, loaded, steps)
+}
+
+/// True if a load reads rows of a matrix: all lanes have elements of each row.
+fn is_matrix(flow: &Flow<'_>, node: u32, at: InstructionId) -> bool {
+    flow.graph.context_of_node(node).body.rows_at(at).is_some()
+}
+
+/// The same, by the values of some results of a load, or of all.
+fn certain_users_of_results(
+    flow: &Flow<'_>,
+    placement: &mut Placement<'_, '_>,
+    calls: &[Call],
     loaded: Loaded,
     steps: &mut usize,
 ) -> Option<LoadUsers> {
@@ -118,7 +143,7 @@ pub(super) fn certain_users_of_load(
 
 /// True if all of these lanes certainly use each result of a load of a matrix, so that each of its rows is used: which lanes have the
 /// elements of a row, and in which results, is not known.
-pub(super) fn uses_whole_matrix(
+fn uses_whole_matrix(
     flow: &Flow<'_>,
     placement: &mut Placement<'_, '_>,
     (node, at, lanes): (u32, InstructionId, Lanes),
@@ -133,7 +158,7 @@ pub(super) fn uses_whole_matrix(
             lanes,
             result: Some(result),
         };
-        let users = certain_users_of_load(flow, placement, &[], loaded, steps);
+        let users = certain_users_of_results(flow, placement, &[], loaded, steps);
         users.is_some_and(|users| users.lanes == lanes)
     })
 }
@@ -145,7 +170,7 @@ pub(super) fn possible_users_of_load(
     (node, at, readers): (u32, InstructionId, Lanes),
     steps: &mut usize,
 ) -> Lanes {
-    let is_matrix = flow.graph.context_of_node(node).body.rows_at(at).is_some();
+    let is_matrix = is_matrix(flow, node, at);
     let origin = Origin::Load(Loaded {
         node,
         at,

@@ -33,10 +33,10 @@ pub(crate) fn bounds_violation(
         Object::Symbol(symbol) => (certain_size(module, symbol), module.module.symbol(symbol).align),
         Object::Param(function, number) => {
             let parameter = function.params.get(usize::from(number))?;
-            (
-                Some(Some(parameter.size).filter(|&size| size > 0)?),
-                parameter.align,
-            )
+            if parameter.size == 0 {
+                return None;
+            }
+            (Some(parameter.size), parameter.align)
         }
     };
     let end = start.checked_add(i64::from(access.bytes()))?;

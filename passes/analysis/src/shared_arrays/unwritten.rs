@@ -7,8 +7,8 @@
 //!             leads from it to the read
 //! ```
 //!
-//! All threads of the block, and of the cluster, execute the same code: a thread that has come to such a write has made the read before, and a
-//! barrier that lets it go on waits for the reads of the others. Of an array that is named in a function that is called, the second call may
+//! All threads of the block, and of the cluster, execute the same code: a thread that executes such a write has executed the read before, and a
+//! barrier between the two waits for the reads of the other threads. Of an array that is named in a function that is called, the second call may
 //! read what the first has written: only arrays that nothing writes count there.
 
 use ptxcheck_ir::paths::Paths;
@@ -79,10 +79,7 @@ impl ArrayUses<'_, '_> {
         let blocks = analyses.cfg().reverse_postorder().iter();
         for (_, instruction) in blocks.flat_map(|&block| body.block(block)) {
             let arrays_of = |value: &Value| match *value {
-                Value::Symbol(symbol, _) => {
-                    let number = self.arrays.iter().position(|&array| array == symbol);
-                    number.map_or(0, |number| 1 << number)
-                }
+                Value::Symbol(symbol, _) => self.set_of_symbol(symbol),
                 value => value
                     .register()
                     .map_or(0, |register| by_register[register.index()]),
@@ -159,7 +156,8 @@ impl ArrayUses<'_, '_> {
     }
 }
 
-/// True if something uses what an instruction reads.
+/// True if another instruction uses what an instruction reads. Arguments of calls do not count, as they do for [`Analyses::is_read`]: the
+/// function may ignore them.
 fn is_result_used(body: &Body<'_>, at: InstructionId) -> bool {
     let results: Vec<Register> = body.defined(body.instruction(at)).collect();
     let is_result = |value: &Value| {
@@ -167,10 +165,11 @@ fn is_result_used(body: &Body<'_>, at: InstructionId) -> bool {
             .register()
             .is_some_and(|register| results.contains(&register))
     };
-    let guards = |register: Register| results.contains(&register);
     body.iter().any(|(other, instruction)| {
         other != at
             && (body.uses(instruction).iter().any(is_result)
-                || instruction.guard.is_some_and(|guard| guards(guard.register)))
+                || instruction
+                    .guard
+                    .is_some_and(|guard| results.contains(&guard.register)))
     })
 }

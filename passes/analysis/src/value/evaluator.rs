@@ -117,8 +117,8 @@ pub(crate) struct Source<'a, 'm> {
     pub analyses: Option<&'a Analyses<'m>>,
     /// The module, if values are followed through functions that return an argument.
     pub module: Option<&'a Shared<'m>>,
-    /// Values are those that a thread has when it comes to this instruction for the first time: what is written behind it, in this round
-    /// of a loop, does not count. They are meant for what comes before the instruction on every path to it. Needs the analyses.
+    /// Values are those that a thread has when it executes this instruction for the first time: a definition that the instruction
+    /// dominates does not count. They hold for operands of the instruction and of those that dominate it. Needs the analyses.
     pub first_at: Option<InstructionId>,
 }
 
@@ -419,7 +419,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         }
     }
 
-    /// Of several writers, those that do not come behind the instruction that a thread comes to for the first time; `None` where all count.
+    /// Of several writers, those that may come before the first execution of [`Source::first_at`]; `None` where all count.
     fn writers_before_first(&self, all: &[InstructionId]) -> Option<SmallVec<[InstructionId; 4]>> {
         let first = self.source.first_at.filter(|_| all.len() > 1)?;
         let analyses = self.source.analyses?;
@@ -433,16 +433,15 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         Some(before)
     }
 
-    /// The only one of several stores to the slot that a load reads which does not come behind the instruction that a thread comes to for the
-    /// first time, if each path to the load leads through it.
+    /// The only one of several stores to the slot of a load that may come before the first execution of [`Source::first_at`], if each path to
+    /// the load leads through it.
     fn only_store_before_first(&self, load: InstructionId) -> Option<InstructionId> {
         let analyses = self.source.analyses?;
         let stores = analyses.stores_for(load);
         let before = self.writers_before_first(stores)?;
         let &[store] = before.as_slice() else { return None };
-        let is_plain =
-            self.source.body.instruction(store).guard.is_none() && analyses.is_only_slot_there(load);
-        (is_plain && analyses.is_on_every_path_to(store, load)).then_some(store)
+        let is_unguarded = self.source.body.instruction(store).guard.is_none();
+        (is_unguarded && analyses.is_on_every_path_to(store, load)).then_some(store)
     }
 
     /// The join over instructions, without those that have no description so far.

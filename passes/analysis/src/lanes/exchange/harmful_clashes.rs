@@ -19,7 +19,7 @@ use crate::lanes::collective_call::{Call, call_at_node};
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::NodeKind;
 use crate::lanes::placement::Placement;
-use crate::lanes::uses::{LoadUsers, Loaded, certain_users_of_load, uses_whole_matrix};
+use crate::lanes::uses::{LoadUsers, certain_users_of_load};
 use crate::lanes::value::{Lanes, lane_set, lanes_in_set};
 use crate::limits::{MAX_USE_STEPS, MAX_USE_STEPS_OF_ONE};
 use crate::shared::Shared;
@@ -117,19 +117,8 @@ pub(super) fn users_of_reads(
         let touch = &touches.all[number];
         let given = left.min(MAX_USE_STEPS_OF_ONE);
         let mut steps = given;
-        let users = if touch.is_row {
-            let matrix = (touch.node, touch.at, flow.may[touch.node as usize]);
-            uses_whole_matrix(flow, &mut placement, matrix, &mut steps)
-                .then_some(LoadUsers { lanes, ending: 0 })
-        } else {
-            let loaded = Loaded {
-                node: touch.node,
-                at: touch.at,
-                lanes,
-                result: None,
-            };
-            certain_users_of_load(flow, &mut placement, &shuffles, loaded, &mut steps)
-        };
+        let load = (touch.node, touch.at, lanes);
+        let users = certain_users_of_load(flow, &mut placement, &shuffles, load, &mut steps);
         left -= given - steps;
         (number, users.unwrap_or_default())
     });

@@ -55,8 +55,6 @@ pub(super) struct Touch {
     pub places: [i64; WARP],
     /// Bytes that a lane accesses, 1 to 128.
     pub bytes: u8,
-    /// It is a row of a matrix: what it reads is the value of other lanes, too.
-    pub is_row: bool,
     /// The lanes that execute it if they reach its node.
     pub lanes: Lanes,
     /// The lanes that may execute it.
@@ -401,7 +399,6 @@ impl Touches {
                 is_shared,
                 places,
                 bytes: access.bytes() as u8,
-                is_row: body.rows_at(at).is_some(),
                 lanes,
                 may,
                 stored: is_one.then_some(content),

@@ -17,14 +17,14 @@ pub(super) enum Origin {
 
 /// The values that lanes load.
 #[derive(Clone, Copy)]
-pub(crate) struct Loaded {
+pub(super) struct Loaded {
     /// The node of the load.
     pub node: u32,
     /// The load.
     pub at: InstructionId,
     /// The lanes.
     pub lanes: Lanes,
-    /// The result that counts, by its number; all of them without one.
+    /// The number of the result whose value is followed; without one, those of all results are.
     pub result: Option<usize>,
 }
 
