@@ -9,6 +9,7 @@ use crate::context::{Draft, FunctionContext, ModuleContext, Place, Report, limit
 use crate::deadline::Deadline;
 use crate::empty_kernels;
 use crate::finding::Finding;
+use crate::index_limits;
 use crate::inventory::Facts;
 use crate::ir::{Function, FunctionId, Module};
 use crate::limits::MAX_FINDINGS;
@@ -109,6 +110,9 @@ pub(crate) fn analyse_until(
     let context = ModuleContext::with_deadline(module, settings, deadline);
     let (drafts, left_out) = drafts_of_rules(&context);
     let locator = Locator::unplaced(module);
+    if settings.find_index_limits {
+        index_limits::add(&context, &locator, &mut report.facts);
+    }
     report.findings = drafts
         .into_iter()
         .filter_map(|draft| locator.finding(draft, settings))

@@ -9,6 +9,8 @@ pub use ptxcheck_images::kinds::{
 pub use ptxcheck_ir::facts::{
     CodeClass, Facts, Kernel, Resources, SectionBytes, Stub, Variable, WeakFunction, is_absolute,
 };
+pub use ptxcheck_ir::index_limits::{IndexFactor, IndexLimit, IndexTerm};
+pub use ptxcheck_ir::places::Located;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 

@@ -49,6 +49,7 @@ pub mod finding;
 mod fingerprint;
 pub mod forecast;
 pub mod group;
+mod index_limits;
 pub mod inventory;
 mod limits;
 mod link;

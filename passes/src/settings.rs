@@ -414,6 +414,8 @@ pub struct Settings {
     pub images_only: bool,
     /// Make a digest of the body of each kernel, for releases to be compared by.
     pub digest_kernels: bool,
+    /// Look for the indexes of each kernel that wrap in 32 bits.
+    pub find_index_limits: bool,
     /// The policy that the images of the inputs are checked against.
     pub policy: Policy,
     /// The program that reads LLVM IR.

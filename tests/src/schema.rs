@@ -39,6 +39,17 @@ pub fn diff_problems(document: &Value) -> Vec<String> {
     against(VALIDATOR.get_or_init(|| validator("diff-v1")), document)
 }
 
+/// The violations of the schema of `capacity --format json` in `document`.
+///
+/// # Panics
+///
+/// If the schema in the repository is none.
+#[must_use]
+pub fn capacity_problems(document: &Value) -> Vec<String> {
+    static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
+    against(VALIDATOR.get_or_init(|| validator("capacity-v1")), document)
+}
+
 /// The schema of this name in the repository.
 ///
 /// # Panics

@@ -36,6 +36,7 @@ mod addresses;
 pub mod asynchronous;
 mod block_size;
 pub mod call_graph;
+pub mod capacity;
 mod certain_paths;
 mod certainty;
 pub mod collectives;

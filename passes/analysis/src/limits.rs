@@ -327,3 +327,9 @@ pub(crate) const MAX_CONTENTION_INSTRUCTIONS: usize = 20_000;
 
 /// Most pairs of a plain access and an atomic in one function that are compared. Others are left out.
 pub(crate) const MAX_CONTENTION_PAIRS: usize = 4_096;
+
+/// Most upper bounds of registers that comparisons give at one place.
+pub(crate) const MAX_REGISTER_BOUNDS: usize = 32;
+
+/// Most indexes of a module that are said to wrap.
+pub(crate) const MAX_INDEX_LIMITS: usize = 10_000;

@@ -10,6 +10,7 @@ use ptxcheck_ir::{FunctionId, Module};
 use rayon::prelude::*;
 
 use crate::asynchronous::{AsyncAnalysis, AsyncParts};
+use crate::capacity::{self, IndexLimit, StatedValues};
 use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
 use crate::constant_objects::{self, ConstantObject};
@@ -157,6 +158,12 @@ impl<'a> ModuleAnalyses<'a> {
     pub fn misaligned(&self) -> &[Misaligned] {
         self.misaligned
             .get_or_init(|| misaligned::find_misaligned_accesses(self))
+    }
+
+    /// The indexes that wrap in 32 bits before they are widened for an address, in the order of the input. They are computed at each call.
+    #[must_use]
+    pub fn index_limits(&self, stated: StatedValues<'_>) -> Vec<IndexLimit> {
+        capacity::find_index_limits(self, stated)
     }
 
     /// The exchanges of lanes through memory that nothing orders, in the order of the input.

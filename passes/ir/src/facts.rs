@@ -6,6 +6,7 @@ use ptxcheck_common::names;
 use serde::{Deserialize, Serialize};
 
 use crate::function::{Function, LaunchBounds, Parameter};
+use crate::index_limits::IndexLimit;
 use crate::module::Module;
 use crate::op::{AccessKind, Op, Space};
 use crate::params;
@@ -141,6 +142,8 @@ pub struct Kernel {
     pub resources: Option<Resources>,
     /// Digest of its body, made where releases are compared: equal for what one compiler makes of one source.
     pub body: Option<u64>,
+    /// Its indexes that wrap in 32 bits, where they were looked for.
+    pub index_limits: Vec<IndexLimit>,
 }
 
 /// A kernel that a source leaves without a body for a target.
@@ -258,6 +261,7 @@ impl Kernel {
             stub: Stub::of(function),
             resources: None,
             body: None,
+            index_limits: Vec::new(),
         }
     }
 }

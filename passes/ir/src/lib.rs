@@ -47,6 +47,7 @@ pub mod facts;
 mod fitting;
 mod function;
 mod index;
+pub mod index_limits;
 mod instruction;
 pub mod limits;
 pub mod linked;

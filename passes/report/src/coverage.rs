@@ -238,6 +238,7 @@ mod tests {
             stub: None,
             resources: None,
             body: None,
+            index_limits: Vec::new(),
             source: None,
         });
         let mut image = like.clone();

@@ -20,6 +20,7 @@
 
 mod amounts;
 pub mod audit;
+pub mod capacity;
 mod causes;
 pub mod concise;
 pub mod coverage;

@@ -88,6 +88,12 @@ impl Assumed {
         named.map(|value| low_bytes(value, bytes)).collect()
     }
 
+    /// The least and the greatest value that assumptions leave a piece; `None` if none is about it.
+    pub(crate) fn range_of_piece(&self, number: u16, offset: u32) -> Option<(i64, i64)> {
+        let values = self.values_of_piece(number, offset)?;
+        Some((values.nearest(i64::MIN), values.nearest(i64::MAX)))
+    }
+
     fn values_of_piece(&self, number: u16, offset: u32) -> Option<&Values> {
         let mut pieces = self.pieces.iter();
         let found = pieces.find(|(piece, _)| (piece.number, piece.offset) == (number, offset));

@@ -36,6 +36,7 @@ struct Task {
     link_set: bool,
     whole_program: bool,
     images_only: bool,
+    find_index_limits: bool,
     launches: Launches,
     assumptions: Assumptions,
     near_limit: Option<u8>,
@@ -54,6 +55,7 @@ pub(super) fn encode_settings(settings: &Settings) -> Vec<u8> {
         link_set: settings.link_set,
         whole_program: settings.whole_program,
         images_only: settings.images_only,
+        find_index_limits: settings.find_index_limits,
         launches: settings.launches.clone(),
         assumptions: settings.assumptions.clone(),
         near_limit: settings.near_limit,
@@ -87,6 +89,7 @@ pub(super) fn settings(message: &[u8], registry: &Registry) -> Option<Settings> 
         link_set: task.link_set,
         whole_program: task.whole_program,
         images_only: task.images_only,
+        find_index_limits: task.find_index_limits,
         launches: task.launches,
         assumptions: task.assumptions,
         near_limit: task.near_limit,
@@ -196,6 +199,7 @@ mod tests {
             stub: None,
             resources: None,
             body: None,
+            index_limits: Vec::new(),
             source: Some(frame(2)),
         };
         let finding = Finding {

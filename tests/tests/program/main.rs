@@ -3,6 +3,7 @@
 mod adoption;
 mod assumptions;
 mod callers;
+mod capacity;
 mod cli;
 mod configuration;
 mod engine;

@@ -53,8 +53,8 @@ fn options_in_examples_exist() {
         let output = binary::run([command, "--help"]);
         String::from_utf8(output.stdout).unwrap()
     };
-    let known =
-        ["check", "audit", "diff", "extract", "merge", "replay"].map(|command| (command, help(command)));
+    let names = ["check", "audit", "capacity", "diff", "extract", "merge", "replay"];
+    let known = names.map(|command| (command, help(command)));
     let mut count = 0;
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     for (page, text) in pages().into_iter().chain([("README.md".to_owned(), readme)]) {

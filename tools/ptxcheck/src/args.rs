@@ -51,6 +51,13 @@ Exit codes:
   2  the job could not be done: wrong usage, an input that could not be analysed,
      no device code at all";
 
+const AFTER_HELP_CAPACITY: &str = "\
+Exit codes:
+  0  no index that wraps in an array of as many elements as `--min-elements` says
+  1  such indexes
+  2  the job could not be done: wrong usage, an input that could not be analysed,
+     no device code at all";
+
 const AFTER_LONG_HELP: &str = "\
 Certainties:
   definite     wrong on every execution that reaches the place, under the launch that the finding
@@ -143,6 +150,9 @@ pub enum Command {
     /// Compare the kernels of two releases
     #[command(after_help = AFTER_HELP_DIFF)]
     Diff(DiffArgs),
+    /// Show from which sizes on the indexes of kernels wrap in 32 bits
+    #[command(after_help = AFTER_HELP_CAPACITY)]
+    Capacity(CapacityArgs),
     /// Make one run of the shards of several machines
     #[command(after_help = AFTER_HELP)]
     Merge(Box<MergeArgs>),
@@ -669,6 +679,47 @@ pub struct ReplayArgs {
     /// Colours on the terminal
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     pub color: Color,
+}
+
+/// Arguments of `capacity`.
+#[derive(Args, Debug)]
+pub struct CapacityArgs {
+    /// Files and folders, as `check` takes them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Make the exit code 1 if an index wraps in an array of so many elements
+    #[arg(long, value_name = "N")]
+    pub min_elements: Option<u64>,
+
+    /// Also indexes that depend on computed values: quotients, counters of loops that no comparison bounds, and the like
+    #[arg(long)]
+    pub all: bool,
+
+    /// The launches of kernels.
+    #[command(flatten)]
+    pub launched: Launched,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t = CapacityFormat::Text)]
+    pub format: CapacityFormat,
+
+    /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
+/// Formats of capacities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CapacityFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
 }
 
 /// Arguments of `explain`.

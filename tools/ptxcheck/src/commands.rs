@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod audit;
+pub mod capacity;
 pub mod check;
 pub mod cmake_dir;
 pub mod completions;

@@ -93,6 +93,7 @@ fn command(args: Vec<OsString>) -> Exit {
         None => commands::check::run(&cli.check),
         Some(Command::Check(args)) => commands::check::run(args),
         Some(Command::Audit(args)) => commands::audit::run(args),
+        Some(Command::Capacity(args)) => commands::capacity::run(args),
         Some(Command::Diff(args)) => commands::diff::run(args),
         Some(Command::Merge(args)) => commands::merge::run(args),
         Some(Command::Extract(args)) => commands::extract::run(args),

@@ -153,6 +153,7 @@ pub(super) fn kernel(name: &str, info: &[u8], code_bytes: u64) -> Kernel {
         stub: None,
         resources: None,
         body: None,
+        index_limits: Vec::new(),
         source: None,
     }
 }

@@ -152,7 +152,7 @@ impl Side {
 }
 
 /// The problems of inputs, a line each.
-fn problems(outcome: &Outcome) -> String {
+pub(super) fn problems(outcome: &Outcome) -> String {
     let mut lines = String::new();
     for input in &outcome.inputs {
         for problem in &input.problems {
