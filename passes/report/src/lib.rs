@@ -40,6 +40,7 @@ pub mod junit;
 pub mod known;
 mod loads;
 pub mod markdown;
+pub mod marks;
 pub mod pages;
 pub mod paths;
 pub mod pinned;

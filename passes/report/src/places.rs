@@ -34,7 +34,7 @@ pub(crate) struct ShownPlace<'a> {
 
 /// A stretch of a file: 1-based lines, 1-based columns in UTF-16 code units, the end exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
+pub struct Region {
     /// First line.
     pub line: u32,
     /// First column.
@@ -100,6 +100,19 @@ impl<'a> ShownPlace<'a> {
         }
     }
 
+    /// A place in the text of a file, which is the text of the input itself.
+    pub(crate) fn in_file(location: &'a Location) -> Self {
+        let is_multi_line = location.end_line > location.line;
+        Self {
+            image: None,
+            file: &location.file,
+            line: location.line,
+            column: Some(location.column).filter(|column| *column > 0),
+            end_column: Some(location.end_column).filter(|_| !is_multi_line),
+            end: is_multi_line.then_some((location.end_line, location.end_column)),
+        }
+    }
+
     /// `k.cu:9:3`, or `k.cu:9` where no column is known; `k.o(image 1):9:3` in the text of an image. `file`: the name that the file
     /// is shown by.
     pub(crate) fn position_in(&self, file: &str) -> String {
@@ -129,15 +142,10 @@ impl<'a> ShownPlace<'a> {
         match (source, location) {
             (Some(source), _) => Some(Self::of_frame(&source.at)),
             (None, Some(location)) => {
-                let is_multi_line = location.end_line > location.line;
                 let image = packed_image(outcome, finding);
                 Some(Self {
                     image: image.map(|(number, image)| image_label(number, image)),
-                    file: &location.file,
-                    line: location.line,
-                    column: Some(location.column).filter(|column| *column > 0),
-                    end_column: Some(location.end_column).filter(|_| !is_multi_line),
-                    end: is_multi_line.then_some((location.end_line, location.end_column)),
+                    ..Self::in_file(location)
                 })
             }
             (None, None) => None,

@@ -4,6 +4,7 @@
 mod action;
 mod archive;
 mod container;
+mod editors;
 mod example;
 mod find_cuda;
 mod launcher;
@@ -83,6 +84,15 @@ fn of_tools() -> Vec<Trial> {
         trial("fast: pre-commit, sources".to_owned(), pre_commit::sources),
         trial("fast: pre-commit, PTX".to_owned(), pre_commit::committed),
         trial("fast: pre-commit, the script".to_owned(), pre_commit::script),
+        trial(
+            "fast: editors, a client of the server".to_owned(),
+            editors::client,
+        ),
+        trial(
+            "fast: editors, VS Code's tasks".to_owned(),
+            editors::problem_matcher,
+        ),
+        trial("fast: editors, vim".to_owned(), editors::error_format),
         trial("fast: the action, findings".to_owned(), action::steps_find),
         trial("fast: the action, what is wrong".to_owned(), action::steps_refuse),
     ]

@@ -9,6 +9,7 @@ mod configuration;
 mod engine;
 mod guidance;
 mod link_sets;
+mod lsp;
 mod messages;
 mod policies;
 mod project;

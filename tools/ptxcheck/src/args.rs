@@ -18,6 +18,7 @@ use ptxcheck_report::forecast::Columns;
 
 use crate::baseline::BaselineArgs;
 use crate::budgets::BudgetArgs;
+use crate::commands::lsp::LspArgs;
 use crate::config;
 use crate::levels::Levels;
 use crate::package_limits::PackageArgs;
@@ -165,6 +166,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Answer requests to check bytes, for programs that make many
     Serve(ServeArgs),
+    /// Mark PTX, LLVM IR, MLIR and CUDA sources in an editor: a language server
+    Lsp(Box<LspArgs>),
     /// List the rules
     Rules(RulesArgs),
     /// Show the documentation of a rule
@@ -644,7 +647,7 @@ pub struct RulesArgs {
 }
 
 /// Options that say how kernels are launched.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Launched {
     /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1); given several
     /// times: with each of these; wins over `[launch]` in the configuration
@@ -975,7 +978,8 @@ impl From<Stubs> for StubPolicy {
     }
 }
 
-fn parse_seconds(text: &str) -> Result<Duration, String> {
+/// A number of seconds over 0.
+pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
         .filter(|seconds: &f64| *seconds > 0.0)

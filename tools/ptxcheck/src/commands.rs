@@ -12,6 +12,7 @@ pub mod extract;
 pub mod init;
 pub mod launch;
 mod launched;
+pub mod lsp;
 pub mod merge;
 pub mod replay;
 pub mod rules;

@@ -100,6 +100,7 @@ fn command(args: Vec<OsString>) -> Exit {
         Some(Command::Rules(args)) => commands::rules::run(args),
         Some(Command::Replay(args)) => commands::replay::run(args),
         Some(Command::Serve(args)) => commands::serve::run(args),
+        Some(Command::Lsp(args)) => commands::lsp::run(args),
         Some(Command::Explain(args)) => commands::explain::run(args),
         Some(Command::Config(args)) => commands::config::run(args),
         Some(Command::Init(args)) => commands::init::run(args),

@@ -79,11 +79,11 @@ pub(super) struct Checked {
     /// Lines about the baseline, and its exit code.
     pub(super) baseline: Settled,
     elapsed: Duration,
-    root: Root,
+    pub(super) root: Root,
     shard: Option<Shard>,
     /// No configuration was read, and conditional findings were not asked for.
     is_by_default: bool,
-    pages: RulePages,
+    pub(super) pages: RulePages,
     has_baseline: bool,
 }
 

@@ -73,6 +73,22 @@ fn levels(rule: &Rule) -> String {
     }
 }
 
+/// The documentation of a rule as Markdown, for editors.
+pub(super) fn as_markdown(rule: &Rule) -> String {
+    let mut text = format!(
+        "**{} {}**: {}\n\n{}",
+        rule.code,
+        rule.name,
+        rule.summary,
+        rule.documentation()
+    );
+    let cases = cases(rule);
+    if !cases.is_empty() {
+        let _ = write!(text, "\n\n{cases}");
+    }
+    text
+}
+
 fn page(rule: &Rule, view: &View) -> String {
     let mut text = format!(
         "{BOLD}{} {}{BOLD:#}\n{}\n\n",
