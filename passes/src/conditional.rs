@@ -21,6 +21,7 @@ mod general;
 mod grid_inputs;
 mod host_launches;
 mod inputs;
+mod leaving;
 mod replay;
 mod scenarios;
 mod search;
@@ -28,12 +29,13 @@ mod shorten;
 mod witness;
 
 pub use contention::{ConditionalContention, search_beside_atomics, search_lost_updates};
-pub use exchange_runs::ContendedPair;
+pub use exchange_runs::{ContendedPair, LeavingAccess};
 pub(crate) use exchanges::searchable_pairs;
 pub use exchanges::{
     ConditionalBarrier, ConditionalExchange, SearchedExchanges, search_barriers, search_exchanges,
 };
 pub use finding::{Conditional, General, SearchScope, Searched};
+pub use leaving::{ConditionalLeaving, search_leaving};
 pub(crate) use search::merge_conditional_findings;
 pub use search::{find, find_assuming, search_module};
 pub use witness::{Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

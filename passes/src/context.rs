@@ -12,8 +12,8 @@ use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
 use crate::conditional::{
-    self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, SearchScope, Searched,
-    SearchedExchanges,
+    self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, ConditionalLeaving,
+    SearchScope, Searched, SearchedExchanges,
 };
 use crate::finding::{Actor, Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
@@ -31,6 +31,9 @@ use crate::support::variants::VariantWheel;
 /// The rules about exchanges of lanes and of warps, of which witnesses are searched for by themselves.
 const EXCHANGES: &str = "PTX415";
 const BARRIERS: &str = "PTX416";
+
+/// The rule about bounds, likewise.
+const BOUNDS: &str = "PTX211";
 
 /// The rules about global memory that several threads access, likewise.
 const LOST_UPDATES: &str = "PTX417";
@@ -60,6 +63,7 @@ pub struct ModuleContext<'a> {
     conditional_barriers: OnceLock<SearchedExchanges<ConditionalBarrier>>,
     conditional_updates: OnceLock<SearchedExchanges<ConditionalContention>>,
     conditional_beside_atomics: OnceLock<SearchedExchanges<ConditionalContention>>,
+    conditional_leaving: OnceLock<SearchedExchanges<ConditionalLeaving>>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
@@ -82,6 +86,7 @@ impl<'a> ModuleContext<'a> {
             conditional_barriers: OnceLock::new(),
             conditional_updates: OnceLock::new(),
             conditional_beside_atomics: OnceLock::new(),
+            conditional_leaving: OnceLock::new(),
             lane_roots: OnceLock::new(),
             settings,
         }
@@ -90,9 +95,9 @@ impl<'a> ModuleContext<'a> {
     /// The conditional findings about collectives and barriers, if the settings ask for any.
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
-            let scope = self
-                .settings
-                .search(|rule| ![EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS].contains(&rule.code));
+            let scope = self.settings.search(|rule| {
+                ![BOUNDS, EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS].contains(&rule.code)
+            });
             conditional::search_module(self, &self.settings.assumptions, scope)
         });
         &searched.findings
@@ -146,6 +151,18 @@ impl<'a> ModuleContext<'a> {
         &searched.findings
     }
 
+    /// The accesses that leave an array with a witness, if the settings ask for them.
+    pub fn conditional_leaving(&self) -> &[ConditionalLeaving] {
+        let searched = self.conditional_leaving.get_or_init(|| {
+            if self.settings.search(|rule| rule.code == BOUNDS) == SearchScope::All {
+                conditional::search_leaving(self, &self.settings.assumptions)
+            } else {
+                SearchedExchanges::default()
+            }
+        });
+        &searched.findings
+    }
+
     /// Number of kernels in which the search for witnesses ended at a limit.
     pub(crate) fn unsearched(&self) -> u32 {
         let lanes = self.conditional.get().map(|searched| &searched.cut);
@@ -155,8 +172,10 @@ impl<'a> ModuleContext<'a> {
         let contended = contended
             .into_iter()
             .filter_map(|searched| Some(&searched.get()?.cut));
+        let leaving = self.conditional_leaving.get().map(|searched| &searched.cut);
         let all = lanes
             .into_iter()
+            .chain(leaving)
             .chain(exchanges)
             .chain(barriers)
             .chain(contended);

@@ -166,6 +166,12 @@ pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
 /// The same for barriers of a block that are missing, of which each run executes all warps.
 pub(crate) const MAX_IDLE_BLOCK_RUNS: usize = 8;
 
+/// Most instructions that are run to find accesses that leave arrays, with a group of blocks.
+pub(crate) const MAX_ARRAY_STEPS: u64 = 300_000;
+
+/// The same for accesses that leave arrays: it takes a size of the array's own to leave it.
+pub(crate) const MAX_IDLE_ARRAY_RUNS: usize = 40;
+
 /// The same for accesses to global memory that nothing orders, of which each scenario is run with several contents of memory.
 pub(crate) const MAX_IDLE_GRID_RUNS: usize = 16;
 

@@ -132,8 +132,9 @@ impl std::fmt::Debug for Rule {
 }
 
 /// The rules that a run of a machine can show to be broken.
-const CONDITIONAL: [&str; 10] = [
-    "PTX401", "PTX403", "PTX404", "PTX406", "PTX407", "PTX411", "PTX415", "PTX416", "PTX417", "PTX418",
+const CONDITIONAL: [&str; 11] = [
+    "PTX211", "PTX401", "PTX403", "PTX404", "PTX406", "PTX407", "PTX411", "PTX415", "PTX416", "PTX417",
+    "PTX418",
 ];
 
 impl Rule {

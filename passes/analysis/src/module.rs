@@ -17,7 +17,7 @@ use crate::constant_objects::{self, ConstantObject};
 use crate::contention::{self, Contention};
 use crate::lanes::{self, Exchange, LaneLayouts, MissingBarrier, PossibleExchange, Root, Scenario};
 use crate::misaligned::{self, Misaligned};
-use crate::out_of_bounds::{self, OutOfBoundsAccess};
+use crate::out_of_bounds::{self, ComputedAccess, OutOfBoundsAccess};
 use crate::provenance::{self, Violation};
 
 use crate::shared::{AnalysisOptions, Shared};
@@ -152,6 +152,13 @@ impl<'a> ModuleAnalyses<'a> {
     pub fn out_of_bounds(&self) -> &[OutOfBoundsAccess] {
         self.outside
             .get_or_init(|| out_of_bounds::find_accesses_out_of_bounds(self))
+    }
+
+    /// The accesses of kernels to arrays of certain size in shared memory at computed addresses, in the order of the input. They are computed at each
+    /// call.
+    #[must_use]
+    pub fn computed_accesses(&self) -> Vec<ComputedAccess> {
+        out_of_bounds::find_computed_accesses(self)
     }
 
     /// The accesses at addresses whose known low bits violate the alignment of the access; in the order of the input.

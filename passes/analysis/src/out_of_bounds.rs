@@ -38,11 +38,11 @@ use crate::lanes::{LaneRows, Lanes, Launch, ShapeSource, Threshold, launches_of}
 use crate::launches::MAX_BLOCK_THREADS;
 use crate::limits::MAX_FIRST_TIMES;
 use crate::provenance::ViolationKind;
-use crate::provenance::extent::{Object, bounds_violation};
+use crate::provenance::extent::{Object, bounds_violation, certain_size};
 use crate::shared::Shared;
 use crate::thread_ends::functions_that_may_end_threads;
 use crate::threads::Threads;
-use crate::value::Atom;
+use crate::value::{Atom, Evaluator, Linear, Source};
 
 /// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
@@ -70,6 +70,67 @@ pub struct OutOfBoundsAccess {
     /// It is wrong in every block of more threads than this, and in no block of this size or smaller; `None` if the threads
     /// certainly exist.
     pub above: Option<Threshold>,
+}
+
+/// An access of a kernel to an array of certain size in shared memory, at an address that is computed.
+#[derive(Clone, Copy, Debug)]
+pub struct ComputedAccess {
+    /// The kernel.
+    pub function: FunctionId,
+    /// The access.
+    pub instruction: InstructionId,
+    /// The array.
+    pub symbol: SymbolId,
+    /// The known or assumed launches of the kernel.
+    pub launch: Launch,
+}
+
+/// The accesses of kernels to arrays of certain size in shared memory at computed addresses, in the order of the input: an address is the
+/// sum of the array's and of any unknown values.
+pub(crate) fn find_computed_accesses(module: &Shared<'_>) -> Vec<ComputedAccess> {
+    let mut found = Vec::new();
+    for (function, known, body) in module.module.bodies() {
+        if !known.is_kernel() || known.is_damaged || module.deadline.is_over_at_step() {
+            continue;
+        }
+        let names = |value: &Value| matches!(value, Value::Symbol(symbol, _) if module.module.symbol(*symbol).space == Space::Shared);
+        if !body.values.iter().any(names) {
+            continue;
+        }
+        let launch = Launch::common_launch(&known.launch, &launches_of(module, function, false));
+        let analyses = module.function(function);
+        let mut sums = Evaluator::new(Source::within_body(body, analyses), Linear::of_unknowns());
+        for (at, instruction) in (0..).map(InstructionId::new).zip(&body.instructions) {
+            let (Op::Access(access), &[address, ..]) = (instruction.op, body.uses(instruction)) else {
+                continue;
+            };
+            if !matches!(access.space, Space::Shared | Space::Generic) || address.register().is_none() {
+                continue;
+            }
+            let Some(sum) = sums.description_at_read(address, at) else {
+                continue;
+            };
+            let terms = sums.domain().terms_of(sum.parts);
+            let mut symbols = terms.iter().filter_map(|(atom, factor)| match atom {
+                Atom::Symbol(symbol) => Some((*symbol, *factor)),
+                _ => None,
+            });
+            if let (Some((symbol, 1)), None) = (symbols.next(), symbols.next())
+                && terms.len() > 1
+                && module.module.symbol(symbol).space == Space::Shared
+                && certain_size(module, symbol).is_some_and(|size| size > 0)
+                && analyses.is_reached(at)
+            {
+                found.push(ComputedAccess {
+                    function,
+                    instruction: at,
+                    symbol,
+                    launch,
+                });
+            }
+        }
+    }
+    found
 }
 
 /// All such accesses of a module, in the order of the input.

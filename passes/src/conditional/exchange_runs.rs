@@ -6,13 +6,14 @@ use super::replay::{Replay, add_moment, machine_site};
 use super::scenarios::NEIGHBOUR;
 use super::witness::{Memory, OBJECT, Witness, WitnessRun};
 use crate::analysis::lanes::{BlockPair, Object, Pair, PairKind, Site};
-use crate::ir::{FunctionId, InstructionId, Module, Space, SymbolId, WARP};
+use crate::ir::{FunctionId, InstructionId, Module, Op, Space, SymbolId, WARP};
 use crate::limits::{
-    MAX_BLOCK_THREAD_STEPS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_EXCHANGE_RUNS, MAX_IDLE_GRID_RUNS, MAX_THREAD_STEPS,
+    MAX_BLOCK_THREAD_STEPS, MAX_IDLE_ARRAY_RUNS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_EXCHANGE_RUNS,
+    MAX_IDLE_GRID_RUNS, MAX_THREAD_STEPS,
 };
 use ptxcheck_machine::limits::MAX_EXAMPLES;
 use ptxcheck_machine::{
-    At, Doing, Event, Example, Exchange, ExchangeKind, Exchanges, Observer, Trace, View, Watched,
+    Accessed, At, Doing, Event, Example, Exchange, ExchangeKind, Exchanges, Observer, Trace, View, Watched,
 };
 
 /// The threads whose accesses are compared.
@@ -24,6 +25,8 @@ pub(super) enum Among {
     Warps,
     /// Threads of different warps or blocks, in global memory.
     Grid,
+    /// Each thread alone, with the array that it accesses: both accesses of a pair are one.
+    Array,
 }
 
 /// A pair that is searched for.
@@ -82,6 +85,23 @@ pub struct ContendedPair {
     pub blocks: (u32, u32),
 }
 
+/// An access of a thread to an array in shared memory that leaves it, or is not aligned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeavingAccess {
+    /// The access.
+    pub site: Site,
+    /// The thread, by its number in the block.
+    pub thread: u32,
+    /// Bytes from the start of the array to that of the access.
+    pub offset: i64,
+    /// Bytes that it accesses.
+    pub bytes: u64,
+    /// It is inside, and not aligned to its size, which the array is.
+    pub is_misaligned: bool,
+    /// It writes.
+    pub is_write: bool,
+}
+
 /// A pair that threads make in a run.
 pub(super) enum Made {
     /// Lanes of this warp.
@@ -90,27 +110,36 @@ pub(super) enum Made {
     Threads(BlockPair),
     /// Threads of different warps or blocks.
     Contended(ContendedPair, Wanted),
+    /// A thread that leaves an array.
+    Leaving(LeavingAccess),
 }
 
 impl Made {
     pub(super) fn into_pair(self) -> Option<Pair> {
         match self {
             Self::Lanes(_, pair) => Some(pair),
-            Self::Threads(_) | Self::Contended(..) => None,
+            Self::Threads(_) | Self::Contended(..) | Self::Leaving(_) => None,
         }
     }
 
     pub(super) fn into_block_pair(self) -> Option<BlockPair> {
         match self {
             Self::Threads(pair) => Some(pair),
-            Self::Lanes(..) | Self::Contended(..) => None,
+            Self::Lanes(..) | Self::Contended(..) | Self::Leaving(_) => None,
         }
     }
 
     pub(super) fn into_contended(self) -> Option<ContendedPair> {
         match self {
             Self::Contended(pair, _) => Some(pair),
-            Self::Lanes(..) | Self::Threads(_) => None,
+            Self::Lanes(..) | Self::Threads(_) | Self::Leaving(_) => None,
+        }
+    }
+
+    pub(super) fn into_leaving(self) -> Option<LeavingAccess> {
+        match self {
+            Self::Leaving(access) => Some(access),
+            Self::Lanes(..) | Self::Threads(_) | Self::Contended(..) => None,
         }
     }
 
@@ -118,7 +147,7 @@ impl Made {
     pub(super) const fn warp(&self) -> Option<u32> {
         match self {
             Self::Lanes(warp, _) => Some(*warp),
-            Self::Threads(_) | Self::Contended(..) => None,
+            Self::Threads(_) | Self::Contended(..) | Self::Leaving(_) => None,
         }
     }
 
@@ -139,6 +168,11 @@ impl Made {
                 pair_blocks: Some(pair.blocks),
                 ..run.clone()
             },
+            Self::Leaving(access) => Witness {
+                warp: access.thread / WARP,
+                lanes: 1 << (access.thread % WARP),
+                ..run.clone()
+            },
         }
     }
 }
@@ -147,7 +181,9 @@ impl Among {
     /// Observes the pairs of these threads. `sites`: the accesses of the pairs that are wanted.
     pub(super) fn exchanges<'w>(self, sites: impl IntoIterator<Item = &'w Site>) -> Exchanges {
         match self {
-            Self::Grid => Exchanges::of_grid(sites.into_iter().map(|site| (site.function, site.instruction))),
+            Self::Grid | Self::Array => {
+                Exchanges::of_grid(sites.into_iter().map(|site| (site.function, site.instruction)))
+            }
             Self::Lanes => Exchanges::without_atomics(),
             Self::Warps => Exchanges::without_atomics().with_block().without_lanes(),
         }
@@ -157,7 +193,7 @@ impl Among {
     pub(super) const fn thread_steps(self) -> u64 {
         match self {
             Self::Lanes => MAX_THREAD_STEPS,
-            Self::Warps | Self::Grid => MAX_BLOCK_THREAD_STEPS,
+            Self::Warps | Self::Grid | Self::Array => MAX_BLOCK_THREAD_STEPS,
         }
     }
 
@@ -166,6 +202,7 @@ impl Among {
         match self {
             Self::Lanes => MAX_IDLE_EXCHANGE_RUNS,
             Self::Warps => MAX_IDLE_BLOCK_RUNS,
+            Self::Array => MAX_IDLE_ARRAY_RUNS,
             Self::Grid => MAX_IDLE_GRID_RUNS,
         }
     }
@@ -370,12 +407,23 @@ fn pair_of_lanes(exchange: &Exchange, wanted: &Wanted, is_first_write: bool) -> 
     }
 }
 
+/// The bytes of an array that an access is made to.
+#[derive(Clone, Copy)]
+struct ArrayBytes {
+    start: u64,
+    after: u64,
+    /// Its start is aligned to this, and the access has to be.
+    unit: u64,
+}
+
 /// The bytes of shared memory that accesses lie in.
 pub(super) struct Bounds {
     /// The first byte of each variable, and the one after the last.
     variables: Vec<(u64, u64)>,
     /// By instruction of a wanted access: the variables that it may access, from different callers.
     of_access: FxHashMap<(FunctionId, InstructionId), Vec<(u64, u64)>>,
+    /// Where threads are compared with arrays: by instruction, the bytes of its array, and the alignment that it has and needs.
+    arrays: FxHashMap<(FunctionId, InstructionId), ArrayBytes>,
     /// The same for variables in global memory, where accesses to it are compared, and the number of arrays of the witness.
     global: Option<(Vec<(u64, u64)>, u64)>,
 }
@@ -403,8 +451,25 @@ impl Bounds {
                 }
             }
         }
+        let mut arrays = FxHashMap::default();
+        for wanted in wanted.iter().filter(|_| among == Among::Array) {
+            let Object::Variable(symbol) = wanted.object else {
+                continue;
+            };
+            let (start, after) = range(symbol);
+            let site = (wanted.write.function, wanted.write.instruction);
+            let body = module.function(site.0).body.as_ref();
+            let unit = match body.map(|body| body.instruction(site.1).op) {
+                Some(Op::Access(access)) => u64::from(access.unit()).max(1),
+                _ => 1,
+            };
+            let is_aligned = u64::from(module.symbol(symbol).align).is_multiple_of(unit);
+            let unit = if is_aligned { unit } else { 1 };
+            arrays.insert(site, ArrayBytes { start, after, unit });
+        }
         Self {
             variables: of_space(Space::Shared).map(range).collect(),
+            arrays,
             of_access,
             global: (among == Among::Grid)
                 .then(|| (of_space(Space::Global).map(range).collect(), replay.array_count())),
@@ -430,6 +495,7 @@ impl Bounds {
             bounds: self,
             exchanges,
             is_outside: false,
+            leaving: Vec::new(),
         }
     }
 }
@@ -439,11 +505,63 @@ pub(super) struct Bounded<'b> {
     bounds: &'b Bounds,
     exchanges: Exchanges,
     is_outside: bool,
+    leaving: Vec<LeavingAccess>,
+}
+
+/// What a run shows.
+pub(super) struct Observed {
+    pub(super) exchanges: Exchanges,
+    /// A thread accesses shared memory beyond its variable.
+    pub(super) is_outside: bool,
+    /// The first access of each instruction that leaves its array, where that is looked for.
+    pub(super) leaving: Vec<LeavingAccess>,
+}
+
+impl Observed {
+    /// The wanted accesses that leave their arrays, with their numbers.
+    pub(super) fn leaving(&self, wanted: &[(usize, &Wanted)]) -> Vec<(usize, Made)> {
+        let found = wanted.iter().filter_map(|(number, wanted)| {
+            let mut all = self.leaving.iter();
+            let own = all.find(|access| access.site == wanted.write)?;
+            Some((*number, Made::Leaving(own.clone())))
+        });
+        found.collect()
+    }
 }
 
 impl Bounded<'_> {
-    pub(super) fn finish(self) -> (Exchanges, bool) {
-        (self.exchanges, self.is_outside)
+    pub(super) fn finish(self) -> Observed {
+        Observed {
+            exchanges: self.exchanges,
+            is_outside: self.is_outside,
+            leaving: self.leaving,
+        }
+    }
+
+    /// Keeps an access that leaves its array, the first one of its instruction.
+    fn add_if_leaving(&mut self, at: &At<'_>, access: &Accessed) {
+        let place = (at.function, at.instruction);
+        let Some(array) = self.bounds.arrays.get(&place).filter(|_| access.bytes > 0) else {
+            return;
+        };
+        let is_known = |known: &LeavingAccess| (known.site.function, known.site.instruction) == place;
+        let end = access.address.saturating_add(access.bytes);
+        let is_inside = access.address >= array.start && end <= array.after;
+        let is_misaligned = access.address.wrapping_sub(array.start) % array.unit != 0;
+        if (!is_inside || is_misaligned) && !self.leaving.iter().any(is_known) {
+            self.leaving.push(LeavingAccess {
+                site: Site {
+                    function: at.function,
+                    instruction: at.instruction,
+                    callers: Vec::new(),
+                },
+                thread: at.thread as u32,
+                offset: access.address.wrapping_sub(array.start).cast_signed(),
+                bytes: access.bytes,
+                is_misaligned: is_inside,
+                is_write: access.changes != 0,
+            });
+        }
     }
 }
 
@@ -465,6 +583,11 @@ impl Observer for Bounded<'_> {
             let of_access = self.bounds.of_access.get(&(at.function, at.instruction));
             let ranges = of_access.unwrap_or(&self.bounds.variables);
             self.is_outside = !ranges.iter().any(is_in);
+        }
+        if let Event::Access(access, _) = event
+            && access.space == Space::Shared
+        {
+            self.add_if_leaving(at, access);
         }
         self.exchanges.on(at, event, view);
     }
@@ -505,6 +628,10 @@ impl<'p> UpTo<'p> {
                 let number = |block| witness.number_in_grid(block);
                 let warps = vec![(number(pair.blocks.0), writer), (number(pair.blocks.1), other)];
                 (wanted.clone(), warps)
+            }
+            Made::Leaving(access) => {
+                let wanted = of(&access.site, &access.site, PairKind::TwoWrites);
+                (wanted, vec![(0, access.thread / WARP)])
             }
         };
         Self {
@@ -551,9 +678,16 @@ impl<'p> UpTo<'p> {
                     let mut examples = exchange.examples.iter();
                     examples.any(|example| (example.threads, example.blocks) == own)
                 }
-                (_, None) => false,
+                (Made::Leaving(_), _) | (_, None) => false,
             },
         )
+    }
+
+    /// True for the access that leaves its array.
+    fn is_leaving(&self, at: &At<'_>, event: &Event<'_>) -> bool {
+        matches!((self.made, event), (Made::Leaving(access), Event::Access(..))
+            if (access.site.function, access.site.instruction) == (at.function, at.instruction)
+                && access.thread as usize == at.thread)
     }
 
     /// The steps of the warps up to the pair, and its two accesses, the one that the code has first first.
@@ -562,13 +696,24 @@ impl<'p> UpTo<'p> {
             left_out: self.trace.left_out(),
             ..WitnessRun::default()
         };
-        let is_of_block = self.among != Among::Lanes;
+        let is_of_block = matches!(self.among, Among::Warps | Among::Grid);
         let has_blocks = self.among == Among::Grid && self.witness.grid != [1; 3];
         for moment in self.trace.moments() {
             let block = has_blocks.then(|| self.witness.number_in_grid(moment.block));
             add_moment(&mut run, moment, is_of_block, block);
         }
         let lane = |block: Option<u32>, thread: u32| ((block, Some(thread / WARP)), 1 << (thread % WARP));
+        if let Made::Leaving(access) = self.made {
+            let doing = if access.is_write {
+                Doing::Writes
+            } else {
+                Doing::Reads
+            };
+            let (_, lanes) = lane(None, access.thread);
+            run.add(access.site.clone(), doing, (None, None), lanes);
+            run.shorten();
+            return run;
+        }
         let (writers, others) = match self.made {
             Made::Lanes(_, pair) => (((None, None), pair.writers), ((None, None), pair.others)),
             Made::Threads(pair) => (lane(None, pair.threads.0), lane(None, pair.threads.1)),
@@ -579,6 +724,10 @@ impl<'p> UpTo<'p> {
                     lane(block(first), pair.threads.0),
                     lane(block(second), pair.threads.1),
                 )
+            }
+            Made::Leaving(access) => {
+                let own = lane(None, access.thread);
+                (own, own)
             }
         };
         let write = (&self.wanted.write, Doing::Writes, writers);
@@ -613,6 +762,7 @@ impl Observer for UpTo<'_> {
             self.pairs = pairs;
             self.is_there = self.has_made();
         }
+        self.is_there |= self.is_leaving(at, event);
         self.trace.on(at, event, view);
     }
 }

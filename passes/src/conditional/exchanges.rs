@@ -18,7 +18,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::exchange_runs::{Among, Bounds, Made, UpTo, Wanted};
+use super::exchange_runs::{Among, Bounds, Made, Observed, UpTo, Wanted};
 use super::grid_inputs::{neighbouring_loads, pointer_pieces};
 use super::host_launches::shown_kernel_without_launch;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
@@ -35,10 +35,10 @@ use crate::assumptions::{Assumed, Assumptions};
 use crate::conditional::blocks::block_groups;
 use crate::ir::{FunctionId, Space, WARP};
 use crate::limits::{
-    MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS, MAX_RIGHT_GROUPS,
-    MAX_SEARCHED_SITES,
+    MAX_ARRAY_STEPS, MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS,
+    MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
 };
-use ptxcheck_machine::{Exchanges, Watched};
+use ptxcheck_machine::Watched;
 
 /// An exchange that is made with its witness.
 pub struct ConditionalExchange {
@@ -221,11 +221,11 @@ pub(super) fn search<T>(
                     Among::Grid => {
                         neighbouring_loads(module, wanted.iter().flat_map(|one| [&one.write, &one.other]))
                     }
-                    Among::Lanes | Among::Warps => Vec::new(),
+                    Among::Lanes | Among::Warps | Among::Array => Vec::new(),
                 },
                 pointers: match among {
                     Among::Grid => pointer_pieces(module, function),
-                    Among::Lanes | Among::Warps => BTreeSet::new(),
+                    Among::Lanes | Among::Warps | Among::Array => BTreeSet::new(),
                 },
                 sites: wanted
                     .iter()
@@ -356,7 +356,7 @@ impl ExchangeSearch<'_, '_> {
     fn inputs_of(&self, pair: &Wanted) -> Inputs {
         let search = InputSearch::new(self.module);
         let mut places = match self.among {
-            Among::Lanes | Among::Warps => search,
+            Among::Lanes | Among::Warps | Among::Array => search,
             Among::Grid => search.with_all_stores(),
         };
         for site in [&pair.write, &pair.other] {
@@ -377,6 +377,14 @@ impl ExchangeSearch<'_, '_> {
             }
         }
         let mut inputs = inputs.limited_to_few(places);
+        if self.among == Among::Array
+            && let Object::Variable(symbol) = pair.object
+            && let Some(size) = self.module.module.symbol(symbol).size
+        {
+            // One element more than the array has, of the usual sizes.
+            let elements = [1, 4, 8].map(|bytes| size / bytes);
+            inputs.constants.extend(elements.map(u64::cast_signed));
+        }
         if self.among != Among::Lanes && inputs.len() > 0 {
             // Loops over tiles have a second round, whatever the size of a tile is.
             inputs.constants.insert(MANY_ELEMENTS.cast_signed());
@@ -459,6 +467,7 @@ impl ExchangeSearch<'_, '_> {
         self.replay.allow_search(match self.among {
             Among::Lanes => MAX_EXCHANGE_STEPS,
             Among::Warps => MAX_BLOCK_STEPS,
+            Among::Array => MAX_ARRAY_STEPS,
             Among::Grid => MAX_GRID_STEPS,
         });
         let mut trial = Trial::default();
@@ -528,23 +537,23 @@ impl ExchangeSearch<'_, '_> {
             else {
                 continue;
             };
-            let (exchanges, is_outside) = observed.finish();
+            let observed = observed.finish();
             if memory == Memory::Unknown {
                 is_complete = !outcome.is_unknown();
             }
             tried.push(witness.clone());
             match self.among {
                 // The kernel is not meant for the block.
-                Among::Warps if is_outside => return MAX_IDLE_EXCHANGE_RUNS,
-                Among::Grid if is_outside => continue,
-                Among::Lanes | Among::Warps | Among::Grid => {}
+                Among::Warps if observed.is_outside => return MAX_IDLE_EXCHANGE_RUNS,
+                Among::Grid if observed.is_outside => continue,
+                Among::Lanes | Among::Warps | Among::Grid | Among::Array => {}
             }
             if outcome.has_shifted_beyond || outcome.breaks_assumption {
                 continue;
             }
             let is_accessed = |number: &usize| {
                 let wanted = &wanted[*number];
-                let is_there = |site| exchanges.is_accessed(&machine_site(site));
+                let is_there = |site| observed.exchanges.is_accessed(&machine_site(site));
                 witness.threads() > u64::from(wanted.above)
                     && is_there(&wanted.write)
                     && is_there(&wanted.other)
@@ -552,8 +561,7 @@ impl ExchangeSearch<'_, '_> {
             trial.reached.extend(open.iter().copied().filter(is_accessed));
             let sought: Vec<(usize, &Wanted)> =
                 open.iter().map(|&number| (number, &wanted[number])).collect();
-            let used = |reads: &[Watched]| self.replay.uses_of_reads(true, &witness, reads);
-            for (number, made) in self.among.made(&witness, &exchanges, &sought, None, &used) {
+            for (number, made) in self.made_in(&witness, &observed, &sought, None, true) {
                 let witness = made.witness(&witness);
                 // Values that differ by lane are those of the witness's warp.
                 let is_so = self.among != Among::Lanes
@@ -572,7 +580,7 @@ impl ExchangeSearch<'_, '_> {
     /// What scenarios leave open, in the order in which it is tried.
     fn values_of_open_inputs(&self) -> Vec<Rest> {
         match self.among {
-            Among::Lanes | Among::Warps => Rest::of_block(),
+            Among::Lanes | Among::Warps | Among::Array => Rest::of_block(),
             Among::Grid => Rest::OF_GRID.to_vec(),
         }
     }
@@ -626,22 +634,41 @@ impl ExchangeSearch<'_, '_> {
         let outcome = self
             .replay
             .observed(false, self.among.thread_steps(), witness, &mut observed);
-        let (exchanges, is_outside) = observed.finish();
-        outcome.is_some_and(|outcome| !outcome.breaks_assumption)
-            && !(is_outside && self.among != Among::Lanes)
-            && self.pair_made_in(witness, &exchanges, wanted, warp).is_some()
+        let observed = observed.finish();
+        let is_meant = match self.among {
+            Among::Lanes | Among::Array => true,
+            Among::Warps | Among::Grid => !observed.is_outside,
+        };
+        is_meant
+            && outcome.is_some_and(|outcome| !outcome.breaks_assumption)
+            && self.pair_made_in(witness, &observed, wanted, warp).is_some()
+    }
+
+    /// The wanted pairs that a run shows, of lanes in some warp or in this one, with their numbers.
+    fn made_in(
+        &self,
+        witness: &Witness,
+        observed: &Observed,
+        wanted: &[(usize, &Wanted)],
+        warp: Option<u32>,
+        is_search: bool,
+    ) -> Vec<(usize, Made)> {
+        if self.among == Among::Array {
+            return observed.leaving(wanted);
+        }
+        let used = |reads: &[Watched]| self.replay.uses_of_reads(is_search, witness, reads);
+        self.among.made(witness, &observed.exchanges, wanted, warp, &used)
     }
 
     /// A pair that a run of a witness shows.
     fn pair_made_in(
         &self,
         witness: &Witness,
-        exchanges: &Exchanges,
+        observed: &Observed,
         wanted: &Wanted,
         warp: Option<u32>,
     ) -> Option<Made> {
-        let used = |reads: &[Watched]| self.replay.uses_of_reads(false, witness, reads);
-        let mut made = self.among.made(witness, exchanges, &[(0, wanted)], warp, &used);
+        let mut made = self.made_in(witness, observed, &[(0, wanted)], warp, false);
         made.pop().map(|(_, made)| made)
     }
 
@@ -652,10 +679,12 @@ impl ExchangeSearch<'_, '_> {
         let witness = shortest_witness(&self.replay, first.witness.clone(), |witness| {
             self.is_shown(witness, wanted, warp)
         });
-        let mut exchanges = self.among.exchanges(&self.sites);
+        let mut observed = self
+            .bounds
+            .with_bounds_observed(self.among.exchanges(&self.sites));
         self.replay
-            .observed(false, self.among.thread_steps(), &witness, &mut exchanges)?;
-        let Some(own) = self.pair_made_in(&witness, &exchanges, wanted, warp) else {
+            .observed(false, self.among.thread_steps(), &witness, &mut observed)?;
+        let Some(own) = self.pair_made_in(&witness, &observed.finish(), wanted, warp) else {
             self.is_cut.set(true);
             return None;
         };

@@ -54,6 +54,10 @@
 //! it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function
 //! into one object: leaving one of them for the next is not seen.
 //!
+//! `-W conditional` searches for launches and values of parameters with which a thread leaves an array in shared memory, or accesses it not aligned,
+//! and reports the first access of each array with such a witness. The place, or a condition on
+//! the way there, has to depend on a parameter, and neither on anything that is loaded.
+//!
 //! The rows of `ldmatrix` and `stmatrix` are accesses of the lanes that give their addresses, and have to be aligned to 16 bytes; for targets
 //! below sm_80, the addresses of the other lanes have to be valid, too. Those of `wmma.load` and `wmma.store` have to be aligned to what a
 //! lane gets of the matrix, and to no more than 16 bytes, which is what the functions of CUDA ask for.
@@ -63,9 +67,11 @@ use rustc_hash::FxHashSet;
 use crate::analysis::misaligned::Misaligned;
 use crate::analysis::out_of_bounds::OutOfBoundsAccess;
 use crate::analysis::provenance::{Base, Violation, ViolationKind};
+use crate::conditional::{ConditionalLeaving, LeavingAccess};
 use crate::context::{ModuleContext, Place, Report};
+use crate::ir::{FunctionId, InstructionId};
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::{addresses, lanes, threshold, wording};
+use crate::support::{addresses, lanes, threshold, witness, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -133,6 +139,51 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             report_out_of_bounds(module, outside, report);
         }
     }
+    let outside = module.out_of_bounds().iter().map(|one| (one.function, one.instruction));
+    let known = known.into_iter().chain(outside).collect();
+    for leaving in module.conditional_leaving() {
+        report_leaving(module, leaving, &known, report);
+    }
+}
+
+/// Reports the accesses to an array that leave it with a witness, but for those that are known to be wrong. One finding has all of an array.
+fn report_leaving(
+    module: &ModuleContext<'_>,
+    leaving: &ConditionalLeaving,
+    known: &FxHashSet<(FunctionId, InstructionId)>,
+    report: &mut Report<'_>,
+) {
+    let place = |access: &LeavingAccess| (access.site.function, access.site.instruction);
+    let Some(first) = leaving.accesses.first().filter(|first| !known.contains(&place(first))) else {
+        return;
+    };
+    let symbol = module.module.symbol(leaving.array);
+    let name = addresses::named(module, symbol.space, leaving.array);
+    let thread = first.thread;
+    let message = if first.is_misaligned {
+        format!("thread {thread} accesses {name} at offset {}, which is not aligned to the size of the access", first.offset)
+    } else {
+        format!(
+            "thread {thread} accesses {name} at offset {}, and it has {}",
+            first.offset,
+            wording::bytes(symbol.size.unwrap_or_default())
+        )
+    };
+    let at = Place::of_instruction(first.site.function, first.site.instruction);
+    let draft = report.conditional(at, message);
+    if first.is_misaligned {
+        draft.kind(MISALIGNED);
+    }
+    for other in leaving.accesses.iter().skip(1) {
+        let at = Place::of_instruction(other.site.function, other.site.instruction);
+        draft.related(at, "so does this access");
+    }
+    draft.data("symbol", symbol.name).data("offset", first.offset.to_string());
+    if let Some(size) = symbol.size {
+        draft.data("size", size);
+    }
+    witness::tell(module, draft, leaving.kernel, &leaving.witness, None);
+    witness::tell_run(module, draft, &leaving.run);
 }
 
 /// Reports an access at an address whose low bits are wrong for it.
