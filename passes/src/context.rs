@@ -25,6 +25,7 @@ use crate::link::{self, UndefinedSymbol};
 use crate::policy::Policy;
 use crate::reach::{self, Bundle};
 use crate::rule::{Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::settings::Settings;
 use crate::support::variants::VariantWheel;
 
@@ -270,6 +271,8 @@ pub struct Draft<P = Place> {
     pub(crate) is_finished: bool,
     /// Its related places are shown even on the source line of the finding.
     pub(crate) has_two_places: bool,
+    /// The tool that sees it happen in a run on a GPU.
+    pub(crate) sanitizer: Option<Sanitizer>,
 }
 
 impl<P> Draft<P> {
@@ -318,6 +321,12 @@ impl<P> Draft<P> {
     /// Says that it is about two instructions, which are both shown even where they are on one line of the source.
     pub(crate) fn about_two_places(&mut self) -> &mut Self {
         self.has_two_places = true;
+        self
+    }
+
+    /// Names the tool that sees it happen in a run on a GPU.
+    pub fn seen_by(&mut self, sanitizer: Sanitizer) -> &mut Self {
+        self.sanitizer = Some(sanitizer);
         self
     }
 
@@ -564,6 +573,7 @@ impl<'a, P> Report<'a, P> {
             data: Data::default(),
             is_finished: false,
             has_two_places: false,
+            sanitizer: None,
         });
         let last = self.drafts.len() - 1;
         &mut self.drafts[last]

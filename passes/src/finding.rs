@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::fingerprint;
 use crate::limits::MAX_FINDINGS;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 
 /// A second place that explains a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -241,6 +242,8 @@ pub struct Finding {
     pub related: Vec<Related>,
     /// It is about two instructions: its own and that of the first related place.
     pub has_two_places: bool,
+    /// The tool that sees it happen in a run on a GPU, if one does.
+    pub sanitizer: Option<Sanitizer>,
     /// The steps of a run that goes wrong here, in their order: of conditional findings.
     pub steps: Vec<Related>,
     /// The payload of the rule's family.
@@ -278,6 +281,7 @@ impl Finding {
             source: None,
             related: Vec::new(),
             has_two_places: false,
+            sanitizer: None,
             steps: Vec::new(),
             data: Data::default(),
             cause: Cause::default(),

@@ -40,6 +40,7 @@ pub mod baseline;
 pub mod candidates;
 mod comments;
 pub mod conditional;
+mod confirm;
 pub mod context;
 pub mod driver;
 pub mod drivers;
@@ -69,6 +70,7 @@ pub mod rule;
 )]
 pub mod rules;
 pub mod run;
+pub mod sanitizer;
 pub mod scope;
 pub mod settings;
 pub mod shard;

@@ -137,6 +137,7 @@ impl<'a> Locator<'a> {
             line_text,
             related,
             has_two_places: draft.has_two_places,
+            sanitizer: draft.sanitizer,
             steps,
             source,
             data: draft.data,

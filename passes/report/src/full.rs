@@ -1,5 +1,6 @@
 //! Findings as rustc prints errors: message, place, source line, what else one has to know.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
@@ -16,6 +17,9 @@ use super::places::{ShownPlace, SourceLine};
 use super::view::View;
 use super::{escape, further, input_name, packed_image};
 
+/// The name of the line with a command.
+const CONFIRM: &str = "confirm";
+
 /// Everything found, a text for each cause, with colours.
 #[must_use]
 pub fn render(outcome: &Outcome, view: &View) -> Vec<String> {
@@ -23,6 +27,7 @@ pub fn render(outcome: &Outcome, view: &View) -> Vec<String> {
         outcome,
         sources: Sources::default(),
         paths: Paths::new(&view.root),
+        confirmed: HashSet::new(),
     };
     let renderer = Renderer::styled();
     let renderer = match view.line_width() {
@@ -54,6 +59,8 @@ fn wrapped(text: &str, view: &View) -> String {
         let blanks = plain.len() - words.len();
         let indent = match words.strip_prefix("= ").and_then(|words| words.find(": ")) {
             _ if number == 0 => Some(4),
+            // To be copied.
+            _ if words.starts_with("= confirm: ") => None,
             Some(colon) => {
                 footer = Some(blanks + colon + "= : ".len());
                 footer
@@ -74,6 +81,8 @@ struct Writer<'a> {
     outcome: &'a Outcome,
     sources: Sources,
     paths: Paths,
+    /// The tool and kernel of each command that was written: one run of it shows all their findings.
+    confirmed: HashSet<(&'static str, String)>,
 }
 
 impl Writer<'_> {
@@ -101,6 +110,7 @@ impl Writer<'_> {
         group = group.elements(image(outcome, finding).map(|text| footer("image", text)));
         group = group.elements(finding.notes.iter().map(|note| footer("note", note)));
         group = group.elements(finding.help.iter().map(|help| footer("help", help)));
+        group = group.elements(self.confirm(finding).map(|command| footer(CONFIRM, command)));
         let is_recompiled =
             packed_image(outcome, finding).is_some_and(|(_, image)| image.role == Role::Recompiled);
         if finding.source.is_some()
@@ -119,6 +129,14 @@ impl Writer<'_> {
             )));
         }
         group
+    }
+
+    /// The command that shows a finding in a run, if none before has the same tool and kernel.
+    fn confirm(&mut self, finding: &Finding) -> Option<String> {
+        let command = finding.confirm_command()?;
+        let tool = finding.sanitizer?.as_str();
+        let kernel = finding.kernel.clone()?;
+        self.confirmed.insert((tool, kernel)).then_some(command)
     }
 
     /// The place of the finding and the related ones, each with its line if that is available.
@@ -272,6 +290,9 @@ fn function(finding: &Finding) -> Option<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use ptxcheck_passes::finding::Certainty;
+    use ptxcheck_passes::sanitizer::Sanitizer;
+
     use super::render;
     use crate::samples;
     use crate::view::View;
@@ -298,6 +319,29 @@ error[PTX407] zero-mask: the member mask is 0
    = help: some help
 
 "
+        );
+    }
+
+    #[test]
+    fn one_command_confirms_all_findings_of_a_tool_in_a_kernel() {
+        let found = |line, sanitizer| {
+            let mut finding = samples::finding_at(line);
+            finding.certainty = Certainty::Potential;
+            finding.sanitizer = sanitizer;
+            finding
+        };
+        let (race, sync) = (Some(Sanitizer::Racecheck), Some(Sanitizer::Synccheck));
+        let all = [(1, race), (2, race), (3, sync), (4, None)];
+        let text = plain(&samples::outcome_of(
+            all.map(|(line, sanitizer)| found(line, sanitizer)),
+        ));
+        let commands: Vec<_> = text.lines().filter(|line| line.contains("confirm")).collect();
+        assert_eq!(
+            commands,
+            [
+                "  = confirm: compute-sanitizer --tool racecheck --kernel-name kne=_Z4bad1v PROGRAM",
+                "  = confirm: compute-sanitizer --tool synccheck --kernel-name kne=_Z4bad1v PROGRAM",
+            ]
         );
     }
 

@@ -187,6 +187,9 @@ struct FindingJson<'a> {
     suppressed: Option<SuppressionJson<'a>>,
     places: Vec<PlaceJson<'a>>,
     places_left_out: usize,
+    /// The command that shows it in a run, where a tool can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirm: Option<String>,
     /// Edits that mend it, where they are certain.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixes: Vec<FixJson<'a>>,
@@ -267,6 +270,7 @@ impl<'a> FindingJson<'a> {
                 .map(|finding| PlaceJson::new(finding, outcome, message))
                 .collect(),
             places_left_out: group.findings.len().saturating_sub(MAX_PLACES + 1),
+            confirm: finding.confirm_command(),
             fixes: fixes::of(cause, input_name(outcome, finding), sources)
                 .map(FixJson::new)
                 .into_iter()

@@ -141,6 +141,9 @@ fn of(finding: &Finding, others: Vec<OtherPlace>, pages: &RulePages) -> Mark {
     for (word, text) in notes.chain(finding.help.iter().map(|help| ("help", help))) {
         message.push_str(&format!("\n{word}: {}", one_line(text)));
     }
+    if let Some(command) = finding.confirm_command() {
+        message.push_str(&format!("\nconfirm: {}", one_line(&command)));
+    }
     Mark {
         file: String::new(),
         region: Region::BEGINNING,

@@ -48,7 +48,9 @@
 //! wait for those comes before the load at all. There is no finding for waits in functions, for waits of other threads followed by a
 //! barrier, and for copies under a condition that does not apply to the load.
 
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
+use crate::ir::{AsyncOp, CopyKind};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -70,7 +72,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().early_reads() {
         let noun = text::noun(problem.operation);
         let message = format!("this reads what a {noun} brings, and nothing has waited for the copy");
-        text::under_way(problem, message, "read", report)
+        let is_in_groups = matches!(problem.operation, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element);
+        let draft = text::under_way(problem, message, "read", report);
+        if is_in_groups {
+            draft.seen_by(Sanitizer::Racecheck);
+        }
+        draft
             .in_general("what asynchronous copies bring is read before anything has waited for them")
             .help("wait for the copy in the thread that started it, then at a barrier for the other threads");
     }

@@ -40,6 +40,7 @@
 //! count says that some threads stay away.
 
 use crate::analysis::lanes::{Problem, is_full_warp};
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
@@ -78,6 +79,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         text::assumption(draft, module, root.function, &root.launch);
         draft
             .data("operation", "__syncthreads")
+            .seen_by(Sanitizer::Synccheck)
             .help("move the barrier to where all threads of the block reach it");
     });
 }

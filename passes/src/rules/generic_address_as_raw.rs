@@ -54,7 +54,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             "{name} takes an address inside the window of {}, but this {verb} a generic one, of {object}",
             addresses::memory_in_words(wanted)
         );
-        addresses::report(module, violation, message, report).help(format!(
+        let draft = addresses::report(module, violation, message, report);
+        addresses::seen_by_memcheck(module, violation, draft);
+        draft.help(format!(
             "convert it with `cvta.to.{}`{}",
             wanted.as_str(),
             conversion_intrinsic(wanted)

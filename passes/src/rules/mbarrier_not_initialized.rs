@@ -41,6 +41,7 @@
 //! not allowed, and a potential finding: production code does it.
 
 use crate::analysis::asynchronous::Initialisation;
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
@@ -86,6 +87,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         };
         let (noun, kernel) = (text::noun(problem.operation), text::kernel(module, problem.root));
         let draft = text::report_problem(problem, format!("this {noun} of {kernel} {does}"), other, report);
+        draft.seen_by(Sanitizer::Synccheck);
         match how {
             Initialisation::None => draft
                 .in_general("kernels use an mbarrier that nothing initialises")

@@ -85,6 +85,7 @@
 
 use crate::analysis::lanes::{BlockPair, Exchange, MissingBarrier, Object, PairKind, Site};
 use crate::conditional::ConditionalBarrier;
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
 use crate::rule::{Check, Family, Level, Rule};
@@ -181,6 +182,7 @@ fn report_variable(
     };
     draft.finished();
     draft.about_two_places();
+    draft.seen_by(Sanitizer::Racecheck);
     if first.write != first.other {
         let (place, words) = match (first.is_at_write, first.kind) {
             (true, PairKind::TwoWrites) => (&first.other, "the other writes here"),

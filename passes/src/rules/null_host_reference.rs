@@ -41,6 +41,7 @@
 //! mostly has neither the call nor the access.
 
 use crate::analysis::provenance::{Effect, Use, Violation, ViolationKind};
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
@@ -74,6 +75,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             report.potential(place, message)
         };
         addresses::note_doubt(violation, draft);
+        if violation.used != Use::Call {
+            draft.seen_by(Sanitizer::Memcheck);
+        }
         if let Some(offset) = violation
             .element
             .offset

@@ -64,7 +64,9 @@
 //! it. Ordinary *reads* before an asynchronous write are not analysed.
 
 use crate::analysis::asynchronous::{FenceGap, Late};
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
+use crate::ir::AsyncOp;
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -100,7 +102,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             _ => "ordinary stores",
         };
         let message = format!("this {noun} {reads} shared memory that {writers} wrote, {end}");
+        let is_copy = matches!(problem.operation, AsyncOp::Copy(_));
         let draft = text::report_problem(problem, message, "a store", report);
+        if is_copy {
+            draft.seen_by(Sanitizer::Racecheck);
+        }
         draft.note(
             "barriers and thread fences do not order ordinary stores before what copies and tensor cores read",
         );

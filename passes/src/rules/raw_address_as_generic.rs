@@ -53,7 +53,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let was = addresses::by_certainty(violation, "was never", "may never have been");
         let message =
             format!("{name} takes a generic address, but this one, of {object}, {was} converted to generic");
-        addresses::report(module, violation, message, report).help(format!(
+        let draft = addresses::report(module, violation, message, report);
+        addresses::seen_by_memcheck(module, violation, draft);
+        draft.help(format!(
             "convert it with `cvta.{space}`, or access it as `.{space}`"
         ));
     }

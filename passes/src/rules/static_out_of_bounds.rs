@@ -71,6 +71,7 @@ use crate::conditional::{ConditionalLeaving, LeavingAccess};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes, threshold, witness, wording};
 
 /// The rule.
@@ -109,6 +110,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             (_, None) => format!("the access at offset {offset} {is_inside} {name}"),
         };
         let draft = addresses::report(module, violation, message, report);
+        addresses::seen_by_memcheck(module, violation, draft);
         if violation.wrong == ViolationKind::Misaligned {
             draft.kind(MISALIGNED);
         }
@@ -139,7 +141,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             report_out_of_bounds(module, outside, report);
         }
     }
-    let outside = module.out_of_bounds().iter().map(|one| (one.function, one.instruction));
+    let outside = module
+        .out_of_bounds()
+        .iter()
+        .map(|one| (one.function, one.instruction));
     let known = known.into_iter().chain(outside).collect();
     for leaving in module.conditional_leaving() {
         report_leaving(module, leaving, &known, report);
@@ -154,14 +159,21 @@ fn report_leaving(
     report: &mut Report<'_>,
 ) {
     let place = |access: &LeavingAccess| (access.site.function, access.site.instruction);
-    let Some(first) = leaving.accesses.first().filter(|first| !known.contains(&place(first))) else {
+    let Some(first) = leaving
+        .accesses
+        .first()
+        .filter(|first| !known.contains(&place(first)))
+    else {
         return;
     };
     let symbol = module.module.symbol(leaving.array);
     let name = addresses::named(module, symbol.space, leaving.array);
     let thread = first.thread;
     let message = if first.is_misaligned {
-        format!("thread {thread} accesses {name} at offset {}, which is not aligned to the size of the access", first.offset)
+        format!(
+            "thread {thread} accesses {name} at offset {}, which is not aligned to the size of the access",
+            first.offset
+        )
     } else {
         format!(
             "thread {thread} accesses {name} at offset {}, and it has {}",
@@ -171,6 +183,7 @@ fn report_leaving(
     };
     let at = Place::of_instruction(first.site.function, first.site.instruction);
     let draft = report.conditional(at, message);
+    draft.seen_by(Sanitizer::Memcheck);
     if first.is_misaligned {
         draft.kind(MISALIGNED);
     }
@@ -178,7 +191,9 @@ fn report_leaving(
         let at = Place::of_instruction(other.site.function, other.site.instruction);
         draft.related(at, "so does this access");
     }
-    draft.data("symbol", symbol.name).data("offset", first.offset.to_string());
+    draft
+        .data("symbol", symbol.name)
+        .data("offset", first.offset.to_string());
     if let Some(size) = symbol.size {
         draft.data("size", size);
     }
@@ -211,6 +226,7 @@ fn report_misaligned(module: &ModuleContext<'_>, misaligned: &Misaligned, report
         report.potential(place, message)
     };
     draft.kind(MISALIGNED);
+    draft.seen_by(Sanitizer::Memcheck);
     if misaligned.is_uncalled {
         draft.note(addresses::UNCALLED);
     } else if !misaligned.is_definite {
@@ -273,6 +289,7 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
         draft.kind(MISALIGNED);
     }
     threshold::tell(draft, outside.above);
+    draft.seen_by(Sanitizer::Memcheck);
     draft.note(if outside.is_first_time {
         format!(
             "this is so in warp {} of each block, the first time that its threads come here",

@@ -80,6 +80,7 @@
 
 use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
 use crate::conditional::{ConditionalExchange, searchable_pairs};
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
@@ -164,6 +165,7 @@ fn report_possible(module: &ModuleContext<'_>, exchange: &PossibleExchange, repo
         PairKind::TwoWrites => format!("lanes may write different values to the same bytes of {name}"),
     };
     let draft = report.potential(text::place_of(&first.other), message);
+    draft.seen_by(Sanitizer::Racecheck);
     draft.finished();
     draft.about_two_places();
     if first.write != first.other {
@@ -215,6 +217,10 @@ fn report_exchange(
     };
     draft.finished();
     draft.about_two_places();
+    // It sees nothing in global memory.
+    if is_in_shared_memory(module, exchange) {
+        draft.seen_by(Sanitizer::Racecheck);
+    }
     if first.write != first.other {
         let words = match (first.is_at_write, first.kind) {
             (true, PairKind::ReadAfterWrite | PairKind::WriteAfterRead) => {
@@ -280,6 +286,15 @@ fn report_exchange(
             "writers",
             crate::finding::Value::Numbers(text::numbers(first.writers)),
         );
+}
+
+/// True if the memory is certainly shared.
+fn is_in_shared_memory(module: &ModuleContext<'_>, exchange: &Exchange) -> bool {
+    let space = match exchange.object {
+        Object::Variable(symbol) => module.module.symbol(symbol).space,
+        Object::Parameter(_) | Object::Part(_) => exchange.space,
+    };
+    space == Space::Shared
 }
 
 /// The memory, for a message.

@@ -43,6 +43,7 @@
 //! (`cp.async.mbarrier.arrive`), where functions are called in between that are not known, and where no copy is before the wait at all, it
 //! is silent: waits for empty groups are usual and right.
 
+use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::ir::AsyncGroup;
 use crate::rule::{Check, Family, Level, Rule};
@@ -74,7 +75,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 format!("this wait may not wait for the {noun} before it, which is in no group")
             }
         };
-        text::report_problem(problem, message, format!("the {noun}"), report)
+        let draft = text::report_problem(problem, message, format!("the {noun}"), report);
+        // What the wait leaves open is read too early.
+        if detail.group == AsyncGroup::Element && !detail.is_other_kind {
+            draft.seen_by(Sanitizer::Racecheck);
+        }
+        draft
             .in_general("waits for groups of asynchronous copies do not wait for the copies before them")
             .help(match (detail.group, detail.is_other_kind) {
                 (AsyncGroup::Element, false) => "put `cp.async.commit_group` behind the copies",

@@ -63,6 +63,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             format!("{name} accesses {wanted}, but its address {points} to {object}")
         };
         let draft = addresses::report(module, violation, message, report);
+        addresses::seen_by_memcheck(module, violation, draft);
         draft.help(format!(
             "access it as `.{}`, or use a generic access, which finds the state space itself",
             violation.element.space.as_str()

@@ -133,6 +133,7 @@ fn finding(
         source: at.source,
         related,
         has_two_places: draft.has_two_places,
+        sanitizer: draft.sanitizer,
         steps: Vec::new(),
         data: draft.data,
         cause,

@@ -6,6 +6,7 @@ use crate::analysis::provenance::{Base, Element, ElementKind, Violation, Violati
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AccessKind, Op, Space, SymbolId};
 use crate::names;
+use crate::sanitizer::Sanitizer;
 
 use super::wording;
 
@@ -144,6 +145,13 @@ pub(crate) fn op(module: &ModuleContext<'_>, violation: &Violation) -> Option<Op
 /// True if the wrong address is an argument of a call.
 pub(crate) fn is_call(module: &ModuleContext<'_>, violation: &Violation) -> bool {
     matches!(op(module, violation), Some(Op::Call(_)))
+}
+
+/// Says that memcheck sees a wrong access; a conversion or an argument is none.
+pub(crate) fn seen_by_memcheck(module: &ModuleContext<'_>, violation: &Violation, draft: &mut Draft) {
+    if matches!(op(module, violation), Some(Op::Access(_))) {
+        draft.seen_by(Sanitizer::Memcheck);
+    }
 }
 
 /// Reports a violation, with its payload and the places that explain it.

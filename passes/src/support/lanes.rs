@@ -10,9 +10,10 @@ use crate::analysis::lanes::{
 use crate::conditional::Conditional;
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
-use crate::ir::{FunctionId, Value};
+use crate::ir::{Collective, FunctionId, Value};
 use crate::launches::Shape;
 use crate::rule::Level;
+use crate::sanitizer::Sanitizer;
 
 use super::lane_words::sides;
 pub(crate) use super::lane_words::{
@@ -135,6 +136,10 @@ pub(crate) fn begin_finding<'r>(
     threshold::tell(draft, found.above);
     if let Some(kind) = issue.kind {
         draft.data("operation", kind.cuda_name());
+        // It checks the callers of `__syncwarp`, and not whether all lanes of a mask arrive.
+        if kind == Collective::Sync && matches!(issue.problem, Problem::NotNamed | Problem::ZeroMask) {
+            draft.seen_by(Sanitizer::Synccheck);
+        }
     }
     if let Some(mask) = issue.mask {
         draft.data("mask", u64::from(mask));

@@ -128,6 +128,7 @@ fn bytes(message: &impl Serialize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use crate::sanitizer::Sanitizer;
     use std::sync::Arc;
 
     use super::*;
@@ -230,6 +231,7 @@ mod tests {
                 by: None,
             }],
             has_two_places: false,
+            sanitizer: Some(Sanitizer::Racecheck),
             steps: Vec::new(),
             data: [
                 ("mask", Value::Number(0)),

@@ -57,6 +57,66 @@ fn what_is_wrong_for_some_launch_is_found_with_a_run() {
     assert_eq!(found, BTreeMap::from(wrong));
 }
 
+/// Findings end with the command that shows them on a GPU, where a tool of compute-sanitizer sees them. Synccheck does not see lanes that
+/// a mask names and that never arrive, and no vote or shuffle.
+#[test]
+fn commands_that_confirm_a_finding_name_a_tool_that_sees_it() {
+    for finding in findings("wrong.ptx") {
+        let kernel = finding["kernel"].as_str().unwrap();
+        let tool = match finding["code"].as_str().unwrap() {
+            "PTX411" => "synccheck",
+            "PTX415" | "PTX416" => "racecheck",
+            _ => {
+                assert!(finding.get("confirm").is_none(), "{finding}");
+                continue;
+            }
+        };
+        let command = finding["confirm"].as_str().unwrap();
+        let begin = format!(
+            "compute-sanitizer --tool {tool} --kernel-name kne={kernel} PROGRAM  # {kernel}<<<1, 128>>>"
+        );
+        assert!(command.starts_with(&begin), "{command}");
+        for parameter in finding["data"]["parameters"].as_array().unwrap() {
+            assert!(command.contains(parameter.as_str().unwrap()), "{command}");
+        }
+    }
+    let output = binary::run([
+        "-A",
+        "all",
+        "-W",
+        "conditional",
+        "--format",
+        "sarif",
+        &path("wrong.ptx"),
+    ]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let results = document["runs"][0]["results"].as_array().unwrap();
+    let confirmed = |result: &&Value| result["properties"]["confirm"].is_string();
+    assert_eq!(results.iter().filter(confirmed).count(), 6);
+    // A text has the command of a kernel and tool once: of each kernel here.
+    let output = binary::run(["-A", "all", "-W", "conditional", &path("wrong.ptx")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.matches("= confirm: compute-sanitizer --tool ").count(), 6);
+}
+
+/// A barrier of a wrapper has no command of its own, one in `__syncwarp` alone has one for its callers.
+#[test]
+fn synccheck_is_named_for_the_callers_of_syncwarp_alone() {
+    let folder = root().join("corpus");
+    let paths = ["rules/PTX403", "compilers/nvcc"].map(|path| folder.join(path));
+    let mut arguments = vec!["--format", "json", "-A", "all", "-W", "potential:PTX403"];
+    arguments.extend(paths.iter().map(|path| path.to_str().unwrap()));
+    let (_, document) = report::document(&binary::run(&arguments)).unwrap();
+    let found = document["findings"].as_array().unwrap();
+    let of_syncwarp = |finding: &&Value| finding["data"]["operation"] == "__syncwarp";
+    assert!(found.iter().any(|finding| of_syncwarp(&finding)));
+    assert!(!found.iter().all(|finding| of_syncwarp(&finding)));
+    for finding in found {
+        let has_command = finding.get("confirm").is_some();
+        assert_eq!(has_command, of_syncwarp(&finding), "{finding}");
+    }
+}
+
 /// Other values of a parameter that are said to go wrong do so where they are the only one.
 #[test]
 fn other_values_that_go_wrong_are_told() {

@@ -103,6 +103,7 @@ impl<'a> Findings<'a> {
                 (self.related(first, in_excerpt, &input))
                 @for note in &first.notes { p.note { strong { "Note: " } (code_spans(&line(note))) } }
                 @for help in &first.help { p.help { strong { "Help: " } (code_spans(&line(help))) } }
+                @if let Some(command) = first.confirm_command() { p.confirm { strong { "Confirm: " } code { (line(&command)) } } }
                 (timeline::section(&self.steps(first, &input), first.has_two_places))
                 (self.calls(first))
                 (self.places(cause))

@@ -182,6 +182,9 @@ pub(super) struct ResultProperties {
     pub(super) certainty: &'static str,
     /// Number of the places that it stands for.
     pub(super) places: usize,
+    /// The command that shows it in a run, where a tool can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) confirm: Option<String>,
 }
 
 #[derive(Serialize)]

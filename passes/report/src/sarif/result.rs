@@ -76,6 +76,7 @@ impl<'a> Results<'a> {
             properties: ResultProperties {
                 certainty: cause.group.certainty.as_str(),
                 places: cause.group.findings.len(),
+                confirm: cause.first.confirm_command(),
             },
         }
     }
@@ -277,6 +278,9 @@ fn message(cause: &Cause<'_>) -> String {
     let lines = cause.first.notes.iter().map(|note| ("note", note));
     for (word, line) in lines.chain(cause.first.help.iter().map(|help| ("help", help))) {
         text.push_str(&format!("\n{word}: {}", said(line)));
+    }
+    if let Some(command) = cause.first.confirm_command() {
+        text.push_str(&format!("\nconfirm: {}", said(&command)));
     }
     cut(&text, MESSAGE_CHARACTERS)
 }

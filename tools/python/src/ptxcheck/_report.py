@@ -120,6 +120,7 @@ class Finding:
     places_left_out: int
     steps: tuple[Related, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    confirm: str | None = None
 
     @property
     def place(self) -> str:
