@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test test-matrix llvm-19-tests outputs clippy lint dependencies types docs site package toolchain llvm llvm-19 mlir build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
+.PHONY: help test test-matrix llvm-19-tests outputs clippy lint dependencies types docs site package toolchain llvm llvm-19 mlir build install wheel archive release packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -133,6 +133,11 @@ archive: wheel ## Packs the programs of the wheel, their CMake package and the l
 	tools/python/notices.py >"$$folder/LICENSES-OF-OTHERS" || exit; \
 	tar --sort=name --owner=0 --group=0 --numeric-owner -C target/archive -czf "$$folder.tar.gz" "$$name"; rm -r "$$folder"; \
 	echo "$$folder.tar.gz"
+
+release: ## Writes the wheel, the archive, their bill of materials, checksums and a draft of the text into DIR
+	@[ -n "$(DIR)" ] || { echo "usage: make release DIR=FOLDER" >&2; exit 2; }
+	@$(MAKE) --no-print-directory archive
+	@tools/python/release.sh "$(DIR)"
 
 packaging: toolchain ## Installs what the packaging tests build with
 	@$(call install,packaging)

@@ -82,4 +82,5 @@ def main():
             print("    its package has no text")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 #
 # usage: wheel.sh [FOLDER]      default: <repository>/target/wheel
 #
-# Prints the wheel's place. `ptxcheck-llvm` is linked with Debian's archives of LLVM 22, zlib and zstd and the compiler's archive
+# Prints the wheel's place; cargo and maturin say on standard error what they build, below CARGO_TARGET_DIR where that is set. `ptxcheck-llvm` is linked with Debian's archives of LLVM 22, zlib and zstd and the compiler's archive
 # of the library of C++, so that a machine needs nothing but the C library of the platform tag.
 # Exit codes: 0 built, 1 it could not be, 3 "skipped: <why>" on stderr: something that it is built with is missing.
 set -euo pipefail
@@ -43,16 +43,21 @@ for source in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
   flags+=" --remap-path-prefix=$source=crates"
 done
 
-export RUSTFLAGS=$flags LLVM_SYS_221_PREFIX=$here/static-llvm CARGO_TARGET_DIR=$out/build
-cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --profile dist --package ptxcheck-llvm
-install -D -t "$package/ptxcheck.data/scripts" "$out/build/dist/ptxcheck-llvm"
+build=${CARGO_TARGET_DIR:-$out/build}
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+export RUSTFLAGS=$flags LLVM_SYS_221_PREFIX=$here/static-llvm CARGO_TARGET_DIR=$build
+cargo build --locked --manifest-path "$root/Cargo.toml" --profile dist --package ptxcheck-llvm
+install -D -t "$package/ptxcheck.data/scripts" "$build/dist/ptxcheck-llvm"
 # maturin looks at its own program alone, and refuses a tag that this one is too new for.
-glibc=$(readelf --version-info --wide "$out/build/dist/ptxcheck-llvm" | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -n 1)
+glibc=$(readelf --version-info --wide "$build/dist/ptxcheck-llvm" | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -n 1)
 
 cd "$package"
 PYTHONPATH=$root/.toolchain/wheel/packages \
-  "$maturin" build --quiet --strip --compatibility "manylinux_2_${glibc#GLIBC_2.}" --out "$work/made"
+  "$maturin" build --strip --compatibility "manylinux_2_${glibc#GLIBC_2.}" --out "$work/made" >&2
 wheel=$(basename "$work"/made/*.whl)
+# The archive and the tests take the programs from here.
+[ "$build" = "$out/build" ] || install -D -t "$out/build/dist" "$build"/dist/ptxcheck{,-llvm}
 rm -f "$out"/ptxcheck-*.whl
 mv "$work/made/$wheel" "$out/$wheel"
 echo "$out/$wheel"

