@@ -138,6 +138,9 @@ impl<'a, 'm> Kernel<'a, 'm> {
         let mut at_place: Option<AtPlace<'_, 'm>> = None;
         let mut seen = FxHashSet::default();
         for (at, access, address) in accesses {
+            if self.analyses.deadline().is_over_at_step() {
+                return;
+            }
             let Some(address) = offsets.description_of(address) else {
                 continue;
             };

@@ -331,5 +331,8 @@ pub(crate) const MAX_CONTENTION_PAIRS: usize = 4_096;
 /// Most upper bounds of registers that comparisons give at one place.
 pub(crate) const MAX_REGISTER_BOUNDS: usize = 32;
 
+/// Most registers, over all differences in a kernel that may be remainders, whose values are computed to see it.
+pub(crate) const MAX_REMAINDER_WORK: usize = 1 << 23;
+
 /// Most indexes of a module that are said to wrap.
 pub(crate) const MAX_INDEX_LIMITS: usize = 10_000;

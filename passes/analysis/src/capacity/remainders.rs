@@ -5,6 +5,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::largest::Largest;
+use crate::limits::MAX_REMAINDER_WORK;
 use crate::value::{Evaluator, Linear, Source, Unknowns};
 use ptxcheck_ir::{Body, Class, Op, Register, Value};
 
@@ -14,6 +15,8 @@ pub(super) fn largest_remainders<'a, 'm: 'a>(
     source: impl Fn() -> Source<'a, 'm>,
 ) -> FxHashMap<Register, Largest> {
     let mut found = FxHashMap::default();
+    // Each try takes as long as there are registers.
+    let mut tries = MAX_REMAINDER_WORK / body.registers.len().max(1);
     for instruction in &body.instructions {
         let (results, uses) = body.operands(instruction);
         let (Op::Binary(op, bits @ (32 | 64)), &[Value::Register(result)], &[dividend, multiple]) =
@@ -23,10 +26,13 @@ pub(super) fn largest_remainders<'a, 'm: 'a>(
         };
         if op.class() == Class::Difference
             && matches!(dividend, Value::Register(_))
+            && tries > 0
             && let Some(divisor) = factor_of(multiple, &source())
-            && is_remainder(result, dividend, (divisor, bits), &source)
         {
-            found.insert(result, Largest::of_number(i128::from(divisor) - 1));
+            tries -= 1;
+            if is_remainder(result, dividend, (divisor, bits), &source) {
+                found.insert(result, Largest::of_number(i128::from(divisor) - 1));
+            }
         }
     }
     found
