@@ -1,4 +1,4 @@
-//! The blocks that kernels are launched with, as stated by the user or by host code.
+//! The blocks and the dynamic shared memory that kernels are launched with, as stated by the user or by host code.
 
 use std::sync::Arc;
 
@@ -15,6 +15,9 @@ pub const MAX_BLOCK_THREADS: u32 = 1_024;
 /// nothing is definite.
 pub const MAX_LAUNCHED_SHAPES: usize = 16;
 
+/// Most bytes of dynamic shared memory for a block, on any GPU: 227 KB (CUDA C++ Programming Guide, Compute Capabilities).
+pub const MAX_DYNAMIC_SHARED: u32 = 232_448;
+
 /// The block shapes that the user states, and those of available host code. A kernel's own `.reqntid` wins over all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Launches {
@@ -30,6 +33,28 @@ pub struct Launches {
     pub shown: Arc<Vec<ShownKernel>>,
     /// The blocks for all other kernels.
     pub others: Vec<Shape>,
+    /// The dynamic shared memory that the user states.
+    pub shared: StatedShared,
+}
+
+/// Bytes of dynamic shared memory for a block, as the user states them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct StatedShared {
+    /// For this run: it wins over the following.
+    pub run: Option<u32>,
+    /// For kernels with such names. The last matching pattern counts. They win over host code.
+    pub kernels: Vec<(Pattern, u32)>,
+    /// For all kernels of whose launches nothing else is known.
+    pub others: Option<u32>,
+}
+
+/// The most dynamic shared memory that a kernel is launched with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DynamicShared {
+    /// Bytes for a block.
+    pub bytes: u64,
+    /// Host code says so, not the settings.
+    pub is_of_host: bool,
 }
 
 /// The launches of a kernel that were found in compiled host code.
@@ -41,6 +66,10 @@ pub struct ShownKernel {
     pub shapes: Vec<Shape>,
     /// For each shape, a host function that launches it, and its file: "`run_forces` in app.o".
     pub places: Vec<String>,
+    /// The most dynamic shared memory that one of them gives a block, in bytes; `None` if a launch has an unknown size.
+    pub shared: Option<u64>,
+    /// A host function that launches it with that size, and its file.
+    pub shared_place: String,
     /// It is launched with no other shapes.
     pub is_all: bool,
 }
@@ -61,13 +90,35 @@ impl Launches {
         if !self.run.is_empty() {
             return &self.run;
         }
-        let named = || {
-            let mut last_first = self.kernels.iter().rev().peekable();
-            last_first.peek()?;
-            let names = names::spellings(kernel);
-            last_first.find(|(pattern, _)| names.iter().any(|name| pattern.fits(name)))
+        last_fitting(&self.kernels, kernel).map_or(&[], Vec::as_slice)
+    }
+
+    /// The most dynamic shared memory that a kernel of this name is launched with, if that is known. `has_host_launches`: host code alone
+    /// launches it.
+    #[must_use]
+    pub fn dynamic_shared(&self, kernel: &str, has_host_launches: bool) -> Option<DynamicShared> {
+        let of_settings = |bytes: u32| DynamicShared {
+            bytes: bytes.into(),
+            is_of_host: false,
         };
-        named().map_or(&[], |(_, shapes)| shapes)
+        let stated = self
+            .shared
+            .run
+            .or_else(|| last_fitting(&self.shared.kernels, kernel).copied());
+        if let Some(bytes) = stated {
+            return Some(of_settings(bytes));
+        }
+        // Blocks that the user states are of launches that this host code may not show.
+        let shown = self
+            .shown_kernel(kernel)
+            .filter(|shown| shown.is_all && has_host_launches && self.stated_blocks(kernel).is_empty());
+        match shown {
+            Some(shown) => shown.shared.map(|bytes| DynamicShared {
+                bytes,
+                is_of_host: true,
+            }),
+            None => self.shared.others.map(of_settings),
+        }
     }
 
     /// The blocks with which available host code launches the kernel of this name, if all its launches are known.
@@ -95,6 +146,15 @@ impl Launches {
     }
 }
 
+/// What the last of these patterns that fits a kernel is for.
+fn last_fitting<'l, T>(all: &'l [(Pattern, T)], kernel: &str) -> Option<&'l T> {
+    let mut last_first = all.iter().rev().peekable();
+    last_first.peek()?;
+    let names = names::spellings(kernel);
+    let found = last_first.find(|(pattern, _)| names.iter().any(|name| pattern.fits(name)));
+    found.map(|(_, stated)| stated)
+}
+
 /// The block with these sides. y and z may be missing; `None` without sides, or for more than [`MAX_BLOCK_THREADS`] threads.
 #[must_use]
 pub fn shape_with_sides(sides: &[u32]) -> Option<Shape> {
@@ -111,7 +171,7 @@ pub fn shape_with_sides(sides: &[u32]) -> Option<Shape> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Launches, ShownKernel, shape_with_sides};
+    use super::{Launches, ShownKernel, StatedShared, shape_with_sides};
     use ptxcheck_common::patterns::Pattern;
     use std::sync::Arc;
 
@@ -145,6 +205,8 @@ mod tests {
             kernel: kernel.to_owned(),
             shapes: vec![[16, 16, 1], [48, 1, 1]],
             places: vec!["`a` in k.o".to_owned(), "`b` in k.o".to_owned()],
+            shared: Some(512),
+            shared_place: "`b` in k.o".to_owned(),
             is_all,
         };
         let launches = Launches {
@@ -158,6 +220,51 @@ mod tests {
             .and_then(|shown| shown.host_function_for([48, 1, 1]));
         assert_eq!(place, Some("`b` in k.o"));
         assert_eq!(launches.shown_kernel("_Z1mPi"), None);
+    }
+
+    #[test]
+    fn sizes_of_a_run_override_patterns_and_those_override_host_code() {
+        let shown = |kernel: &str, shared, is_all| ShownKernel {
+            kernel: kernel.to_owned(),
+            shapes: vec![[32, 1, 1]],
+            places: vec![String::new()],
+            shared,
+            shared_place: String::new(),
+            is_all,
+        };
+        let mut launches = Launches {
+            shown: Arc::new(vec![
+                shown("_Z1kPi", Some(512), true),
+                shown("_Z1lPi", None, true),
+                shown("_Z1mPi", Some(64), false),
+            ]),
+            ..Launches::default()
+        };
+        let of = |launches: &Launches, kernel: &str, is_host: bool| {
+            let known = launches.dynamic_shared(kernel, is_host);
+            known.map(|known| (known.bytes, known.is_of_host))
+        };
+        assert_eq!(of(&launches, "_Z1kPi", true), Some((512, true)));
+        // Device code launches it, a launch has an unknown size, other launches are not known, nothing is.
+        assert_eq!(of(&launches, "_Z1kPi", false), None);
+        assert_eq!(
+            ["_Z1lPi", "_Z1mPi", "_Z1nPi"].map(|kernel| of(&launches, kernel, true)),
+            [None; 3]
+        );
+        launches.shared.others = Some(96);
+        assert_eq!(of(&launches, "_Z1kPi", true), Some((512, true)));
+        assert_eq!(of(&launches, "_Z1lPi", true), None);
+        assert_eq!(of(&launches, "_Z1nPi", true), Some((96, false)));
+        launches.shared.kernels = [("k*", 16), ("_Z1kPi", 32), ("m", 8)]
+            .map(|(text, bytes)| (Pattern::name(text).unwrap(), bytes))
+            .to_vec();
+        assert_eq!(of(&launches, "_Z1kPi", true), Some((32, false)));
+        assert_eq!(of(&launches, "_Z1mPi", true), Some((8, false)));
+        launches.shared.run = Some(1);
+        assert_eq!(of(&launches, "_Z1kPi", true), Some((1, false)));
+        launches.shared = StatedShared::default();
+        launches.run = vec![[64, 1, 1]];
+        assert_eq!(of(&launches, "_Z1kPi", true), None);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! Accesses at addresses that the thread number decides, and that threads certainly make outside of the object.
 //!
-//! The threads are those of warp 0, which every launch has, and, if the shape of blocks is known, those of all warps of
-//! their first row; each is analysed separately:
+//! The threads are those of warp 0, which every launch has, and, if one shape of blocks is known, all of them; of several shapes, those of
+//! all warps of the first row. Each warp is analysed separately:
 //!
 //! ```text
-//! place(l)     the object and the offset that the address has in lane l of warp w, evaluated with `%tid.x` = 32w + l
+//! place(l)     the object and the offset that the address has in lane l of warp w, evaluated with the numbers of thread 32w + l
 //! wrong        lanes l that certainly reach the block of the access (`certain_paths`), whose guard holds, and place(l) outside of the
 //!              object
 //! ```
+//!
+//! Dynamic shared memory is an object, too, if the size of every launch is known: then the greatest counts. Programs access it where their
+//! parameters say that a launch has enough of it, so that its constant addresses are judged here, too, and not where other analyses judge
+//! those of other objects, which take no branches into account.
 //!
 //! The rows of a matrix are accesses of the lanes that give their addresses (`LaneRows`); below sm_80 all lanes give valid ones (PTX ISA,
 //! ldmatrix).
@@ -35,7 +39,7 @@ use crate::block_size;
 use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
 use crate::lanes::{LaneRows, Lanes, Launch, ShapeSource, Threshold, launches_of};
-use crate::launches::MAX_BLOCK_THREADS;
+use crate::launches::{DynamicShared, MAX_BLOCK_THREADS, Shape};
 use crate::limits::MAX_FIRST_TIMES;
 use crate::provenance::ViolationKind;
 use crate::provenance::extent::{Object, bounds_violation, certain_size};
@@ -55,6 +59,8 @@ pub struct OutOfBoundsAccess {
     pub symbol: Option<SymbolId>,
     /// The index of the parameter, if it is one.
     pub param: Option<u16>,
+    /// The size of dynamic shared memory, if it is an array there that ends with that.
+    pub dynamic: Option<DynamicShared>,
     /// [`ViolationKind::OutOfBounds`] or [`ViolationKind::Misaligned`].
     pub wrong: ViolationKind,
     /// The first warp of the block for which it is wrong.
@@ -63,6 +69,8 @@ pub struct OutOfBoundsAccess {
     pub lanes: Lanes,
     /// The least and the greatest of their offsets, in bytes from the start of the object.
     pub offsets: (i64, i64),
+    /// All threads that make the access have this address, and thread 0 of each block is one of them.
+    pub is_same_in_all: bool,
     /// It is so when a thread makes the access for the first time; else each time.
     pub is_first_time: bool,
     /// The known or assumed launches of the kernel.
@@ -180,9 +188,11 @@ struct BoundsKernel<'a, 'm> {
     /// It names a variable.
     names_variable: bool,
     paths: CertainPaths<'a, 'm>,
-    /// The threads that are considered: those of the first row of each block; if the shape of blocks is not known, those of
+    /// The threads that are considered: all of them, if one shape of blocks is known; those of the first row, if several are; else those of
     /// warp 0, and more if a test of the thread number shows that there are more.
-    row: u32,
+    threads: u32,
+    /// The size of the dynamic shared memory, if it is known and the kernel names an array there.
+    dynamic: Option<DynamicShared>,
     /// Facts about the size of blocks, if their shape is not known.
     size: Option<SizeHints>,
 }
@@ -191,6 +201,8 @@ struct BoundsKernel<'a, 'm> {
 struct Warps<'a, 'm> {
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
+    /// The shape of the block, if it is known.
+    block: Option<Shape>,
     /// Their values are those when they execute this instruction for the first time; without one, those of each time.
     first_at: Option<InstructionId>,
     all: Vec<OnceCell<Threads<'a, 'm>>>,
@@ -199,10 +211,8 @@ struct Warps<'a, 'm> {
 impl<'a, 'm> Warps<'a, 'm> {
     fn get(&self, warp: u32) -> &Threads<'a, 'm> {
         let (body, analyses) = (self.body, self.analyses);
-        self.all[warp as usize].get_or_init(|| match self.first_at {
-            Some(at) => Threads::of_warp_at_first(body, analyses, warp, at),
-            None => Threads::of_warp(body, analyses, warp),
-        })
+        self.all[warp as usize]
+            .get_or_init(|| Threads::of_warp_in_block(body, analyses, warp, self.block, self.first_at))
     }
 
     /// The same threads when they execute an instruction for the first time.
@@ -232,9 +242,15 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         function: &'a Function<'m>,
         body: &'a Body<'m>,
     ) -> Option<Self> {
-        let reads_thread = |value: &Value| matches!(value, Value::Special(Special::Tid(0) | Special::LaneId));
+        let dynamic = module.dynamic_shared(id).filter(|_| {
+            let mut values = body.values.iter();
+            values.any(|value| is_dynamic_shared(module, value))
+        });
+        let reads_thread = |value: &Value| matches!(value, Value::Special(Special::Tid(_) | Special::LaneId));
         let mut instructions = body.instructions.iter();
-        if !instructions.any(|instruction| body.uses(instruction).iter().any(reads_thread)) {
+        if dynamic.is_none()
+            && !instructions.any(|instruction| body.uses(instruction).iter().any(reads_thread))
+        {
             return None;
         }
         // A guarded end of the path is not a branch, and post-dominators do not see it.
@@ -246,38 +262,41 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         }
         let launches = launches_of(module, id, false);
         let launch = Launch::common_launch(&function.launch, &launches);
-        // The address of a lane does not depend on the shape: an access that is wrong in all shapes is wrong in the lanes
-        // that exist in all of them.
+        // Blocks may have fewer threads than allowed.
+        let is_bound = launch.source == ShapeSource::Bound;
+        let block = launch.shape.filter(|_| !is_bound);
+        // Where several shapes are known, the address of a lane does not depend on them: an access that is wrong in all shapes is wrong
+        // in the lanes that exist in all of them.
         let rows = launches.iter().filter_map(|launch| launch.shape).map(|[x, ..]| x);
         let least_row = rows.min();
+        let is_shape_unknown = is_bound || least_row.is_none() && module.reads_other_dimensions(id);
+        if is_shape_unknown && dynamic.is_none() {
+            return None;
+        }
         let analyses = module.function(id);
-        let threads = Threads::of_warp(body, analyses, 0);
-        let size = match least_row {
-            // Blocks may have fewer threads than allowed.
-            Some(_) if launch.source == ShapeSource::Bound => return None,
-            Some(_) => None,
-            None if module.reads_other_dimensions(id) => return None,
-            None => Some(SizeHints {
-                full: blocks_with_full_collective(body, &threads),
-                tests: block_size::tested_thread_counts(module, id),
-            }),
-        };
-        let row = least_row.unwrap_or_else(|| {
-            let last = size
-                .iter()
-                .flat_map(|size| size.tests.iter())
-                .max()
-                .copied()
-                .unwrap_or(0);
-            let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
-            last.saturating_add(1).next_multiple_of(WARP).min(most).max(WARP)
+        let warp_0 = Threads::of_warp_in_block(body, analyses, 0, block, None);
+        let size = (!is_shape_unknown && least_row.is_none()).then(|| SizeHints {
+            full: blocks_with_full_collective(body, &warp_0),
+            tests: block_size::tested_thread_counts(module, id),
         });
-        let row = row.min(MAX_BLOCK_THREADS);
-        let mut all = vec![OnceCell::from(threads)];
-        all.resize_with(row.div_ceil(WARP).max(1) as usize, OnceCell::new);
+        let threads = match (block, &size, least_row) {
+            (Some(_), ..) => launch.thread_count().unwrap_or(1),
+            (None, Some(size), _) => {
+                let last = size.tests.iter().max().copied().unwrap_or(0);
+                let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
+                last.saturating_add(1).next_multiple_of(WARP).min(most).max(WARP)
+            }
+            (None, None, Some(row)) if !is_bound => row,
+            // The first thread always exists.
+            (None, None, _) => 1,
+        };
+        let threads = threads.min(MAX_BLOCK_THREADS);
+        let mut all = vec![OnceCell::from(warp_0)];
+        all.resize_with(threads.div_ceil(WARP).max(1) as usize, OnceCell::new);
         let warps = Warps {
             body,
             analyses,
+            block,
             first_at: None,
             all,
         };
@@ -292,7 +311,8 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             first_times: Cell::new(MAX_FIRST_TIMES),
             names_variable: body.values.iter().any(|value| matches!(value, Value::Symbol(..))),
             paths: CertainPaths { body, analyses },
-            row,
+            threads,
+            dynamic,
             size,
         })
     }
@@ -308,7 +328,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                     if access.space != Space::Global =>
                 {
                     let row = self.body.row_access_at(id);
-                    if address.register().is_none() && row.is_none() {
+                    if address.register().is_none() && row.is_none() && !self.is_in_dynamic(address) {
                         return None;
                     }
                     let access = row.map_or(access, |(row, _)| row);
@@ -360,13 +380,14 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         (address, past): (Value, i64),
     ) -> Option<OutOfBoundsAccess> {
         // Most addresses are in no known object, or the same in all threads.
-        let (_, by) = warps.get(0).base_and_distances(address)?;
+        let (begin, by) = warps.get(0).base_and_distances(address)?;
         let first = by.number_in_lane(0)?;
-        let is_one_place = by.number_in_lane(self.row.min(WARP) as usize - 1) == Some(first);
-        if is_one_place && self.row <= WARP && !access.1.are_spread() {
+        let is_one_place = by.number_in_lane(self.threads.min(WARP) as usize - 1) == Some(first);
+        let is_dynamic = matches!(begin, Atom::Symbol(one) if self.is_in_dynamic(Value::Symbol(one, 0)));
+        if is_one_place && self.threads <= WARP && !access.1.are_spread() && !is_dynamic {
             return None;
         }
-        (0..self.row.div_ceil(WARP))
+        (0..self.threads.div_ceil(WARP))
             .find_map(|warp| self.judge_access_in_warp(warps, warp, id, access, (address, past)))
     }
 
@@ -381,12 +402,22 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         let threads = warps.get(warp);
         let mut found: Option<OutOfBoundsAccess> = None;
         let (begin, by_lane) = threads.base_and_distances(address)?;
+        let mut dynamic = None;
         let (object, symbol, param) = match begin {
-            Atom::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
+            Atom::Symbol(symbol) => {
+                dynamic = self
+                    .dynamic
+                    .filter(|_| self.is_in_dynamic(Value::Symbol(symbol, 0)));
+                let object = match dynamic {
+                    Some(memory) => Object::DynamicShared(symbol, memory.bytes),
+                    None => Object::Symbol(symbol),
+                };
+                (object, Some(symbol), None)
+            }
             Atom::ParamAddress(number) => (Object::Param(self.function, number), None, Some(number)),
             _ => return None,
         };
-        for lane in 0..(self.row - warp * WARP).min(WARP) {
+        for lane in 0..(self.threads - warp * WARP).min(WARP) {
             let Some(by) = by_lane.number_in_lane(lane as usize) else {
                 continue;
             };
@@ -405,10 +436,12 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                 instruction: id,
                 symbol,
                 param,
+                dynamic,
                 wrong,
                 warp,
                 lanes: 0,
                 offsets: (by, by),
+                is_same_in_all: false,
                 is_first_time: warps.first_at.is_some(),
                 launch: self.launch,
                 above: None,
@@ -419,6 +452,8 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             }
         }
         let mut found = found?;
+        let is_uniform = by_lane.uniform_number().is_some() && !rows.are_spread();
+        found.is_same_in_all = is_uniform && warp == 0 && found.lanes & 1 == 1;
         let Some(size) = &self.size else {
             return Some(found);
         };
@@ -429,6 +464,11 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             return Some(found).filter(|_| is_exceeded || threads < WARP);
         }
         Some(found)
+    }
+
+    /// True for an address in dynamic shared memory whose size is known.
+    fn is_in_dynamic(&self, address: Value) -> bool {
+        self.dynamic.is_some() && is_dynamic_shared(self.module, &address)
     }
 
     /// True if a lane that executes the kernel certainly executes an instruction.
@@ -449,6 +489,11 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         full.iter()
             .any(|&at| dominators.dominates(at, block) || post.dominates(at, block))
     }
+}
+
+/// True for an array in dynamic shared memory.
+fn is_dynamic_shared(module: &Shared<'_>, value: &Value) -> bool {
+    matches!(*value, Value::Symbol(symbol, _) if module.module.symbol(symbol).is_dynamic_shared())
 }
 
 /// The blocks with a collective that no guard skips and that names all lanes.

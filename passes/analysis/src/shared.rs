@@ -12,7 +12,7 @@ use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
 use crate::frame_alias::{self, FunctionFacts, OwnParams};
 use crate::function::Analyses;
-use crate::launches::{Launches, Shape};
+use crate::launches::{DynamicShared, Launches, Shape, StatedShared};
 use crate::param_objects::{ParamObjects, ParamUse};
 
 /// Options of the analyses: they skip work that is only needed for findings that are not reported.
@@ -116,31 +116,44 @@ impl<'a> Shared<'a> {
             .options
             .launches
             .launched_blocks(self.module.function_name(kernel));
-        let is_referred_to = || {
-            let referred = self.referred_kernels.get_or_init(|| {
-                let kernels = self
-                    .module
-                    .functions
-                    .iter()
-                    .filter(|function| function.is_kernel());
-                let kernels: FxHashSet<SymbolId> = kernels.map(|function| function.symbol).collect();
-                let bodies = self.module.bodies();
-                let used = bodies.flat_map(|(_, _, body)| body.references.iter().map(|used| used.symbol));
-                let symbols = self.module.symbols.iter();
-                let initial = symbols
-                    .flat_map(|symbol| self.module.initializer(symbol))
-                    .copied();
-                used.chain(initial)
-                    .filter(|symbol| kernels.contains(symbol))
-                    .collect()
-            });
-            referred.contains(&self.module.function(kernel).symbol)
-        };
-        if shapes.is_empty() || is_referred_to() {
+        if shapes.is_empty() || self.may_be_launched_by_device(kernel) {
             &[]
         } else {
             shapes
         }
+    }
+
+    /// The most dynamic shared memory that a kernel is launched with, if that is known.
+    #[must_use]
+    pub(crate) fn dynamic_shared(&self, kernel: FunctionId) -> Option<DynamicShared> {
+        let launches = &self.options.launches;
+        if launches.shown.is_empty() && launches.shared == StatedShared::default() {
+            return None;
+        }
+        let name = self.module.function_name(kernel);
+        launches.dynamic_shared(name, !self.may_be_launched_by_device(kernel))
+    }
+
+    /// True if device code refers to a kernel, and may launch it.
+    fn may_be_launched_by_device(&self, kernel: FunctionId) -> bool {
+        let referred = self.referred_kernels.get_or_init(|| {
+            let kernels = self
+                .module
+                .functions
+                .iter()
+                .filter(|function| function.is_kernel());
+            let kernels: FxHashSet<SymbolId> = kernels.map(|function| function.symbol).collect();
+            let bodies = self.module.bodies();
+            let used = bodies.flat_map(|(_, _, body)| body.references.iter().map(|used| used.symbol));
+            let symbols = self.module.symbols.iter();
+            let initial = symbols
+                .flat_map(|symbol| self.module.initializer(symbol))
+                .copied();
+            used.chain(initial)
+                .filter(|symbol| kernels.contains(symbol))
+                .collect()
+        });
+        referred.contains(&self.module.function(kernel).symbol)
     }
 
     /// The uses that a function makes of the objects whose addresses its callers pass; `None` if no function is passed a

@@ -4,13 +4,15 @@ use std::cell::RefCell;
 
 use crate::definitions::Definitions;
 use crate::function::Analyses;
+use crate::launches::Shape;
 use crate::value::{Atom, Elected, Evaluator, Linear, Numbers, Source, Sum, Unknowns};
 use ptxcheck_ir::{Body, InstructionId, Value};
 
 /// Lanes of a warp.
 const WARP: usize = ptxcheck_ir::WARP as usize;
 
-/// The threads of a warp of a CTA of one dimension, or of the part of a warp that lies in the first row of a CTA.
+/// The threads of a warp of a CTA of a known shape; without one, of a CTA of one dimension, or of the part of a warp that lies in the first
+/// row of a CTA.
 pub(crate) struct Threads<'a, 'm> {
     /// The index of the warp in its block.
     pub(crate) warp: u32,
@@ -20,21 +22,27 @@ pub(crate) struct Threads<'a, 'm> {
 impl<'a, 'm> Threads<'a, 'm> {
     /// The threads of a warp, with values followed through variables in local memory.
     pub(crate) fn of_warp(body: &'a Body<'m>, analyses: &'a Analyses<'m>, warp: u32) -> Self {
-        Self::new(Source::within_body(body, analyses), warp, None)
+        Self::of_warp_in_block(body, analyses, warp, None, None)
     }
 
-    /// The same, when a thread executes an instruction for the first time: see [`Source::first_at`].
-    pub(crate) fn of_warp_at_first(
+    /// The same in a CTA of this shape, if that is known, when a thread executes an instruction for the first time, if one is given: see
+    /// [`Source::first_at`].
+    pub(crate) fn of_warp_in_block(
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
         warp: u32,
-        at: InstructionId,
+        block: Option<Shape>,
+        first_at: Option<InstructionId>,
     ) -> Self {
         let source = Source {
-            first_at: Some(at),
+            first_at,
             ..Source::within_body(body, analyses)
         };
-        Self::new(source, warp, None)
+        let linear = Linear::new(Some(warp), None, Unknowns::Objects).in_block(block);
+        Self {
+            warp,
+            values: RefCell::new(Evaluator::new(source, linear)),
+        }
     }
 
     /// The same, and through collectives of the warp, with a given outcome of `elect.sync`.
@@ -186,12 +194,33 @@ mod tests {
             let store = InstructionId::new(7);
             assert!(matches!(body.instruction(store).op, ptxcheck_ir::Op::Access(_)));
             let each_time = Threads::of_warp(body, analyses, 0);
-            let first_time = Threads::of_warp_at_first(body, analyses, 0, store);
+            let first_time = Threads::of_warp_in_block(body, analyses, 0, None, Some(store));
             let values =
                 |threads: &Threads<'_, '_>| [2, 6, 3].map(|number| threads.uniform_value(result(number)));
             // The counter of the loop of the store, a sum with it, and the counter of the loop before it.
             assert_eq!(values(&each_time), [None, None, None]);
             assert_eq!(values(&first_time), [Some(5), Some(6), None]);
+        });
+    }
+
+    #[test]
+    fn a_known_shape_gives_all_thread_numbers_and_the_sides() {
+        const ROWS: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<9>;\n\
+            mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\nmov.u32 %r4, %ntid.x;\nmov.u32 %r5, %ntid.z;\n\
+            mad.lo.s32 %r6, %r2, %r4, %r1;\nret;\n}\n";
+        with_ptx(ROWS, |module| {
+            let body = module.module.functions[0].body.as_ref().unwrap();
+            let analyses = module.function(ptxcheck_ir::FunctionId::new(0));
+            let values = |block| {
+                let threads = Threads::of_warp_in_block(body, analyses, 1, block, None);
+                [0, 1, 2, 3, 4, 5].map(|number| {
+                    let result = body.results(&body.instructions[number])[0];
+                    threads.value_in_lane(result, 9)
+                })
+            };
+            // Thread 41 of rows of 6 threads in layers of 24.
+            assert_eq!(values(Some([6, 4, 3])), [5, 2, 1, 6, 3, 17].map(Some));
+            assert_eq!(values(None), [Some(41), None, None, None, None, None]);
         });
     }
 

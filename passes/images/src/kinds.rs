@@ -130,6 +130,8 @@ pub struct HostLaunch {
     pub grid: [Option<u32>; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
+    /// Bytes of dynamic shared memory for a block, where they are constant.
+    pub shared: Option<u64>,
     /// The symbol of the host function that launches it.
     pub caller: String,
     /// The member of the archive that the function lies in.

@@ -204,7 +204,7 @@ impl Found {
         kernels: &Kernels,
         function: &Code<'_>,
         place: CodeAddress,
-        Dims { grid, block }: Dims,
+        Dims { grid, block, shared }: Dims,
     ) {
         let number = kernels.roles.kernels.get(&place).copied();
         let [Some(x), Some(y), Some(z)] = block else {
@@ -220,6 +220,7 @@ impl Found {
                 kernel: normalised(&kernel).into_owned(),
                 grid,
                 block: [x, y, z],
+                shared,
                 caller: function.name.to_owned(),
                 member: None,
                 is_all: false,
@@ -243,8 +244,8 @@ mod tests {
     #[test]
     fn constant_blocks_are_seen_in_objects() {
         for file in ["launches.nvcc-O0.o", "launches.nvcc-O2.o", "launches.clang-O2.o"] {
-            let found = launches(file);
-            let mut found: Vec<_> = found
+            let launches = launches(file);
+            let mut found: Vec<_> = launches
                 .iter()
                 .map(|launch| {
                     let kernel = launch.kernel.trim_start_matches("_ZL").trim_start_matches("_Z");
@@ -265,6 +266,8 @@ mod tests {
                 ("4somePi", [None, one, one], [48, 1, 1], "_Z8run_somePii", false),
             ];
             assert_eq!(found, wanted, "{file}");
+            // No launch asks for dynamic shared memory.
+            assert!(launches.iter().all(|launch| launch.shared == Some(0)), "{file}");
         }
     }
 

@@ -48,8 +48,9 @@
 //! begins with "in blocks of more than n threads", n being the first thread whose access is outside. It is potential unless the kernel
 //! tests the number of a thread against a constant that only blocks of more than n threads need: arrays of as many elements as the block
 //! has threads are common. From n = 32 on it is reported only where there is such a test. Where the shape is known, all warps of the first
-//! row of a block are analysed. Not known are the sizes of `extern` arrays and of definitions that another module may replace; their
-//! alignment is. Of an address that is computed at run time, the last bits are known where they follow from the alignment of its object,
+//! row of a block are analysed, and all of its rows where it is one shape. Not known are the sizes of `extern` arrays and of definitions that another module may replace; their
+//! alignment is. Dynamic shared memory has the size that the settings state (`--launch-shared`, `[launch]`) or that all launches in host code show, of several
+//! the greatest: an access past it is reported, at a constant offset, too, where threads certainly make it, since a kernel may use that memory only if its parameters say that it has some. Of an address that is computed at run time, the last bits are known where they follow from the alignment of its object,
 //! from a mask, or from the sides of the block where a launch states those, and from constants that are added and multiplied with; a branch on the way that may be a test of the same address, or asks a function, makes
 //! it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function
 //! into one object: leaving one of them for the next is not seen.
@@ -64,6 +65,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::analysis::launches::DynamicShared;
 use crate::analysis::misaligned::Misaligned;
 use crate::analysis::out_of_bounds::OutOfBoundsAccess;
 use crate::analysis::provenance::{Base, Violation, ViolationKind};
@@ -137,7 +139,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let place = (outside.function, outside.instruction);
         // All threads are said to, not only those of one warp.
         let is_said = |one: &&Misaligned| one.is_definite && (one.function, one.instruction) == place;
-        if outside.wrong != ViolationKind::Misaligned || !whatever.iter().any(is_said) {
+        let is_new = outside.wrong != ViolationKind::Misaligned || !whatever.iter().any(is_said);
+        // A constant address may be misaligned as well.
+        if is_new && !known.contains(&place) {
             report_out_of_bounds(module, outside, report);
         }
     }
@@ -247,7 +251,11 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
     let (name, size) = match (outside.symbol, outside.param) {
         (Some(symbol), _) => {
             let known = module.module.symbol(symbol);
-            (addresses::named(module, known.space, symbol), known.size)
+            let dynamic = outside.dynamic.map(|memory| memory.bytes);
+            (
+                addresses::named(module, known.space, symbol),
+                dynamic.or(known.size),
+            )
         }
         (None, Some(number)) => {
             let number = usize::from(number);
@@ -270,6 +278,10 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
         false => lanes::subject(outside.lanes, "accesses", "access"),
     };
     let message = match (outside.wrong, size) {
+        (ViolationKind::OutOfBounds, Some(size)) if outside.is_same_in_all && !is_potential => format!(
+            "the access at {offsets} is not inside {name}, which has {}",
+            wording::bytes(size)
+        ),
         (ViolationKind::Misaligned, _) => {
             format!("{access} {name} at {offsets}, not aligned to the size of the access")
         }
@@ -290,16 +302,24 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
     }
     threshold::tell(draft, outside.above);
     draft.seen_by(Sanitizer::Memcheck);
-    draft.note(if outside.is_first_time {
-        format!(
+    if outside.is_first_time {
+        draft.note(format!(
             "this is so in warp {} of each block, the first time that its threads come here",
             outside.warp
-        )
+        ));
+    } else if !outside.is_same_in_all {
+        draft.note(format!("this is so in warp {} of each block", outside.warp));
+    }
+    if let Some(memory) = outside.dynamic {
+        draft.note(origin_of_dynamic_size(module, outside.function, memory));
+    }
+    // Thread 0 exists in blocks of any shape.
+    if outside.is_same_in_all && outside.above.is_none() {
+        draft.help("keep the offset inside the object");
     } else {
-        format!("this is so in warp {} of each block", outside.warp)
-    });
-    lanes::assumption(draft, module, outside.function, &outside.launch);
-    draft.help("let only those threads come here whose offset is inside the object");
+        lanes::assumption(draft, module, outside.function, &outside.launch);
+        draft.help("let only those threads come here whose offset is inside the object");
+    }
     draft.data("warp", u64::from(outside.warp));
     draft.data(
         "lanes",
@@ -307,6 +327,20 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
     );
     if let Some(size) = size {
         draft.data("size", size);
+    }
+}
+
+/// The place that says how much dynamic shared memory a kernel has.
+fn origin_of_dynamic_size(module: &ModuleContext<'_>, kernel: FunctionId, memory: DynamicShared) -> String {
+    let bytes = wording::bytes(memory.bytes);
+    let shown = module.shown_launches(kernel).filter(|_| memory.is_of_host);
+    match shown {
+        Some(shown) => format!(
+            "the launches in this file give this kernel at most {bytes} of dynamic shared memory ({}; those in other files are not seen; \
+             --launch-shared BYTES wins over them)",
+            shown.shared_place
+        ),
+        None => format!("the settings give this kernel {bytes} of dynamic shared memory"),
     }
 }
 

@@ -95,10 +95,17 @@ fn shown_kernel_of(
     if shapes.is_empty() || !is_all && !wants_some {
         return None;
     }
+    // An unknown size may be the greatest.
+    let sizes: Option<Vec<u64>> = launches.iter().map(|launch| launch.shared).collect();
+    let shared = sizes.and_then(|sizes| sizes.into_iter().max());
+    let greatest = launches.iter().find(|launch| launch.shared == shared);
+    let shared_place = greatest.map(|launch| host_place_in_words(name, launch));
     Some(ShownKernel {
         kernel,
         shapes: shapes.keys().copied().collect(),
         places: shapes.into_values().collect(),
+        shared,
+        shared_place: shared_place.unwrap_or_default(),
         is_all,
     })
 }

@@ -138,7 +138,7 @@ mod tests {
     };
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
-    use crate::launches::ShownKernel;
+    use crate::launches::{ShownKernel, StatedShared};
     use crate::link::{Open, Shape, SymbolClass, Symbols};
     use crate::patterns::Pattern;
     use crate::settings::Selector;
@@ -316,9 +316,16 @@ mod tests {
                     kernel: "k".to_owned(),
                     shapes: vec![[64, 1, 1]],
                     places: vec!["`run` in k.o".to_owned()],
+                    shared: Some(1_024),
+                    shared_place: "`run` in k.o".to_owned(),
                     is_all: true,
                 }]),
                 others: vec![[128, 1, 1]],
+                shared: StatedShared {
+                    run: Some(64),
+                    kernels: vec![(Pattern::name("k*").unwrap(), 128)],
+                    others: Some(256),
+                },
             },
             assumptions: Assumptions {
                 all: ["k:1 % 32", "k*:n in [1, 2]"]

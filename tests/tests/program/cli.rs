@@ -508,6 +508,75 @@ fn a_module_wins_over_stated_blocks_and_the_finding_says_so() {
     assert_eq!(rows(" .maxntid 64", &square, &[]).0, Some(1));
 }
 
+/// A kernel in which each thread of a block of 64 stores 4 bytes in dynamic shared memory.
+const IN_SHARED: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.extern .shared .align 16 .b8 memory[];\n\
+    .visible .entry _Z4rowsPi(.param .u64 out) .reqntid 64\n{\n.reg .b32 %r<9>;\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\n\
+    mov.u32 %r3, memory;\nadd.s32 %r4, %r3, %r2;\nst.shared.u32 [%r4], %r1;\nret;\n}\n";
+
+#[test]
+fn the_configuration_says_how_much_shared_memory_kernels_have() {
+    let exit_with = |config: &str, args: &[&str]| {
+        let files = [
+            ("k.ptx", IN_SHARED.as_bytes()),
+            ("ptxcheck.toml", config.as_bytes()),
+        ];
+        let folder = folder(&files);
+        let mut command = vec!["-q", "-D", "PTX211", "--format", "full", "k.ptx"];
+        command.extend(args);
+        let output = binary::command()
+            .current_dir(folder.path())
+            .args(command)
+            .output()
+            .unwrap();
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let code = |config: &str, args: &[&str]| exit_with(config, args).0;
+    assert_eq!(code("", &[]), Some(0));
+    assert_eq!(code("", &["--launch-shared", "256"]), Some(0));
+    let (found, text) = exit_with("", &["--launch-shared", "255"]);
+    assert_eq!(found, Some(1));
+    assert!(
+        text.contains("lane 31 accesses `memory` in shared memory at offset 252, and it has 255 bytes"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the settings give this kernel 255 bytes of dynamic shared memory"),
+        "{text}"
+    );
+    let all = "[launch]\nshared = 128\n";
+    assert_eq!(code(all, &[]), Some(1));
+    let named =
+        format!("{all}[launch.'*']\nshared = 0\n[launch.rows]\nshared = 256\n[launch.other]\nshared = 4\n");
+    assert_eq!(code(&named, &[]), Some(0));
+    // A table with a block alone leaves the size to the others.
+    assert_eq!(code(&format!("{all}[launch.rows]\nblock = [64]\n"), &[]), Some(1));
+    assert_eq!(code(&named, &["--launch-shared=0"]), Some(1));
+    // The kernel's block is that of `.reqntid`.
+    assert_eq!(code(all, &["--launch-shared=256", "--launch-block=8"]), Some(0));
+    for (args, wanted) in [
+        (
+            "--launch-shared=-1",
+            "a number of bytes is wanted, from 0 to 232448",
+        ),
+        (
+            "--launch-shared=232449",
+            "a number of bytes is wanted, from 0 to 232448",
+        ),
+        ("--launch-shared=48K", "a number of bytes is wanted"),
+        ("--launch-shared=", "a number of bytes is wanted"),
+    ] {
+        let (found, text) = exit_with("", &[args]);
+        assert_eq!(found, Some(2), "{args}");
+        assert!(text.contains(wanted), "{args}: {text}");
+    }
+    let (found, text) = exit_with("[launch.rows]\nshared = 1e9\n", &[]);
+    assert_eq!(found, Some(2));
+    assert!(
+        text.contains("ptxcheck.toml:2:10: dynamic shared memory is a number of bytes"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_configuration_that_is_not_understood_is_2() {
     for (text, wanted) in [

@@ -327,12 +327,14 @@ fn a_code_means_what_is_certain_wherever_it_stands() {
 
 #[test]
 fn what_applies_is_shown_with_its_origin() {
-    let config = "[rules]\nwarp = \"warning\"\nPTX402 = \"error\"\n[launch]\nblock = [256]\n";
+    let config = "[rules]\nwarp = \"warning\"\nPTX402 = \"error\"\n[launch]\nblock = [256]\nshared = 64\n";
     let folder = folder(&[("ptxcheck.toml", config.as_bytes())]);
     let output = run_in(
         &folder,
         &[
             "config",
+            "--launch-shared",
+            "4096",
             "--launch-block",
             "64",
             "-A",
@@ -350,6 +352,11 @@ fn what_applies_is_shown_with_its_origin() {
             "# ptxcheck.toml:5:1, but --launch-block 64,1,1 wins",
         ),
         ("launch.block = [64, 1, 1]", "# --launch-block 64,1,1"),
+        (
+            "launch.shared = 64",
+            "# ptxcheck.toml:6:1, but --launch-shared 4096 wins",
+        ),
+        ("launch.shared = 4096", "# --launch-shared 4096"),
         ("path-map = \"/ci\" is \".\"", "# --path-map /ci=."),
         ("headers.report-at = \"call\"", "# default"),
         ("params.near-limit = 90", "# default"),

@@ -266,7 +266,7 @@ fn strict_configurations_have_nothing_left_over() {
     fs::write(&ptx, text.replace("shfl.sync.up.b32", "shfl.up.b32")).unwrap();
     fs::write(&source, sources.replace(" the helper is mended in ticket 7", "")).unwrap();
     let config = CONFIG.replace("^legacy_", "^legcy_")
-        + "[exclude]\npaths = [\"build/\"]\nkernels = \"unknown\"\n[launch.\"gone\"]\nblock = 32\n";
+        + "[exclude]\npaths = [\"build/\"]\nkernels = \"unknown\"\n[launch.\"gone\"]\nblock = 32\nshared = 64\n[launch.lost]\nshared = 64\n";
     let config = config.replace("block = 32", "block = [32]");
     fs::write(folder.path().join("ptxcheck.toml"), config).unwrap();
     assert_eq!(
@@ -278,6 +278,7 @@ fn strict_configurations_have_nothing_left_over() {
             "ptxcheck.toml:25:10: warning: no input and no source fits the pattern `build/**` [PTX906]",
             "ptxcheck.toml:26:11: warning: no kernel fits the pattern `unknown` [PTX906]",
             "ptxcheck.toml:27:9: warning: no kernel fits the pattern `gone` [PTX906]",
+            "ptxcheck.toml:30:9: warning: no kernel fits the pattern `lost` [PTX906]",
         ]
     );
     // The comment without a reason is reported where it would have counted, strict or not.

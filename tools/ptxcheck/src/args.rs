@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptxcheck_passes::assumptions::Assumption;
 use ptxcheck_passes::forecast::Gpu;
-use ptxcheck_passes::launches::{self, Shape};
+use ptxcheck_passes::launches::{self, MAX_DYNAMIC_SHARED, Shape};
 use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::policy::{self, Driver, Policy, StubPolicy};
 use ptxcheck_passes::release::ChangeKind;
@@ -654,6 +654,11 @@ pub struct Launched {
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
     pub launch_block: Vec<Shape>,
 
+    /// Bytes of dynamic shared memory that every kernel is launched with, or the most of several launches; wins over `[launch]` in the
+    /// configuration
+    #[arg(long, value_name = "BYTES", value_parser = parse_shared)]
+    pub launch_shared: Option<u32>,
+
     /// An integer parameter of some kernels is so: `KERNEL:PARAMETER CONDITION`, as in `forces*:n % 128` or `k:1 <= 1024`; more than one
     /// can be given. Findings of `-W conditional` keep to it
     #[arg(long, value_name = "ASSUMPTION", value_parser = parse_assumption)]
@@ -864,6 +869,16 @@ fn parse_block(text: &str) -> Result<Shape, String> {
         .ok_or_else(|| {
             "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned()
         })
+}
+
+/// `49152`: at most the dynamic shared memory of the largest GPU.
+fn parse_shared(text: &str) -> Result<u32, String> {
+    let bytes = text.parse().ok().filter(|bytes| *bytes <= MAX_DYNAMIC_SHARED);
+    bytes.ok_or_else(|| {
+        format!(
+            "a number of bytes is wanted, from 0 to {MAX_DYNAMIC_SHARED} (227 KB, the most that any GPU has)"
+        )
+    })
 }
 
 /// `reduce*`.

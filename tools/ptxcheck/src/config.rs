@@ -406,6 +406,12 @@ mod tests {
             ("[launch]\nblock = [[1], [2]]\n", true),
             ("[launch]\nblock = [[1], 2]\n", false),
             ("[launch]\nblock = [[]]\n", false),
+            ("[launch]\nshared = 232448\n", true),
+            ("[launch]\nshared = 232449\n", false),
+            ("[launch]\nshared = -1\n", false),
+            ("[launch]\nshared = [64]\n", false),
+            ("[launch.x]\nshared = 64\n", true),
+            ("[launch.x]\n", false),
             ("[params]\nnear-limit = 100\n", true),
             ("[params]\nnear-limit = 0\n", false),
             ("[params]\nnear-limit = 101\n", false),
@@ -447,8 +453,10 @@ reason = "ticket 12"
 expires = 2999-12-31
 [launch]
 block = [256]
+shared = 49152
 [launch."_Z*"]
 block = [[32, 4, 1], [128]]
+shared = 0
 [assume."forces*"]
 n = ["% 128", ">= 128"]
 2 = 7

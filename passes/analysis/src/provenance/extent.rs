@@ -9,6 +9,8 @@ use ptxcheck_ir::{Access, Function, Linkage, SymbolId};
 pub(crate) enum Object<'a> {
     /// A variable.
     Symbol(SymbolId),
+    /// Dynamic shared memory that is certainly no larger than this in bytes, by an array that begins with it.
+    DynamicShared(SymbolId, u64),
     /// The parameter with this index of this kernel.
     Param(&'a Function<'a>, u16),
 }
@@ -31,6 +33,11 @@ pub(crate) fn bounds_violation(
 ) -> Option<ViolationKind> {
     let (size, align) = match object {
         Object::Symbol(symbol) => (certain_size(module, symbol), module.module.symbol(symbol).align),
+        Object::DynamicShared(symbol, size) => {
+            // Static arrays lie before it.
+            let size = Some(size).filter(|_| start >= 0);
+            (size, module.module.symbol(symbol).align)
+        }
         Object::Param(function, number) => {
             let parameter = function.params.get(usize::from(number))?;
             if parameter.size == 0 {

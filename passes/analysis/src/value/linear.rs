@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use super::evaluator::{Domain, Result};
 use super::numbers::{Numbers, WARP};
 use super::parts::{Atom, Parts, Table, Terms};
+use crate::launches::Shape;
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones, signed};
 use ptxcheck_ir::ops::Change;
 use ptxcheck_ir::{Access, BinaryOp, Class, Collective, Op, Register, Shuffle, Special, Value};
@@ -97,6 +98,8 @@ pub(crate) type KnownNumbers<'a> = Rc<dyn Fn(Value) -> Option<u64> + 'a>;
 pub(crate) struct Linear<'a> {
     /// The warp whose thread numbers are used; `None`: `%tid.x` and `%laneid` are unknown.
     warp: Option<u32>,
+    /// The shape of the block, if it is known: then `%tid.x` is the number of the thread only in a block of one row.
+    block: Option<Shape>,
     /// The outcome of `elect.sync`; `None`: nothing is followed through collectives.
     elected: Option<Elected>,
     unknowns: Unknowns<'a>,
@@ -107,10 +110,16 @@ impl<'a> Linear<'a> {
     pub(crate) fn new(warp: Option<u32>, elected: Option<Elected>, unknowns: Unknowns<'a>) -> Self {
         Self {
             warp,
+            block: None,
             elected,
             unknowns,
             table: RefCell::default(),
         }
+    }
+
+    /// The same in a block of this shape.
+    pub(crate) fn in_block(self, block: Option<Shape>) -> Self {
+        Self { block, ..self }
     }
 
     /// Sums of all unknown values, including thread numbers.
@@ -147,6 +156,28 @@ impl<'a> Linear<'a> {
 
     fn sum_of_special(&self, special: Special) -> Option<Sum> {
         let first = self.warp.map(|warp| u64::from(warp) * WARP as u64);
+        if let Some(block) = self.block {
+            let [x, y, z] = block.map(|side| u64::from(side.max(1)));
+            match (special, first) {
+                (Special::Tid(dimension), Some(first)) => {
+                    let numbers = Numbers::from_lanes(|lane| {
+                        let number = first + lane as u64;
+                        match dimension {
+                            0 => Some(number % x),
+                            1 => Some(number / x % y),
+                            2 => Some(number / (x * y)),
+                            _ => None,
+                        }
+                    });
+                    return numbers.map(Sum::of_numbers);
+                }
+                (Special::Ntid(dimension), _) => {
+                    let side = [x, y, z].get(usize::from(dimension)).copied();
+                    return side.map(|side| Sum::of_numbers(Numbers::Same(side)));
+                }
+                _ => {}
+            }
+        }
         match (special, first) {
             (Special::LaneId, Some(_)) => {
                 return Numbers::from_lanes(|lane| Some(lane as u64)).map(Sum::of_numbers);

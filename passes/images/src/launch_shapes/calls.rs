@@ -3,7 +3,7 @@
 use super::events::Event;
 use super::operands::Stepper;
 use super::program::Target;
-use super::state::{Dims, Sides};
+use super::state::{Dims, STACK_POINTER, Sides};
 use super::value::Value;
 use crate::host_code::CodeAddress;
 
@@ -77,6 +77,15 @@ const NO_RETURN: [&str; 8] = [
 /// The beginning of the names of what libstdc++ throws with.
 const THROWS: &str = "_ZSt";
 
+/// How control gets to a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// By a call: arguments on the stack begin at the stack pointer.
+    Call,
+    /// By a jump, as the last call of a function: the arguments on the stack are not followed.
+    Jump,
+}
+
 /// True if a call may return to the instruction after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returns {
@@ -86,20 +95,21 @@ pub(super) enum Returns {
 
 impl<'a> Stepper<'_, '_, 'a> {
     /// Goes over a call; `target` is `None` for one through a pointer.
-    pub(super) fn call(&mut self, target: Option<Target<'a>>) -> Returns {
+    pub(super) fn call(&mut self, target: Option<Target<'a>>, entry: Entry) -> Returns {
         match target.map_or(Callee::Other, |target| self.callee(target)) {
             Callee::Push => {
-                let [grid, grid_z, block, block_z, ..] = self.arguments();
+                let [grid, grid_z, block, block_z, shared, _] = self.arguments();
                 self.state.pending = Some(Dims {
                     grid: sides(grid, grid_z),
                     block: sides(block, block_z),
+                    shared: shared.number(),
                 });
             }
             Callee::Pop => {
                 let [grid, block, shared, stream, ..] = self.arguments();
                 let dims = self.state.pending.take().unwrap_or_default();
-                self.state.written(shared, Some(8));
                 self.state.written(stream, Some(8));
+                self.write_number(shared, dims.shared);
                 self.write_sides(grid, dims.grid);
                 self.write_sides(block, dims.block);
             }
@@ -108,6 +118,7 @@ impl<'a> Stepper<'_, '_, 'a> {
                 let dims = Dims {
                     grid: sides(grid, grid_z),
                     block: sides(block, block_z),
+                    shared: self.first_stack_argument(entry).number(),
                 };
                 match function {
                     Value::Place(place) => self.add(Event::Launch(place, dims)),
@@ -170,6 +181,14 @@ impl<'a> Stepper<'_, '_, 'a> {
         ARGUMENTS.map(|number| self.state.registers[number])
     }
 
+    /// The first argument that has no register.
+    fn first_stack_argument(&self, entry: Entry) -> Value {
+        match entry {
+            Entry::Call => self.load(self.state.registers[STACK_POINTER], 8),
+            Entry::Jump => Value::UNKNOWN,
+        }
+    }
+
     /// Others may know the addresses in the registers for arguments.
     pub(super) fn leak_arguments(&mut self) {
         for number in ARGUMENTS.into_iter().chain(OTHER_ARGUMENTS) {
@@ -180,6 +199,16 @@ impl<'a> Stepper<'_, '_, 'a> {
     fn add(&mut self, event: Event) {
         if let Some(events) = &mut self.events {
             events.push(event);
+        }
+    }
+
+    /// Writes a number of 8 bytes.
+    fn write_number(&mut self, at: Value, number: Option<u64>) {
+        match at {
+            Value::Stack(at) => self
+                .state
+                .store(at, 8, number.map_or(Value::UNKNOWN, Value::exact)),
+            _ => self.state.written(at, Some(8)),
         }
     }
 

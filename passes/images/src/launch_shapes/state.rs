@@ -6,11 +6,13 @@ use crate::limits::MAX_FRAME_BYTES;
 /// Sizes of a grid or a block in x, y and z, as far as they are known.
 pub(super) type Sides = [Option<u32>; 3];
 
-/// The grid and the block of a launch.
+/// The grid, the block and the dynamic shared memory of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dims {
     pub(super) grid: Sides,
     pub(super) block: Sides,
+    /// Bytes of dynamic shared memory for a block.
+    pub(super) shared: Option<u64>,
 }
 
 /// Number of the stack pointer among the registers.
@@ -99,6 +101,7 @@ impl State {
             (Some(a), Some(b)) => Some(Dims {
                 grid: common(a.grid, b.grid),
                 block: common(a.block, b.block),
+                shared: a.shared.filter(|_| a.shared == b.shared),
             }),
             _ => None,
         };

@@ -6,7 +6,7 @@ use iced_x86::{
     Code as Opcode, Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpKind,
 };
 
-use super::calls::Returns;
+use super::calls::{Entry, Returns};
 use super::events::{Event, Roles};
 use super::operands::{Decoded, Stepper};
 use super::program::{Program, Target};
@@ -214,11 +214,11 @@ impl<'a> Walk<'_, '_, 'a> {
             FlowControl::Next | FlowControl::XbeginXabortXend => self.stepper.step(decoded),
             FlowControl::Call if decoded.code.is_call_near() => {
                 let target = branch(program, decoded);
-                return Some(self.stepper.call(Some(target)) == Returns::Yes);
+                return Some(self.stepper.call(Some(target), Entry::Call) == Returns::Yes);
             }
             FlowControl::IndirectCall => {
                 let target = self.through_slot(decoded);
-                return Some(self.stepper.call(target) == Returns::Yes);
+                return Some(self.stepper.call(target, Entry::Call) == Returns::Yes);
             }
             FlowControl::ConditionalBranch => self.branch(number)?,
             FlowControl::UnconditionalBranch => {
@@ -228,7 +228,7 @@ impl<'a> Walk<'_, '_, 'a> {
             // Through a slot it leads to another function; else it may be a table of this one.
             FlowControl::IndirectBranch => {
                 let target = self.through_slot(decoded)?;
-                self.stepper.call(Some(target));
+                self.stepper.call(Some(target), Entry::Jump);
                 return Some(false);
             }
             FlowControl::Return => {
@@ -252,7 +252,7 @@ impl<'a> Walk<'_, '_, 'a> {
         self.stepper.program.names(target).next()?;
         // Where the branch is conditional, the state goes on without the call.
         let state = self.stepper.state.clone();
-        self.stepper.call(Some(target));
+        self.stepper.call(Some(target), Entry::Jump);
         self.stepper.state = state;
         Some(())
     }

@@ -126,7 +126,15 @@ impl<'a> UnusedSettings<'a> {
             .kernels
             .iter()
             .chain(scopes().flat_map(|scope| &scope.kernels))
-            .chain(settings.launches.kernels.iter().map(|(pattern, _)| pattern));
+            .chain(settings.launches.kernels.iter().map(|(pattern, _)| pattern))
+            .chain(
+                settings
+                    .launches
+                    .shared
+                    .kernels
+                    .iter()
+                    .map(|(pattern, _)| pattern),
+            );
         let idle_path = |pattern: &&Pattern| !self.paths.iter().any(|path| fits_path(pattern, path));
         let idle_name = |pattern: &&Pattern| {
             !self
@@ -141,6 +149,8 @@ impl<'a> UnusedSettings<'a> {
             .chain(names.filter(idle_name).map(|pattern| (pattern, "kernel")))
             .collect();
         idle.sort_by_key(|(pattern, _)| pattern.written);
+        // A kernel's block and its shared memory have one pattern.
+        idle.dedup_by(|(one, _), (other, _)| one.written.is_some() && one.written == other.written);
         idle
     }
 }

@@ -56,6 +56,67 @@ const KNOWN: [&str; 5] = ["inner", "instance", "loop", "once", "twice"];
 /// Those besides for which it shows some.
 const SHOWN: [&str; 6] = ["open", "passed", "plain", "some", "taken", "variable"];
 
+/// Kernels that use dynamic shared memory, and host code that launches them with constant amounts of it, or with others.
+const SHARED: &str = "\
+#include <cuda_runtime.h>
+extern __shared__ int memory[];
+#define KERNEL(name) name(int *p) { int t = threadIdx.x; memory[t] = p[t]; __syncthreads(); p[t] = memory[t ^ 1]; }
+static __global__ void KERNEL(small)
+static __global__ void KERNEL(without)
+static __global__ void KERNEL(least)
+static __global__ void KERNEL(direct)
+static __global__ void KERNEL(right)
+static __global__ void KERNEL(greatest)
+static __global__ void KERNEL(unknown)
+static __global__ void KERNEL(computed)
+static __global__ void KERNEL(chosen)
+static __global__ void KERNEL(passed)
+__global__ void KERNEL(open)
+template <int N> static __global__ void KERNEL(instance)
+static __global__ void unused(int *p, bool has_memory) {
+  int t = threadIdx.x;
+  if (has_memory) { memory[t] = p[t]; __syncthreads(); p[t] = memory[t ^ 1]; } else { p[t]++; }
+}
+static __global__ void parts(int *p) {
+  int t = threadIdx.x, *a = memory, *b = a + blockDim.x, *c = b + blockDim.x;
+  a[t] = p[t]; b[t] = p[t + 64]; c[t] = p[t + 128];
+  __syncthreads();
+  p[t] = a[63 - t] + b[63 - t] + c[63 - t];
+}
+static __global__ void rows(float *p) {
+  int x = threadIdx.x, y = threadIdx.y;
+  float *tile = (float *)memory;
+  tile[y * 17 + x] = p[y * 16 + x];
+  __syncthreads();
+  p[y * 16 + x] = tile[x * 17 + y];
+}
+static __global__ void vectors(int4 *p) {
+  int4 *all = (int4 *)memory;
+  all[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = all[threadIdx.x ^ 1];
+}
+void run_small(int *p) { small<<<1, 64, 128>>>(p); }
+void run_without(int *p) { without<<<1, 64>>>(p); }
+void run_least(int *p) { least<<<1, 64, 64>>>(p); least<<<2, 64, 252>>>(p); }
+void run_direct(int *p) { void *args[] = {&p}; cudaLaunchKernel((const void *)&direct, dim3(1), dim3(64), args, 192, 0); }
+void run_right(int *p) { right<<<1, 64, 256>>>(p); }
+void run_greatest(int *p, int n) { for (int i = 0; i < n; ++i) greatest<<<1, 64, 64>>>(p); greatest<<<1, 64, 256>>>(p); }
+void run_unknown(int *p, int n) { unknown<<<1, 64, 64>>>(p); unknown<<<1, 64, n>>>(p); }
+void run_computed(int *p, int n) { computed<<<1, 64, n * sizeof(int)>>>(p); }
+void run_chosen(int *p, bool is_large) { chosen<<<1, 64, is_large ? 256 : 64>>>(p); }
+void run_passed(int *p) { passed<<<1, 64, 64>>>(p); cudaFuncSetAttribute(passed, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536); }
+void run_open(int *p) { open<<<1, 64, 64>>>(p); }
+void run_instance(int *p, cudaStream_t s) { instance<64><<<1, 64, 64 * sizeof(int), s>>>(p); }
+void run_unused(int *p) { unused<<<1, 64>>>(p, false); }
+void run_parts(int *p) { parts<<<1, 64, 3 * 64 * sizeof(int)>>>(p); }
+void run_rows(float *p) { rows<<<1, dim3(16, 16), 16 * 17 * sizeof(float) - 4>>>(p); }
+void run_vectors(int4 *p) { vectors<<<1, 32, 32 * sizeof(int4)>>>(p); }
+";
+
+/// The kernels of that source that access more than they have.
+const BEYOND: [&str; 4] = ["direct", "least", "small", "without"];
+
 /// The kernels with findings of this certainty, by the names in their source.
 fn kernels(document: &Value, certainty: &str) -> BTreeSet<String> {
     let findings = report::findings(document).iter();
@@ -100,6 +161,43 @@ fn objects(
                 return Err(format!("{option}: nothing says of {kernel}: {note}"));
             }
         }
+    }
+    Ok(())
+}
+
+/// Builds an object with each of the options, and compares the kernels that access more dynamic shared memory than they are launched with.
+fn shared_memory(
+    options: &[&str],
+    build: &Build,
+    compile: impl Fn(&str) -> Result<(), String>,
+) -> Result<(), String> {
+    build.write("s.cu", SHARED)?;
+    for option in options {
+        compile(&format!("{option} -c s.cu -o s.o"))?;
+        let document = build.check("s.o")?;
+        let findings = report::findings(&document).iter();
+        let found = findings.map(|finding| {
+            let kernel = finding["kernel"].as_str().or(finding["function"].as_str());
+            let kernel = kernel.unwrap_or_default();
+            let named = BEYOND.iter().find(|name| kernel.contains(*name));
+            let code = finding["code"].as_str().unwrap_or_default();
+            format!("{} {code}", named.unwrap_or(&kernel))
+        });
+        let wanted = BEYOND.map(|kernel| format!("{kernel} PTX211"));
+        same(option, found.collect::<BTreeSet<_>>(), BTreeSet::from(wanted))?;
+        let text = document.to_string();
+        for note in [
+            "at most 128 bytes of dynamic shared memory (`run_small` in s.o",
+            "at most 252 bytes of dynamic shared memory (`run_least` in s.o",
+            "at most 0 bytes of dynamic shared memory (`run_without` in s.o",
+            "at most 192 bytes of dynamic shared memory (`run_direct` in s.o",
+        ] {
+            if !text.contains(note) {
+                return Err(format!("{option}: nothing says: {note}"));
+            }
+        }
+        let stated = build.check("--launch-shared 4096 s.o")?;
+        same(option, report::findings(&stated).len(), 0)?;
     }
     Ok(())
 }
@@ -175,9 +273,12 @@ pub(super) fn of_nvcc(build: &Build) -> Result<(), String> {
         "-arch=sm_90 -Xcompiler -O3",
         "-arch=sm_90 -rdc=true -Xcompiler -O2,-fPIC",
     ];
-    objects(&options, build, |options| build.nvcc(options))
+    objects(&options, build, |options| build.nvcc(options))?;
+    shared_memory(&options, build, |options| build.nvcc(options))
 }
 
 pub(super) fn of_clang(build: &Build) -> Result<(), String> {
-    objects(&["-O0", "-O2", "-O3"], build, |options| build.clang(options))
+    let options = ["-O0", "-O2", "-O3"];
+    objects(&options, build, |options| build.clang(options))?;
+    shared_memory(&options, build, |options| build.clang(options))
 }

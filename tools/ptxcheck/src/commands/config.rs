@@ -18,13 +18,17 @@ use crate::exit::Exit;
 use crate::output;
 
 /// The settings that are in force unless something else is said.
-const DEFAULTS: [(&str, &str); 5] = [
+const DEFAULTS: [(&str, &str); 6] = [
     ("exclude.system-headers", "false"),
     ("headers.report-at", "\"call\""),
     ("launch.block", "any one-dimensional block of whole warps"),
+    ("launch.shared", "any size"),
     ("params.near-limit", "90"),
     ("audit.forbid-duplicates", "false"),
 ];
+
+/// The key of a size of dynamic shared memory, at the end of its path.
+const SHARED: &str = "shared";
 
 /// The word for the source of a default.
 const DEFAULT: &str = "default";
@@ -85,10 +89,17 @@ impl Document {
         let name = file.as_deref().unwrap_or_default();
         let launch =
             (!args.launched.launch_block.is_empty()).then(|| launch_options(&args.launched.launch_block));
+        let shared = args.launched.launch_shared;
+        let shared_option = shared.map(|bytes| format!("--launch-shared {bytes}"));
+        let option_over = |key: &str| match key.strip_prefix("launch.") {
+            Some(key) if key.ends_with(SHARED) => shared_option.clone(),
+            Some(_) => launch.clone(),
+            None => None,
+        };
         let mut settings: Vec<AppliedSetting> = written::settings(&config.text)
             .into_iter()
             .map(|setting| AppliedSetting {
-                overruled_by: launch.clone().filter(|_| setting.key.starts_with("launch.")),
+                overruled_by: option_over(&setting.key),
                 from: format!("{name}:{}:{}", setting.line, setting.column),
                 key: setting.key,
                 value: setting.value,
@@ -106,6 +117,9 @@ impl Document {
                 ref shapes => format!("{shapes:?}"),
             };
             settings.push(of_option("launch.block", value, option));
+        }
+        if let (Some(bytes), Some(option)) = (shared, shared_option) {
+            settings.push(of_option("launch.shared", bytes.to_string(), option));
         }
         settings.extend(args.launched.assume.iter().map(|one| {
             let kernels = one.kernels.as_str();

@@ -1,7 +1,7 @@
 //! The options that say how kernels are launched, over the configuration.
 
 use ptxcheck_passes::assumptions::{Assumption, Assumptions, MAX_ASSUMPTIONS};
-use ptxcheck_passes::launches::{Launches, MAX_LAUNCHED_SHAPES, Shape};
+use ptxcheck_passes::launches::{Launches, MAX_LAUNCHED_SHAPES, Shape, StatedShared};
 use ptxcheck_passes::settings::Settings;
 
 use crate::args::Launched;
@@ -49,6 +49,10 @@ pub(super) fn apply(args: &Launched, settings: Settings) -> Result<Settings, Str
     Ok(Settings {
         launches: Launches {
             run: launch_blocks(&args.launch_block)?,
+            shared: StatedShared {
+                run: args.launch_shared,
+                ..settings.launches.shared
+            },
             ..settings.launches
         },
         assumptions: assumptions(&args.assume, settings.assumptions)?,

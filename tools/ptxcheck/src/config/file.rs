@@ -40,7 +40,7 @@ pub(super) struct File {
     /// Exceptions: findings that do not count, with their reasons
     #[cfg_attr(test, schemars(with = "Vec<Allow>"))]
     pub allow: Vec<Spanned<Allow>>,
-    /// The blocks that kernels are launched with
+    /// The blocks and the dynamic shared memory that kernels are launched with
     // Its keys are names of kernels; `launch.rs` reads it.
     #[serde(rename = "launch")]
     #[cfg_attr(test, schemars(with = "schema::Launch"))]
@@ -406,15 +406,24 @@ pub(super) mod schema {
     #[derive(schemars::JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "a shape")]
+    #[schemars(extend("minProperties" = 1))]
     pub struct KernelLaunch {
-        block: Blocks,
+        block: Option<Blocks>,
+        shared: Option<Shared>,
     }
 
-    /// Blocks of all kernels, and of those that patterns name
+    /// Bytes of dynamic shared memory for a block; of several launches, the most
+    #[derive(schemars::JsonSchema)]
+    #[schemars(extend("minimum" = 0, "maximum" = 232_448))]
+    #[expect(dead_code, reason = "a shape")]
+    pub struct Shared(u32);
+
+    /// Launches of all kernels, and of those that patterns name
     #[derive(schemars::JsonSchema)]
     #[expect(dead_code, reason = "a shape")]
     pub struct Launch {
         block: Option<Blocks>,
+        shared: Option<Shared>,
         #[serde(flatten)]
         kernels: BTreeMap<String, KernelLaunch>,
     }
