@@ -1,4 +1,4 @@
-// ptxcheck-args: -W potential --launch-shared 4096 --launch-block 128
+// ptxcheck-args: -W potential:PTX211 --launch-shared 4096 --launch-block 128
 // why: usual ways to use dynamic shared memory, of which each launch has 4,096 bytes
 
 #include <cuda_fp16.h>

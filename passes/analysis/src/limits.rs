@@ -257,6 +257,16 @@ pub(crate) const MAX_INDEX_STEPS: usize = 16;
 /// Most uses of dynamic shared arrays in one function that are compared with each other.
 pub(crate) const MAX_SHARED_USES: usize = 256;
 
+/// Largest shared array whose bytes are compared with those that threads store: all that a block can have.
+pub(crate) const MAX_COVERED_BYTES: u64 = 256 << 10;
+
+/// Most steps of comparing what the threads of a block read of its shared arrays with what they store: bytes of accesses, and blocks of code
+/// on the paths of a thread.
+pub(crate) const MAX_COVER_STEPS: usize = 4 << 20;
+
+/// Most reads of an array whose bytes no thread stores for which a use is sought.
+pub(crate) const MAX_UNCOVERED_READS: usize = 64;
+
 /// Most passes over a function to find the registers that hold addresses of such arrays.
 pub(crate) const MAX_SHARED_ROUNDS: usize = 8;
 

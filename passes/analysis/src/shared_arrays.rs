@@ -1,4 +1,4 @@
-//! Uses of shared arrays: conflicts between several that begin at the same address, and reads of what nothing has written.
+//! Uses of shared arrays: conflicts between several that begin at the same address, and reads of what nothing has written, or no thread.
 //!
 //! ```text
 //! use        an access whose address is computed from an array, or a call of a function that has one or is passed such an
@@ -12,6 +12,7 @@
 //!
 //! An array all of whose uses are beyond its base address does not conflict: the program leaves room there for another one.
 
+mod uncovered;
 mod unwritten;
 
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,7 @@ use ptxcheck_ir::{
 
 use rustc_hash::FxHashMap;
 
+use crate::lanes::{Lanes, Launch};
 use crate::limits::{MAX_INDEX_STEPS, MAX_SHARED_CALLS, MAX_SHARED_ROUNDS, MAX_SHARED_USES};
 use crate::{Analyses, ModuleAnalyses};
 
@@ -85,6 +87,25 @@ pub struct UnwrittenRead {
     pub at: InstructionId,
     /// Some instruction writes the array, and on every path comes after this read.
     pub is_written_later: bool,
+}
+
+/// A read of a part of an array that no thread of the block stores to.
+#[derive(Clone, Copy, Debug)]
+pub struct UncoveredRead {
+    /// The array.
+    pub array: SymbolId,
+    /// The read.
+    pub at: InstructionId,
+    /// The warp that reads such bytes.
+    pub warp: u32,
+    /// The lanes that do.
+    pub lanes: Lanes,
+    /// The first and the last byte that they read, from the start of the array.
+    pub bytes: (u64, u64),
+    /// The store to the array that comes nearest to these bytes, and the first and the last byte that threads store there.
+    pub nearest: (InstructionId, (u64, u64)),
+    /// The launch that states the shape of the block.
+    pub launch: Launch,
 }
 
 /// A use of arrays.

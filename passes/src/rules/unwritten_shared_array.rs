@@ -1,7 +1,7 @@
 //! ## What it does
 //!
 //! Finds reads of an array in shared memory that nothing can have written: the kernel does not write the array at all, or only after the
-//! read.
+//! read. Where the shape of the block is known, finds reads of a part of an array, too, that no thread of the block stores to (potential).
 //!
 //! ## Why is this bad?
 //!
@@ -15,6 +15,13 @@
 //! if (threadIdx.x < 32) atomicAdd_block(&total, sum * weights[threadIdx.x]);     // nothing has stored to sum
 //! ```
 //!
+//! ```cuda
+//! __shared__ float line[129];                    // blocks of 128 threads
+//! line[threadIdx.x] = in[threadIdx.x];
+//! __syncthreads();
+//! out[threadIdx.x] = line[threadIdx.x + 1] - line[threadIdx.x];                  // nobody stores line[128]
+//! ```
+//!
 //! ## Use instead
 //!
 //! ```cuda
@@ -25,19 +32,27 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: no instruction that may write the array comes before the read in any thread, and something uses what is read. An
+//! A finding about a whole array is definite: no instruction that may write the array comes before the read in any thread, and something uses what is read. An
 //! atomic, an asynchronous copy and a barrier in memory count as writes. Silent are arrays of dynamic shared memory, which share their
 //! memory; arrays that several functions or modules, or the initial value of a variable, name; and arrays whose address is passed to a function, kept in memory, or computed with in other
-//! ways than sums, masks and conversions. A part of an array that no thread writes is not looked for, nor is an array that only some of the
-//! paths to a read write.
+//! ways than sums, masks and conversions. An array that only some of the
+//! paths to a read write is not looked for.
+//!
+//! A finding about a part is potential. The block has one known shape (`.reqntid`, `--launch-block`, `[launch]`, launches in host code), and
+//! each store to the array has an address that depends on the numbers of the thread and on constants alone: a store in a loop that is not
+//! unrolled makes the array unknown, and so does an asynchronous copy or a matrix. The thread certainly reads the bytes, none of which is
+//! stored, and certainly stores to global memory what it computes from them: what it leaves out by a selection or a mask, or passes to a
+//! collective or a matrix operation, is not reported.
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS};
+use crate::analysis::Certainty;
+use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS, UncoveredRead};
 use crate::context::{ModuleContext, Place, Report};
+use crate::finding::Value::Numbers;
 use crate::ir::{FunctionId, Linkage, Space, Symbol, SymbolId, Value};
 use crate::rule::{Check, Family, Level, Rule};
-use crate::support::addresses;
+use crate::support::{addresses, lanes};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -46,18 +61,23 @@ pub static RULE: Rule = Rule {
     aliases: &[],
     guidelines: &[],
     family: Family::Space,
-    summary: "an array in shared memory is read that nothing has written",
+    summary: "an array in shared memory, or a part of it, is read that nothing has written",
     definite: Level::Warning,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
+/// The kind of message about a part of an array.
+const UNCOVERED: &str = "uncovered";
+
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    let wants_uncovered = module.settings.level(&RULE, Certainty::Potential, RULE.definite) > Level::Allow;
     for (function, arrays) in arrays_by_function(module) {
         for arrays in arrays.chunks(MAX_ARRAYS) {
             let uses = ArrayUses::without_distances(module, arrays);
-            for read in uses.find_unwritten_reads(function) {
+            let unwritten = uses.find_unwritten_reads(function);
+            for read in &unwritten {
                 let name = addresses::named(module, Space::Shared, read.array);
                 let why = if read.is_written_later {
                     "and nothing writes it before"
@@ -72,8 +92,47 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                     .help("store to it, and pass a barrier, before it is read")
                     .data("symbol", module.module.symbol(read.array).name);
             }
+            if wants_uncovered {
+                for read in uses.find_uncovered_reads(function) {
+                    if !unwritten.iter().any(|other| other.array == read.array) {
+                        report_uncovered(module, function, &read, report);
+                    }
+                }
+            }
         }
     }
+}
+
+/// Reports a read of bytes that no thread stores to.
+fn report_uncovered(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    read: &UncoveredRead,
+    report: &mut Report<'_>,
+) {
+    let name = addresses::named(module, Space::Shared, read.array);
+    let bytes = |(first, last): (u64, u64)| format!("bytes {first} to {last}");
+    let (nearest, stored) = read.nearest;
+    let draft = report.potential(
+        Place::of_instruction(function, read.at),
+        format!(
+            "{} {} of {name}, and no thread of the block stores there",
+            lanes::subject(read.lanes, "may read", "may read"),
+            bytes(read.bytes)
+        ),
+    );
+    draft.kind(UNCOVERED);
+    draft.note(format!("this is so in warp {} of each block", read.warp));
+    draft.related(
+        Place::of_instruction(function, nearest),
+        format!("the nearest store: {} of it", bytes(stored)),
+    );
+    lanes::assumption(draft, module, function, &read.launch);
+    draft
+        .help("store to all of the array that is read, or read only what is stored")
+        .data("symbol", module.module.symbol(read.array).name)
+        .data("warp", u64::from(read.warp))
+        .data("lanes", Numbers(lanes::numbers(read.lanes)));
 }
 
 /// The arrays of a known size in shared memory that one function of one module alone names, by function, in the order of the input.

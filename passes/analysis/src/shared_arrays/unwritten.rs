@@ -105,7 +105,7 @@ impl ArrayUses<'_, '_> {
     }
 
     /// The arrays whose addresses are used in ways that are not followed.
-    fn lost_arrays(&self, function: FunctionId, body: &Body<'_>, taint: &[Taint]) -> ArraySet {
+    pub(super) fn lost_arrays(&self, function: FunctionId, body: &Body<'_>, taint: &[Taint]) -> ArraySet {
         let analyses = self.module.function(function);
         let slots = analyses.slots();
         let (mut lost, mut on_stack) = (0, 0);
