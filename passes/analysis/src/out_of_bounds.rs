@@ -69,7 +69,7 @@ pub struct OutOfBoundsAccess {
     pub lanes: Lanes,
     /// The least and the greatest of their offsets, in bytes from the start of the object.
     pub offsets: (i64, i64),
-    /// All threads that make the access have this address, and thread 0 of each block is one of them.
+    /// All threads of the warp that make the access have one address, and thread 0 of each block is one of them.
     pub is_same_in_all: bool,
     /// It is so when a thread makes the access for the first time; else each time.
     pub is_first_time: bool,
