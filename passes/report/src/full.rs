@@ -335,12 +335,13 @@ error[PTX407] zero-mask: the member mask is 0
         let text = plain(&samples::outcome_of(
             all.map(|(line, sanitizer)| found(line, sanitizer)),
         ));
-        let commands: Vec<_> = text.lines().filter(|line| line.contains("confirm")).collect();
+        let lines = text.lines().map(str::trim_start);
+        let commands: Vec<_> = lines.filter(|line| line.starts_with("= confirm")).collect();
         assert_eq!(
             commands,
             [
-                "  = confirm: compute-sanitizer --tool racecheck --kernel-name kne=_Z4bad1v PROGRAM",
-                "  = confirm: compute-sanitizer --tool synccheck --kernel-name kne=_Z4bad1v PROGRAM",
+                "= confirm: compute-sanitizer --tool racecheck --kernel-name kne=_Z4bad1v PROGRAM",
+                "= confirm: compute-sanitizer --tool synccheck --kernel-name kne=_Z4bad1v PROGRAM",
             ]
         );
     }
