@@ -48,10 +48,10 @@
 //! wait for those comes before the load at all. There is no finding for waits in functions, for waits of other threads followed by a
 //! barrier, and for copies under a condition that does not apply to the load.
 
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, CopyKind};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
 /// The rule.

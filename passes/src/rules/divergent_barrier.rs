@@ -40,10 +40,10 @@
 //! count says that some threads stay away.
 
 use crate::analysis::lanes::{Problem, is_full_warp};
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 
 use crate::support::lanes as text;
 

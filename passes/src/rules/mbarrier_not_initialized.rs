@@ -41,9 +41,9 @@
 //! not allowed, and a potential finding: production code does it.
 
 use crate::analysis::asynchronous::Initialisation;
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
 /// The rule.

@@ -85,10 +85,10 @@
 
 use crate::analysis::lanes::{BlockPair, Exchange, MissingBarrier, Object, PairKind, Site};
 use crate::conditional::ConditionalBarrier;
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes as text, witness};
 
 /// The rule.

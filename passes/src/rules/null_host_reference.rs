@@ -41,10 +41,10 @@
 //! mostly has neither the call nor the access.
 
 use crate::analysis::provenance::{Effect, Use, Violation, ViolationKind};
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::addresses;
 
 /// The rule.

@@ -64,10 +64,10 @@
 //! it. Ordinary *reads* before an asynchronous write are not analysed.
 
 use crate::analysis::asynchronous::{FenceGap, Late};
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::ir::AsyncOp;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
 /// The rule.

@@ -80,10 +80,10 @@
 
 use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
 use crate::conditional::{ConditionalExchange, searchable_pairs};
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes as text, witness, wording};
 
 /// The rule.

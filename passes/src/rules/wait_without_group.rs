@@ -43,10 +43,10 @@
 //! (`cp.async.mbarrier.arrive`), where functions are called in between that are not known, and where no copy is before the wait at all, it
 //! is silent: waits for empty groups are usual and right.
 
-use crate::sanitizer::Sanitizer;
 use crate::context::{ModuleContext, Report};
 use crate::ir::AsyncGroup;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
 /// The rule.
