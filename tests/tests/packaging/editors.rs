@@ -39,12 +39,16 @@ pub(super) fn client() -> Result<(), String> {
     Ok(())
 }
 
-/// The first block of a language in the page about editors.
-fn block(language: &str) -> Result<String, String> {
+/// The first block after a heading of the page about editors.
+fn block_after(heading: &str) -> Result<String, String> {
     let page = fs::read_to_string(root().join("docs/src/editors.md")).map_err(|error| error.to_string())?;
-    let (_, rest) = page
-        .split_once(&format!("```{language}\n"))
-        .ok_or_else(|| format!("the page has no block of {language}"))?;
+    let (_, section) = page
+        .split_once(&format!("\n## {heading}\n"))
+        .ok_or_else(|| format!("the page has no heading {heading}"))?;
+    let (_, rest) = section
+        .split_once("```")
+        .and_then(|(_, fence)| fence.split_once('\n'))
+        .ok_or_else(|| format!("{heading} has no block"))?;
     let (block, _) = rest.split_once("```").unwrap_or((rest, ""));
     Ok(block.to_owned())
 }
@@ -100,7 +104,7 @@ pub(super) fn problem_matcher() -> Result<(), String> {
     let (text, wanted) = printed()?;
     let workspace = Workspace::new()?;
     let tasks = workspace.path("tasks.json");
-    fs::write(&tasks, block("json")?).map_err(|error| error.to_string())?;
+    fs::write(&tasks, block_after("A task of VS Code")?).map_err(|error| error.to_string())?;
     let printed = workspace.path("printed");
     fs::write(&printed, text).map_err(|error| error.to_string())?;
     let script = "
@@ -133,7 +137,7 @@ pub(super) fn error_format() -> Result<(), String> {
         let path = workspace.path(name);
         fs::write(&path, text).map_err(|error| error.to_string())
     };
-    write("ptxcheck.vim", &block("vim")?)?;
+    write("ptxcheck.vim", &block_after("Vim")?)?;
     write("printed", &text)?;
     write(
         "read.vim",
