@@ -11,6 +11,7 @@ pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
+use crate::assumptions::Assumptions;
 use crate::conditional::{
     self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, ConditionalLeaving,
     SearchScope, Searched, SearchedExchanges,
@@ -106,57 +107,51 @@ impl<'a> ModuleContext<'a> {
 
     /// The exchanges of lanes through memory that a witness makes, if the settings ask for them.
     pub fn conditional_exchanges(&self) -> &[ConditionalExchange] {
-        let searched = self.conditional_exchanges.get_or_init(|| {
-            if self.settings.search(|rule| rule.code == EXCHANGES) == SearchScope::All {
-                conditional::search_exchanges(self, &self.settings.assumptions)
-            } else {
-                SearchedExchanges::default()
-            }
-        });
-        &searched.findings
+        self.searched(
+            &self.conditional_exchanges,
+            EXCHANGES,
+            conditional::search_exchanges,
+        )
     }
 
     /// The barriers of blocks that are missing with a witness, if the settings ask for them.
     pub fn conditional_barriers(&self) -> &[ConditionalBarrier] {
-        let searched = self.conditional_barriers.get_or_init(|| {
-            if self.settings.search(|rule| rule.code == BARRIERS) == SearchScope::All {
-                conditional::search_barriers(self, &self.settings.assumptions)
-            } else {
-                SearchedExchanges::default()
-            }
-        });
-        &searched.findings
+        self.searched(&self.conditional_barriers, BARRIERS, conditional::search_barriers)
     }
 
     /// The lost updates that a witness shows, if the settings ask for them.
     pub fn conditional_updates(&self) -> &[ConditionalContention] {
-        let searched = self.conditional_updates.get_or_init(|| {
-            if self.settings.search(|rule| rule.code == LOST_UPDATES) == SearchScope::All {
-                conditional::search_lost_updates(self, &self.settings.assumptions)
-            } else {
-                SearchedExchanges::default()
-            }
-        });
-        &searched.findings
+        self.searched(
+            &self.conditional_updates,
+            LOST_UPDATES,
+            conditional::search_lost_updates,
+        )
     }
 
     /// The plain accesses to what atomics change that a witness shows, if the settings ask for them.
     pub fn conditional_beside_atomics(&self) -> &[ConditionalContention] {
-        let searched = self.conditional_beside_atomics.get_or_init(|| {
-            if self.settings.search(|rule| rule.code == BESIDE_ATOMICS) == SearchScope::All {
-                conditional::search_beside_atomics(self, &self.settings.assumptions)
-            } else {
-                SearchedExchanges::default()
-            }
-        });
-        &searched.findings
+        self.searched(
+            &self.conditional_beside_atomics,
+            BESIDE_ATOMICS,
+            conditional::search_beside_atomics,
+        )
     }
 
     /// The accesses that leave an array with a witness, if the settings ask for them.
     pub fn conditional_leaving(&self) -> &[ConditionalLeaving] {
-        let searched = self.conditional_leaving.get_or_init(|| {
-            if self.settings.search(|rule| rule.code == BOUNDS) == SearchScope::All {
-                conditional::search_leaving(self, &self.settings.assumptions)
+        self.searched(&self.conditional_leaving, BOUNDS, conditional::search_leaving)
+    }
+
+    /// The findings of a search for witnesses, if the settings ask for conditional findings of the rule with this code.
+    fn searched<'s, T>(
+        &self,
+        known: &'s OnceLock<SearchedExchanges<T>>,
+        code: &str,
+        search: fn(&ModuleAnalyses<'_>, &Assumptions) -> SearchedExchanges<T>,
+    ) -> &'s [T] {
+        let searched = known.get_or_init(|| {
+            if self.settings.search(|rule| rule.code == code) == SearchScope::All {
+                search(self, &self.settings.assumptions)
             } else {
                 SearchedExchanges::default()
             }

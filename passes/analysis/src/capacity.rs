@@ -92,10 +92,10 @@ struct Kernel<'a, 'm> {
 /// The evaluator of largest values.
 type Sizes<'a, 'm> = Evaluator<'a, 'm, LargestDomain<'a, 'm>>;
 
-/// What comparisons say at the last place that was looked at.
+/// The bounds that comparisons give at an access.
 struct AtPlace<'a, 'm> {
     bounds: Vec<UpperBound>,
-    /// The largest values of what was compared, without the comparisons.
+    /// The largest values of the compared values, without the comparisons.
     compared: Vec<Largest>,
     sizes: Sizes<'a, 'm>,
 }
@@ -199,7 +199,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         Evaluator::new(self.source(), domain)
     }
 
-    /// The largest values of what comparisons bound, as they would be without; and for those that are less behind the comparisons, both.
+    /// The largest values of the compared values, without the comparisons; and each that a comparison lowers, with the lower one.
     fn largest_tested(
         &self,
         bounds: &[UpperBound],

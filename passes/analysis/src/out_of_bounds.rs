@@ -141,7 +141,7 @@ pub(crate) fn find_computed_accesses(module: &Shared<'_>) -> Vec<ComputedAccess>
     found
 }
 
-/// All such accesses of a module, in the order of the input.
+/// The accesses of a module that are out of bounds or not aligned, in the order of the input.
 pub(crate) fn find_accesses_out_of_bounds(module: &Shared<'_>) -> Vec<OutOfBoundsAccess> {
     let mut outside = Vec::new();
     let ends = LazyCell::new(|| functions_that_may_end_threads(module));

@@ -14,7 +14,9 @@
 use super::definitions::Definitions;
 use super::function::Analyses;
 use crate::limits::MAX_PREDICATE_STEPS;
-use ptxcheck_ir::{BinaryOp, Body, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
+use ptxcheck_ir::{
+    BinaryOp, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, UnaryOp, Value,
+};
 
 /// A test that has this outcome if a predicate has the given value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,6 +196,17 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
             }
         }
         false
+    }
+}
+
+/// The guard of the end of a block, and true for a branch with two targets; false for a return that threads may skip.
+pub(crate) fn guard_of_end(body: &Body<'_>, block: BlockId) -> Option<(Guard, bool)> {
+    let (_, last) = body.block(block).next_back()?;
+    let guard = last.guard?;
+    match (last.op, body.successors(block)) {
+        (Op::Branch, [_, _]) => Some((guard, true)),
+        (Op::Return | Op::Exit | Op::Trap, [_]) => Some((guard, false)),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use ptxcheck_ir::{BlockId, Body, Condition, Instruction, InstructionId, Op, Regi
 use crate::dataflow::{self, Cursor, Solution};
 use crate::function::Analyses;
 use crate::limits::MAX_REGISTER_BOUNDS;
-use crate::predicates::{Predicates, Test};
+use crate::predicates::{Predicates, Test, guard_of_end};
 use crate::slots::{Effect, SlotId};
 
 /// A register, or a part of the stack that only its own stores write.
@@ -15,7 +15,7 @@ pub(super) enum Place {
     Slot(SlotId),
 }
 
-/// What a place holds is at most another value, or below it.
+/// A bound: the value in a place is at most another value, or below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UpperBound {
     pub place: Place,
@@ -110,7 +110,7 @@ impl<N: Fn(Value) -> Option<i64>> UpperBounds<'_, '_, N> {
                 }
             }
             match copied {
-                // What is loaded into the register is in the slot, too.
+                // The slot holds the loaded value, too.
                 Some((Place::Register(to), slot @ Place::Slot(_))) if to == from => copies.push(slot),
                 Some((to, _)) => {
                     copies.retain(|copy| *copy != to || to == Place::Register(from));
@@ -239,12 +239,7 @@ impl<N: Fn(Value) -> Option<i64>> UpperBounds<'_, '_, N> {
         let Value::Register(register) = value else {
             return true;
         };
-        if self
-            .analyses
-            .definitions()
-            .only_writer(self.body, register)
-            .is_some()
-        {
+        if self.analyses.only_writer(value).is_some() {
             return true;
         }
         let mut between = (test.index() + 1..reader.index()).map(InstructionId::new);
@@ -294,7 +289,7 @@ impl<N: Fn(Value) -> Option<i64>> dataflow::Analysis for UpperBounds<'_, '_, N> 
             .map_or_else(Vec::new, |(to, from)| {
                 let moved = state.iter().filter(|one| one.place == from).copied();
                 let mut moved: Vec<_> = moved.map(|one| UpperBound { place: to, ..one }).collect();
-                // What has one definition is known without a bound.
+                // A place with one definition needs no bound: its value is evaluated.
                 if let Place::Register(from) = from
                     && self.is_written_often(to)
                     && let Some(number) = (self.number_of)(Value::Register(from))
@@ -331,24 +326,21 @@ impl<N: Fn(Value) -> Option<i64>> dataflow::Analysis for UpperBounds<'_, '_, N> 
     }
 
     fn refine_on_edge(&self, state: &mut Vec<UpperBound>, block: BlockId, number: usize) -> bool {
-        let Some((at, last)) = self.body.block(block).next_back() else {
+        let Some((guard, is_branch)) = guard_of_end(self.body, block) else {
+            return true;
+        };
+        let Some((at, _)) = self.body.block(block).next_back() else {
             return true;
         };
         // A thread that does not return goes on with the complement of its guard.
-        let is_taken = match (last.op, self.body.successors(block)) {
-            (Op::Branch, [_, _]) => number == 0,
-            (Op::Return | Op::Exit | Op::Trap, [_]) => false,
-            _ => return true,
-        };
-        if let Some(guard) = last.guard {
-            let mut found = Vec::new();
-            self.bounds_implied_by((guard.register, at), is_taken != guard.negated, |bound| {
-                let copies = bound.register().map(|register| self.copies_of(register, at));
-                let copies = copies.into_iter().flatten();
-                found.extend(copies.map(|place| UpperBound { place, ..bound }));
-            });
-            add_bounds(state, found);
-        }
+        let is_taken = is_branch && number == 0;
+        let mut found = Vec::new();
+        self.bounds_implied_by((guard.register, at), is_taken != guard.negated, |bound| {
+            let copies = bound.register().map(|register| self.copies_of(register, at));
+            let copies = copies.into_iter().flatten();
+            found.extend(copies.map(|place| UpperBound { place, ..bound }));
+        });
+        add_bounds(state, found);
         true
     }
 }

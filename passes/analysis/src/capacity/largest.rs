@@ -69,7 +69,7 @@ impl LargestDomain<'_, '_> {
         Some(self.bounded(Largest::of_quantity(quantity)))
     }
 
-    /// What a register holds; the result of a function may have any bound.
+    /// The quantity in a register; the result of a function may have any bound.
     fn held(&self, register: Register) -> Quantity {
         let writers = self.definitions.writers_of(register).iter();
         let mut ops = writers.map(|&at| self.body.instruction(at).op);
@@ -80,7 +80,7 @@ impl LargestDomain<'_, '_> {
         }
     }
 
-    /// What a comparison leaves of a value, if there is one.
+    /// The bound that a comparison gives a value, else the value.
     fn bounded(&self, value: Largest) -> Largest {
         let mut tested = self.tested.iter();
         let found = tested.find(|(known, _)| *known == value);

@@ -14,12 +14,12 @@ use super::origin::{Origin, Origins, SmallSet, number, property};
 use crate::dataflow::{self, Solution};
 use crate::function::Analyses;
 use crate::limits::MAX_CONTENTION_GUARDS;
-use crate::predicates::{Predicates, Test};
+use crate::predicates::{Predicates, Test, guard_of_end};
 use crate::value::Evaluator;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
-    BlockId, Body, Collective, Condition, Guard, Instruction, InstructionId, Op, Register, Value, WARP,
+    BlockId, Body, Collective, Condition, Instruction, InstructionId, Op, Register, Value, WARP,
 };
 
 /// The threads that pass tests.
@@ -192,7 +192,7 @@ impl<'a, 'm> Guards<'a, 'm> {
     /// The threads that take each edge.
     fn choices_on_edges(&self, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Edges {
         let blocks = (0..self.body.blocks.len()).map(BlockId::new);
-        let of_block = |block: BlockId| match self.guard_of_end(block) {
+        let of_block = |block: BlockId| match guard_of_end(self.body, block) {
             Some((guard, true)) => [!guard.negated, guard.negated]
                 .map(|holds| self.choice_of((guard.register, holds), origins))
                 .to_vec(),
@@ -200,17 +200,6 @@ impl<'a, 'm> Guards<'a, 'm> {
             None => Vec::new(),
         };
         Edges(blocks.map(of_block).collect())
-    }
-
-    /// The guard of the end of a block, and true for a branch with two targets; false for a return that threads may skip.
-    fn guard_of_end(&self, block: BlockId) -> Option<(Guard, bool)> {
-        let (_, last) = self.body.block(block).next_back()?;
-        let guard = last.guard?;
-        match (last.op, self.body.successors(block)) {
-            (Op::Branch, [_, _]) => Some((guard, true)),
-            (Op::Return | Op::Exit | Op::Trap, [_]) => Some((guard, false)),
-            _ => None,
-        }
     }
 
     /// The threads for which a predicate is true, or false.
@@ -300,7 +289,7 @@ impl<'a, 'm> Guards<'a, 'm> {
                 .immediate_dominator(branch)
                 .filter(|&next| next != branch);
             let (Some((guard, true)), Some((at, _)), &[taken, other]) = (
-                self.guard_of_end(branch),
+                guard_of_end(body, branch),
                 body.block(branch).next_back(),
                 body.successors(branch),
             ) else {

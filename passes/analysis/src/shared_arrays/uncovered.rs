@@ -13,6 +13,7 @@
 
 use std::cell::OnceCell;
 
+use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
     Access, AccessKind, BinaryOp, BlockId, Body, FunctionId, InstructionId, Op, Register, Space, SymbolId,
@@ -505,18 +506,8 @@ impl Domain for ReadValues {
         let is_followed = match op {
             // Floating point numbers are computed from three operands at most, elements of matrices from more.
             Op::Opaque => uses.len() <= 3,
-            Op::Binary(BinaryOp::And, _) | Op::Lop3(_) => false,
-            Op::Copy
-            | Op::Binary(..)
-            | Op::Unary(..)
-            | Op::MulAdd(..)
-            | Op::ExtractBits(..)
-            | Op::InsertBits(..)
-            | Op::FunnelShift { .. }
-            | Op::Convert { .. }
-            | Op::Pack(_)
-            | Op::Unpack(_) => true,
-            _ => false,
+            Op::Binary(BinaryOp::And, _) | Op::Lop3(_) | Op::Compare(..) | Op::Select => false,
+            op => is_interpreted(op),
         };
         Some(if is_followed { uses } else { &[] })
     }

@@ -1,10 +1,15 @@
 //! The options that say how kernels are launched, over the configuration.
 
+use std::path::{Path, PathBuf};
+
 use ptxcheck_passes::assumptions::{Assumption, Assumptions, MAX_ASSUMPTIONS};
 use ptxcheck_passes::launches::{Launches, MAX_LAUNCHED_SHAPES, Shape, StatedShared};
+use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::run::{self, Outcome};
 use ptxcheck_passes::settings::Settings;
 
 use crate::args::Launched;
+use crate::{config, inputs};
 
 /// The blocks of options, each once.
 ///
@@ -58,4 +63,27 @@ pub(super) fn apply(args: &Launched, settings: Settings) -> Result<Settings, Str
         assumptions: assumptions(&args.assume, settings.assumptions)?,
         ..settings
     })
+}
+
+/// The outcome of a run over these paths with the settings that `narrowed` makes of those of the configuration and the options: for commands
+/// that show one thing, and hold nothing against a policy.
+///
+/// # Errors
+///
+/// A sentence about the configuration or the options.
+pub(super) fn outcome(
+    paths: &[PathBuf],
+    config: Option<&Path>,
+    args: &Launched,
+    narrowed: impl FnOnce(Settings) -> Settings,
+) -> Result<Outcome, String> {
+    let settings = apply(args, config::read(config)?.settings())?;
+    let settings = narrowed(Settings {
+        policy: Policy::default(),
+        ir_reader: super::worker::ir_reader(),
+        mlir_worker: super::worker::mlir_command(),
+        ..settings
+    });
+    let inputs::Collected { inputs, left_out, .. } = inputs::collect(paths, &settings);
+    Ok(run::check(inputs, &Settings { left_out, ..settings }))
 }

@@ -1,9 +1,7 @@
 //! `ptxcheck replay`: the runs of conditional findings, step by step.
 
 use ptxcheck_passes::Outcome;
-use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::run;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_report::pages::RulePages;
@@ -13,7 +11,7 @@ use ptxcheck_report::{escape, replay};
 use super::launched;
 use crate::args::ReplayArgs;
 use crate::exit::Exit;
-use crate::{config, inputs, output};
+use crate::{config, output};
 
 /// Prints the runs of the conditional findings in some inputs.
 #[must_use]
@@ -22,7 +20,7 @@ pub fn run(args: &ReplayArgs) -> Exit {
         Ok(outcome) => outcome,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let text = replay::render(&outcome, &args.fingerprint, &view(args));
+    let text = replay::render(&outcome, &args.fingerprint, &view(pages(args)));
     if text.is_empty() {
         let which = match &args.fingerprint[..] {
             [] => String::new(),
@@ -34,42 +32,40 @@ pub fn run(args: &ReplayArgs) -> Exit {
 }
 
 /// The terminal, and names of files relative to the working directory.
-fn view(args: &ReplayArgs) -> View {
+pub(super) fn view(pages: RulePages) -> View {
     let working = std::env::current_dir().ok();
-    let color = args.color.into();
     View {
         root: Root {
             root: working.clone(),
             working,
         },
-        pages: match config::read(args.config.as_deref()) {
-            Ok(config) if output::has_links(color) => config.pages,
-            _ => RulePages::default(),
-        },
+        pages,
         width: output::width(),
+    }
+}
+
+/// The pages that codes of rules are links to, where the terminal shows links.
+fn pages(args: &ReplayArgs) -> RulePages {
+    match config::read(args.config.as_deref()) {
+        Ok(config) if output::has_links(args.color.into()) => config.pages,
+        _ => RulePages::default(),
     }
 }
 
 /// The outcome of a check for conditional findings alone.
 fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
-    let settings = config::read(args.config.as_deref())?.settings();
-    let settings = launched::apply(&args.launched, settings)?;
     let level = |selector, level, change| LevelSetting {
         selector,
         level,
         change,
     };
-    let settings = Settings {
-        levels: vec![
-            level(Selector::All, Level::Allow, Change::Set),
-            level(Selector::Conditional, Level::Warning, Change::Raise),
-        ],
-        policy: Policy::default(),
-        ir_reader: super::worker::ir_reader(),
-        mlir_worker: super::worker::mlir_command(),
-        ..settings
-    };
-    let inputs::Collected { inputs, left_out, .. } = inputs::collect(&args.paths, &settings);
-    let settings = Settings { left_out, ..settings };
-    Ok(run::check(inputs, &settings))
+    launched::outcome(&args.paths, args.config.as_deref(), &args.launched, |settings| {
+        Settings {
+            levels: vec![
+                level(Selector::All, Level::Allow, Change::Set),
+                level(Selector::Conditional, Level::Warning, Change::Raise),
+            ],
+            ..settings
+        }
+    })
 }
