@@ -7,6 +7,7 @@ mod container;
 mod editors;
 mod example;
 mod find_cuda;
+mod jobs;
 mod launcher;
 mod make;
 mod matrix;
@@ -95,7 +96,13 @@ fn of_tools() -> Vec<Trial> {
         ),
         trial("fast: editors, vim".to_owned(), editors::error_format),
         trial("fast: the action, findings".to_owned(), action::steps_find),
+        trial(
+            "fast: the action, ways to install".to_owned(),
+            action::steps_install,
+        ),
         trial("fast: the action, what is wrong".to_owned(), action::steps_refuse),
+        trial("fast: the job for GitLab".to_owned(), jobs::gitlab),
+        trial("fast: the stage for Jenkins".to_owned(), jobs::jenkins),
     ]
 }
 

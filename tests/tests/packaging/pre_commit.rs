@@ -1,23 +1,52 @@
-//! The hooks of pre-commit, run by pre-commit in a repository with a commit to come.
+//! The hooks of pre-commit, run by pre-commit in a repository with a commit to come. It installs the wheel for them.
 
 use std::fs;
+use std::path::Path;
 
 use ptxcheck_tests::root;
 
-use super::project::{CommandOutput, on_path, output};
+use super::jobs;
+use super::project::{CommandOutput, nvcc, on_path, output};
+use super::wheel::wheel;
 use super::workspace::Workspace;
 
 /// The files that the hooks are made of.
-const HOOKS: [&str; 2] = [".pre-commit-hooks.yaml", "tools/pre-commit/check-sources.sh"];
+const HOOKS: [&str; 3] = [
+    ".pre-commit-hooks.yaml",
+    "pyproject.toml",
+    "tools/pre-commit/check-sources.sh",
+];
 
-/// Runs pre-commit in a repository.
+/// Runs pre-commit in a repository, with the wheel from a folder and no program on PATH but nvcc.
 fn pre_commit(workspace: &Workspace, arguments: &[&str]) -> Result<CommandOutput, String> {
+    let wheel = wheel()?;
+    let index = wheel.parent().unwrap_or(Path::new("."));
+    pre_commit_from(workspace, Some(index), arguments)
+}
+
+/// The same with another folder that has the wheel, or none.
+fn pre_commit_from(
+    workspace: &Workspace,
+    index: Option<&Path>,
+    arguments: &[&str],
+) -> Result<CommandOutput, String> {
     let folder = root().join(".toolchain/pre-commit");
     let python = fs::read_to_string(folder.join("python"));
     let python = python.map_err(|_| "pre-commit is not installed".to_owned())?;
-    let mut command = workspace.command(python.trim())?;
+    let files = root().join(".toolchain/wheel/files");
+    let folders = [Some(&*files), index];
+    let folders: Vec<String> = folders
+        .into_iter()
+        .flatten()
+        .map(|folder| folder.display().to_string())
+        .collect();
+    let nvcc = nvcc()?;
+    let before = nvcc.parent().map(Path::to_owned);
+    let mut command = jobs::python()?.command(python.trim(), before, workspace);
     command
         .current_dir(workspace.path("project"))
+        .env("PIP_NO_INDEX", "1")
+        .env("PIP_FIND_LINKS", folders.join(" "))
         .env("PYTHONPATH", folder.join("packages"))
         .env("PRE_COMMIT_HOME", workspace.path("cache"))
         .env("PRE_COMMIT_COLOR", "never")
@@ -75,18 +104,30 @@ pub(super) fn sources() -> Result<(), String> {
     workspace.replace("project/sums.cu", "__global__", "__globe__")?;
     git(&workspace, "project", &["add", "--all"])?;
     pre_commit(&workspace, &["run"])?.must_fail()?.has("__globe__")?;
+    // Without the wheel, no hook is installed, and pip says what it looked for.
+    fs::remove_dir_all(workspace.path("cache")).map_err(|error| error.to_string())?;
+    pre_commit_from(&workspace, None, &["run"])?
+        .must_fail()?
+        .has("No matching distribution found for ptxcheck==")?;
     Ok(())
 }
 
-/// PTX that is committed.
+/// PTX that is committed. The project names the wheel, which no index has.
 pub(super) fn committed() -> Result<(), String> {
     let workspace = prepare()?;
+    let wheel = wheel()?;
+    let hook = format!(
+        "- id: ptxcheck\n        additional_dependencies: [\"ptxcheck @ file://{}\"]\n",
+        wheel.display()
+    );
+    workspace.replace("project/.pre-commit-config.yaml", "- id: ptxcheck\n", &hook)?;
+    let pre_commit = |arguments: &[&str]| pre_commit_from(&workspace, None, arguments);
     let corpus = root().join("corpus/rules/PTX407/fires_on_one_lane.ptx");
     fs::copy(corpus, workspace.path("project/a module.ptx")).map_err(|error| error.to_string())?;
     git(&workspace, "project", &["add", "--all"])?;
-    let said = pre_commit(&workspace, &["run", "ptxcheck"])?.must_fail()?;
+    let said = pre_commit(&["run", "ptxcheck"])?.must_fail()?;
     said.has("PTX407")?;
-    let said = pre_commit(&workspace, &["run", "ptxcheck", "--files", "sums.cu"])?.must_succeed()?;
+    let said = pre_commit(&["run", "ptxcheck", "--files", "sums.cu"])?.must_succeed()?;
     said.has("no files to check")?;
     Ok(())
 }

@@ -6,3 +6,4 @@ mod links;
 mod phrases;
 mod site;
 mod sources;
+mod versions;
