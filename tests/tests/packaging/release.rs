@@ -1,14 +1,17 @@
 //! The files that `make release` writes, and the ways to run ptxcheck from a folder of them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use ptxcheck_tests::root;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::project::on_path;
+use super::jobs::Python;
+use super::project::{CommandOutput, on_path};
 use super::wheel::{run, wheel};
 
 /// Parts of the bill of materials, one of each origin: a crate with a checksum, and an archive of Debian's.
@@ -66,28 +69,121 @@ pub(super) fn files() -> Result<(), String> {
     Ok(())
 }
 
-/// `uvx ptxcheck` from the folder as an index, without any other.
-pub(super) fn run_by_uvx() -> Result<(), String> {
-    let uvx: PathBuf = root().join(".toolchain/uv/bin/uvx");
-    if !uvx.is_file() {
-        return Err("uv is not installed".to_owned());
+/// Most seconds until the first finding, from nothing but Python.
+const FIRST_FINDING: Duration = Duration::from_mins(1);
+
+/// Runs a way to a finding, prints its time, and fails if it takes too long.
+#[expect(clippy::print_stdout, reason = "the time is what the test measures")]
+fn first_finding(way: &str, check: impl FnOnce() -> Result<CommandOutput, String>) -> Result<(), String> {
+    let start = Instant::now();
+    check()?.must_fail()?.has("PTX401")?;
+    let taken = start.elapsed();
+    println!("the first finding by {way}: {:.1} s", taken.as_secs_f64());
+    if taken > FIRST_FINDING {
+        return Err(format!("{way} took {} s", taken.as_secs()));
     }
-    let folder = release()?;
-    let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let uvx = |arguments: &[&str]| {
-        let mut command = Command::new(&uvx);
+    Ok(())
+}
+
+/// pip, uvx and pipx check a folder with the release as their only index, where PATH has Python alone: no cargo, no LLVM, no compiler.
+pub(super) fn first_findings() -> Result<(), String> {
+    let (uvx, pipx) = (
+        root().join(".toolchain/uv/bin/uvx"),
+        root().join(".toolchain/pipx"),
+    );
+    for (there, name) in [(uvx.is_file(), "uv"), (pipx.join("packages").is_dir(), "pipx")] {
+        if !there {
+            return Err(format!("{name} is not installed"));
+        }
+    }
+    let release = release()?;
+    let release = release.path();
+    let demo = root().join("corpus/demo");
+    let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = home.path().join("path");
+    fs::create_dir_all(&path).map_err(|error| error.to_string())?;
+    let system = run(Command::new(on_path("python3")?)
+        .args(["-c", "import os, sys; print(os.path.realpath(sys.executable))"]))?
+    .must_succeed()?;
+    symlink(system.text.trim(), path.join("python3")).map_err(|error| error.to_string())?;
+    let command = |program: &Path| {
+        let mut command = Command::new(program);
+        command.env_clear().env("HOME", home.path()).env("PATH", &path);
         command
-            .env("UV_CACHE_DIR", cache.path())
-            .args(["--offline", "--no-index", "--find-links"])
-            .arg(folder.path())
-            .arg("ptxcheck")
-            .args(arguments)
-            .current_dir(root());
-        run(&mut command)
     };
-    uvx(&["--version"])?
-        .must_succeed()?
-        .has(concat!("ptxcheck ", env!("CARGO_PKG_VERSION")))?;
-    uvx(&["corpus/demo"])?.must_fail()?.has("PTX401")?;
+    first_finding("pip install", || {
+        let fresh = Python::new(home.path().join("venv"))?;
+        run(command(&fresh.bin().join("python"))
+            .args(["-m", "pip", "install", "--quiet", "--no-index", "--find-links"])
+            .arg(release)
+            .arg("ptxcheck"))?
+        .must_succeed()?;
+        let mut program = command(&fresh.bin().join("ptxcheck"));
+        run(program.arg(&demo))
+    })?;
+    let offline = ["--offline", "--no-index", "--find-links"];
+    first_finding("uvx", || {
+        let mut uvx = command(&uvx);
+        run(uvx.args(offline).arg(release).arg("ptxcheck").arg(&demo))
+    })?;
+    let files = pipx.join("files");
+    first_finding("pipx run", || {
+        let mut command = command(&path.join("python3"));
+        command
+            .args(["-m", "pipx", "run", "ptxcheck"])
+            .arg(&demo)
+            .env("PYTHONPATH", pipx.join("packages"))
+            .env("PIP_NO_INDEX", "1")
+            .env(
+                "PIP_FIND_LINKS",
+                format!("{} {}", release.display(), files.display()),
+            );
+        run(&mut command)
+    })
+}
+
+/// The wheel's metadata name the licence, the authors, and the addresses that the crate's manifest names, no others.
+pub(super) fn metadata() -> Result<(), String> {
+    let said = run(Command::new(on_path("python3")?)
+        .args([
+            "-c",
+            "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); \
+            print(next(z.read(n).decode() for n in z.namelist() if n.endswith('.dist-info/METADATA')))",
+        ])
+        .arg(wheel()?))?
+    .must_succeed()?;
+    said.has("License-Expression: Apache-2.0 OR MIT")?
+        .has("Author: The ptxcheck developers")?
+        .has("Requires-Python: >=3.10")?;
+    let listed = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--locked",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let document: Value = serde_json::from_slice(&listed.stdout).map_err(|error| error.to_string())?;
+    let packages = document["packages"].as_array().ok_or("cargo lists no packages")?;
+    let program = packages.iter().find(|package| package["name"] == "ptxcheck");
+    let program = program.ok_or("cargo knows no package ptxcheck")?;
+    let named: Vec<&str> = ["repository", "homepage", "documentation"]
+        .iter()
+        .filter_map(|key| program[key].as_str())
+        .collect();
+    let urls = said.text.lines().filter(|line| line.starts_with("Project-URL: "));
+    for url in urls {
+        let address = url.rsplit(' ').next().unwrap_or_default();
+        if !named.contains(&address) {
+            return Err(format!("Cargo.toml does not name {address}"));
+        }
+    }
+    for address in named {
+        said.has(address)?;
+    }
     Ok(())
 }
