@@ -3,6 +3,8 @@
 //! Names come from inputs and are hostile: their length, the depth of what they describe and the text that they
 //! expand to are limited.
 
+mod numba;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -13,7 +15,7 @@ use crate::limits::{
 };
 use crate::patterns::Pattern;
 
-/// The name in C++ or Rust that `name` stands for, of C++ with its parameters; `None` if it isn't a mangled name, is
+/// The name in C++, Rust or Python that `name` stands for, of C++ and Python with its parameters; `None` if it isn't a mangled name, is
 /// malformed, or exceeds a limit.
 #[must_use]
 pub fn demangle(name: &str) -> Option<String> {
@@ -53,7 +55,8 @@ fn cpp(mangled: &str, options: DemangleOptions) -> Option<String> {
     let mut text = Bounded::default();
     let options = options.recursion_limit(DEMANGLE_DEPTH);
     symbol.structured_demangle(&mut text, &options).ok()?;
-    Some(without_internal_namespaces(with_plain_vtable(text.text)))
+    let name = without_internal_namespaces(with_plain_vtable(text.text));
+    Some(numba::without_tags(name))
 }
 
 /// `vtable for S` as all other tools write it.
@@ -561,6 +564,30 @@ mod tests {
             Some("void kernel<float>(float*, int)")
         );
         assert_eq!(demangle("_ZTV4Base").as_deref(), Some("vtable for Base"));
+    }
+
+    #[test]
+    fn demangles_numba() {
+        const TAGS: &str = "B2v2B106cw51cXTLSUwv1sDUaKthqaNgoKmjgMVuW1AiA8rAEg2UjxRKtuAIAMYDWpKAqkSkPiQB1BQFk0DyoW21Oizc1a0UoPGnDpQE8oxrNQE_3d";
+        const ARRAY: &str = "5ArrayIiLi1E1A7mutable7alignedE";
+        let kernel = format!("_ZN8__main__1K5inner12_3clocals_3e7conv_3d{TAGS}E{ARRAY}x");
+        assert_eq!(
+            demangle(&kernel).as_deref(),
+            Some("__main__::K::inner::<locals>::conv_3d(Array<int, 1, A, mutable, aligned>, long long)")
+        );
+        assert!(is_called(&kernel, "__main__::K::inner::<locals>::conv_3d"));
+        assert_eq!(
+            super::base(&format!("_ZN4test5wrong{TAGS}E{ARRAY}")),
+            "test::wrong"
+        );
+        // Tags of C++.
+        for (name, plain) in [
+            ("_ZNSt3__11fB7v160006Ev", "std::__1::f[abi:v160006]()"),
+            ("_Z1fB5cxx11v", "f[abi:cxx11]()"),
+            ("_Z1fB2v1B5cxx11v", "f[abi:v1][abi:cxx11]()"),
+        ] {
+            assert_eq!(demangle(name).as_deref(), Some(plain));
+        }
     }
 
     #[test]

@@ -176,6 +176,8 @@ struct FindingJson<'a> {
     function: Option<&'a str>,
     function_demangled: Option<String>,
     kernel: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_demangled: Option<String>,
     location: Option<LocationJson<'a>>,
     source: Option<SourceJson<'a>>,
     related: Vec<RelatedJson<'a>>,
@@ -238,6 +240,7 @@ impl<'a> FindingJson<'a> {
             function: finding.function.as_deref(),
             function_demangled: finding.function.as_deref().and_then(demangle),
             kernel: finding.kernel.as_deref(),
+            kernel_demangled: finding.kernel.as_deref().and_then(demangle),
             location: finding
                 .location
                 .as_ref()
@@ -549,6 +552,7 @@ mod tests {
         let document = document(&outcome);
         let finding = &document["findings"][0];
         assert_eq!(finding["function_demangled"], "bad1()");
+        assert_eq!(finding["kernel_demangled"], "bad1()");
         assert_eq!(finding["source"]["inlined_at"][0]["column"], Value::Null);
         assert_eq!(finding["data"]["lanes"], serde_json::json!([0, 31]));
         assert_eq!(document["inputs"][0]["errors"][0]["code"], "PTX902");

@@ -7,10 +7,13 @@ import importlib.util
 import io
 import os
 import shlex
+import subprocess
+import sys
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import ptxcheck
@@ -186,6 +189,37 @@ class Fleets(unittest.TestCase):
             done = self.run_over(2, fleet.Job("check"), "dask")
         self.assertTrue((self.folder / "died").is_dir())
         self.assertEqual((done.rows, done.failed), (wanted, 0))
+
+    @unittest.skipUnless(HAS_DASK, "dask.distributed is not installed")
+    def test_a_file_that_kills_its_workers_is_a_row(self) -> None:
+        program = self.folder / "program"
+        program.write_text(f'#!/bin/sh\n[ "$1" = serve ] && kill -9 $PPID\nexec {shlex.quote(find_program())} "$@"\n')
+        program.chmod(0o755)
+        by = fleet.engine("dask", workers=1, retries=0, scheduler=None)
+        files = [fleet.FleetInput(str(self.files / "1.ptx"))]
+        with mock.patch.dict(os.environ, {"PTXCHECK_BIN": str(program)}):
+            done = fleet.run(files, fleet.Job("check"), by)
+        self.assertEqual([row["status"] for row in done.rows], ["failed"])
+        self.assertIn("given up: KilledWorker", done.rows[0]["message"])
+        self.assertIn("1 input failed", done.summary())
+
+    @unittest.skipUnless(HAS_DASK, "dask.distributed is not installed")
+    def test_a_cluster_without_workers_ends_the_run(self) -> None:
+        import distributed
+
+        local_cluster: Any = distributed.LocalCluster
+
+        with local_cluster(n_workers=0, dashboard_address=None) as cluster:
+            # Nothing starts this worker again, and the first file kills it.
+            command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny", "--no-dashboard"]
+            environment = {**os.environ, "PTXCHECK_BIN": self.dying_once("kill -9 $PPID")}
+            worker = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            by = fleet.engine("dask", workers=1, retries=0, scheduler=cluster.scheduler_address)
+            with mock.patch.object(_engines, "NO_WORKER_SECONDS", 8.0):
+                done = fleet.run(fleet.find([str(self.files)]), fleet.Job("check"), by)
+            self.assertNotEqual(worker.wait(), 0)
+        self.assertEqual((done.files, done.failed, len(done.rows)), (7, 7, 7))
+        self.assertTrue(all("has no worker" in row["message"] for row in done.rows))
 
     def test_options_that_make_no_sense_end_the_run(self) -> None:
         with self.assertRaises(ptxcheck.UsageError):

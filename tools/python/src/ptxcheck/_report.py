@@ -121,6 +121,7 @@ class Finding:
     steps: tuple[Related, ...] = ()
     fixes: tuple[Fix, ...] = ()
     confirm: str | None = None
+    kernel_demangled: str | None = None
 
     @property
     def place(self) -> str:
@@ -133,7 +134,8 @@ class Finding:
         return self.input
 
     def __str__(self) -> str:
-        kernel = f" (kernel {self.kernel})" if self.kernel else ""
+        name = self.kernel_demangled or self.kernel
+        kernel = f" (kernel {name})" if name else ""
         return f"{self.place}: {self.level}: {self.message}{kernel} [{self.code}]"
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +15,10 @@ from .._errors import CheckFailed, PtxcheckError
 from ._inputs import FleetInput
 from ._parts import Part, join, parts_of, run_part
 from ._tasks import Job, Result, failed, run_one
+
+
+NO_WORKER_SECONDS = 60.0
+"""How long a run waits while a Dask cluster has no worker: those of a scheduler may come later, or again."""
 
 
 class Engine(Protocol):
@@ -97,12 +104,9 @@ class Dask:
             whole = [file for file, count in zip(files, counts, strict=True) if count == 1]
             mapped = client.map(with_retries, whole, job=job, tries=self._tries, key="ptxcheck", pure=False)
             tasks.update(zip(mapped, whole, strict=True))
-            for task in module.as_completed(tasks):
-                file = tasks[task]
-                if task.status == "finished":
-                    yield task.result()
-                else:
-                    yield failed(file, f"given up: {task.exception()!r}")
+            with Watch(client, list(tasks)):
+                for task in module.as_completed(tasks):
+                    yield task.result() if task.status == "finished" else failed(tasks[task], why_given_up(task))
 
     def _client(self, distributed: Any) -> Any:
         if self._scheduler is not None:
@@ -111,6 +115,45 @@ class Dask:
         return distributed.Client(
             n_workers=self._workers, threads_per_worker=1, processes=True, dashboard_address=None
         )
+
+
+def why_given_up(task: Any) -> str:
+    """Why a task of Dask has no result."""
+    if task.status == "error":
+        return f"given up: {task.exception()!r}"
+    return "given up: the Dask cluster has no worker, or no scheduler, any more"
+
+
+class Watch:
+    """Cancels tasks when their cluster has had no worker for a time: without one, nothing would ever end them."""
+
+    def __init__(self, client: Any, tasks: Sequence[Any]) -> None:
+        self._client, self._tasks = client, tasks
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        last_seen = time.monotonic()
+        while not self._ended.wait(min(1.0, NO_WORKER_SECONDS / 4)):
+            try:
+                if self._client.scheduler_info()["workers"]:
+                    last_seen = time.monotonic()
+            except Exception:
+                # The scheduler is gone: it has no worker, either.
+                pass
+            if time.monotonic() - last_seen > NO_WORKER_SECONDS:
+                # Without a scheduler, the client has cancelled them itself.
+                with suppress(Exception):
+                    self._client.cancel(self._tasks, force=True)
+                return
 
 
 def engine(name: str, *, workers: int, retries: int, scheduler: str | None) -> Engine:
