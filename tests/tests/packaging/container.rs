@@ -8,6 +8,7 @@ use ptxcheck_tests::root;
 use tempfile::TempDir;
 
 use super::project::{CommandOutput, copy_folder, on_path, output};
+use super::release::first_finding;
 
 /// A Debian below a folder.
 struct Debian {
@@ -190,5 +191,18 @@ pub(super) fn recipe() -> Result<(), String> {
             return Err(format!("the image has no {file}"));
         }
     }
-    Ok(())
+    with_python_alone(&debian)
+}
+
+/// Installs the wheel with pip where Debian's Python is all that there is, and checks a folder.
+fn with_python_alone(debian: &Debian) -> Result<(), String> {
+    let install = "apt-get update -q && apt-get install -q -y --no-install-recommends python3-venv";
+    debian.run("/", &["/bin/sh", "-c", install])?.must_succeed()?;
+    copy(debian, "ptxcheck-*.whl", "/index")?;
+    copy_folder(&root().join("corpus/demo"), &debian.path("/work/demo"))?;
+    let check = "! command -v cargo && ! command -v cc && python3 -m venv /venv \
+        && /venv/bin/pip install --quiet --no-index --find-links /index ptxcheck && exec /venv/bin/ptxcheck demo";
+    first_finding("pip install in Debian 12", || {
+        debian.run("/work", &["/bin/sh", "-c", check])
+    })
 }

@@ -74,7 +74,10 @@ const FIRST_FINDING: Duration = Duration::from_mins(1);
 
 /// Runs a way to a finding, prints its time, and fails if it takes too long.
 #[expect(clippy::print_stdout, reason = "the time is what the test measures")]
-fn first_finding(way: &str, check: impl FnOnce() -> Result<CommandOutput, String>) -> Result<(), String> {
+pub(super) fn first_finding(
+    way: &str,
+    check: impl FnOnce() -> Result<CommandOutput, String>,
+) -> Result<(), String> {
     let start = Instant::now();
     check()?.must_fail()?.has("PTX401")?;
     let taken = start.elapsed();
