@@ -73,7 +73,14 @@ impl Runner {
             text: String::new(),
         };
         let steps = action["runs"]["steps"].as_array().ok_or("there are no steps")?;
-        // The first is the cache of a runner.
+        // The first is the cache of a runner, of the folder that the next one installs into.
+        let cache = &steps[0]["with"];
+        let key = cache["key"].as_str().unwrap_or_default();
+        if cache["path"] != "${{ runner.temp }}/ptxcheck" || !key.contains("${{ inputs.version }}") {
+            return Err(format!(
+                "another folder is cached, or one of any version: {cache}"
+            ));
+        }
         for step in steps.iter().filter(|step| step["uses"].is_null()) {
             let step = self.step(step, &values)?;
             said.text.push_str(&step.text);

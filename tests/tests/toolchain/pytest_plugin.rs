@@ -22,7 +22,59 @@ pub fn trials() -> Vec<Trial> {
     let trials = trials.map(|(name, file, options)| {
         Trial::ignorable_test(format!("pytest: {name}"), move || try_tests(file, options))
     });
-    trials.into()
+    let mut trials: Vec<Trial> = trials.into();
+    trials.push(Trial::ignorable_test("pytest: a process that dies", dying));
+    trials
+}
+
+/// Tests that put a kernel into a folder, and that end their process.
+const DYING: &str = "\
+import os, pathlib
+
+def test_kernel():
+    text = '.version 9.0\\n.target sm_90\\n.address_size 64\\n.visible .entry k() { bar.warp.sync 0; ret; }\\n'
+    pathlib.Path('kernels/k.ptx').write_text(text)
+
+def test_that_dies():
+    os._exit(3)
+";
+
+/// A process of pytest-xdist dies: the run ends, and its summary has what the process has found.
+fn dying() -> Result<Completion, Failed> {
+    let installed = root().join(".toolchain/python-ir");
+    let Ok(python) = fs::read_to_string(installed.join("python")) else {
+        return missing::skip("Triton and Numba are not installed");
+    };
+    let packages = installed.join("packages");
+    if !packages.join("xdist").exists() {
+        return missing::skip("pytest-xdist is not installed");
+    }
+    let work = tempfile::tempdir()?;
+    fs::create_dir(work.path().join("kernels"))?;
+    fs::write(work.path().join("test_dying.py"), DYING)?;
+    let paths = std::env::join_paths([root().join("tools/python/src"), packages])?;
+    let output = Command::new(python.trim())
+        .args(["-m", "pytest", "-p", "ptxcheck.pytest_plugin", "--numprocesses=1"])
+        .args([
+            "--ptxcheck-dir",
+            "kernels",
+            "--ptxcheck-option=--level=PTX407=warning",
+        ])
+        .current_dir(work.path())
+        .env("PYTHONPATH", paths)
+        .env("PTXCHECK_BIN", binary::path())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    for wanted in [
+        "crashed while running 'test_dying.py::test_that_dies'",
+        "(kernel k) [PTX407]",
+        "1 module of device code checked: 0 errors, 1 warning",
+    ] {
+        if !said.contains(wanted) {
+            return Err(format!("`{wanted}` is not in\n{said}").into());
+        }
+    }
+    Ok(Completion::Completed)
 }
 
 /// The line of a test's source that the finding is about.

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -235,6 +236,13 @@ class Tally:
     warnings: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
 
+    def add(self, other: Tally) -> None:
+        """Adds the results of another process."""
+        self.kernels += other.kernels
+        self.errors += other.errors
+        self.warnings += other.warnings
+        self.outside += other.outside
+
 
 class Plugin:
     """The plugin of a run."""
@@ -250,6 +258,12 @@ class Plugin:
         self._seen: set[str] = set()
         self._checker = Checker(processes=1)
         self._tally = Tally()
+        # Of a process of pytest-xdist: what it has found outlives it there.
+        worker = getattr(config, "workerinput", {}).get("workerid")
+        self._saved = None if worker is None else self._results_of(worker)
+
+    def _results_of(self, worker: str) -> Path:
+        return self._claims / f"tally-{worker}.json"
 
     def claim(self, kernel: Kernel) -> bool:
         """True if no test of the run, in this process or in another, has checked the content."""
@@ -272,7 +286,13 @@ class Plugin:
             return []
         report = self._checker.check([(kernel.name, kernel.content) for kernel in kernels], self._settings)
         self._tally.kernels += len(kernels)
-        return self._failures(report)
+        failures = self._failures(report)
+        self._save()
+        return failures
+
+    def _save(self) -> None:
+        if self._saved is not None:
+            self._saved.write_text(json.dumps(asdict(self._tally)), encoding="utf-8")
 
     def _failures(self, report: Report) -> list[str]:
         failures = []
@@ -331,10 +351,7 @@ class Plugin:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._tally.outside += self.examine_quietly()
-        output = getattr(session.config, "workeroutput", None)
-        if output is not None:
-            tally = self._tally
-            output["ptxcheck"] = [tally.kernels, tally.errors, tally.warnings, tally.outside]
+        self._save()
         if self._tally.outside and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         for hook in self._hooks:
@@ -343,11 +360,10 @@ class Plugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        kernels, errors, warnings, outside = getattr(node, "workeroutput", {}).get("ptxcheck", (0, 0, [], []))
-        self._tally.kernels += kernels
-        self._tally.errors += errors
-        self._tally.warnings += warnings
-        self._tally.outside += outside
+        saved = self._results_of(node.gateway.id)
+        # A process that ended before its first kernel has none.
+        if saved.is_file():
+            self._tally.add(Tally(**json.loads(saved.read_text(encoding="utf-8"))))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
