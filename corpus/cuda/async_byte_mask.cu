@@ -29,7 +29,7 @@ __global__ void stored_before(char *out, const char *in) {
     BULK_LOAD(tile, in, 256, &full);
     WAIT(&full, 0);
     *(volatile int *)(tile + 20) = 1;
-    BULK_STORE_MASKED(out, tile, 256, 0x0080);  //~[!clang-G] PTX701
+    BULK_STORE_MASKED(out, tile, 256, 0x0080);  //~ PTX701
     BULK_COMMIT();
     BULK_WAIT_READ(0);
   }
@@ -45,7 +45,7 @@ __global__ void stored_behind(char *out, const char *in) {
     WAIT(&full, 0);
     BULK_STORE_MASKED(out, tile + 32, 128, 0x8000);
     BULK_COMMIT();
-    *(volatile char *)(tile + 79) = 1;  //~[!clang-G] PTX704
+    *(volatile char *)(tile + 79) = 1;  //~ PTX704
     BULK_WAIT_READ(0);
   }
 }

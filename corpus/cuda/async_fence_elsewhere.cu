@@ -22,7 +22,7 @@ __global__ void fenced_for_the_first_copy(int *out, int value) {
   tile[threadIdx.x] = value * 2;
   __syncthreads();
   if (threadIdx.x == 0) {
-    BULK_STORE(out + 256, tile, 1024);  //~[!clang-G] PTX701
+    BULK_STORE(out + 256, tile, 1024);  //~ PTX701
     BULK_DONE();
   }
 }

@@ -37,7 +37,7 @@ __global__ void fenced_after(int *out, const int *in) {
   __syncthreads();
   if (threadIdx.x == 0) {
     FENCE();
-    BULK_STORE(out, packet, 1024);  //~[O3,nvcc] PTX701?
+    BULK_STORE(out, packet, 1024);  //~[!ir-G] PTX701?
     BULK_DONE();
   }
 }

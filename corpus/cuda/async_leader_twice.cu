@@ -27,7 +27,7 @@ __global__ void written_by_its_warp(int *out, const int *in) {
     BULK_COMMIT();
   }
   __syncthreads();
-  tile[threadIdx.x & 31] = 0;  //~[O3] PTX704
+  tile[threadIdx.x & 31] = 0;  //~[O3,clang-G] PTX704
   //~^[nvcc-G] PTX704?
   if (threadIdx.x < 32 && picked()) BULK_WAIT_READ(0);
 }
@@ -44,5 +44,5 @@ __global__ void waited_for_by_another(int *out, const int *in) {
   }
   if (threadIdx.x == 32) BULK_WAIT_READ(0);
   __syncthreads();
-  tile[threadIdx.x] = in[256 + threadIdx.x];  //~[!clang-G] PTX704
+  tile[threadIdx.x] = in[256 + threadIdx.x];  //~ PTX704
 }

@@ -33,7 +33,7 @@ __global__ void header(int *out, const int *in) {
     BULK_LOAD(packet, in, 256, &full);
     WAIT(&full, 0);
     packet[0] = packet[1] + blockIdx.x;
-    BULK_STORE(out, packet, 256);  //~[O3,nvcc] PTX701
+    BULK_STORE(out, packet, 256);  //~[!ir-G] PTX701
     BULK_DONE();
   }
 }
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(32) by_a_warp(int *out, const int *in, int car
   __syncwarp();
   ELECTED(sends);
   if (sends) {
-    BULK_STORE(out, packet, 256);  //~[O3,nvcc] PTX701
+    BULK_STORE(out, packet, 256);  //~[!ir-G] PTX701
     BULK_DONE();
   }
 }
@@ -76,7 +76,7 @@ __global__ void by_warps(int *out, const int *in, int carried) {
   __syncwarp();
   ELECTED(sends);
   if (sends) {
-    BULK_STORE(out + warp * 64, packet, 256);  //~[O3,nvcc] PTX701
+    BULK_STORE(out + warp * 64, packet, 256);  //~[!ir-G] PTX701
     BULK_DONE();
   }
 }
@@ -95,7 +95,7 @@ __global__ void by_a_block(int *out, const int *in, int by) {
   packet[threadIdx.x] += by;
   __syncthreads();
   if (threadIdx.x == 0) {
-    BULK_STORE(out, packet, 1024);  //~[O3,nvcc] PTX701
+    BULK_STORE(out, packet, 1024);  //~[!ir-G] PTX701
     BULK_DONE();
   }
 }
@@ -116,7 +116,7 @@ __global__ void picked(int *out, const int *in, int by) {
   if (threadIdx.x / 32 == 1) {
     ELECTED(sends);
     if (sends) {
-      BULK_STORE(out, packet, 1024);  //~[O3,nvcc] PTX701
+      BULK_STORE(out, packet, 1024);  //~[!ir-G] PTX701
       BULK_DONE();
     }
   }
@@ -136,7 +136,7 @@ __global__ void fenced_later(int *out, const int *in, int by) {
   packets[0][threadIdx.x] += by;
   __syncthreads();
   if (threadIdx.x == 0) {
-    BULK_STORE(out, packets[0], 1024);  //~[O3,nvcc] PTX701
+    BULK_STORE(out, packets[0], 1024);  //~[!ir-G] PTX701
     BULK_DONE();
   }
   packets[1][threadIdx.x] += by;

@@ -6,7 +6,7 @@
 __global__ void BLOCK(64) cleared_by_all(int *out) {
   __shared__ int count[16];
 #pragma unroll 1
-  for (int j = 0; j < 4; j++) count[threadIdx.x + j * 64] = 0;  //~[O3] PTX211
+  for (int j = 0; j < 4; j++) count[threadIdx.x + j * 64] = 0;  //~[!ir-G] PTX211
   __syncthreads();
   if (__all_sync(~0u, 1)) out[threadIdx.x] = count[threadIdx.x % 16];
 }

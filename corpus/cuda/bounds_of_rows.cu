@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(32) rows_of_forty_bytes(uint4 *out, const half
   for (int i = threadIdx.x; i < 32 * 16; i += 32) tile[i / 16][i % 16] = in[i];
   __syncwarp();
   uint4 a;
-  LDMATRIX_X4(a, tile[threadIdx.x % 32]);  //~[O3] PTX211
+  LDMATRIX_X4(a, tile[threadIdx.x % 32]);  //~[!ir-G] PTX211
   out[threadIdx.x] = a;
 }
 
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(32) too_few_rows(uint4 *out, const uint4 *in) 
   if (threadIdx.x < 24) tile[threadIdx.x] = in[threadIdx.x];
   __syncwarp();
   uint4 a;
-  LDMATRIX_X4(a, &tile[threadIdx.x % 32]);  //~[O3] PTX211
+  LDMATRIX_X4(a, &tile[threadIdx.x % 32]);  //~[!ir-G] PTX211
   out[threadIdx.x] = a;
 }
 
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(32) past_the_end(unsigned *out, const uint4 *i
   if (threadIdx.x < 8) tile[threadIdx.x] = in[threadIdx.x];
   __syncwarp();
   unsigned a;
-  LDMATRIX_X1(a, &tile[threadIdx.x % 8 + 1]);  //~[O3] PTX211
+  LDMATRIX_X1(a, &tile[threadIdx.x % 8 + 1]);  //~[!ir-G] PTX211
   out[threadIdx.x] = a;
 }
 
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(32) array_of_ten_rows(float *out, const half *
   B fb;
   C sum;
   wmma::fill_fragment(sum, 0.0f);
-  wmma::load_matrix_sync(fa, as, 24);  //~[!ir,!G] PTX211
+  wmma::load_matrix_sync(fa, as, 24);  //~[!ir] PTX211
   wmma::load_matrix_sync(fb, b, 16);
   wmma::mma_sync(sum, fa, fb, sum);
   wmma::store_matrix_sync(out, sum, 16, wmma::mem_row_major);

@@ -18,7 +18,7 @@
 __global__ void made_by_all(int *out) {
   __shared__ alignas(8) unsigned long long all;
   INIT(&all, blockDim.x);
-  ARRIVE(&all);  //~[O3,nvcc] PTX709
+  ARRIVE(&all);  //~[!ir-G] PTX709
   WAIT(&all, 0);
   out[threadIdx.x] = 1;
 }
@@ -26,7 +26,7 @@ __global__ void made_by_all(int *out) {
 __global__ void made_by_one(int *out) {
   __shared__ alignas(8) unsigned long long all;
   if (threadIdx.x == 0) INIT(&all, blockDim.x);
-  ARRIVE(&all);  //~[O3,nvcc] PTX709
+  ARRIVE(&all);  //~[!ir-G] PTX709
   WAIT(&all, 0);
   out[threadIdx.x] = 1;
 }
@@ -41,7 +41,7 @@ __global__ void waited_for(int *out, const int *in) {
     EXPECT(&full, 1024);
     BULK_LOAD(tile, in, 1024, &full);
   }
-  WAIT(&full, 0);  //~[O3,nvcc] PTX709
+  WAIT(&full, 0);  //~[!ir-G] PTX709
   out[threadIdx.x] = tile[threadIdx.x];
 }
 
@@ -51,7 +51,7 @@ __global__ void other_thread(int *out, const int *in) {
   __shared__ alignas(8) unsigned long long full;
   if (threadIdx.x == 0) INIT(&full, 1);
   if (threadIdx.x == 32) {
-    EXPECT(&full, 1024);  //~[O3,nvcc] PTX709
+    EXPECT(&full, 1024);  //~[!ir-G] PTX709
     BULK_LOAD(tile, in, 1024, &full);
   }
   __syncthreads();

@@ -28,7 +28,7 @@ __global__ void never(int *out, const int *in) {
 __global__ void arrives_before(int *out) {
   __shared__ alignas(8) unsigned long long all;
   if (threadIdx.x == 0) {
-    ARRIVE(&all);  //~[O3,nvcc] PTX705
+    ARRIVE(&all);  //~[!ir-G] PTX705
     INIT(&all, blockDim.x);
   }
   __syncthreads();
@@ -49,7 +49,7 @@ __global__ void one_of_two(int *out, const int *in) {
   }
   WAIT(&full, 0);
   out[threadIdx.x] = tile[threadIdx.x];
-  ARRIVE(&empty);  //~[O3,nvcc] PTX705
+  ARRIVE(&empty);  //~[!ir-G] PTX705
   WAIT(&empty, 0);
 }
 

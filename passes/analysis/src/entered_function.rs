@@ -82,6 +82,11 @@ pub(crate) fn blocks_with_guarded_end<'b>(body: &'b Body<'_>) -> impl Iterator<I
     })
 }
 
+/// True if some threads may leave the function at an instruction, and others not: that is no branch, and post-dominators do not see it.
+pub(crate) fn has_guarded_end(body: &Body<'_>) -> bool {
+    blocks_with_guarded_end(body).next().is_some()
+}
+
 /// Result number `result` of an operation with some unknown operands.
 fn known_result(op: Op, result: usize, values: &[Option<u64>]) -> Option<u64> {
     let mut known = [0; MAX_DECIDED_USES];

@@ -282,6 +282,9 @@ pub(crate) const MAX_ALIGNMENT_STEPS: usize = 2_048;
 /// Most accesses in loops of one kernel whose addresses are examined for the first time that a thread makes them.
 pub(crate) const MAX_FIRST_TIMES: usize = 64;
 
+/// Most calls, and calls in called functions, of one kernel whose callees are searched for accesses out of bounds.
+pub(crate) const MAX_FOLLOWED_CALLS: usize = 64;
+
 /// Most operations in the address computations of one kernel's stores. Beyond, it may write any memory.
 pub(crate) const MAX_LASTING_STEPS: usize = 100_000;
 

@@ -22,8 +22,10 @@
 //! threads are known to exist if the shape of the blocks is known (if there are several, those that exist in all), or if a
 //! collective that all paths to the access, or from it, lead through names all 32 lanes of the warp. Elsewhere the first
 //! such thread is a threshold: the access is wrong in every block that has this thread. From 32 on that is reported only if
-//! the code shows that blocks have it (`block_size`): arrays of as many elements as the block has threads are common. Only
-//! kernels are analysed, because callers may pass functions anything.
+//! the code shows that blocks have it (`block_size`): arrays of as many elements as the block has threads are common. Called
+//! functions are analysed as parts of a kernel (`frame`), with what they are passed.
+
+mod frame;
 
 use std::cell::{Cell, LazyCell, OnceCell};
 use std::sync::Arc;
@@ -31,30 +33,30 @@ use std::sync::Arc;
 use ptxcheck_common::externs;
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
-    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, MemberMask, Op, RowAddress, Rows,
-    Space, Special, SymbolId, Value, WARP,
+    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, Op, RowAddress, Rows, Space, Special,
+    SymbolId, Value, WARP,
 };
+use rustc_hash::FxHashSet;
 
+use self::frame::{Frame, Warps};
 use crate::block_size;
-use crate::certain_paths::CertainPaths;
-use crate::function::Analyses;
-use crate::lanes::{LaneRows, Lanes, Launch, ShapeSource, Threshold, launches_of};
-use crate::launches::{DynamicShared, MAX_BLOCK_THREADS, Shape};
-use crate::limits::MAX_FIRST_TIMES;
+use crate::entered_function::has_guarded_end;
+use crate::lanes::{LaneRows, Lanes, Launch, ShapeSource, Site, Threshold, launches_of};
+use crate::launches::{DynamicShared, MAX_BLOCK_THREADS};
+use crate::limits::{MAX_FIRST_TIMES, MAX_FOLLOWED_CALLS};
 use crate::provenance::ViolationKind;
 use crate::provenance::extent::{Object, bounds_violation, certain_size};
 use crate::shared::Shared;
 use crate::thread_ends::functions_that_may_end_threads;
-use crate::threads::Threads;
 use crate::value::{Atom, Evaluator, Linear, Source};
 
 /// An access that threads of one warp make outside of an object, or not aligned.
 #[derive(Clone, Debug)]
 pub struct OutOfBoundsAccess {
     /// The kernel.
-    pub function: FunctionId,
-    /// The access.
-    pub instruction: InstructionId,
+    pub kernel: FunctionId,
+    /// The access, in the kernel or in a function that it calls.
+    pub site: Site,
     /// The variable; `None` for a parameter of the kernel.
     pub symbol: Option<SymbolId>,
     /// The index of the parameter, if it is one.
@@ -141,37 +143,59 @@ pub(crate) fn find_computed_accesses(module: &Shared<'_>) -> Vec<ComputedAccess>
     found
 }
 
-/// The accesses of a module that are out of bounds or not aligned, in the order of the input.
+/// The accesses of a module that are out of bounds or not aligned, by kernel, in the order of the input. Those of a called function are
+/// listed for the first kernel and the first call alone.
 pub(crate) fn find_accesses_out_of_bounds(module: &Shared<'_>) -> Vec<OutOfBoundsAccess> {
     let mut outside = Vec::new();
+    let mut known_in_callees = FxHashSet::default();
     let ends = LazyCell::new(|| functions_that_may_end_threads(module));
     for (id, function, body) in module.module.bodies() {
         if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
-        if let Some(kernel) = BoundsKernel::new(module, id, function, body) {
-            let of_kernel: Vec<OutOfBoundsAccess> = kernel.accesses_out_of_bounds().collect();
-            if !of_kernel.is_empty() && !may_end_in_call(module, body, &ends) {
-                outside.extend(of_kernel);
-            }
+        let Some((kernel, warps)) = BoundsKernel::new(module, id, function, body) else {
+            continue;
+        };
+        let mut of_kernel = Vec::new();
+        kernel.find_in_function(&Frame::of_kernel(module, id, (body, warps)), &mut of_kernel);
+        if of_kernel.is_empty() || may_end_in_call(module, body, &ends) {
+            continue;
         }
+        let is_new = |access: &OutOfBoundsAccess| {
+            let Site {
+                function,
+                instruction,
+                callers,
+            } = &access.site;
+            callers.is_empty() || known_in_callees.insert((*function, *instruction))
+        };
+        outside.extend(of_kernel.into_iter().filter(is_new));
     }
     outside
 }
 
-/// True if threads may not return from some call in a body; no branch shows that.
+/// True if threads may not return from some call in a body, or in a function that it calls; no branch shows that.
 fn may_end_in_call(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
-    body.calls.iter().any(|call| {
-        let callee = match call.callee {
-            Callee::Direct(symbol) => module.module.called(symbol),
-            Callee::Indirect(_) => None,
-        };
-        callee.is_none_or(|callee| {
-            let is_elsewhere = module.module.function(callee).body.is_none();
-            let name = module.module.function_name(callee);
-            ends[callee.index()] || is_elsewhere && !externs::is_provided(name)
-        })
-    })
+    let mut known = FxHashSet::default();
+    let mut bodies = vec![body];
+    while let Some(body) = bodies.pop() {
+        for call in &body.calls {
+            let callee = match call.callee {
+                Callee::Direct(symbol) => module.module.called(symbol),
+                Callee::Indirect(_) => None,
+            };
+            let Some(callee) = callee.filter(|callee| !ends[callee.index()]) else {
+                return true;
+            };
+            match &module.module.function(callee).body {
+                Some(body) if known.insert(callee) => bodies.push(body),
+                Some(_) => {}
+                None if externs::is_provided(module.module.function_name(callee)) => {}
+                None => return true,
+            }
+        }
+    }
+    false
 }
 
 /// A kernel with enough known facts about its launches.
@@ -179,15 +203,11 @@ struct BoundsKernel<'a, 'm> {
     module: &'a Shared<'m>,
     id: FunctionId,
     function: &'a Function<'m>,
-    body: &'a Body<'m>,
-    analyses: &'a Analyses<'m>,
-    warps: Warps<'a, 'm>,
     launch: Launch,
-    /// So many accesses may still be evaluated for the first time that a thread makes them.
+    /// So many accesses may still be evaluated for the first time that a thread makes them, …
     first_times: Cell<usize>,
-    /// It names a variable.
-    names_variable: bool,
-    paths: CertainPaths<'a, 'm>,
+    /// … and so many calls may still be followed.
+    calls: Cell<usize>,
     /// The threads that are considered: all of them, if one shape of blocks is known; those of the first row, if several are; else those of
     /// warp 0, and more if a test of the thread number shows that there are more.
     threads: u32,
@@ -197,67 +217,29 @@ struct BoundsKernel<'a, 'm> {
     size: Option<SizeHints>,
 }
 
-/// The threads of each warp, computed on first use.
-struct Warps<'a, 'm> {
-    body: &'a Body<'m>,
-    analyses: &'a Analyses<'m>,
-    /// The shape of the block, if it is known.
-    block: Option<Shape>,
-    /// Their values are those when they execute this instruction for the first time; without one, those of each time.
-    first_at: Option<InstructionId>,
-    all: Vec<OnceCell<Threads<'a, 'm>>>,
-}
-
-impl<'a, 'm> Warps<'a, 'm> {
-    fn get(&self, warp: u32) -> &Threads<'a, 'm> {
-        let (body, analyses) = (self.body, self.analyses);
-        self.all[warp as usize]
-            .get_or_init(|| Threads::of_warp_in_block(body, analyses, warp, self.block, self.first_at))
-    }
-
-    /// The same threads when they execute an instruction for the first time.
-    fn at_first(&self, at: InstructionId) -> Self {
-        let mut all = Vec::new();
-        all.resize_with(self.all.len(), OnceCell::new);
-        Self {
-            first_at: Some(at),
-            all,
-            ..*self
-        }
-    }
-}
-
 /// Facts about the size of a kernel's blocks that its code implies.
 struct SizeHints {
-    /// The blocks of code with a collective that names all lanes.
-    full: Vec<BlockId>,
+    /// The blocks of code with a collective that names all lanes, once they are needed.
+    full: OnceCell<Vec<BlockId>>,
     /// See [`block_size::tested_thread_counts`].
     tests: Arc<[u32]>,
 }
 
 impl<'a, 'm> BoundsKernel<'a, 'm> {
-    fn new(
+    fn new<'f>(
         module: &'a Shared<'m>,
         id: FunctionId,
         function: &'a Function<'m>,
         body: &'a Body<'m>,
-    ) -> Option<Self> {
+    ) -> Option<(Self, Warps<'f, 'a, 'm>)> {
         let dynamic = module.dynamic_shared(id).filter(|_| {
             let mut values = body.values.iter();
             values.any(|value| is_dynamic_shared(module, value))
         });
         let reads_thread = |value: &Value| matches!(value, Value::Special(Special::Tid(_) | Special::LaneId));
-        let mut instructions = body.instructions.iter();
-        if dynamic.is_none()
-            && !instructions.any(|instruction| body.uses(instruction).iter().any(reads_thread))
+        if dynamic.is_none() && body.calls.is_empty() && !body.values.iter().any(reads_thread)
+            || has_guarded_end(body)
         {
-            return None;
-        }
-        // A guarded end of the path is not a branch, and post-dominators do not see it.
-        let ends = |last: &ptxcheck_ir::Instruction| {
-            last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap)
-        };
-        if body.instructions.iter().any(ends) {
             return None;
         }
         let launches = launches_of(module, id, false);
@@ -273,10 +255,8 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         if is_shape_unknown && dynamic.is_none() {
             return None;
         }
-        let analyses = module.function(id);
-        let warp_0 = Threads::of_warp_in_block(body, analyses, 0, block, None);
         let size = (!is_shape_unknown && least_row.is_none()).then(|| SizeHints {
-            full: blocks_with_full_collective(body, &warp_0),
+            full: OnceCell::new(),
             tests: block_size::tested_thread_counts(module, id),
         });
         let threads = match (block, &size, least_row) {
@@ -291,61 +271,78 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             (None, None, _) => 1,
         };
         let threads = threads.min(MAX_BLOCK_THREADS);
-        let mut all = vec![OnceCell::from(warp_0)];
-        all.resize_with(threads.div_ceil(WARP).max(1) as usize, OnceCell::new);
-        let warps = Warps {
-            body,
-            analyses,
-            block,
-            first_at: None,
-            all,
-        };
-        Some(Self {
+        let warps = Warps::new((module, id, body), block, threads);
+        let kernel = Self {
             module,
             id,
             function,
-            body,
-            analyses,
-            warps,
             launch,
             first_times: Cell::new(MAX_FIRST_TIMES),
-            names_variable: body.values.iter().any(|value| matches!(value, Value::Symbol(..))),
-            paths: CertainPaths { body, analyses },
+            calls: Cell::new(MAX_FOLLOWED_CALLS),
             threads,
             dynamic,
             size,
-        })
+        };
+        Some((kernel, warps))
     }
 
-    fn accesses_out_of_bounds(&self) -> impl Iterator<Item = OutOfBoundsAccess> {
-        let all = (0..).map(InstructionId::new).zip(&self.body.instructions);
-        all.filter_map(
-            |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
+    /// Adds the accesses of a function that are out of bounds, and those of the functions that it calls.
+    fn find_in_function(&self, frame: &Frame<'_, 'a, 'm>, found: &mut Vec<OutOfBoundsAccess>) {
+        for (id, instruction) in frame.body.iter() {
+            match (instruction.op, frame.body.uses(instruction)) {
                 // For global memory, only parameters are considered: most variables of the module there are not accessed by
                 // thread.
-                // Other analyses judge accesses at constant addresses, but not the rows of a matrix.
                 (Op::Access(access), &[address, Value::Integer(past), ..])
                     if access.space != Space::Global =>
                 {
-                    let row = self.body.row_access_at(id);
-                    if address.register().is_none() && row.is_none() && !self.is_in_dynamic(address) {
-                        return None;
-                    }
-                    let access = row.map_or(access, |(row, _)| row);
-                    let stride = |value| self.warps.get(0).uniform_value(value);
-                    let mut rows = LaneRows::of_access(self.body, id, stride)?;
-                    if row.is_some_and(|(_, rows)| self.needs_all_addresses(rows)) {
-                        rows.lanes = Lanes::MAX;
-                    }
-                    let found = self.judge_access(&self.warps, id, (&access, rows), (address, past));
-                    found.or_else(|| {
-                        let warps = self.warps_at_first(id, address)?;
-                        self.judge_access(&warps, id, (&access, rows), (address, past))
-                    })
+                    found.extend(self.judge_instruction(frame, id, access, (address, past)));
                 }
-                _ => None,
-            },
-        )
+                (Op::Call(_), _) => self.find_in_call(frame, id, found),
+                _ => {}
+            }
+        }
+    }
+
+    /// The same for a function that an instruction calls, if it can access what it is passed, or a variable.
+    fn find_in_call(
+        &self,
+        frame: &Frame<'_, 'a, 'm>,
+        call: InstructionId,
+        found: &mut Vec<OutOfBoundsAccess>,
+    ) {
+        let left = self.calls.get();
+        if left == 0 || self.module.deadline.is_over_at_step() {
+            return;
+        }
+        if let Some(callee) = frame.enter_call(call).filter(Frame::may_access_variable) {
+            self.calls.set(left - 1);
+            self.find_in_function(&callee, found);
+        }
+    }
+
+    fn judge_instruction(
+        &self,
+        frame: &Frame<'_, 'a, 'm>,
+        id: InstructionId,
+        access: Access,
+        (address, past): (Value, i64),
+    ) -> Option<OutOfBoundsAccess> {
+        // Other analyses judge accesses at constant addresses, but not the rows of a matrix.
+        let row = frame.body.row_access_at(id);
+        if address.register().is_none() && row.is_none() && !self.is_in_dynamic(address) {
+            return None;
+        }
+        let access = row.map_or(access, |(row, _)| row);
+        let stride = |value| frame.warps.get(0).uniform_value(value);
+        let mut rows = LaneRows::of_access(frame.body, id, stride)?;
+        if row.is_some_and(|(_, rows)| self.needs_all_addresses(rows)) {
+            rows.lanes = Lanes::MAX;
+        }
+        let found = self.judge_access(frame, &frame.warps, id, (&access, rows), (address, past));
+        found.or_else(|| {
+            let warps = self.warps_at_first(frame, id, address)?;
+            self.judge_access(frame, &warps, id, (&access, rows), (address, past))
+        })
     }
 
     /// True if lanes without a row have to give valid addresses, too: for targets below sm_80 (PTX ISA, ldmatrix).
@@ -354,19 +351,24 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     }
 
     /// The warps when their threads make an access to a variable for the first time, if it is in a loop.
-    fn warps_at_first(&self, id: InstructionId, address: Value) -> Option<Warps<'a, 'm>> {
+    fn warps_at_first<'f>(
+        &self,
+        frame: &Frame<'f, 'a, 'm>,
+        id: InstructionId,
+        address: Value,
+    ) -> Option<Warps<'f, 'a, 'm>> {
         let left = self.first_times.get();
-        let is_repeated = || Paths::new(self.body).lead(id, id);
+        let is_repeated = || Paths::new(frame.body).lead(id, id);
         // An address that is known each time is the same the first time.
         let is_known = || {
-            let each_time = self.warps.get(0).base_and_distances(address);
+            let each_time = frame.warps.get(0).base_and_distances(address);
             each_time.is_some_and(|(_, by)| by.number_in_each_lane().is_some())
         };
-        if left == 0 || !self.names_variable || is_known() || !is_repeated() {
+        if left == 0 || !frame.has_variable || is_known() || !is_repeated() {
             return None;
         }
         self.first_times.set(left - 1);
-        let warps = self.warps.at_first(id);
+        let warps = frame.warps.at_first(id);
         let (begin, _) = warps.get(0).base_and_distances(address)?;
         matches!(begin, Atom::Symbol(_)).then_some(warps)
     }
@@ -374,7 +376,8 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
     /// The access in the first warp that has a thread which makes it outside of the object.
     fn judge_access(
         &self,
-        warps: &Warps<'a, 'm>,
+        frame: &Frame<'_, 'a, 'm>,
+        warps: &Warps<'_, 'a, 'm>,
         id: InstructionId,
         access: (&Access, LaneRows),
         (address, past): (Value, i64),
@@ -388,13 +391,13 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             return None;
         }
         (0..self.threads.div_ceil(WARP))
-            .find_map(|warp| self.judge_access_in_warp(warps, warp, id, access, (address, past)))
+            .find_map(|warp| self.judge_access_in_warp(frame, (warps, warp), id, access, (address, past)))
     }
 
     fn judge_access_in_warp(
         &self,
-        warps: &Warps<'a, 'm>,
-        warp: u32,
+        frame: &Frame<'_, 'a, 'm>,
+        (warps, warp): (&Warps<'_, 'a, 'm>, u32),
         id: InstructionId,
         (access, rows): (&Access, LaneRows),
         (address, past): (Value, i64),
@@ -414,7 +417,9 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                 };
                 (object, Some(symbol), None)
             }
-            Atom::ParamAddress(number) => (Object::Param(self.function, number), None, Some(number)),
+            Atom::ParamAddress(number) if frame.is_of_kernel() => {
+                (Object::Param(self.function, number), None, Some(number))
+            }
             _ => return None,
         };
         for lane in 0..(self.threads - warp * WARP).min(WARP) {
@@ -428,12 +433,12 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
             let Some(wrong) = bounds_violation(self.module, object, by, access) else {
                 continue;
             };
-            if !self.surely_executes(threads, lane, id) {
+            if !frame.surely_executes(threads, lane, id) {
                 continue;
             }
             let known = found.get_or_insert(OutOfBoundsAccess {
-                function: self.id,
-                instruction: id,
+                kernel: self.id,
+                site: frame.site_of(id),
                 symbol,
                 param,
                 dynamic,
@@ -442,7 +447,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
                 lanes: 0,
                 offsets: (by, by),
                 is_same_in_all: false,
-                is_first_time: warps.first_at.is_some(),
+                is_first_time: warps.are_at_first(),
                 launch: self.launch,
                 above: None,
             });
@@ -457,7 +462,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         let Some(size) = &self.size else {
             return Some(found);
         };
-        if warp > 0 || !self.all_lanes_exist(&size.full, self.body.block_of(id)) {
+        if warp > 0 || !self.do_all_lanes_exist(size, frame, id) {
             let threads = warp * WARP + found.lanes.trailing_zeros();
             found.above = Threshold::of_threads(threads, &size.tests);
             let is_exceeded = found.above.is_none_or(|above| above.is_exceeded);
@@ -471,21 +476,17 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         self.dynamic.is_some() && is_dynamic_shared(self.module, &address)
     }
 
-    /// True if a lane that executes the kernel certainly executes an instruction.
-    fn surely_executes(&self, threads: &Threads<'_, '_>, lane: u32, id: InstructionId) -> bool {
-        let instruction = self.body.instruction(id);
-        let is_held_back = instruction.guard.is_some_and(|guard| {
-            let holds = threads.value_in_lane(Value::Register(guard.register), lane);
-            holds.is_none_or(|holds| (holds & 1 == 1) == guard.negated)
-        });
-        !is_held_back
-            && self.analyses.is_reached(id)
-            && self.paths.surely_reaches(threads, lane, self.body.block_of(id))
-    }
-
-    /// True if all lanes of warp 0 exist if an access in this block is executed.
-    fn all_lanes_exist(&self, full: &[BlockId], block: BlockId) -> bool {
-        let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
+    /// True if all lanes of warp 0 exist if an instruction of a function is executed.
+    fn do_all_lanes_exist(&self, size: &SizeHints, frame: &Frame<'_, 'a, 'm>, id: InstructionId) -> bool {
+        // A matrix is distributed over all of them.
+        if frame.body.row_access_at(id).is_some() {
+            return true;
+        }
+        let (kernel, at) = frame.place_in_kernel(id);
+        let full = size.full.get_or_init(|| kernel.blocks_with_full_collective());
+        let analyses = self.module.function(self.id);
+        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+        let block = kernel.body.block_of(at);
         full.iter()
             .any(|&at| dominators.dominates(at, block) || post.dominates(at, block))
     }
@@ -494,18 +495,4 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
 /// True for an array in dynamic shared memory.
 fn is_dynamic_shared(module: &Shared<'_>, value: &Value) -> bool {
     matches!(*value, Value::Symbol(symbol, _) if module.module.symbol(symbol).is_dynamic_shared())
-}
-
-/// The blocks with a collective that no guard skips and that names all lanes.
-fn blocks_with_full_collective(body: &Body<'_>, threads: &Threads<'_, '_>) -> Vec<BlockId> {
-    let is_full = |&id: &InstructionId| {
-        let instruction = body.instruction(id);
-        let is_sync =
-            instruction.guard.is_none() && matches!(instruction.op, Op::Collective(_, MemberMask::Operand));
-        let mask = body.uses(instruction).first().filter(|_| is_sync);
-        mask.and_then(|&mask| threads.uniform_value(mask))
-            .is_some_and(|mask| mask as Lanes == Lanes::MAX)
-    };
-    let all = body.collectives.iter().copied().filter(is_full);
-    all.map(|id| body.block_of(id)).collect()
 }

@@ -29,6 +29,7 @@ mod meeting;
 mod nulls;
 mod objects;
 mod own_cta;
+
 mod own_slot;
 mod reaching;
 mod results;
@@ -128,7 +129,7 @@ fn find_violations_among(
 /// True if the linker may replace the body of a function. Compilers also make inline functions and instances of templates
 /// weak, whose definitions are all the same: those have names with a scope or arguments, or names reserved like the
 /// toolkit's.
-fn is_replaceable(module: &Shared<'_>, id: FunctionId) -> bool {
+pub(crate) fn is_replaceable(module: &Shared<'_>, id: FunctionId) -> bool {
     let symbol = module.module.symbol(module.module.function(id).symbol);
     symbol.linkage == Linkage::Weak && !is_template_instance(symbol.name)
 }

@@ -12,6 +12,7 @@
 //!
 //! An array all of whose uses are beyond its base address does not conflict: the program leaves room there for another one.
 
+mod read_values;
 mod uncovered;
 mod unwritten;
 
@@ -85,8 +86,19 @@ pub struct UnwrittenRead {
     pub array: SymbolId,
     /// The first read, in the order of the input.
     pub at: InstructionId,
-    /// Some instruction writes the array, and on every path comes after this read.
-    pub is_written_later: bool,
+    /// When the array is written.
+    pub written: Written,
+}
+
+/// When an array is written that a thread has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// Nothing writes it.
+    Never,
+    /// Some instruction writes it, and on every path comes after the read.
+    After,
+    /// The same for the first round of a loop: later rounds read what earlier ones have written.
+    AfterFirstRound,
 }
 
 /// A read of a part of an array that no thread of the block stores to.

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use crate::definitions::Definitions;
 use crate::function::Analyses;
 use crate::launches::Shape;
-use crate::value::{Atom, Elected, Evaluator, Linear, Numbers, Source, Sum, Unknowns};
-use ptxcheck_ir::{Body, InstructionId, Value};
+use crate::value::{Atom, Elected, Evaluator, Linear, Numbers, Parts, PassedSums, Source, Sum, Unknowns};
+use ptxcheck_ir::{Body, Value};
 
 /// Lanes of a warp.
 const WARP: usize = ptxcheck_ir::WARP as usize;
@@ -22,37 +22,36 @@ pub(crate) struct Threads<'a, 'm> {
 impl<'a, 'm> Threads<'a, 'm> {
     /// The threads of a warp, with values followed through variables in local memory.
     pub(crate) fn of_warp(body: &'a Body<'m>, analyses: &'a Analyses<'m>, warp: u32) -> Self {
-        Self::of_warp_in_block(body, analyses, warp, None, None)
+        Self::new(
+            Source::within_body(body, analyses),
+            Self::numbers_of_warp(warp),
+            warp,
+        )
     }
 
-    /// The same in a CTA of this shape, if that is known, when a thread executes an instruction for the first time, if one is given: see
-    /// [`Source::first_at`].
+    /// The threads of a warp in a CTA of this shape, if that is known, that were passed these arguments, if the body is that of a called
+    /// function.
     pub(crate) fn of_warp_in_block(
-        body: &'a Body<'m>,
-        analyses: &'a Analyses<'m>,
+        source: Source<'a, 'm>,
         warp: u32,
         block: Option<Shape>,
-        first_at: Option<InstructionId>,
+        arguments: PassedSums,
     ) -> Self {
-        let source = Source {
-            first_at,
-            ..Source::within_body(body, analyses)
-        };
-        let linear = Linear::new(Some(warp), None, Unknowns::Objects).in_block(block);
-        Self {
-            warp,
-            values: RefCell::new(Evaluator::new(source, linear)),
-        }
+        let linear = Self::numbers_of_warp(warp)
+            .in_block(block)
+            .with_arguments(arguments);
+        Self::new(source, linear, warp)
     }
 
-    /// The same, and through collectives of the warp, with a given outcome of `elect.sync`.
+    /// The threads of a warp, with values followed through collectives, too, with a given outcome of `elect.sync`.
     pub(crate) fn of_warp_with_elected(
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,
         warp: u32,
         elected: Elected,
     ) -> Self {
-        Self::new(Source::within_body(body, analyses), warp, Some(elected))
+        let linear = Linear::new(Some(warp), Some(elected), Unknowns::Objects);
+        Self::new(Source::within_body(body, analyses), linear, warp)
     }
 
     /// The threads of a warp, with values in registers alone.
@@ -64,15 +63,27 @@ impl<'a, 'm> Threads<'a, 'm> {
             module: None,
             first_at: None,
         };
-        Self::new(source, warp, None)
+        Self::new(source, Self::numbers_of_warp(warp), warp)
     }
 
-    fn new(source: Source<'a, 'm>, warp: u32, elected: Option<Elected>) -> Self {
-        let linear = Linear::new(Some(warp), elected, Unknowns::Objects);
+    fn numbers_of_warp(warp: u32) -> Linear<'a> {
+        Linear::new(Some(warp), None, Unknowns::Objects)
+    }
+
+    fn new(source: Source<'a, 'm>, linear: Linear<'a>, warp: u32) -> Self {
         Self {
             warp,
             values: RefCell::new(Evaluator::new(source, linear)),
         }
+    }
+
+    /// What an argument is in these threads, for the function that is called: a number in each lane, or its distance from one object.
+    pub(crate) fn passed_sum(&self, value: Value) -> Option<(Option<Atom>, Numbers)> {
+        let Sum { parts, by } = self.sum_of_value(value)?;
+        if parts == Parts::NONE {
+            return Some((None, by));
+        }
+        Some((Some(self.values.borrow().domain().single_atom(parts)?), by))
     }
 
     fn sum_of_value(&self, value: Value) -> Option<Sum> {
@@ -121,7 +132,7 @@ mod tests {
     use super::{Threads, WARP};
     use crate::definitions::Definitions;
     use crate::testing::with_ptx;
-    use crate::value::{Atom, Numbers};
+    use crate::value::{Atom, Numbers, PassedSums, Source};
 
     const TEXT: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) {\n\
         .reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n.reg .pred %p<3>;\n.shared .align 4 .b8 s[64];\n.local .align 4 .b8 l[64];\n\
@@ -194,7 +205,11 @@ mod tests {
             let store = InstructionId::new(7);
             assert!(matches!(body.instruction(store).op, ptxcheck_ir::Op::Access(_)));
             let each_time = Threads::of_warp(body, analyses, 0);
-            let first_time = Threads::of_warp_in_block(body, analyses, 0, None, Some(store));
+            let source = Source {
+                first_at: Some(store),
+                ..Source::within_body(body, analyses)
+            };
+            let first_time = Threads::of_warp_in_block(source, 0, None, PassedSums::default());
             let values =
                 |threads: &Threads<'_, '_>| [2, 6, 3].map(|number| threads.uniform_value(result(number)));
             // The counter of the loop of the store, a sum with it, and the counter of the loop before it.
@@ -212,7 +227,8 @@ mod tests {
             let body = module.module.functions[0].body.as_ref().unwrap();
             let analyses = module.function(ptxcheck_ir::FunctionId::new(0));
             let values = |block| {
-                let threads = Threads::of_warp_in_block(body, analyses, 1, block, None);
+                let source = Source::within_body(body, analyses);
+                let threads = Threads::of_warp_in_block(source, 1, block, PassedSums::default());
                 [0, 1, 2, 3, 4, 5].map(|number| {
                     let result = body.results(&body.instructions[number])[0];
                     threads.value_in_lane(result, 9)

@@ -22,7 +22,7 @@ mod polynomial;
 pub(crate) use evaluator::{Domain, Evaluator, Result, Source};
 pub(crate) use interval::{Interval, IntervalDomain, Intervals, ThreadNumbers};
 pub(crate) use known_bits::{Bits, KnownBits, bits_of_result as known_bits, may_give_known_bits};
-pub(crate) use linear::{Elected, Linear, Sum, Unknowns};
+pub(crate) use linear::{Elected, Linear, PassedSums, Sum, Unknowns};
 pub(crate) use numbers::Numbers;
 pub(crate) use parts::{Atom, Parts, Terms, sum_with_multiple};
 pub(crate) use polynomial::Polynomial;

@@ -42,7 +42,8 @@
 //! potential: where a compiler unrolls a loop over an array, it writes accesses past its end after tests that the program never passes.
 //! Offsets that are computed at run time are known, outside of global memory, if they depend on `threadIdx.x` and constants alone; they are
 //! followed if only conditions of this kind decide whether the thread gets there, and no called function may end the thread. In a loop, that
-//! holds for the first time that a thread gets there. The threads
+//! holds for the first time that a thread gets there. Called functions are followed with what they are passed, not through pointers to
+//! functions; a finding there names the first call. The threads
 //! certainly exist where the shape of the blocks is known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes: a
 //! kernel that is launched with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Elsewhere the finding
 //! begins with "in blocks of more than n threads", n being the first thread whose access is outside. It is potential unless the kernel
@@ -136,7 +137,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         report_misaligned(module, misaligned, report);
     }
     for outside in module.out_of_bounds() {
-        let place = (outside.function, outside.instruction);
+        let place = (outside.site.function, outside.site.instruction);
         // All threads are said to, not only those of one warp.
         let is_said = |one: &&Misaligned| one.is_definite && (one.function, one.instruction) == place;
         let is_new = outside.wrong != ViolationKind::Misaligned || !whatever.iter().any(is_said);
@@ -148,7 +149,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let outside = module
         .out_of_bounds()
         .iter()
-        .map(|one| (one.function, one.instruction));
+        .map(|one| (one.site.function, one.site.instruction));
     let known = known.into_iter().chain(outside).collect();
     for leaving in module.conditional_leaving() {
         report_leaving(module, leaving, &known, report);
@@ -247,7 +248,7 @@ fn report_misaligned(module: &ModuleContext<'_>, misaligned: &Misaligned, report
 
 /// Reports an access at an offset that the number of the thread decides.
 fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess, report: &mut Report<'_>) {
-    let function = module.module.function(outside.function);
+    let function = module.module.function(outside.kernel);
     let (name, size) = match (outside.symbol, outside.param) {
         (Some(symbol), _) => {
             let known = module.module.symbol(symbol);
@@ -262,7 +263,7 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
             let Some(param) = function.params.get(number) else {
                 return;
             };
-            let kernel = module.module.function_name(outside.function);
+            let kernel = module.module.function_name(outside.kernel);
             (wording::parameter(kernel, number, param.name), Some(param.size))
         }
         (None, None) => return,
@@ -291,7 +292,7 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
         ),
         (_, None) => format!("{access} {name} at {offsets}, outside of it"),
     };
-    let place = Place::of_instruction(outside.function, outside.instruction);
+    let place = lanes::place_of(&outside.site);
     let message = threshold::message(outside.above, message);
     let draft = match is_potential {
         true => report.potential(place, message),
@@ -311,13 +312,13 @@ fn report_out_of_bounds(module: &ModuleContext<'_>, outside: &OutOfBoundsAccess,
         draft.note(format!("this is so in warp {} of each block", outside.warp));
     }
     if let Some(memory) = outside.dynamic {
-        draft.note(origin_of_dynamic_size(module, outside.function, memory));
+        draft.note(origin_of_dynamic_size(module, outside.kernel, memory));
     }
     // Thread 0 exists in blocks of any shape.
     if outside.is_same_in_all && outside.above.is_none() {
         draft.help("keep the offset inside the object");
     } else {
-        lanes::assumption(draft, module, outside.function, &outside.launch);
+        lanes::assumption(draft, module, outside.kernel, &outside.launch);
         draft.help("let only those threads come here whose offset is inside the object");
     }
     draft.data("warp", u64::from(outside.warp));

@@ -36,7 +36,8 @@
 //! atomic, an asynchronous copy and a barrier in memory count as writes. Silent are arrays of dynamic shared memory, which share their
 //! memory; arrays that several functions or modules, or the initial value of a variable, name; and arrays whose address is passed to a function, kept in memory, or computed with in other
 //! ways than sums, masks and conversions. An array that only some of the
-//! paths to a read write is not looked for.
+//! paths to a read write is not looked for. Where the array is read and then written in each round of a loop, the finding is about the first
+//! round, and potential: something that is computed from what is read has to be stored.
 //!
 //! A finding about a part is potential. The block has one known shape (`.reqntid`, `--launch-block`, `[launch]`, launches in host code), and
 //! each store to the array has an address that depends on the numbers of the thread and on constants alone: a store in a loop that is not
@@ -47,7 +48,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Certainty;
-use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS, UncoveredRead};
+use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS, UncoveredRead, UnwrittenRead, Written};
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Value::Numbers;
 use crate::ir::{FunctionId, Linkage, Space, Symbol, SymbolId, Value};
@@ -78,19 +79,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let uses = ArrayUses::without_distances(module, arrays);
             let unwritten = uses.find_unwritten_reads(function);
             for read in &unwritten {
-                let name = addresses::named(module, Space::Shared, read.array);
-                let why = if read.is_written_later {
-                    "and nothing writes it before"
-                } else {
-                    "and nothing writes it"
-                };
-                report
-                    .definite(
-                        Place::of_instruction(function, read.at),
-                        format!("{name} is read here, {why}: its content is what another block has left"),
-                    )
-                    .help("store to it, and pass a barrier, before it is read")
-                    .data("symbol", module.module.symbol(read.array).name);
+                report_unwritten(module, function, read, report);
             }
             if wants_uncovered {
                 for read in uses.find_uncovered_reads(function) {
@@ -101,6 +90,36 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             }
         }
     }
+}
+
+/// Reports a read of an array that nothing has written.
+fn report_unwritten(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    read: &UnwrittenRead,
+    report: &mut Report<'_>,
+) {
+    let name = addresses::named(module, Space::Shared, read.array);
+    let place = Place::of_instruction(function, read.at);
+    let left = "its content is what another block has left";
+    let draft = match read.written {
+        Written::Never => {
+            let message = format!("{name} is read here, and nothing writes it: {left}");
+            report.definite(place, message)
+        }
+        Written::After => {
+            let message = format!("{name} is read here, and nothing writes it before: {left}");
+            report.definite(place, message)
+        }
+        Written::AfterFirstRound => {
+            let message =
+                format!("{name} may be read here in the first round before anything writes it: {left}");
+            report.potential(place, message)
+        }
+    };
+    draft
+        .help("store to it, and pass a barrier, before it is read")
+        .data("symbol", module.module.symbol(read.array).name);
 }
 
 /// Reports a read of bytes that no thread stores to.

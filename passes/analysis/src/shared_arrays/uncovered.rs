@@ -7,28 +7,26 @@
 //! used        thread t certainly stores a value that is computed from it to global memory
 //! ```
 //!
-//! Compilers read ahead of a test, and right programs read what they then leave out: an operand of a selection, of a bitwise conjunction, of
-//! a collective or of a matrix operation is not used, nor is what only some definitions of a variable are computed from. Bytes between the members of a structure are copied with it: a value that is only
-//! copied counts if other threads read what is stored by the same instruction.
+//! What a value is computed from: see `read_values`. Bytes between the members of a structure are copied with it: a value that is only copied
+//! counts if other threads read what is stored by the same instruction.
 
 use std::cell::OnceCell;
 
-use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, BlockId, Body, FunctionId, InstructionId, Op, Register, Space, SymbolId,
-    Value, WARP,
+    Access, AccessKind, BlockId, Body, FunctionId, InstructionId, Op, Space, SymbolId, Value, WARP,
 };
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
+use super::read_values::ReadValues;
 use super::{ArrayUses, UncoveredRead};
 use crate::Analyses;
 use crate::certain_paths::CertainPaths;
+use crate::entered_function::has_guarded_end;
 use crate::lanes::{Lanes, Launch, ShapeSource, launches_of};
 use crate::limits::{MAX_COVER_STEPS, MAX_COVERED_BYTES, MAX_SHARED_USES, MAX_UNCOVERED_READS};
 use crate::threads::Threads;
-use crate::value::{Atom, Domain, Evaluator, Result, Source};
+use crate::value::{Atom, Evaluator, PassedSums, Source};
 
 impl ArrayUses<'_, '_> {
     /// The first such read of each array in a kernel, in the order of the input. No other function may name these arrays.
@@ -45,12 +43,7 @@ impl ArrayUses<'_, '_> {
         let launch = Launch::common_launch(&function.launch, &launches);
         // Blocks may have fewer threads than allowed.
         launch.shape.filter(|_| launch.source != ShapeSource::Bound)?;
-        // A guarded end of the path is not a branch, and post-dominators do not see it.
-        let has_guarded_end = body
-            .instructions
-            .iter()
-            .any(|last| last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap));
-        if has_guarded_end {
+        if has_guarded_end(body) {
             return None;
         }
         let taint = self.taint_by_register(kernel, body);
@@ -110,7 +103,7 @@ impl ArrayUses<'_, '_> {
         }
         let (body, analyses) = (block.body, block.analyses);
         let reads = candidates.iter().map(|candidate| candidate.at).collect();
-        let mut evaluator = Evaluator::new(Source::within_body(body, analyses), ReadValues { reads });
+        let mut evaluator = Evaluator::new(Source::within_body(body, analyses), ReadValues::of(reads));
         // The threads that store a value computed from each of the candidates.
         let mut used: Vec<FxHashMap<u32, Lanes>> = vec![FxHashMap::default(); candidates.len()];
         for (at, instruction) in body.iter() {
@@ -249,7 +242,10 @@ impl<'a, 'm> Block<'a, 'm> {
 
     fn threads(&self, warp: u32) -> &Threads<'a, 'm> {
         let (body, analyses, block) = (self.body, self.analyses, self.launch.shape);
-        self.warps[warp as usize].get_or_init(|| Threads::of_warp_in_block(body, analyses, warp, block, None))
+        self.warps[warp as usize].get_or_init(|| {
+            let source = Source::within_body(body, analyses);
+            Threads::of_warp_in_block(source, warp, block, PassedSums::default())
+        })
     }
 
     fn warp_numbers(&self) -> std::ops::Range<u32> {
@@ -432,93 +428,4 @@ impl<'a, 'm> Block<'a, 'm> {
 
 fn lanes_in(lanes: Lanes) -> impl Iterator<Item = usize> {
     (0..WARP as usize).filter(move |lane| lanes >> lane & 1 == 1)
-}
-
-/// The reads that a value is computed from, each with whether it is more than a copy.
-type Reads = SmallVec<[(InstructionId, bool); 4]>;
-
-/// The domain of these sets.
-struct ReadValues {
-    /// The reads that matter.
-    reads: Vec<InstructionId>,
-}
-
-fn union(one: &Reads, other: &Reads) -> Reads {
-    let mut all = one.clone();
-    for &entry in other {
-        if !all.contains(&entry) {
-            all.push(entry);
-        }
-    }
-    all.sort_unstable();
-    all
-}
-
-impl Domain for ReadValues {
-    type Value = Reads;
-
-    /// What both are computed from.
-    fn join(&self, one: &Reads, other: &Reads) -> Option<Reads> {
-        let is_in = |read: InstructionId, all: &Reads| all.iter().any(|&(other, _)| other == read);
-        let mut both = union(one, other);
-        both.retain(|(read, _)| is_in(*read, one) && is_in(*read, other));
-        Some(both)
-    }
-
-    fn joins_descriptions(&self) -> bool {
-        true
-    }
-
-    fn describes_accesses(&self) -> bool {
-        true
-    }
-
-    fn describes_calls(&self) -> bool {
-        true
-    }
-
-    fn describe_operand(&self, _: Value) -> Option<Reads> {
-        Some(Reads::new())
-    }
-
-    fn describe_complement(&self, value: Reads) -> Option<Reads> {
-        Some(value)
-    }
-
-    fn describe_param(&self, _: (u16, i32), _: Access) -> Option<Reads> {
-        Some(Reads::new())
-    }
-
-    fn opaque_description(&self, _: Register) -> Option<Reads> {
-        Some(Reads::new())
-    }
-
-    fn describe_access(&self, (at, _): (InstructionId, Access), _: &Reads) -> Option<Reads> {
-        let is_one = self.reads.contains(&at);
-        Some(is_one.then_some((at, false)).into_iter().collect())
-    }
-
-    fn describe_call(&self, _: InstructionId, _: &[Option<Reads>]) -> Option<Reads> {
-        Some(Reads::new())
-    }
-
-    fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
-        let is_followed = match op {
-            // Floating point numbers are computed from three operands at most, elements of matrices from more.
-            Op::Opaque => uses.len() <= 3,
-            Op::Binary(BinaryOp::And, _) | Op::Lop3(_) | Op::Compare(..) | Op::Select => false,
-            op => is_interpreted(op),
-        };
-        Some(if is_followed { uses } else { &[] })
-    }
-
-    fn describe_result(&self, op: Op, _: Result, operands: &[Reads]) -> Option<Reads> {
-        let all = operands.iter().fold(Reads::new(), |all, one| union(&all, one));
-        let is_copy = op.is_move() || matches!(op, Op::Pack(_) | Op::Unpack(_));
-        if is_copy {
-            return Some(all);
-        }
-        let computed = all.iter().map(|&(read, _)| (read, true)).collect();
-        Some(union(&Reads::new(), &computed))
-    }
 }

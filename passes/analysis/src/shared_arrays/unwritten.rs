@@ -7,6 +7,8 @@
 //!             leads from it to the read
 //! ```
 //!
+//! first round the same, where a path leads back: what a later round reads is written. The value is certainly computed with and stored
+//!
 //! All threads of the block, and of the cluster, execute the same code: a thread that executes such a write has executed the read before, and a
 //! barrier between the two waits for the reads of the other threads. Of an array that is named in a function that is called, the second call may
 //! read what the first has written: only arrays that nothing writes count there.
@@ -14,10 +16,12 @@
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Register, Value};
 
-use super::{ArraySet, ArrayUses, Taint, UnwrittenRead};
+use super::read_values::ReadValues;
+use super::{ArraySet, ArrayUses, Taint, UnwrittenRead, Written};
 use crate::Analyses;
 use crate::limits::MAX_SHARED_USES;
 use crate::slots::Effect;
+use crate::value::{Evaluator, Source};
 
 impl ArrayUses<'_, '_> {
     /// The first such read of each array that a function names, in the order of the input. No other function may name these arrays.
@@ -48,14 +52,24 @@ impl ArrayUses<'_, '_> {
             if array.count_ones() != 1 || found.iter().any(|one| one.array == symbol) {
                 continue;
             }
-            let mut writes = uses.iter().filter(|other| other.writes & array != 0).peekable();
-            let is_written_later = writes.peek().is_some();
-            let is_behind = |write: InstructionId| {
-                analyses.is_on_every_path_to(used.at, write) && !paths.lead(write, used.at)
+            let writes = || uses.iter().filter(|other| other.writes & array != 0);
+            let written = if writes().next().is_none() {
+                Written::Never
+            } else if writes().any(|write| paths.lead(write.at, used.at)) {
+                Written::AfterFirstRound
+            } else {
+                Written::After
             };
-            if is_written_later && !known.is_kernel()
-                || !writes.all(|write| is_behind(write.at))
-                || !is_result_used(body, used.at)
+            let is_used = match written {
+                Written::Never | Written::After => is_result_used(body, used.at),
+                // The first round may leave it out.
+                Written::AfterFirstRound => {
+                    body.instruction(used.at).guard.is_none() && is_computed_with(body, analyses, used.at)
+                }
+            };
+            if written != Written::Never && !known.is_kernel()
+                || !writes().all(|write| analyses.is_on_every_path_to(used.at, write.at))
+                || !is_used
             {
                 continue;
             }
@@ -64,7 +78,7 @@ impl ArrayUses<'_, '_> {
                 found.push(UnwrittenRead {
                     array: symbol,
                     at: used.at,
-                    is_written_later,
+                    written,
                 });
             }
         }
@@ -154,6 +168,26 @@ impl ArrayUses<'_, '_> {
         let is_stack_known = !has_unknown_load && !has_call;
         if is_stack_known { lost } else { lost | on_stack }
     }
+}
+
+/// True if whoever reads something there stores a value that is certainly computed from it before reading again.
+fn is_computed_with(body: &Body<'_>, analyses: &Analyses<'_>, read: InstructionId) -> bool {
+    let mut sources = Evaluator::new(Source::within_body(body, analyses), ReadValues::of(vec![read]));
+    body.iter().any(|(at, instruction)| {
+        let is_store = matches!(instruction.op, Op::Access(access) if access.kind != AccessKind::Load);
+        let stored = body
+            .uses(instruction)
+            .get(2..)
+            .filter(|_| is_store && instruction.guard.is_none());
+        let is_computed = stored.unwrap_or_default().iter().any(|&value| {
+            let from = sources.description_of(value);
+            from.is_some_and(|from| from.contains(&(read, true)))
+        });
+        let (here, there) = (body.block_of(read), body.block_of(at));
+        is_computed
+            && (here == there && read < at || analyses.post_dominators().dominates(there, here))
+            && !Paths::new(body).without(at).lead(read, read)
+    })
 }
 
 /// True if another instruction uses what an instruction reads. Arguments of calls do not count, as they do for [`Analyses::is_read`]: the

@@ -19,7 +19,7 @@ use super::parts::{Atom, Parts, Table, Terms};
 use crate::launches::Shape;
 use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones, signed};
 use ptxcheck_ir::ops::Change;
-use ptxcheck_ir::{Access, BinaryOp, Class, Collective, Op, Register, Shuffle, Special, Value};
+use ptxcheck_ir::{Access, BinaryOp, Class, Collective, Op, ParamPiece, Register, Shuffle, Special, Value};
 
 /// A sum of parts and a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +94,10 @@ pub(crate) enum Unknowns<'a> {
 /// The number that a value is, if it is known otherwise.
 pub(crate) type KnownNumbers<'a> = Rc<dyn Fn(Value) -> Option<u64> + 'a>;
 
+/// What a call passes in the pieces of the parameters of the function: the bits of the value, and a number, or the distance from an object.
+/// A piece that it does not contain is unknown.
+pub(crate) type PassedSums = Vec<(ParamPiece, u8, (Option<Atom>, Numbers))>;
+
 /// Describes values by sums.
 pub(crate) struct Linear<'a> {
     /// The warp whose thread numbers are used; `None`: `%tid.x` and `%laneid` are unknown.
@@ -103,6 +107,8 @@ pub(crate) struct Linear<'a> {
     /// The outcome of `elect.sync`; `None`: nothing is followed through collectives.
     elected: Option<Elected>,
     unknowns: Unknowns<'a>,
+    /// The arguments of a called function.
+    arguments: PassedSums,
     table: RefCell<Table>,
 }
 
@@ -113,6 +119,7 @@ impl<'a> Linear<'a> {
             block: None,
             elected,
             unknowns,
+            arguments: PassedSums::new(),
             table: RefCell::default(),
         }
     }
@@ -120,6 +127,11 @@ impl<'a> Linear<'a> {
     /// The same in a block of this shape.
     pub(crate) fn in_block(self, block: Option<Shape>) -> Self {
         Self { block, ..self }
+    }
+
+    /// The same in a function that is called with these arguments.
+    pub(crate) fn with_arguments(self, arguments: PassedSums) -> Self {
+        Self { arguments, ..self }
     }
 
     /// Sums of all unknown values, including thread numbers.
@@ -195,6 +207,28 @@ impl<'a> Linear<'a> {
             Unknowns::All(_) => true,
         };
         is_atom.then(|| self.sum_of_atom(Atom::Special(special), 0))
+    }
+
+    /// What is loaded from a piece of a parameter, if the call that passes it is known.
+    fn passed_sum(&self, piece: ParamPiece, access: Access) -> Option<Sum> {
+        let is_it = |passed: &&(ParamPiece, u8, _)| passed.0 == piece;
+        let (_, bits, (atom, by)) = self.arguments.iter().find(is_it)?;
+        if let Some(atom) = *atom {
+            let parts = self.table.borrow_mut().parts_of_atom(atom);
+            let sum = || Sum {
+                parts,
+                by: by.clone(),
+            };
+            return (access.bits == *bits).then(sum);
+        }
+        let bits = Some(access.bits).filter(|bits| (1..=64).contains(bits))?;
+        let loaded = |numbers: &[u64]| {
+            let number = numbers[0] & ones(bits);
+            // A load may extend the sign to any width.
+            let is_extended = access.signed && number >> (bits - 1) & 1 == 1;
+            (!is_extended).then_some(number)
+        };
+        Numbers::combined_by_lane(&[by], loaded).map(Sum::of_numbers)
     }
 
     /// `one + factor · other` at this width.
@@ -335,6 +369,9 @@ impl Domain for Linear<'_> {
     }
 
     fn describe_param(&self, (number, at): (u16, i32), access: Access) -> Option<Sum> {
+        if let Some(passed) = self.passed_sum((number, u32::try_from(at).ok()?), access) {
+            return Some(passed);
+        }
         let is_atom = match self.unknowns {
             Unknowns::Objects => false,
             Unknowns::Shared { is_kernel } => is_kernel,
