@@ -24,7 +24,7 @@ __global__ void neighbour(int *out) {
   __shared__ int tile[64];
   tile[threadIdx.x] = out[threadIdx.x];
   int value;
-  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(mapped(tile, 1)));
+  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(mapped(tile, 1)));  //~ PTX711
   groups::cluster_group cluster = groups::this_cluster();
   cluster.sync();
   *out = value + *cluster.map_shared_rank(tile, 1);

@@ -11,6 +11,7 @@
 //!   expected.rs        bytes that mbarriers expect, and bytes that copies transfer
 //!   invalid.rs         constants and addresses that are not allowed
 //!   tensor_map.rs      tensor maps in local or shared memory
+//!   peers.rs           accesses to other CTAs of the cluster that may not have started, or may have ended
 //!   unordered.rs       mbarriers used by threads that do not certainly wait for the initialisation
 //! kernel.rs            the operations that a kernel may execute, and whether it calls unknown code
 //! operand.rs           the constants among their operands, in the contexts that decide them
@@ -41,6 +42,7 @@ mod late_fences;
 mod operand;
 mod overlap;
 mod own_cta;
+mod peers;
 mod pending;
 mod points_to;
 mod problems;
@@ -64,6 +66,7 @@ pub use expected::{MAX_BYTES, WrongBytes};
 pub use invalid::{InvalidOperand, MAX_ARRIVALS};
 pub use late_fences::Late;
 pub use overlap::{CopyInFlight, Ways};
+pub use peers::{MissingBarrier, PeerAccess};
 pub(crate) use problems::AsyncParts;
 pub use problems::{AsyncAnalysis, AsyncProblem};
 pub use tensor_map::AddressedObject;

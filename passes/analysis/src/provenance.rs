@@ -50,6 +50,7 @@ use crate::limits::MAX_CALL_CHAINS;
 use crate::reached;
 use crate::shared::Shared;
 pub use judge::{Effect, Use, ViolationKind};
+pub(crate) use own_cta::may_depend_on_cta_rank;
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 use ptxcheck_ir::{FunctionId, InstructionId, Linkage};
 use summary::Summary;

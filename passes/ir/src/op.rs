@@ -651,6 +651,8 @@ bitflags! {
         const STACK_ALLOC = 1 << 3;
         /// [`Op::Exit`] and [`Op::Trap`]
         const END = 1 << 4;
+        /// [`Op::MapShared`]
+        const MAP_SHARED = 1 << 5;
     }
 }
 
@@ -664,6 +666,7 @@ impl Rare {
             Op::IsSpace(_) => Self::IS_SPACE,
             Op::StackAlloc => Self::STACK_ALLOC,
             Op::Exit | Op::Trap => Self::END,
+            Op::MapShared(_) => Self::MAP_SHARED,
             _ => Self::empty(),
         }
     }

@@ -6,7 +6,7 @@
 //! ```
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{FunctionId, InstructionId};
+use ptxcheck_ir::{BlockId, FunctionId, InstructionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kernel::AsyncKernel;
@@ -77,6 +77,30 @@ impl<'a, 'm> Flow<'a, 'm> {
                     let mut starts = starts.into_iter();
                     starts.any(|start| middles.iter().any(|&middle| precedes(start, middle)))
                 })
+        })
+    }
+
+    /// True if each path of the kernel to an instruction leads through another one.
+    pub(super) fn is_on_every_path(&self, through: Site, to: Site) -> bool {
+        let ends = self.instructions_leading_to(to);
+        let middles = self.instructions_leading_to(through);
+        middles.iter().all(|(id, middles)| {
+            let analyses = self.module.function(*id);
+            let Some(body) = &self.module.module.function(*id).body else {
+                return false;
+            };
+            let mut certain = middles
+                .iter()
+                .filter(|&&middle| body.instruction(middle).guard.is_none());
+            certain.any(|&middle| match ends.get(id) {
+                Some(ends) if self.module.module.function(*id).is_kernel() => {
+                    ends.iter().all(|&end| analyses.is_on_every_path_to(middle, end))
+                }
+                // Each call of the function comes to it.
+                _ => analyses
+                    .post_dominators()
+                    .dominates(body.block_of(middle), BlockId::new(0)),
+            })
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ptxcheck_ir::{
-    AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, InstructionId, Module, Op,
+    AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, InstructionId, Module, Op, Rare,
 };
 use rustc_hash::FxHashMap;
 
@@ -166,11 +166,11 @@ const OF_INTEREST: AsyncKinds = AsyncKinds::COPY
     .union(AsyncKinds::MATRIX)
     .union(AsyncKinds::TENSOR_MEMORY);
 
-/// All kernels of a module with such operations, in the order of the input.
+/// All kernels of a module with such operations, or with addresses in other CTAs, in the order of the input.
 pub(super) fn find_kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {
     let mut has_any = vec![false; module.module.functions.len()];
     for (id, _, body) in module.module.bodies() {
-        has_any[id.index()] = body.has_async(OF_INTEREST);
+        has_any[id.index()] = body.has_async(OF_INTEREST) || body.has(Rare::MAP_SHARED);
     }
     if !has_any.contains(&true) {
         return Vec::new();

@@ -1,6 +1,9 @@
 //! The own CTA among those of its cluster: the size of the cluster, and addresses that `mapa` computes in it.
 
-use ptxcheck_ir::{Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, Value};
+use ptxcheck_ir::ops::Form;
+use ptxcheck_ir::{
+    BinaryOp, Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, Value,
+};
 
 use crate::call_graph::CallSite;
 use crate::limits::MAX_DECIDED_STEPS;
@@ -19,21 +22,28 @@ pub(super) fn cluster_size(module: &Shared<'_>, kernel: FunctionId) -> Option<u3
 pub(super) enum MappedTo {
     /// The own one.
     Own,
-    /// The first one of the cluster, for any rank of the own one.
-    First,
-    /// Another one, or unknown.
-    Other,
+    /// The one of this rank, for any rank of the own one, as far as is known.
+    Rank(i64),
+    /// Another one, whatever the own rank is.
+    Another,
+    /// Unknown.
+    Unknown,
 }
 
 /// An instruction of a function, and the calls that lead to it, innermost first.
 #[derive(Clone, Copy)]
-struct CalledInstruction<'c> {
-    function: FunctionId,
-    at: InstructionId,
-    callers: &'c [CallSite],
+pub(super) struct CalledInstruction<'c> {
+    pub(super) function: FunctionId,
+    pub(super) at: InstructionId,
+    pub(super) callers: &'c [CallSite],
 }
 
 impl<'c> CalledInstruction<'c> {
+    /// The instruction, the call that leads there, and so on.
+    pub(super) fn with_calls(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self), |spot| spot.calling_instruction())
+    }
+
     /// The call that leads there.
     fn calling_instruction(self) -> Option<Self> {
         let (call, callers) = self.callers.split_first()?;
@@ -45,31 +55,60 @@ impl<'c> CalledInstruction<'c> {
     }
 }
 
-/// The CTA of a rank, for the address that `mapa` computes with it and that an instruction uses; calls, innermost first,
-/// lead to the instruction. It is the own CTA if the rank is the own rank, or if the path to the instruction implies it.
+/// The CTA of a rank, for the address that `mapa` computes with it at `map`, and that an instruction uses. It is the own CTA if the rank is
+/// the own rank, or if the path to one of the two implies it.
 pub(super) fn cta_of_mapped_rank(
     module: &Shared<'_>,
     rank: Value,
-    (function, at): (FunctionId, InstructionId),
-    callers: &[CallSite],
+    map: CalledInstruction<'_>,
+    used: CalledInstruction<'_>,
 ) -> MappedTo {
-    let spot = CalledInstruction {
-        function,
-        at,
-        callers,
+    let Some(origin) = origin_of(module, map, rank) else {
+        return match is_beside_own_rank(module, map, rank) {
+            true => MappedTo::Another,
+            false => MappedTo::Unknown,
+        };
     };
-    let Some(rank) = origin_of(module, spot, rank) else {
-        return MappedTo::Other;
-    };
-    if rank == Origin::Rank {
+    if origin == Origin::Rank {
         return MappedTo::Own;
     }
-    let mut spots = std::iter::successors(Some(spot), |spot| spot.calling_instruction());
-    match spots.find_map(|spot| is_reached_only_by_cta(module, spot, rank)) {
-        Some(true) => MappedTo::Own,
-        None if rank == Origin::Number(0) => MappedTo::First,
-        _ => MappedTo::Other,
+    let mut spots = used.with_calls().chain(map.with_calls());
+    match (
+        spots.find_map(|spot| is_reached_only_by_cta(module, spot, origin)),
+        origin,
+    ) {
+        (Some(true), _) => MappedTo::Own,
+        (Some(false), _) => MappedTo::Another,
+        (None, Origin::Number(rank)) => MappedTo::Rank(rank),
+        (None, _) => MappedTo::Unknown,
     }
+}
+
+/// True if a rank is computed from the own one so that it differs from it: `rank ^ 1`, and `(rank + 1) % n` for any `n` but 1.
+fn is_beside_own_rank(module: &Shared<'_>, spot: CalledInstruction<'_>, rank: Value) -> bool {
+    let operation = |value: Value| {
+        let body = module.module.function(spot.function).body.as_ref()?;
+        let analyses = module.function(spot.function);
+        let value = analyses.trace_value(value, Form::moved_number);
+        let instruction = body.instruction(analyses.only_writer(value)?);
+        match (instruction.op, body.uses(instruction)) {
+            (Op::Binary(op, _), &[a, Value::Integer(b)] | &[Value::Integer(b), a]) => Some((op, a, b)),
+            _ => None,
+        }
+    };
+    let is_own = |value: Value| origin_of(module, spot, value) == Some(Origin::Rank);
+    let Some((op, a, by)) = operation(rank) else {
+        return false;
+    };
+    let count = match op {
+        BinaryOp::Xor => return by != 0 && is_own(a),
+        BinaryOp::And if by > 0 && by & (by + 1) == 0 => by + 1,
+        BinaryOp::RemUnsigned | BinaryOp::RemSigned if by > 0 => by,
+        _ => return false,
+    };
+    operation(a).is_some_and(|(op, a, by)| {
+        matches!(op, BinaryOp::Add | BinaryOp::Sub) && by % count != 0 && is_own(a)
+    })
 }
 
 /// The origin of a rank.
@@ -134,7 +173,8 @@ fn origin_of(module: &Shared<'_>, spot: CalledInstruction<'_>, value: Value) -> 
 /// others take.
 fn is_reached_only_by_cta(module: &Shared<'_>, spot: CalledInstruction<'_>, rank: Origin) -> Option<bool> {
     let body = module.module.function(spot.function).body.as_ref()?;
-    let dominators = module.function(spot.function).dominators();
+    let analyses = module.function(spot.function);
+    let dominators = analyses.dominators();
     let of = body.block_of(spot.at);
     if let Some(guard) = body.instruction(spot.at).guard
         && let Some(is_equal) = rank_implied_by(module, spot, guard.register, rank)
@@ -148,8 +188,8 @@ fn is_reached_only_by_cta(module: &Shared<'_>, spot: CalledInstruction<'_>, rank
             return None;
         };
         let is_equal = rank_implied_by(module, spot, guard.register, rank)? != guard.negated;
-        let leads =
-            |side| side != block && dominators.dominates(side, of) && !dominators.dominates(side, block);
+        // Where several edges lead to a side, the others may come from either one.
+        let leads = |side| analyses.cfg().predecessors(side) == [block] && dominators.dominates(side, of);
         match (leads(taken), leads(other)) {
             (true, false) => Some(is_equal),
             (false, true) => Some(!is_equal),

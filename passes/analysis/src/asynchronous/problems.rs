@@ -18,7 +18,7 @@ use crate::shared::Shared;
 pub struct AsyncProblem<D> {
     /// The location of the wrong operation or access, with the calls that lead to it.
     pub place: Place,
-    /// The wrong operation; for an access, the copy that is in flight there.
+    /// The wrong operation, or the one that is missing; for an access, the copy that is in flight there.
     pub operation: AsyncOp,
     /// The kernel in which it is wrong, or the function that holds it where no kernel matters.
     pub root: FunctionId,
@@ -73,8 +73,8 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
         Self { module, parts }
     }
 
-    /// The kernels with asynchronous copies, barriers in memory, products of tensor cores or tensor memory, in them or in
-    /// their callees, in the order of the input.
+    /// The kernels with asynchronous copies, barriers in memory, products of tensor cores, tensor memory or addresses in other CTAs, in
+    /// them or in their callees, in the order of the input.
     pub(super) fn kernels(self) -> &'a [AsyncKernel] {
         self.parts.kernels.get_or_init(|| find_kernels(self.module))
     }

@@ -10,7 +10,7 @@ use ptxcheck_ir::{
 
 use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite, barrier_place_of};
-use super::own_cta::{MappedTo, cluster_size, cta_of_mapped_rank};
+use super::own_cta::{CalledInstruction, MappedTo, cluster_size, cta_of_mapped_rank};
 use super::pending::may_signal_other_threads;
 use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::Site;
@@ -83,7 +83,7 @@ impl AsyncAnalysis<'_, '_> {
                         .first_instruction_leading_to(&[arrival.site()], site.site())
                         .is_some()
             })?;
-            let may_be_alone = remote == MappedTo::First && cluster_size(module, kernel.kernel).is_none();
+            let may_be_alone = remote == MappedTo::Rank(0) && cluster_size(module, kernel.kernel).is_none();
             let users = Users::Cluster { may_be_alone };
             let site = kernel.requested_site(module, site)?;
             Some(AsyncProblem::of_site(kernel, &site, users).with_other_place(arrival.place(), !is_fenced))
@@ -109,7 +109,7 @@ impl AsyncAnalysis<'_, '_> {
                 MappedTo::Own
             }
             AsyncOp::Copy(copy) if copy.completion != Completion::Mbarrier => MappedTo::Own,
-            AsyncOp::Copy(copy) if copy.multicast => MappedTo::Other,
+            AsyncOp::Copy(copy) if copy.multicast => MappedTo::Unknown,
             AsyncOp::Mbarrier(_) | AsyncOp::Copy(_) => self.mapped_cta(site).unwrap_or(MappedTo::Own),
             _ => MappedTo::Own,
         }
@@ -127,7 +127,12 @@ impl AsyncAnalysis<'_, '_> {
         let map = body.instruction(analyses.only_writer(end)?);
         match (map.op, body.uses(map)) {
             (Op::MapShared(_), &[_, rank]) => {
-                Some(cta_of_mapped_rank(self.module, rank, (id, at), &site.callers))
+                let spot = CalledInstruction {
+                    function: id,
+                    at,
+                    callers: &site.callers,
+                };
+                Some(cta_of_mapped_rank(self.module, rank, spot, spot))
             }
             _ => None,
         }

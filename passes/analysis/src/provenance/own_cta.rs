@@ -47,7 +47,7 @@ impl Judge<'_> {
 }
 
 /// True if a value may be computed from a special register that may differ from CTA to CTA, as the rank in the cluster does.
-fn may_depend_on_cta_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
+pub(crate) fn may_depend_on_cta_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
     let mut left = MAX_DECIDED_STEPS;
     let mut open = vec![(function, value)];
     while let Some((function, value)) = open.pop() {

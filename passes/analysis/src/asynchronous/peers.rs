@@ -1,0 +1,354 @@
+//! Accesses to shared memory of other CTAs of the cluster, which may not have started yet, or may have ended.
+//!
+//! ```text
+//! remote    an access at an address that `mapa` maps to a CTA which is not the own one, at least for some CTA that executes it
+//! started   a wait for the cluster, or for a signal of other threads, may come before it
+//! kept      an arrival at the barrier of the cluster, or a signal to other threads, may come after it; or a wait for the cluster is not on
+//!           every path to it: the CTA that is accessed may wait there until the others have arrived or ended
+//! ```
+//!
+//! Shared memory of a CTA exists while the CTA is executed (CUDA C++ Programming Guide, Distributed Shared Memory). Threads that have ended
+//! count as arrived at the barrier of the cluster (PTX ISA, barrier.cluster).
+
+use std::cell::OnceCell;
+
+use ptxcheck_ir::{
+    Access, AccessKind, AsyncOp, Body, Callee, Guard, InstructionId, MbarrierOp, Op, Rare, Space, Special,
+    Value,
+};
+
+use super::flow::Flow;
+use super::kernel::{AsyncKernel, AsyncSite};
+use super::own_cta::{CalledInstruction, MappedTo, cluster_size, cta_of_mapped_rank};
+use super::pending::may_signal_other_threads;
+use super::problems::{AsyncAnalysis, AsyncProblem};
+use super::sites::Site;
+use crate::Analyses;
+use crate::call_graph::CallSite;
+use crate::limits::MAX_CALL_DEPTH;
+use crate::place::Place;
+use crate::provenance::may_depend_on_cta_rank;
+use crate::value::{Atom, Evaluator, Linear, Source};
+
+/// The barrier of the cluster that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingBarrier {
+    /// The one before the access: the other CTA may not have started.
+    Before,
+    /// The one after the access: the other CTA may have ended.
+    After,
+    /// Both.
+    Both,
+}
+
+/// An access to shared memory of another CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAccess {
+    /// The barrier that is missing.
+    pub missing: MissingBarrier,
+    /// What it does.
+    pub kind: AccessKind,
+    /// It is to the first CTA of the cluster, and it is not known that the cluster has others.
+    pub may_be_alone: bool,
+}
+
+/// An access at a mapped address.
+struct Remote {
+    site: Site,
+    access: Access,
+    /// The calls that lead to it.
+    callers: Vec<CallSite>,
+    map: Place,
+    is_certain: bool,
+    may_be_alone: bool,
+}
+
+impl AsyncAnalysis<'_, '_> {
+    /// The first access of each kernel to another CTA that may not have started, and the first one to a CTA that may have ended.
+    #[must_use]
+    pub fn unguarded_peer_accesses(self) -> Vec<AsyncProblem<PeerAccess>> {
+        let maps = |kernel: &&AsyncKernel| {
+            let mut bodies = kernel.bodies(self.module);
+            bodies.any(|(_, body)| body.has(Rare::MAP_SHARED))
+                && cluster_size(self.module, kernel.kernel) != Some(1)
+        };
+        let kernels = self.kernels_without_unknown_code().filter(maps);
+        kernels
+            .flat_map(|kernel| self.peer_accesses_of_kernel(kernel))
+            .collect()
+    }
+
+    fn peer_accesses_of_kernel(self, kernel: &AsyncKernel) -> Vec<AsyncProblem<PeerAccess>> {
+        let module = self.module;
+        let remote = self.remote_accesses(kernel);
+        if remote.is_empty() {
+            return Vec::new();
+        }
+        let flow = Flow::new(module, kernel);
+        let is_remote = |site: Site| remote.iter().any(|one| one.site == site);
+        let strong = OnceCell::new();
+        let strong = || -> &[Site] { strong.get_or_init(|| self.signalling_accesses(kernel, is_remote)) };
+        let operations = |holds: fn(AsyncOp) -> bool| -> Vec<Site> {
+            kernel.sites_where(holds).map(AsyncSite::site).collect()
+        };
+        let waits = operations(waits_for_others);
+        let signals = operations(signals_others);
+        let cluster_waits = operations(|op| op == AsyncOp::ClusterWait);
+        let is_started = |one: &Remote| {
+            flow.first_instruction_leading_to(&waits, one.site).is_some()
+                || flow.first_instruction_leading_to(strong(), one.site).is_some()
+        };
+        let is_kept = |one: &Remote| {
+            let comes_after =
+                |&signal: &Site| flow.first_instruction_leading_to(&[one.site], signal).is_some();
+            // What is stored may be the signal itself.
+            let may_be_signal = one.access.kind != AccessKind::Load && !strong().is_empty();
+            may_be_signal
+                || signals.iter().chain(strong()).any(comes_after)
+                || cluster_waits
+                    .iter()
+                    .any(|&wait| !flow.is_on_every_path(wait, one.site))
+        };
+        let early = remote.iter().find(|one| !is_started(one));
+        let late = remote.iter().find(|one| !is_kept(one));
+        let found = match (early, late) {
+            (Some(early), Some(late)) if early.site == late.site => vec![(early, MissingBarrier::Both)],
+            _ => {
+                let early = early.map(|one| (one, MissingBarrier::Before));
+                let late = late.map(|one| (one, MissingBarrier::After));
+                early.into_iter().chain(late).collect()
+            }
+        };
+        let problem = |(one, missing): (&Remote, MissingBarrier)| AsyncProblem {
+            place: Place::Instruction(one.site.0, one.site.1, one.callers.clone()),
+            operation: AsyncOp::ClusterWait,
+            root: kernel.kernel,
+            is_definite: one.is_certain,
+            other: Some(one.map.clone()),
+            detail: PeerAccess {
+                missing,
+                kind: one.access.kind,
+                may_be_alone: one.may_be_alone,
+            },
+        };
+        found.into_iter().map(problem).collect()
+    }
+
+    /// The accesses of a kernel at addresses that it maps to other CTAs, certain ones first.
+    fn remote_accesses(self, kernel: &AsyncKernel) -> Vec<Remote> {
+        let module = self.module;
+        let count = cluster_size(module, kernel.kernel);
+        let mut all = Vec::new();
+        for (id, body) in kernel.bodies(module) {
+            let Some(source) = Source::of_function(module, id) else {
+                continue;
+            };
+            let mut sums = Evaluator::new(source, Linear::of_unknowns());
+            for (at, instruction) in body.iter() {
+                let (Op::Access(access), &[address, ..]) = (instruction.op, body.uses(instruction)) else {
+                    continue;
+                };
+                let may_be_remote = matches!(access.space, Space::SharedCluster | Space::Generic);
+                // Operations on mbarriers are answered by those who wait there.
+                if !may_be_remote || body.asynchronous_at(at).is_some() || !kernel.may_reach(module, (id, at))
+                {
+                    continue;
+                }
+                let Some(callers) = kernel.call_chain_to(module, (id, at)).map(<[CallSite]>::to_vec) else {
+                    continue;
+                };
+                let used = CalledInstruction {
+                    function: id,
+                    at,
+                    callers: &callers,
+                };
+                let Some((map, mapped)) = self.mapped_cta_of(&mut sums, body, used, address) else {
+                    continue;
+                };
+                let may_be_alone = mapped == MappedTo::Rank(0) && count.is_none();
+                let is_certain = match mapped {
+                    MappedTo::Own | MappedTo::Unknown => continue,
+                    MappedTo::Another => true,
+                    MappedTo::Rank(_) => match self.ctas_that_come(used) {
+                        Ctas::All => true,
+                        Ctas::AllOrNone => false,
+                        Ctas::ByRank => continue,
+                    },
+                };
+                all.push(Remote {
+                    site: (id, at),
+                    access,
+                    callers,
+                    map,
+                    is_certain: is_certain && !may_be_alone,
+                    may_be_alone,
+                });
+            }
+        }
+        all.sort_by_key(|one| !one.is_certain);
+        all
+    }
+
+    /// The place that maps an address, and the CTA that it maps to.
+    fn mapped_cta_of(
+        self,
+        sums: &mut Evaluator<'_, '_, Linear<'_>>,
+        body: &Body<'_>,
+        used: CalledInstruction<'_>,
+        address: Value,
+    ) -> Option<(Place, MappedTo)> {
+        let sum = sums.description_at_read(address, used.at)?;
+        let terms = sums.domain().terms_of(sum.parts);
+        terms.iter().find_map(|&(atom, factor)| match atom {
+            Atom::Register(register) if factor == 1 => {
+                let writer = self
+                    .module
+                    .function(used.function)
+                    .definitions()
+                    .only_writer(body, register)?;
+                self.map_of_result((used.function, writer), used.callers.to_vec(), used)
+            }
+            _ => None,
+        })
+    }
+
+    /// The same for the result of an instruction: `mapa`, or a call of a function that returns such a result.
+    fn map_of_result(
+        self,
+        (function, writer): Site,
+        callers: Vec<CallSite>,
+        used: CalledInstruction<'_>,
+    ) -> Option<(Place, MappedTo)> {
+        let module = self.module;
+        let body = module.module.function(function).body.as_ref()?;
+        let instruction = body.instruction(writer);
+        match (instruction.op, body.uses(instruction)) {
+            (Op::MapShared(_), &[_, rank]) => {
+                let map = CalledInstruction {
+                    function,
+                    at: writer,
+                    callers: &callers,
+                };
+                let mapped = cta_of_mapped_rank(module, rank, map, used);
+                Some((Place::Instruction(function, writer, callers), mapped))
+            }
+            (Op::CallResult(call), _) if callers.len() < MAX_CALL_DEPTH => {
+                let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
+                    return None;
+                };
+                let callee = module.module.called(symbol)?;
+                let inner = module.module.function(callee).body.as_ref()?;
+                let mut returned = inner.iter().filter_map(|(_, one)| inner.returned(one));
+                let (Some((0, value)), None) = (returned.next(), returned.next()) else {
+                    return None;
+                };
+                let analyses = module.function(callee);
+                let value = analyses.trace_value(value, |form| form.moved());
+                let writer = analyses.only_writer(value)?;
+                let site = CallSite {
+                    caller: function,
+                    instruction: call,
+                    callee,
+                };
+                let callers = std::iter::once(site).chain(callers).collect();
+                self.map_of_result((callee, writer), callers, used)
+            }
+            _ => None,
+        }
+    }
+
+    /// The CTAs that execute an instruction, by the branches and guards that decide it.
+    fn ctas_that_come(self, used: CalledInstruction<'_>) -> Ctas {
+        let mut all = Ctas::All;
+        for spot in used.with_calls() {
+            let module = self.module;
+            let Some(source) = Source::of_function(module, spot.function) else {
+                return Ctas::ByRank;
+            };
+            let (body, analyses) = (source.body, module.function(spot.function));
+            let is_kernel = module.module.function(spot.function).is_kernel();
+            let mut sums = Evaluator::new(source, Linear::of_unknowns());
+            let mut is_common = |value: Value, at: InstructionId| {
+                sums.description_at_read(value, at).is_some_and(|sum| {
+                    let terms = sums.domain().terms_of(sum.parts);
+                    terms.iter().all(|(atom, _)| match atom {
+                        Atom::Param(..) => is_kernel,
+                        Atom::Special(special) => {
+                            special.is_of_thread() || matches!(special, Special::Ntid(_) | Special::Nctaid(_))
+                        }
+                        _ => false,
+                    })
+                })
+            };
+            for guard in guards_before(body, analyses, spot.at) {
+                let predicate = Value::Register(guard.register);
+                let compare = analyses
+                    .source_of_predicate(predicate)
+                    .map(|(test, _)| (test, body.instruction(test)))
+                    .filter(|(_, compare)| matches!(compare.op, Op::Compare(..)));
+                if may_depend_on_cta_rank(module, spot.function, predicate) {
+                    return Ctas::ByRank;
+                }
+                let is_of_threads = compare.is_some_and(|(test, compare)| {
+                    body.uses(compare).iter().all(|&value| is_common(value, test))
+                });
+                if !is_of_threads {
+                    all = Ctas::AllOrNone;
+                }
+            }
+        }
+        all
+    }
+
+    /// The accesses by which threads may signal each other, other than these.
+    fn signalling_accesses(self, kernel: &AsyncKernel, is_remote: impl Fn(Site) -> bool) -> Vec<Site> {
+        let all = kernel.bodies(self.module).flat_map(|(id, body)| {
+            let signals = body.iter().filter(
+                |(_, instruction)| matches!(instruction.op, Op::Access(access) if may_signal_other_threads(access)),
+            );
+            signals.map(move |(at, _)| (id, at))
+        });
+        all.filter(|&site| !is_remote(site)).collect()
+    }
+}
+
+/// The CTAs of a cluster that execute an instruction.
+enum Ctas {
+    /// All: the numbers of the threads and parameters of the kernel alone decide it.
+    All,
+    /// As far as is known, all or none.
+    AllOrNone,
+    /// Their rank may decide it.
+    ByRank,
+}
+
+/// The guard of an instruction, and those of the branches that decide whether control comes to it.
+fn guards_before(body: &Body<'_>, analyses: &Analyses<'_>, at: InstructionId) -> Vec<Guard> {
+    let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+    let mut guards: Vec<Guard> = body.instruction(at).guard.into_iter().collect();
+    let mut below = body.block_of(at);
+    while let Some(above) = dominators.immediate_dominator(below) {
+        if !post.dominates(below, above) {
+            guards.extend(body.terminator(above).and_then(|last| last.guard));
+        }
+        below = above;
+    }
+    guards
+}
+
+/// True for an operation that may wait for other CTAs.
+const fn waits_for_others(op: AsyncOp) -> bool {
+    matches!(
+        op,
+        AsyncOp::ClusterWait | AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
+    )
+}
+
+/// True for an operation by which others may know that a thread has come to it.
+const fn signals_others(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::ClusterArrive { .. } | AsyncOp::ThreadFence(_) | AsyncOp::Copy(_) => true,
+        AsyncOp::Mbarrier(op) => !matches!(op, MbarrierOp::Init | MbarrierOp::Invalidate),
+        _ => false,
+    }
+}
