@@ -10,6 +10,7 @@
 //!   barriers.rs        mbarriers that nothing initialises
 //!   expected.rs        bytes that mbarriers expect, and bytes that copies transfer
 //!   invalid.rs         constants and addresses that are not allowed
+//!   tensor_accesses.rs accesses to tensor memory that signals to others come after, before their wait
 //!   tensor_map.rs      tensor maps in local or shared memory
 //!   peers.rs           accesses to other CTAs of the cluster that may not have started, or may have ended
 //!   unordered.rs       mbarriers used by threads that do not certainly wait for the initialisation
@@ -50,6 +51,7 @@ mod round;
 mod sites;
 mod size;
 mod sum;
+mod tensor_accesses;
 mod tensor_map;
 #[cfg(test)]
 mod tests;
@@ -66,9 +68,10 @@ pub use expected::{MAX_BYTES, WrongBytes};
 pub use invalid::{InvalidOperand, MAX_ARRIVALS};
 pub use late_fences::Late;
 pub use overlap::{CopyInFlight, Ways};
-pub use peers::{MissingBarrier, PeerAccess};
+pub use peers::{MissingBarrier, PeerAccess, PeerUse};
 pub(crate) use problems::AsyncParts;
 pub use problems::{AsyncAnalysis, AsyncProblem};
+pub use tensor_accesses::TensorSignal;
 pub use tensor_map::AddressedObject;
 pub use unfenced::FenceGap;
 pub use ungrouped::Ungrouped;

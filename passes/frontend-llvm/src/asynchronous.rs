@@ -6,7 +6,7 @@
 
 use ptxcheck_ir::{
     AsyncAddresses, AsyncCopy, AsyncGroup, AsyncOp, AsyncValues, Completion, CopyKind, CopyWay,
-    FenceDirection, MatrixAsync, MbarrierOp, ProxyFence, Scope, TensorMemory, Value,
+    FenceDirection, MatrixAsync, MbarrierOp, ProxyFence, Scope, TensorAccess, TensorMemory, Value,
 };
 
 /// An operation and its operands.
@@ -282,17 +282,24 @@ fn fence(words: &Words<'_>) -> AsyncOp {
 fn tensor_core(words: &Words<'_>, passed: &[Value]) -> Option<Decoded> {
     let last = u8::try_from(passed.len().saturating_sub(1)).ok();
     let mut decoded = Decoded::of(match words.at(1) {
-        "alloc" => AsyncOp::TensorMemory(TensorMemory::Allocate),
+        "alloc" => AsyncOp::TensorMemory(TensorMemory::Allocate {
+            pair: words.has("cg2"),
+        }),
         "dealloc" => AsyncOp::TensorMemory(TensorMemory::Free),
         "relinq" | "relinquish" => AsyncOp::TensorMemory(TensorMemory::Relinquish),
         "mma" => AsyncOp::Matrix(MatrixAsync::Tcgen05),
         "cp" => AsyncOp::Matrix(MatrixAsync::Copy),
         "commit" => AsyncOp::Mbarrier(MbarrierOp::ArriveAfterProducts),
-        "ld" | "st" | "shift" | "wait" | "fence" => return None,
+        "ld" => AsyncOp::TensorAccess(TensorAccess::Load),
+        "st" => AsyncOp::TensorAccess(TensorAccess::Store),
+        "wait" if words.at(2) == "ld" => AsyncOp::TensorAccess(TensorAccess::WaitForLoads),
+        "wait" if words.at(2) == "st" => AsyncOp::TensorAccess(TensorAccess::WaitForStores),
+        "fence" if words.at(2) == "before" => AsyncOp::TensorAccess(TensorAccess::BeforeSignal),
+        "shift" | "fence" => return None,
         _ => AsyncOp::Unknown,
     });
     match decoded.op {
-        AsyncOp::TensorMemory(TensorMemory::Allocate) => {
+        AsyncOp::TensorMemory(TensorMemory::Allocate { .. }) => {
             decoded.addresses.destination = Some(1);
             decoded.values.count = last;
         }

@@ -5,7 +5,7 @@
 
 use ptxcheck_ir::{
     AsyncAddresses, AsyncCopy, AsyncGroup, AsyncOp, AsyncValues, Completion, CopyKind, CopyWay,
-    FenceDirection, MatrixAsync, MbarrierOp, ProxyFence, Scope, Space, TensorMemory,
+    FenceDirection, MatrixAsync, MbarrierOp, ProxyFence, Scope, Space, TensorAccess, TensorMemory,
 };
 
 use super::modifiers::Modifiers;
@@ -184,15 +184,21 @@ fn fence(m: &Modifiers<'_>) -> Option<AsyncOp> {
 
 fn tensor_core(m: &Modifiers<'_>) -> Option<AsyncOp> {
     Some(match m.first() {
-        b"alloc" => AsyncOp::TensorMemory(TensorMemory::Allocate),
+        b"alloc" => AsyncOp::TensorMemory(TensorMemory::Allocate {
+            pair: m.has("cta_group::2"),
+        }),
         b"dealloc" => AsyncOp::TensorMemory(TensorMemory::Free),
         b"relinquish_alloc_permit" => AsyncOp::TensorMemory(TensorMemory::Relinquish),
         b"mma" => AsyncOp::Matrix(MatrixAsync::Tcgen05),
         b"cp" => AsyncOp::Matrix(MatrixAsync::Copy),
         b"commit" => AsyncOp::Mbarrier(MbarrierOp::ArriveAfterProducts),
-        // They read and write tensor memory and registers.
-        b"ld" | b"st" | b"shift" => return None,
-        name if name.starts_with(b"wait::") || name.starts_with(b"fence::") => return None,
+        b"ld" => AsyncOp::TensorAccess(TensorAccess::Load),
+        b"st" => AsyncOp::TensorAccess(TensorAccess::Store),
+        b"wait::ld" => AsyncOp::TensorAccess(TensorAccess::WaitForLoads),
+        b"wait::st" => AsyncOp::TensorAccess(TensorAccess::WaitForStores),
+        b"fence::before_thread_sync" => AsyncOp::TensorAccess(TensorAccess::BeforeSignal),
+        b"shift" => return None,
+        name if name.starts_with(b"fence::") => return None,
         _ => AsyncOp::Unknown,
     })
 }
@@ -255,7 +261,7 @@ pub(super) fn operands(op: AsyncOp, opcode: &[u8], uses: usize) -> (AsyncAddress
                 MbarrierOp::Invalidate | MbarrierOp::ArriveAfterCopies { .. } => {}
             }
         }
-        AsyncOp::TensorMemory(TensorMemory::Allocate) => {
+        AsyncOp::TensorMemory(TensorMemory::Allocate { .. }) => {
             addresses.destination = Some(0);
             values.count = Some(2);
         }
@@ -446,6 +452,10 @@ mod tests {
                 AsyncOp::TensorMemory(TensorMemory::Free),
             ),
             (
+                "tcgen05.wait::ld.sync.aligned",
+                AsyncOp::TensorAccess(TensorAccess::WaitForLoads),
+            ),
+            (
                 "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16",
                 AsyncOp::Matrix(MatrixAsync::Wgmma),
             ),
@@ -457,7 +467,8 @@ mod tests {
             "ld.shared.u32",
             "st.async.weak.global.u32",
             "bar.sync",
-            "tcgen05.ld.sync",
+            "tcgen05.shift.cta_group::1.down",
+            "tcgen05.fence::after_thread_sync",
             "add.u32",
         ] {
             assert_eq!(op(opcode), None, "{opcode}");

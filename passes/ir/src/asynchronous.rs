@@ -180,11 +180,29 @@ pub enum MatrixAsync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TensorMemory {
     /// `alloc`; the address is written to [`AsyncAddresses::destination`].
-    Allocate,
+    Allocate {
+        /// `.cta_group::2`: in both CTAs of a pair.
+        pair: bool,
+    },
     /// `dealloc`
     Free,
     /// `relinquish_alloc_permit`
     Relinquish,
+}
+
+/// An access of a thread to tensor memory, or what orders such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TensorAccess {
+    /// `tcgen05.ld`
+    Load,
+    /// `tcgen05.st`
+    Store,
+    /// `tcgen05.wait::ld`: for all loads of the thread.
+    WaitForLoads,
+    /// `tcgen05.wait::st`: for all stores of the thread.
+    WaitForStores,
+    /// `tcgen05.fence::before_thread_sync`, which comes before a signal to other threads.
+    BeforeSignal,
 }
 
 /// An asynchronous operation, or one that orders or completes such.
@@ -222,8 +240,10 @@ pub enum AsyncOp {
     Matrix(MatrixAsync),
     /// `wgmma.fence`: orders accesses of registers and matrices of products.
     ProductFence,
-    /// Tensor memory.
+    /// Allocations of tensor memory.
     TensorMemory(TensorMemory),
+    /// Accesses to tensor memory.
+    TensorAccess(TensorAccess),
     /// An opcode that is not known and by its name is of this kind: it may do anything that these do.
     Unknown,
 }
@@ -254,6 +274,8 @@ bitflags! {
         const TENSOR_MEMORY = 1 << 9;
         /// [`AsyncOp::Unknown`]
         const UNKNOWN = 1 << 10;
+        /// [`AsyncOp::TensorAccess`]
+        const TENSOR_ACCESS = 1 << 11;
     }
 }
 
@@ -272,6 +294,7 @@ impl AsyncKinds {
             AsyncOp::ClusterArrive { .. } | AsyncOp::ClusterWait => Self::CLUSTER,
             AsyncOp::Matrix(_) | AsyncOp::ProductFence => Self::MATRIX,
             AsyncOp::TensorMemory(_) => Self::TENSOR_MEMORY,
+            AsyncOp::TensorAccess(_) => Self::TENSOR_ACCESS,
             AsyncOp::Unknown => Self::UNKNOWN,
         }
     }

@@ -65,7 +65,8 @@ mod verify;
 
 pub use asynchronous::{
     AsyncAddresses, AsyncCopy, AsyncGroup, AsyncKinds, AsyncOp, AsyncValues, Asynchronous, Completion,
-    CopyKind, CopyWay, FenceDirection, MatrixAsync, MbarrierOp, ProxyFence, Scope, TensorMemory,
+    CopyKind, CopyWay, FenceDirection, MatrixAsync, MbarrierOp, ProxyFence, Scope, TensorAccess,
+    TensorMemory,
 };
 pub use fitting::fitting;
 pub use function::{

@@ -133,6 +133,7 @@ impl Machine<'_> {
             | AsyncOp::Matrix(_)
             | AsyncOp::ProductFence
             | AsyncOp::TensorMemory(_)
+            | AsyncOp::TensorAccess(_)
             | AsyncOp::Unknown => return false,
         }
         self.ask_results(thread);

@@ -1,6 +1,7 @@
 //! ## What it does
 //!
-//! Finds accesses to shared memory of another CTA of the cluster that nothing orders behind the start of that CTA, or before its end.
+//! Finds accesses to shared memory of another CTA of the cluster that nothing orders behind the start of that CTA, or before its end, and
+//! allocations of tensor memory in a pair of CTAs (`tcgen05.alloc.cta_group::2`) that nothing orders behind the start of both.
 //!
 //! ## Why is this bad?
 //!
@@ -27,7 +28,8 @@
 //! ```
 //!
 //! The end is the case of [triton#11730](https://github.com/triton-lang/triton/pull/11730), the start that of
-//! [triton#2292](https://github.com/facebookexperimental/triton/pull/2292).
+//! [triton#2292](https://github.com/facebookexperimental/triton/pull/2292), the allocation that of
+//! [cutlass#3316](https://github.com/NVIDIA/cutlass/issues/3316).
 //!
 //! ## Limits
 //!
@@ -43,7 +45,7 @@
 //! accessed may wait there, and threads that have ended count as arrived), nor for a store or an atomic in a kernel with such accesses
 //! elsewhere: the other CTA may wait for what is stored.
 
-use crate::analysis::asynchronous::{MissingBarrier, PeerAccess};
+use crate::analysis::asynchronous::{MissingBarrier, PeerAccess, PeerUse};
 use crate::context::{ModuleContext, Report};
 use crate::ir::AccessKind;
 use crate::rule::{Check, Family, Level, Rule};
@@ -72,9 +74,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             may_be_alone,
         } = problem.detail;
         let noun = match kind {
-            AccessKind::Load => "load",
-            AccessKind::Store => "store",
-            _ => "atomic",
+            PeerUse::Access(AccessKind::Load) => "load",
+            PeerUse::Access(AccessKind::Store) => "store",
+            PeerUse::Access(_) => "atomic",
+            PeerUse::Allocation => "allocation of tensor memory",
+        };
+        let where_to = if kind == PeerUse::Allocation {
+            "also in"
+        } else {
+            "to"
         };
         let (state, why, kind, place) = match missing {
             MissingBarrier::Before => (
@@ -97,7 +105,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             ),
         };
         let message =
-            format!("this {noun} of {kernel} is to another CTA of the cluster, which {state}: {why}");
+            format!("this {noun} of {kernel} is {where_to} another CTA of the cluster, which {state}: {why}");
         let draft = text::report_problem(problem, message, "its address is mapped here", report);
         draft.kind(kind);
         draft.in_general(format!("another CTA of the cluster is accessed, which {state}"));

@@ -109,7 +109,7 @@ pub(crate) const fn noun(op: AsyncOp) -> &'static str {
         AsyncOp::Matrix(MatrixAsync::Wgmma) => "`wgmma.mma_async`",
         AsyncOp::Matrix(MatrixAsync::Tcgen05) => "`tcgen05.mma`",
         AsyncOp::Matrix(MatrixAsync::Copy) => "`tcgen05.cp`",
-        AsyncOp::TensorMemory(TensorMemory::Allocate) => "`tcgen05.alloc`",
+        AsyncOp::TensorMemory(TensorMemory::Allocate { .. }) => "`tcgen05.alloc`",
         AsyncOp::TensorMemory(TensorMemory::Free) => "`tcgen05.dealloc`",
         _ => "operation",
     }

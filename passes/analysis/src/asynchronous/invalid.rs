@@ -84,7 +84,7 @@ fn invalid_operand(one: &AsyncOperands) -> Option<InvalidOperand> {
             let count = count.filter(|count| !(1..=MAX_ARRIVALS).contains(count))?;
             Some(InvalidOperand::Arrivals(count))
         }
-        AsyncOp::TensorMemory(TensorMemory::Allocate | TensorMemory::Free) => {
+        AsyncOp::TensorMemory(TensorMemory::Allocate { .. } | TensorMemory::Free) => {
             let columns = count.filter(|count| !(count.is_power_of_two() && (32..=512).contains(count)))?;
             Some(InvalidOperand::Columns(columns))
         }

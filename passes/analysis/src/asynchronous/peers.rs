@@ -7,6 +7,8 @@
 //!           every path to it: the CTA that is accessed may wait there until the others have arrived or ended
 //! ```
 //!
+//! An allocation of tensor memory with `.cta_group::2` needs both CTAs of the pair, and so has to be *started*, too.
+//!
 //! Shared memory of a CTA exists while the CTA is executed (CUDA C++ Programming Guide, Distributed Shared Memory). Threads that have ended
 //! count as arrived at the barrier of the cluster (PTX ISA, barrier.cluster).
 
@@ -14,7 +16,7 @@ use std::cell::OnceCell;
 
 use ptxcheck_ir::{
     Access, AccessKind, AsyncOp, Body, Callee, Guard, InstructionId, MbarrierOp, Op, Rare, Space, Special,
-    Value,
+    TensorMemory, Value,
 };
 
 use super::flow::Flow;
@@ -41,13 +43,22 @@ pub enum MissingBarrier {
     Both,
 }
 
-/// An access to shared memory of another CTA.
+/// What needs another CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerUse {
+    /// An access to its shared memory.
+    Access(AccessKind),
+    /// An allocation of tensor memory in both CTAs of a pair.
+    Allocation,
+}
+
+/// A use of another CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAccess {
     /// The barrier that is missing.
     pub missing: MissingBarrier,
     /// What it does.
-    pub kind: AccessKind,
+    pub kind: PeerUse,
     /// It is to the first CTA of the cluster, and it is not known that the cluster has others.
     pub may_be_alone: bool,
 }
@@ -64,12 +75,13 @@ struct Remote {
 }
 
 impl AsyncAnalysis<'_, '_> {
-    /// The first access of each kernel to another CTA that may not have started, and the first one to a CTA that may have ended.
+    /// The first access of each kernel to another CTA that may not have started, the first one to a CTA that may have ended, and the first
+    /// allocation of tensor memory in a pair of CTAs one of which may not have started.
     #[must_use]
     pub fn unguarded_peer_accesses(self) -> Vec<AsyncProblem<PeerAccess>> {
         let maps = |kernel: &&AsyncKernel| {
             let mut bodies = kernel.bodies(self.module);
-            bodies.any(|(_, body)| body.has(Rare::MAP_SHARED))
+            (bodies.any(|(_, body)| body.has(Rare::MAP_SHARED)) || kernel.has_operation(allocates_in_pair))
                 && cluster_size(self.module, kernel.kernel) != Some(1)
         };
         let kernels = self.kernels_without_unknown_code().filter(maps);
@@ -81,9 +93,6 @@ impl AsyncAnalysis<'_, '_> {
     fn peer_accesses_of_kernel(self, kernel: &AsyncKernel) -> Vec<AsyncProblem<PeerAccess>> {
         let module = self.module;
         let remote = self.remote_accesses(kernel);
-        if remote.is_empty() {
-            return Vec::new();
-        }
         let flow = Flow::new(module, kernel);
         let is_remote = |site: Site| remote.iter().any(|one| one.site == site);
         let strong = OnceCell::new();
@@ -94,9 +103,9 @@ impl AsyncAnalysis<'_, '_> {
         let waits = operations(waits_for_others);
         let signals = operations(signals_others);
         let cluster_waits = operations(|op| op == AsyncOp::ClusterWait);
-        let is_started = |one: &Remote| {
-            flow.first_instruction_leading_to(&waits, one.site).is_some()
-                || flow.first_instruction_leading_to(strong(), one.site).is_some()
+        let is_started = |site: Site| {
+            flow.first_instruction_leading_to(&waits, site).is_some()
+                || flow.first_instruction_leading_to(strong(), site).is_some()
         };
         let is_kept = |one: &Remote| {
             let comes_after =
@@ -109,7 +118,7 @@ impl AsyncAnalysis<'_, '_> {
                     .iter()
                     .any(|&wait| !flow.is_on_every_path(wait, one.site))
         };
-        let early = remote.iter().find(|one| !is_started(one));
+        let early = remote.iter().find(|one| !is_started(one.site));
         let late = remote.iter().find(|one| !is_kept(one));
         let found = match (early, late) {
             (Some(early), Some(late)) if early.site == late.site => vec![(early, MissingBarrier::Both)],
@@ -127,11 +136,22 @@ impl AsyncAnalysis<'_, '_> {
             other: Some(one.map.clone()),
             detail: PeerAccess {
                 missing,
-                kind: one.access.kind,
+                kind: PeerUse::Access(one.access.kind),
                 may_be_alone: one.may_be_alone,
             },
         };
-        found.into_iter().map(problem).collect()
+        let allocation = || {
+            let mut allocations = kernel.sites_where(allocates_in_pair);
+            let site = allocations.find(|site| site.is_reached(module) && !is_started(site.site()))?;
+            let site = kernel.requested_site(module, site)?;
+            let detail = PeerAccess {
+                missing: MissingBarrier::Before,
+                kind: PeerUse::Allocation,
+                may_be_alone: false,
+            };
+            Some(AsyncProblem::of_site(kernel, &site, detail))
+        };
+        found.into_iter().map(problem).chain(allocation()).collect()
     }
 
     /// The accesses of a kernel at addresses that it maps to other CTAs, certain ones first.
@@ -334,6 +354,11 @@ fn guards_before(body: &Body<'_>, analyses: &Analyses<'_>, at: InstructionId) ->
         below = above;
     }
     guards
+}
+
+/// True for an allocation in both CTAs of a pair.
+const fn allocates_in_pair(op: AsyncOp) -> bool {
+    matches!(op, AsyncOp::TensorMemory(TensorMemory::Allocate { pair: true }))
 }
 
 /// True for an operation that may wait for other CTAs.

@@ -158,7 +158,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
     #[must_use]
     pub fn tensor_memory_leaks(self) -> Vec<AsyncProblem<()>> {
         let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
-        let allocates = |op| op == AsyncOp::TensorMemory(TensorMemory::Allocate);
+        let allocates = |op| matches!(op, AsyncOp::TensorMemory(TensorMemory::Allocate { .. }));
         let kernels = self
             .kernels_without_unknown_code()
             .filter(|kernel| !kernel.has_operation(frees));

@@ -153,7 +153,7 @@ impl AsyncAnalysis<'_, '_> {
                         && !copy.multicast
                 }
                 // It writes the address of its allocation.
-                AsyncOp::TensorMemory(TensorMemory::Allocate) => false,
+                AsyncOp::TensorMemory(TensorMemory::Allocate { .. }) => false,
                 _ => continue,
             };
             let symbol = memory_accessed_by(module, function, copy.destination()?)?.symbol?;
