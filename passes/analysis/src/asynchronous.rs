@@ -14,6 +14,8 @@
 //!   tensor_map.rs      tensor maps in local or shared memory
 //!   peers.rs           accesses to other CTAs of the cluster that may not have started, or may have ended
 //!   unordered.rs       mbarriers used by threads that do not certainly wait for the initialisation
+//!   tensor_memory.rs   tensor memory that is not freed
+//! conditions.rs        the unknown values that conditions depend on
 //! kernel.rs            the operations that a kernel may execute, and whether it calls unknown code
 //! operand.rs           the constants among their operands, in the contexts that decide them
 //! points_to.rs         the memory that an address certainly points into
@@ -33,6 +35,7 @@
 //! ```
 
 mod barriers;
+mod conditions;
 mod expected;
 mod flow;
 mod frame_view;
@@ -53,6 +56,7 @@ mod size;
 mod sum;
 mod tensor_accesses;
 mod tensor_map;
+mod tensor_memory;
 #[cfg(test)]
 mod tests;
 mod unfenced;
@@ -73,6 +77,7 @@ pub(crate) use problems::AsyncParts;
 pub use problems::{AsyncAnalysis, AsyncProblem};
 pub use tensor_accesses::TensorSignal;
 pub use tensor_map::AddressedObject;
+pub use tensor_memory::Leak;
 pub use unfenced::FenceGap;
 pub use ungrouped::Ungrouped;
 pub use unordered::Users;

@@ -1,6 +1,6 @@
 //! ## What it does
 //!
-//! Finds kernels that allocate tensor memory and never free it.
+//! Finds kernels that allocate tensor memory and never free it, or not all of it, or not where they end early.
 //!
 //! ## Why is this bad?
 //!
@@ -28,10 +28,13 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: the kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed. A call
-//! of a function that is not there, or through a pointer, makes it silent, and so does a branch in a function on what the kernel passes. Which ways free what they allocate is not analysed: it is
-//! other warps that do, or the same under a condition that is asked twice.
+//! A finding is definite. The kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed; or it allocates
+//! and frees in the kernel itself, and either warp 0 certainly allocates more columns than all warps may free, or after such an
+//! allocation a branch on parameters and numbers of the block leads all threads to the end without freeing any. A call
+//! of a function that is not there, or through a pointer, makes it silent, and so does a branch in a function on what the kernel passes. Other
+//! ways that do not free what they allocate are not looked for: other warps may, or the same under a condition that is asked twice.
 
+use crate::analysis::asynchronous::Leak;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
@@ -43,7 +46,7 @@ pub static RULE: Rule = Rule {
     aliases: &[],
     guidelines: &[],
     family: Family::Async,
-    summary: "a kernel allocates tensor memory and never frees it",
+    summary: "a kernel allocates tensor memory and does not free it, or not all of it",
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: false,
@@ -53,9 +56,35 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().tensor_memory_leaks() {
         let kernel = text::kernel(module, problem.root);
-        let message = format!("{kernel} allocates tensor memory here, and never frees it");
-        text::report_problem(problem, message, "", report)
-            .in_general("kernels allocate tensor memory, and never free it")
-            .help("free it by `tcgen05.dealloc` in the warp that allocated it, before the kernel ends");
+        let leak = problem.detail;
+        let (message, kind) = match leak {
+            Leak::All => (
+                format!("{kernel} allocates tensor memory here, and never frees it"),
+                "all",
+            ),
+            Leak::Part { allocated, freed } => (
+                format!(
+                    "{kernel} allocates {allocated} columns of tensor memory, here first, and frees {} of them",
+                    if freed == 0 {
+                        "none".to_owned()
+                    } else {
+                        freed.to_string()
+                    }
+                ),
+                "part",
+            ),
+            Leak::EarlyEnd => (
+                format!("{kernel} allocates tensor memory here, and does not free it where it ends early"),
+                "early-end",
+            ),
+        };
+        let draft = text::report_problem(problem, message, "by one way from this branch", report);
+        draft.kind(kind);
+        if leak == Leak::All {
+            draft.in_general("kernels allocate tensor memory, and never free it");
+        }
+        draft.help(
+            "free all of it by `tcgen05.dealloc` in the warp that allocated it, before the kernel ends",
+        );
     }
 }

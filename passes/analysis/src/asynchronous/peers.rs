@@ -19,6 +19,7 @@ use ptxcheck_ir::{
     TensorMemory, Value,
 };
 
+use super::conditions::Conditions;
 use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::own_cta::{CalledInstruction, MappedTo, cluster_size, cta_of_mapped_rank};
@@ -282,37 +283,23 @@ impl AsyncAnalysis<'_, '_> {
         let mut all = Ctas::All;
         for spot in used.with_calls() {
             let module = self.module;
-            let Some(source) = Source::of_function(module, spot.function) else {
+            let known = module.module.function(spot.function);
+            let (Some(mut conditions), Some(body)) = (Conditions::new(module, spot.function), &known.body)
+            else {
                 return Ctas::ByRank;
             };
-            let (body, analyses) = (source.body, module.function(spot.function));
-            let is_kernel = module.module.function(spot.function).is_kernel();
-            let mut sums = Evaluator::new(source, Linear::of_unknowns());
-            let mut is_common = |value: Value, at: InstructionId| {
-                sums.description_at_read(value, at).is_some_and(|sum| {
-                    let terms = sums.domain().terms_of(sum.parts);
-                    terms.iter().all(|(atom, _)| match atom {
-                        Atom::Param(..) => is_kernel,
-                        Atom::Special(special) => {
-                            special.is_of_thread() || matches!(special, Special::Ntid(_) | Special::Nctaid(_))
-                        }
-                        _ => false,
-                    })
-                })
+            let is_common = |atom: &Atom| match atom {
+                Atom::Param(..) => known.is_kernel(),
+                Atom::Special(special) => {
+                    special.is_of_thread() || matches!(special, Special::Ntid(_) | Special::Nctaid(_))
+                }
+                _ => false,
             };
-            for guard in guards_before(body, analyses, spot.at) {
-                let predicate = Value::Register(guard.register);
-                let compare = analyses
-                    .source_of_predicate(predicate)
-                    .map(|(test, _)| (test, body.instruction(test)))
-                    .filter(|(_, compare)| matches!(compare.op, Op::Compare(..)));
-                if may_depend_on_cta_rank(module, spot.function, predicate) {
+            for guard in guards_before(body, module.function(spot.function), spot.at) {
+                if may_depend_on_cta_rank(module, spot.function, Value::Register(guard.register)) {
                     return Ctas::ByRank;
                 }
-                let is_of_threads = compare.is_some_and(|(test, compare)| {
-                    body.uses(compare).iter().all(|&value| is_common(value, test))
-                });
-                if !is_of_threads {
+                if !conditions.is_decided_by(guard, is_common) {
                     all = Ctas::AllOrNone;
                 }
             }

@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use ptxcheck_ir::{AsyncOp, FunctionId, InstructionId, Linkage, MbarrierOp, TensorMemory};
+use ptxcheck_ir::{AsyncOp, FunctionId, InstructionId, Linkage, MbarrierOp};
 
 use super::kernel::{AsyncKernel, AsyncSite, find_kernels};
 use super::operand::{AsyncOperands, find_constant_operands};
@@ -152,19 +152,6 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
             .filter(|site| site.is_reached(self.module));
         let site = reached.find_map(|site| kernel.requested_site(self.module, site))?;
         Some(AsyncProblem::of_site(kernel, &site, detail))
-    }
-
-    /// The first allocation of tensor memory in each kernel that frees none.
-    #[must_use]
-    pub fn tensor_memory_leaks(self) -> Vec<AsyncProblem<()>> {
-        let frees = |op| op == AsyncOp::TensorMemory(TensorMemory::Free);
-        let allocates = |op| matches!(op, AsyncOp::TensorMemory(TensorMemory::Allocate { .. }));
-        let kernels = self
-            .kernels_without_unknown_code()
-            .filter(|kernel| !kernel.has_operation(frees));
-        kernels
-            .filter_map(|kernel| self.first_problem(kernel, allocates, ()))
-            .collect()
     }
 }
 

@@ -245,18 +245,12 @@ impl<'f, 'a, 'm> Frame<'f, 'a, 'm> {
 
     /// True if a lane that executes the kernel certainly executes an instruction, by the values of these threads of the function.
     pub(super) fn surely_executes(&self, threads: &Threads<'_, '_>, lane: u32, id: InstructionId) -> bool {
-        let instruction = self.body.instruction(id);
-        let is_held_back = instruction.guard.is_some_and(|guard| {
-            let holds = threads.value_in_lane(Value::Register(guard.register), lane);
-            holds.is_none_or(|holds| (holds & 1 == 1) == guard.negated)
-        });
         let paths = CertainPaths {
             body: self.body,
             analyses: self.analyses,
         };
-        !is_held_back
-            && self.analyses.is_reached(id)
-            && paths.surely_reaches(threads, lane, self.body.block_of(id))
+        self.analyses.is_reached(id)
+            && paths.surely_executes(threads, lane, id)
             && self.warps.caller.is_none_or(|(caller, call)| {
                 caller.surely_executes(caller.warps.get(threads.warp), lane, call)
             })

@@ -12,10 +12,7 @@
 
 use std::cell::OnceCell;
 
-use ptxcheck_ir::paths::{reached, taken};
-use ptxcheck_ir::{
-    Access, AccessKind, BlockId, Body, FunctionId, InstructionId, Op, Space, SymbolId, Value, WARP,
-};
+use ptxcheck_ir::{Access, AccessKind, Body, FunctionId, InstructionId, Op, Space, SymbolId, Value, WARP};
 use rustc_hash::FxHashMap;
 
 use super::read_values::ReadValues;
@@ -367,13 +364,11 @@ impl<'a, 'm> Block<'a, 'm> {
         Some((first, last.checked_add(read.access.bytes().into())? - 1))
     }
 
-    /// True or false if that is known of the guard of an instruction in a lane; true without one.
-    fn guard_holds(&self, threads: &Threads<'_, '_>, lane: u32, at: InstructionId) -> Option<bool> {
-        let Some(guard) = self.body.instruction(at).guard else {
-            return Some(true);
-        };
-        let holds = threads.value_in_lane(Value::Register(guard.register), lane)?;
-        Some((holds & 1 == 1) != guard.negated)
+    const fn paths(&self) -> CertainPaths<'a, 'm> {
+        CertainPaths {
+            body: self.body,
+            analyses: self.analyses,
+        }
     }
 
     /// Of these lanes, those that may execute an instruction; `None` if it takes too many steps to know.
@@ -384,44 +379,25 @@ impl<'a, 'm> Block<'a, 'm> {
             let thread = warp * WARP + lane as u32;
             if !self.reachable.contains_key(&thread) {
                 self.take(self.body.blocks.len())?;
-                let threads = self.threads(warp);
-                let next = |block: BlockId| {
-                    let takes_first = self.takes_first(threads, lane as u32, block);
-                    taken(self.body, block, takes_first)
-                };
-                let reachable = reached(self.body, [BlockId::new(0)], next);
+                let reachable = self
+                    .paths()
+                    .blocks_possibly_reached(self.threads(warp), lane as u32);
                 self.reachable.insert(thread, reachable);
             }
             let is_reached = self.reachable[&thread][block.index()];
-            if is_reached && self.guard_holds(self.threads(warp), lane as u32, at) != Some(false) {
+            let holds = self.paths().guard_holds(self.threads(warp), lane as u32, at);
+            if is_reached && holds != Some(false) {
                 found |= 1 << lane;
             }
         }
         Some(found)
     }
 
-    /// True if a lane takes the first successor at the end of a block, false if the second, where that is known.
-    fn takes_first(&self, threads: &Threads<'_, '_>, lane: u32, block: BlockId) -> Option<bool> {
-        let (last, instruction) = self.body.block(block).next_back()?;
-        instruction
-            .guard
-            .filter(|_| instruction.op == Op::Branch)
-            .and_then(|_| self.guard_holds(threads, lane, last))
-    }
-
     /// Of these lanes, those that certainly execute an instruction.
     fn lanes_that_execute(&self, warp: u32, lanes: Lanes, at: InstructionId) -> Lanes {
-        let (threads, block) = (self.threads(warp), self.body.block_of(at));
-        let paths = CertainPaths {
-            body: self.body,
-            analyses: self.analyses,
-        };
-        let executes = |lane: &usize| {
-            let lane = *lane as u32;
-            self.guard_holds(threads, lane, at) == Some(true) && paths.surely_reaches(threads, lane, block)
-        };
+        let (threads, paths) = (self.threads(warp), self.paths());
         lanes_in(lanes)
-            .filter(executes)
+            .filter(|&lane| paths.surely_executes(threads, lane as u32, at))
             .fold(0, |all, lane| all | 1 << lane)
     }
 }
