@@ -78,3 +78,17 @@ __global__ void CLUSTER(8) histogram(const int *in, int *out) {
   __syncthreads();
   if (rank_in_cluster() == 0 && threadIdx.x < 64) out[threadIdx.x] = counts[threadIdx.x];
 }
+
+// wrong: the init of the partner's mbarrier has not been waited for, nor its start.
+__global__ void CLUSTER(2) arrived_first(int *out) {
+  __shared__ alignas(8) unsigned long long barrier;
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 128;\n\tfence.mbarrier_init.release.cluster;" ::"r"(at(&barrier)) : "memory");
+  __syncthreads();
+  unsigned partner = rank_in_cluster() ^ 1;
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(mapped(&barrier, partner)) : "memory");  //~ PTX711
+  unsigned is_done = 0;
+  while (!is_done)
+    asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared.b64 p, [%1], 0;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(is_done) : "r"(at(&barrier)) : "memory");
+  out[blockIdx.x * 128 + threadIdx.x] = 1;
+  sync_cluster();
+}

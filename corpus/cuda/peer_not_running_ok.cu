@@ -241,3 +241,16 @@ __global__ void CLUSTER(2) first_by_parity(const int *in, int *out) {
     out[threadIdx.x] = got;
   }
 }
+
+// The partner's mbarrier, after a barrier of the cluster, and at the end nothing: the partner waits there.
+__global__ void CLUSTER(2) arrived_after_barrier(int *out) {
+  __shared__ alignas(8) unsigned long long barrier;
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 128;" ::"r"(at(&barrier)) : "memory");
+  sync_cluster();
+  unsigned partner = rank_in_cluster() ^ 1;
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(mapped(&barrier, partner)) : "memory");
+  unsigned is_done = 0;
+  while (!is_done)
+    asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared.b64 p, [%1], 0;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(is_done) : "r"(at(&barrier)) : "memory");
+  out[blockIdx.x * 128 + threadIdx.x] = 1;
+}

@@ -36,8 +36,8 @@
 //! A finding is definite where the kernel declares a cluster of several CTAs, or maps to one that is not the first, and certainly some other CTA
 //! than the mapped one makes the access: the rank is a constant, and only numbers of threads and parameters decide whether a CTA comes
 //! there, or a comparison with the own rank leads there; or the rank is computed from the own one, as `rank ^ 1` or `(rank + 1) % n`. Where
-//! something else decides, a finding is potential. Silent are other ranks, kernels that call unknown code, and asynchronous
-//! copies and arrivals at mbarriers of other CTAs.
+//! something else decides, a finding is potential. Silent are other ranks, and kernels that call unknown code. Of asynchronous
+//! copies to other CTAs and operations on their mbarriers, only the start is looked at: those who wait for them are there.
 //!
 //! Of the start, nothing is reported where a wait at the barrier of the cluster or at an mbarrier, a volatile access, one that acquires or
 //! releases, or an atomic may come before the access. Of the end, nothing where an arrival at the barrier of the cluster, an operation of an
@@ -77,6 +77,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             PeerUse::Access(AccessKind::Load) => "load",
             PeerUse::Access(AccessKind::Store) => "store",
             PeerUse::Access(_) => "atomic",
+            PeerUse::Operation => text::noun(problem.operation),
             PeerUse::Allocation => "allocation of tensor memory",
         };
         let where_to = if kind == PeerUse::Allocation {

@@ -49,6 +49,8 @@ pub enum MissingBarrier {
 pub enum PeerUse {
     /// An access to its shared memory.
     Access(AccessKind),
+    /// An operation on an mbarrier there, or a copy to there: those who wait for it keep that CTA.
+    Operation,
     /// An allocation of tensor memory in both CTAs of a pair.
     Allocation,
 }
@@ -68,6 +70,8 @@ pub struct PeerAccess {
 struct Remote {
     site: Site,
     access: Access,
+    /// The asynchronous operation that makes it.
+    operation: Option<AsyncOp>,
     /// The calls that lead to it.
     callers: Vec<CallSite>,
     map: Place,
@@ -120,7 +124,7 @@ impl AsyncAnalysis<'_, '_> {
                     .any(|&wait| !flow.is_on_every_path(wait, one.site))
         };
         let early = remote.iter().find(|one| !is_started(one.site));
-        let late = remote.iter().find(|one| !is_kept(one));
+        let late = remote.iter().find(|one| one.operation.is_none() && !is_kept(one));
         let found = match (early, late) {
             (Some(early), Some(late)) if early.site == late.site => vec![(early, MissingBarrier::Both)],
             _ => {
@@ -131,13 +135,16 @@ impl AsyncAnalysis<'_, '_> {
         };
         let problem = |(one, missing): (&Remote, MissingBarrier)| AsyncProblem {
             place: Place::Instruction(one.site.0, one.site.1, one.callers.clone()),
-            operation: AsyncOp::ClusterWait,
+            operation: one.operation.unwrap_or(AsyncOp::ClusterWait),
             root: kernel.kernel,
             is_definite: one.is_certain,
             other: Some(one.map.clone()),
             detail: PeerAccess {
                 missing,
-                kind: PeerUse::Access(one.access.kind),
+                kind: match one.operation {
+                    Some(_) => PeerUse::Operation,
+                    None => PeerUse::Access(one.access.kind),
+                },
                 may_be_alone: one.may_be_alone,
             },
         };
@@ -170,8 +177,7 @@ impl AsyncAnalysis<'_, '_> {
                     continue;
                 };
                 let may_be_remote = matches!(access.space, Space::SharedCluster | Space::Generic);
-                // Operations on mbarriers are answered by those who wait there.
-                if !may_be_remote || body.asynchronous_at(at).is_some() || !kernel.may_reach(module, (id, at))
+                if !may_be_remote || !kernel.may_reach(module, (id, at))
                 {
                     continue;
                 }
@@ -199,6 +205,7 @@ impl AsyncAnalysis<'_, '_> {
                 all.push(Remote {
                     site: (id, at),
                     access,
+                    operation: body.asynchronous_at(at).map(|one| one.op),
                     callers,
                     map,
                     is_certain: is_certain && !may_be_alone,
