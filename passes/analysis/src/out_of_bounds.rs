@@ -33,12 +33,12 @@ use std::sync::Arc;
 use ptxcheck_common::externs;
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
-    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, Op, RowAddress, Rows, Space, Special,
+    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, Op, RowAddress, Rows, Space,
     SymbolId, Value, WARP,
 };
 use rustc_hash::FxHashSet;
 
-use self::frame::{Frame, Warps};
+use self::frame::{Frame, Warps, names_variable, reads_thread};
 use crate::block_size;
 use crate::entered_function::has_guarded_end;
 use crate::lanes::{LaneRows, Lanes, Launch, ShapeSource, Site, Threshold, launches_of};
@@ -149,11 +149,12 @@ pub(crate) fn find_accesses_out_of_bounds(module: &Shared<'_>) -> Vec<OutOfBound
     let mut outside = Vec::new();
     let mut known_in_callees = FxHashSet::default();
     let ends = LazyCell::new(|| functions_that_may_end_threads(module));
+    let screens = OnceCell::new();
     for (id, function, body) in module.module.bodies() {
         if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
-        let Some((kernel, warps)) = BoundsKernel::new(module, id, function, body) else {
+        let Some((kernel, warps)) = BoundsKernel::new(module, id, function, body, &screens) else {
             continue;
         };
         let mut of_kernel = Vec::new();
@@ -198,9 +199,48 @@ fn may_end_in_call(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool 
     false
 }
 
+/// By function, for itself and what it calls: what an access in a called function that is out of bounds needs.
+struct Screens {
+    /// It reads the number of a thread.
+    reads_thread: Vec<bool>,
+    /// It names a variable.
+    names_variable: Vec<bool>,
+    /// It accesses memory that may be neither that of parameters, nor global, nor its own stack.
+    accesses: Vec<bool>,
+}
+
+impl Screens {
+    fn new(module: &Shared<'_>) -> Self {
+        let with_callers = |holds: fn(&Body<'_>) -> bool| {
+            let mut marked = vec![false; module.module.functions.len()];
+            for (id, _, body) in module.module.bodies() {
+                marked[id.index()] = holds(body);
+            }
+            module.call_graph().mark_callers(&mut marked);
+            marked
+        };
+        Self {
+            reads_thread: with_callers(reads_thread),
+            names_variable: with_callers(names_variable),
+            accesses: with_callers(|body| {
+                let mut accesses = body
+                    .instructions
+                    .iter()
+                    .filter_map(|instruction| match instruction.op {
+                        Op::Access(access) => Some(access.space),
+                        _ => None,
+                    });
+                accesses.any(|space| !matches!(space, Space::Param | Space::Global | Space::Local))
+            }),
+        }
+    }
+}
+
 /// A kernel with enough known facts about its launches.
 struct BoundsKernel<'a, 'm> {
     module: &'a Shared<'m>,
+    /// Computed for the first kernel with a call.
+    screens: &'a OnceCell<Screens>,
     id: FunctionId,
     function: &'a Function<'m>,
     launch: Launch,
@@ -231,15 +271,16 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         id: FunctionId,
         function: &'a Function<'m>,
         body: &'a Body<'m>,
+        screens: &'a OnceCell<Screens>,
     ) -> Option<(Self, Warps<'f, 'a, 'm>)> {
         let dynamic = module.dynamic_shared(id).filter(|_| {
             let mut values = body.values.iter();
             values.any(|value| is_dynamic_shared(module, value))
         });
-        let reads_thread = |value: &Value| matches!(value, Value::Special(Special::Tid(_) | Special::LaneId));
-        if dynamic.is_none() && body.calls.is_empty() && !body.values.iter().any(reads_thread)
-            || has_guarded_end(body)
-        {
+        let of_calls = || screens.get_or_init(|| Screens::new(module));
+        let may_read_thread =
+            || reads_thread(body) || !body.calls.is_empty() && of_calls().reads_thread[id.index()];
+        if dynamic.is_none() && !may_read_thread() || has_guarded_end(body) {
             return None;
         }
         let launches = launches_of(module, id, false);
@@ -274,6 +315,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         let warps = Warps::new((module, id, body), block, threads);
         let kernel = Self {
             module,
+            screens,
             id,
             function,
             launch,
@@ -311,7 +353,17 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         found: &mut Vec<OutOfBoundsAccess>,
     ) {
         let left = self.calls.get();
-        if left == 0 || self.module.deadline.is_over_at_step() {
+        let Some(callee) = frame.called_function(call).map(FunctionId::index) else {
+            return;
+        };
+        let screens = self.screens.get_or_init(|| Screens::new(self.module));
+        let may_access = screens.accesses[callee] && (frame.has_variable || screens.names_variable[callee]);
+        let may_know_place = frame.reads_thread || screens.reads_thread[callee] || self.dynamic.is_some();
+        if left == 0
+            || !(may_access && may_know_place)
+            || !frame.is_surely_executed_by_some(call, self.threads)
+            || self.module.deadline.is_over_at_step()
+        {
             return;
         }
         if let Some(callee) = frame.enter_call(call).filter(Frame::may_access_variable) {

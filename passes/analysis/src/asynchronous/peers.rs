@@ -177,8 +177,7 @@ impl AsyncAnalysis<'_, '_> {
                     continue;
                 };
                 let may_be_remote = matches!(access.space, Space::SharedCluster | Space::Generic);
-                if !may_be_remote || !kernel.may_reach(module, (id, at))
-                {
+                if !may_be_remote || !kernel.may_reach(module, (id, at)) {
                     continue;
                 }
                 let Some(callers) = kernel.call_chain_to(module, (id, at)).map(<[CallSite]>::to_vec) else {

@@ -8,7 +8,9 @@
 
 use std::cell::OnceCell;
 
-use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, MemberMask, Op, Space, Value, WARP};
+use ptxcheck_ir::{
+    BlockId, Body, Callee, FunctionId, InstructionId, MemberMask, Op, Space, Special, Value, WARP,
+};
 
 use crate::Analyses;
 use crate::call_graph::CallSite;
@@ -84,6 +86,8 @@ pub(super) struct Frame<'f, 'a, 'm> {
     pub(super) warps: Warps<'f, 'a, 'm>,
     /// It names a variable, or is passed its address.
     pub(super) has_variable: bool,
+    /// It, or a function that leads to it, reads the number of a thread.
+    pub(super) reads_thread: bool,
     analyses: &'a Analyses<'m>,
     /// The calls that lead to it, innermost first.
     callers: Vec<CallSite>,
@@ -100,18 +104,31 @@ impl<'f, 'a, 'm> Frame<'f, 'a, 'm> {
             body,
             warps,
             has_variable: names_variable(body),
+            reads_thread: reads_thread(body),
             analyses: module.function(kernel),
             callers: Vec::new(),
         }
     }
 
+    /// The function that an instruction calls by its name.
+    pub(super) fn called_function(&self, call: InstructionId) -> Option<FunctionId> {
+        match self.body.callee(self.body.instruction(call))? {
+            Callee::Direct(symbol) => self.warps.function.0.module.called(symbol),
+            Callee::Indirect(_) => None,
+        }
+    }
+
+    /// True if a lane of warp 0, or the first one of another warp, certainly executes an instruction, of so many threads.
+    pub(super) fn is_surely_executed_by_some(&self, at: InstructionId, threads: u32) -> bool {
+        let warp_0 = self.warps.get(0);
+        (0..threads.min(WARP)).any(|lane| self.surely_executes(warp_0, lane, at))
+            || (1..threads.div_ceil(WARP)).any(|warp| self.surely_executes(self.warps.get(warp), 0, at))
+    }
+
     /// The function that an instruction calls; `None` also if its body is not known, or does not show how it ends.
     pub(super) fn enter_call(&'f self, call: InstructionId) -> Option<Self> {
         let (module, caller, _) = self.warps.function;
-        let Some(Callee::Direct(symbol)) = self.body.callee(self.body.instruction(call)) else {
-            return None;
-        };
-        let callee = module.module.called(symbol)?;
+        let callee = self.called_function(call)?;
         let function = module.module.function(callee);
         let body = function.body.as_ref().filter(|_| !function.is_damaged)?;
         let is_recursive = callee == caller || self.callers.iter().any(|site| site.caller == callee);
@@ -138,7 +155,8 @@ impl<'f, 'a, 'm> Frame<'f, 'a, 'm> {
         Some(Self {
             body,
             warps,
-            has_variable: names_variable(body) || self.passes_variable(call),
+            has_variable: names_variable(body) || self.has_variable && self.passes_variable(call),
+            reads_thread: self.reads_thread || reads_thread(body),
             analyses: module.function(callee),
             callers: std::iter::once(site)
                 .chain(self.callers.iter().copied())
@@ -257,8 +275,14 @@ impl<'f, 'a, 'm> Frame<'f, 'a, 'm> {
     }
 }
 
+/// True if a body reads the number of a thread.
+pub(super) fn reads_thread(body: &Body<'_>) -> bool {
+    let is_number = |value: &Value| matches!(value, Value::Special(Special::Tid(_) | Special::LaneId));
+    body.values.iter().any(is_number)
+}
+
 /// True if a body names a variable.
-fn names_variable(body: &Body<'_>) -> bool {
+pub(super) fn names_variable(body: &Body<'_>) -> bool {
     body.values.iter().any(|value| matches!(value, Value::Symbol(..)))
 }
 
