@@ -73,15 +73,15 @@ pub static RULE: Rule = Rule {
 const UNCOVERED: &str = "uncovered";
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let wants_uncovered = module.settings.level(&RULE, Certainty::Potential, RULE.definite) > Level::Allow;
+    let wants_potential = module.settings.level(&RULE, Certainty::Potential, RULE.definite) > Level::Allow;
     for (function, arrays) in arrays_by_function(module) {
         for arrays in arrays.chunks(MAX_ARRAYS) {
             let uses = ArrayUses::without_distances(module, arrays);
-            let unwritten = uses.find_unwritten_reads(function);
+            let unwritten = uses.find_unwritten_reads(function, wants_potential);
             for read in &unwritten {
                 report_unwritten(module, function, read, report);
             }
-            if wants_uncovered {
+            if wants_potential {
                 for read in uses.find_uncovered_reads(function) {
                     if !unwritten.iter().any(|other| other.array == read.array) {
                         report_uncovered(module, function, &read, report);

@@ -92,7 +92,11 @@ fn is_beside_own_rank(module: &Shared<'_>, spot: CalledInstruction<'_>, rank: Va
         let value = analyses.trace_value(value, Form::moved_number);
         let instruction = body.instruction(analyses.only_writer(value)?);
         match (instruction.op, body.uses(instruction)) {
-            (Op::Binary(op, _), &[a, Value::Integer(b)] | &[Value::Integer(b), a]) => Some((op, a, b)),
+            (Op::Binary(op, _), &[a, Value::Integer(b)]) => Some((op, a, b)),
+            (
+                Op::Binary(op @ (BinaryOp::Add | BinaryOp::And | BinaryOp::Xor), _),
+                &[Value::Integer(b), a],
+            ) => Some((op, a, b)),
             _ => None,
         }
     };

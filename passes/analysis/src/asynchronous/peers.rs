@@ -80,8 +80,8 @@ struct Remote {
 }
 
 impl AsyncAnalysis<'_, '_> {
-    /// The first access of each kernel to another CTA that may not have started, the first one to a CTA that may have ended, and the first
-    /// allocation of tensor memory in a pair of CTAs one of which may not have started.
+    /// The first access of each kernel to another CTA that may not have started, and the first one to a CTA that may have ended, or one to
+    /// which both apply; and the first allocation of tensor memory in a pair of CTAs one of which may not have started.
     #[must_use]
     pub fn unguarded_peer_accesses(self) -> Vec<AsyncProblem<PeerAccess>> {
         let maps = |kernel: &&AsyncKernel| {
@@ -123,11 +123,13 @@ impl AsyncAnalysis<'_, '_> {
                     .iter()
                     .any(|&wait| !flow.is_on_every_path(wait, one.site))
         };
-        let early = remote.iter().find(|one| !is_started(one.site));
-        let late = remote.iter().find(|one| one.operation.is_none() && !is_kept(one));
-        let found = match (early, late) {
-            (Some(early), Some(late)) if early.site == late.site => vec![(early, MissingBarrier::Both)],
-            _ => {
+        let is_early = |one: &&Remote| !is_started(one.site);
+        let is_late = |one: &&Remote| one.operation.is_none() && !is_kept(one);
+        let found = match remote.iter().find(|one| is_early(one) && is_late(one)) {
+            Some(both) => vec![(both, MissingBarrier::Both)],
+            None => {
+                let early = remote.iter().find(is_early);
+                let late = remote.iter().find(is_late);
                 let early = early.map(|one| (one, MissingBarrier::Before));
                 let late = late.map(|one| (one, MissingBarrier::After));
                 early.into_iter().chain(late).collect()

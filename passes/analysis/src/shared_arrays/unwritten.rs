@@ -24,9 +24,10 @@ use crate::slots::Effect;
 use crate::value::{Evaluator, Source};
 
 impl ArrayUses<'_, '_> {
-    /// The first such read of each array that a function names, in the order of the input. No other function may name these arrays.
+    /// The first such read of each array that a function names, in the order of the input; those in the first round of a loop only if
+    /// `in_rounds`. No other function may name these arrays.
     #[must_use]
-    pub fn find_unwritten_reads(&self, function: FunctionId) -> Vec<UnwrittenRead> {
+    pub fn find_unwritten_reads(&self, function: FunctionId, in_rounds: bool) -> Vec<UnwrittenRead> {
         let known = self.module.module.function(function);
         let Some(body) = known.body.as_ref() else {
             return Vec::new();
@@ -53,12 +54,19 @@ impl ArrayUses<'_, '_> {
                 continue;
             }
             let writes = || uses.iter().filter(|other| other.writes & array != 0);
+            if !writes().all(|write| analyses.is_on_every_path_to(used.at, write.at)) {
+                continue;
+            }
             let written = if writes().next().is_none() {
                 Written::Never
-            } else if writes().any(|write| paths.lead(write.at, used.at)) {
+            } else if !known.is_kernel() {
+                continue;
+            } else if !writes().any(|write| paths.lead(write.at, used.at)) {
+                Written::After
+            } else if in_rounds {
                 Written::AfterFirstRound
             } else {
-                Written::After
+                continue;
             };
             let is_used = match written {
                 Written::Never | Written::After => is_result_used(body, used.at),
@@ -67,10 +75,7 @@ impl ArrayUses<'_, '_> {
                     body.instruction(used.at).guard.is_none() && is_computed_with(body, analyses, used.at)
                 }
             };
-            if written != Written::Never && !known.is_kernel()
-                || !writes().all(|write| analyses.is_on_every_path_to(used.at, write.at))
-                || !is_used
-            {
+            if !is_used {
                 continue;
             }
             let lost = *lost.get_or_insert_with(|| self.lost_arrays(function, body, &taint));

@@ -221,7 +221,8 @@ impl<'a> Linear<'a> {
             };
             return (access.bits == *bits).then(sum);
         }
-        let bits = Some(access.bits).filter(|bits| (1..=64).contains(bits))?;
+        // The call leaves the rest of the piece open.
+        let bits = Some(access.bits).filter(|loaded| (1..=*bits).contains(loaded))?;
         let loaded = |numbers: &[u64]| {
             let number = numbers[0] & ones(bits);
             // A load may extend the sign to any width.
