@@ -254,3 +254,82 @@ __global__ void CLUSTER(2) arrived_after_barrier(int *out) {
     asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared.b64 p, [%1], 0;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(is_done) : "r"(at(&barrier)) : "memory");
   out[blockIdx.x * 128 + threadIdx.x] = 1;
 }
+
+// One barrier in each round, and two buffers; the last barrier is behind the loop.
+__global__ void CLUSTER(2) two_buffers(const int *in, int *out, int count) {
+  __shared__ int number[2][128];
+  int sum = 0;
+  for (int round = 0; round < count; round++) {
+    number[round & 1][threadIdx.x] = in[round * 128 + threadIdx.x];
+    sync_cluster();
+    int got;
+    LOAD_THERE(got, mapped(&number[round & 1][threadIdx.x], rank_in_cluster() ^ 1));
+    sum += got;
+  }
+  sync_cluster();
+  out[blockIdx.x * 128 + threadIdx.x] = sum;
+}
+
+// CTA 0 reads from all others, and they wait.
+__global__ void CLUSTER(4) gathered(const int *in, int *out) {
+  __shared__ int number[128];
+  number[threadIdx.x] = in[blockIdx.x * 128 + threadIdx.x];
+  sync_cluster();
+  if (rank_in_cluster() == 0) {
+    int sum = number[threadIdx.x];
+    for (unsigned rank = 1; rank < 4; rank++) {
+      int got;
+      LOAD_THERE(got, mapped(&number[threadIdx.x], rank));
+      sum += got;
+    }
+    out[threadIdx.x] = sum;
+  }
+  sync_cluster();
+}
+
+// The left neighbour.
+__global__ void CLUSTER(8) left_neighbour(const int *in, int *out) {
+  __shared__ int number[128];
+  number[threadIdx.x] = in[blockIdx.x * 128 + threadIdx.x];
+  sync_cluster();
+  int got;
+  LOAD_THERE(got, mapped(&number[threadIdx.x], (rank_in_cluster() + 7) % 8));
+  sync_cluster();
+  out[blockIdx.x * 128 + threadIdx.x] = got;
+}
+
+// The access is in a function, and the barriers in the kernel.
+__device__ __noinline__ int from_partner(const int *number) {
+  int got;
+  LOAD_THERE(got, mapped(number, rank_in_cluster() ^ 1));
+  return got;
+}
+__global__ void CLUSTER(2) access_in_function(const int *in, int *out) {
+  __shared__ int number[128];
+  number[threadIdx.x] = in[blockIdx.x * 128 + threadIdx.x];
+  sync_cluster();
+  out[blockIdx.x * 128 + threadIdx.x] = from_partner(&number[threadIdx.x]);
+  sync_cluster();
+}
+
+// Stores to the partner between two barriers.
+__global__ void CLUSTER(2) pushed(const int *in, int *out) {
+  __shared__ int number[128];
+  sync_cluster();
+  STORE_THERE(mapped(&number[threadIdx.x], rank_in_cluster() ^ 1), in[blockIdx.x * 128 + threadIdx.x]);
+  sync_cluster();
+  out[blockIdx.x * 128 + threadIdx.x] = number[threadIdx.x];
+}
+
+// Those who have nothing to read pass the barrier, too.
+__global__ void CLUSTER(2) half_reads(const int *in, int *out) {
+  __shared__ int number[64];
+  if (threadIdx.x < 64) number[threadIdx.x] = in[blockIdx.x * 64 + threadIdx.x];
+  sync_cluster();
+  if (threadIdx.x < 64) {
+    int got;
+    LOAD_THERE(got, mapped(&number[threadIdx.x], rank_in_cluster() ^ 1));
+    out[blockIdx.x * 64 + threadIdx.x] = got;
+  }
+  sync_cluster();
+}

@@ -249,3 +249,174 @@ __global__ void __launch_bounds__(256) nothing_reads(const unsigned *in) {
   STORE(memory, in[threadIdx.x]);
   EPILOGUE();
 }
+
+// One elected lane arrives, after all lanes have waited.
+__global__ void __launch_bounds__(256) elected_arrival(unsigned *out, const unsigned *in) {
+  PROLOGUE();
+  __shared__ alignas(8) unsigned long long warps;
+  if (threadIdx.x == 0) INIT(&warps, 4);
+  __syncthreads();
+  if (threadIdx.x < 128) {
+    STORE(memory, in[threadIdx.x]);
+    WAIT_FOR_STORES();
+    FENCE_BEFORE();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) ARRIVE(&warps);
+  } else {
+    WAIT(&warps, 0);
+    FENCE_AFTER();
+    unsigned value;
+    LOAD(value, memory);
+    WAIT_FOR_LOADS();
+    out[threadIdx.x - 128] = value;
+  }
+  EPILOGUE();
+}
+
+// The wait is behind both ways.
+__global__ void __launch_bounds__(256) wait_behind_both(unsigned *out, const unsigned *in, int mode) {
+  PROLOGUE();
+  if (threadIdx.x < 128) {
+    if (mode)
+      STORE(memory, in[threadIdx.x]);
+    else
+      STORE(memory, in[threadIdx.x] * 2);
+    WAIT_FOR_STORES();
+    FENCE_BEFORE();
+    ARRIVE(&full);
+  } else {
+    WAIT(&full, 0);
+    FENCE_AFTER();
+    unsigned value;
+    LOAD(value, memory);
+    WAIT_FOR_LOADS();
+    out[threadIdx.x - 128] = value;
+  }
+  EPILOGUE();
+}
+
+// Each way waits.
+__global__ void __launch_bounds__(256) each_way_waits(unsigned *out, const unsigned *in, int mode) {
+  PROLOGUE();
+  if (threadIdx.x < 128) {
+    if (mode) {
+      STORE(memory, in[threadIdx.x]);
+      WAIT_FOR_STORES();
+    } else {
+      STORE(memory, in[threadIdx.x] * 2);
+      WAIT_FOR_STORES();
+    }
+    FENCE_BEFORE();
+    ARRIVE(&full);
+  } else {
+    WAIT(&full, 0);
+    FENCE_AFTER();
+    unsigned value;
+    LOAD(value, memory);
+    WAIT_FOR_LOADS();
+    out[threadIdx.x - 128] = value;
+  }
+  EPILOGUE();
+}
+
+// The function stores, and its caller waits.
+__device__ __noinline__ void store_alone(unsigned memory, unsigned value) { STORE(memory, value); }
+__global__ void __launch_bounds__(256) caller_waits(unsigned *out, const unsigned *in) {
+  PROLOGUE();
+  if (threadIdx.x < 128) {
+    store_alone(memory, in[threadIdx.x]);
+    WAIT_FOR_STORES();
+    FENCE_BEFORE();
+    ARRIVE(&full);
+  } else {
+    WAIT(&full, 0);
+    FENCE_AFTER();
+    unsigned value;
+    LOAD(value, memory);
+    WAIT_FOR_LOADS();
+    out[threadIdx.x - 128] = value;
+  }
+  EPILOGUE();
+}
+
+// A named barrier, after the wait.
+__global__ void __launch_bounds__(256) named_barrier(unsigned *out, const unsigned *in) {
+  PROLOGUE();
+  if (threadIdx.x < 128) {
+    STORE(memory, in[threadIdx.x]);
+    WAIT_FOR_STORES();
+    FENCE_BEFORE();
+    asm volatile("bar.arrive 1, 256;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 1, 256;" ::: "memory");
+    FENCE_AFTER();
+    unsigned value;
+    LOAD(value, memory);
+    WAIT_FOR_LOADS();
+    out[threadIdx.x - 128] = value;
+  }
+  EPILOGUE();
+}
+
+// Several loads and one wait, in rounds.
+__global__ void __launch_bounds__(256) loads_in_rounds(unsigned *out, const unsigned *in, int rounds) {
+  PROLOGUE();
+  if (threadIdx.x < 128) {
+    for (int round = 0; round < rounds; round++) {
+      if (round > 0) WAIT(&empty, (round - 1) & 1);
+      FENCE_AFTER();
+      for (int i = 0; i < 4; i++) STORE(memory + i, in[round * 512 + i * 128 + threadIdx.x]);
+      WAIT_FOR_STORES();
+      FENCE_BEFORE();
+      ARRIVE(&full);
+    }
+  } else {
+    for (int round = 0; round < rounds; round++) {
+      WAIT(&full, round & 1);
+      FENCE_AFTER();
+      unsigned value[4];
+      for (int i = 0; i < 4; i++) LOAD(value[i], memory + i);
+      WAIT_FOR_LOADS();
+      FENCE_BEFORE();
+      ARRIVE(&empty);
+      out[round * 128 + threadIdx.x - 128] = value[0] + value[1] + value[2] + value[3];
+    }
+  }
+  EPILOGUE();
+}
+
+// One thread's own store, read again by itself.
+__global__ void __launch_bounds__(128) own_column(unsigned *out, const unsigned *in) {
+  PROLOGUE();
+  STORE(memory, in[threadIdx.x]);
+  WAIT_FOR_STORES();
+  unsigned value;
+  LOAD(value, memory);
+  WAIT_FOR_LOADS();
+  out[threadIdx.x] = value;
+  EPILOGUE();
+}
+
+// In place: load, compute, store.
+__global__ void __launch_bounds__(256) in_place(unsigned *out, const unsigned *in) {
+  PROLOGUE();
+  if (threadIdx.x < 128) {
+    STORE(memory, in[threadIdx.x]);
+    WAIT_FOR_STORES();
+    unsigned value;
+    LOAD(value, memory);
+    WAIT_FOR_LOADS();
+    STORE(memory, value * 3);
+    WAIT_FOR_STORES();
+    FENCE_BEFORE();
+    ARRIVE(&full);
+  } else {
+    WAIT(&full, 0);
+    FENCE_AFTER();
+    unsigned value;
+    LOAD(value, memory);
+    WAIT_FOR_LOADS();
+    out[threadIdx.x - 128] = value;
+  }
+  EPILOGUE();
+}

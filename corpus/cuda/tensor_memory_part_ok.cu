@@ -165,3 +165,78 @@ __global__ void size_of_host(unsigned *out, int columns) {
   __syncthreads();
   if (threadIdx.x < 32) FREE(slot, columns);
 }
+
+// In functions.
+__device__ __noinline__ void allocate(unsigned *slot) { ALLOCATE(slot, 128); }
+__device__ __noinline__ void release(unsigned address) { FREE(address, 128); }
+__global__ void in_functions(unsigned *out) {
+  __shared__ unsigned slot;
+  if (threadIdx.x < 32) allocate(&slot);
+  __syncthreads();
+  out[threadIdx.x] = slot;
+  __syncthreads();
+  if (threadIdx.x < 32) release(slot);
+}
+__global__ void released_in_function(unsigned *out, int n) {
+  __shared__ unsigned slot;
+  if (threadIdx.x < 32) ALLOCATE(&slot, 128);
+  __syncthreads();
+  if (blockIdx.x < n) out[blockIdx.x * 128 + threadIdx.x] = slot;
+  __syncthreads();
+  if (threadIdx.x < 32) release(slot);
+}
+
+// The fourth warp.
+__global__ void fourth_warp(unsigned *out) {
+  __shared__ unsigned slot;
+  if (threadIdx.x / 32 == 3) ALLOCATE(&slot, 64);
+  __syncthreads();
+  out[threadIdx.x] = slot;
+  __syncthreads();
+  if (threadIdx.x / 32 == 3) FREE(slot, 64);
+}
+
+// A loop that is left in the middle, and one way out.
+__global__ void left_in_the_middle(unsigned *out, const int *in, int n) {
+  __shared__ unsigned slot;
+  if (threadIdx.x < 32) ALLOCATE(&slot, 64);
+  __syncthreads();
+  for (int i = 0; i < n; i++) {
+    if (in[i] == 0) break;
+    out[i * 128 + threadIdx.x] = slot;
+  }
+  __syncthreads();
+  if (threadIdx.x < 32) FREE(slot, 64);
+}
+
+// Another parameter decides how much is done, not whether it is freed.
+__global__ void modes(unsigned *out, int mode) {
+  __shared__ unsigned slot;
+  if (threadIdx.x < 32) ALLOCATE(&slot, 64);
+  __syncthreads();
+  if (mode == 0)
+    out[threadIdx.x] = slot;
+  else if (mode == 1)
+    out[threadIdx.x] = slot + 1;
+  else
+    out[0] = 0;
+  __syncthreads();
+  if (threadIdx.x < 32) FREE(slot, 64);
+}
+
+// Twice, one after the other.
+__global__ void twice(unsigned *out) {
+  __shared__ unsigned slot;
+  if (threadIdx.x < 32) ALLOCATE(&slot, 256);
+  __syncthreads();
+  out[threadIdx.x] = slot;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    FREE(slot, 256);
+    ALLOCATE(&slot, 64);
+  }
+  __syncthreads();
+  out[threadIdx.x + 128] = slot;
+  __syncthreads();
+  if (threadIdx.x < 32) FREE(slot, 64);
+}
