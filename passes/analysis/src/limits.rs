@@ -285,6 +285,16 @@ pub(crate) const MAX_FIRST_TIMES: usize = 64;
 /// Most calls, and calls in called functions, of one kernel whose callees are searched for accesses out of bounds.
 pub(crate) const MAX_FOLLOWED_CALLS: usize = 64;
 
+/// Most accesses of one kernel to other CTAs of the cluster that are examined, and most pairs of one and an operation that may order it.
+pub(crate) const MAX_PEER_ACCESSES: usize = 64;
+pub(crate) const MAX_PEER_STEPS: usize = 20_000;
+
+/// Most pairs of accesses of one kernel to tensor memory and signals, with the waits for each, that are examined for one kind of accesses.
+pub(crate) const MAX_TENSOR_STEPS: usize = 20_000;
+
+/// Most blocks visited to find the branches by which a kernel ends without freeing its tensor memory.
+pub(crate) const MAX_LEAK_STEPS: usize = 100_000_000;
+
 /// Most operations in the address computations of one kernel's stores. Beyond, it may write any memory.
 pub(crate) const MAX_LASTING_STEPS: usize = 100_000;
 

@@ -28,7 +28,7 @@ use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sites::Site;
 use crate::Analyses;
 use crate::call_graph::CallSite;
-use crate::limits::MAX_CALL_DEPTH;
+use crate::limits::{MAX_CALL_DEPTH, MAX_PEER_ACCESSES, MAX_PEER_STEPS};
 use crate::place::Place;
 use crate::provenance::may_depend_on_cta_rank;
 use crate::value::{Atom, Evaluator, Linear, Source};
@@ -97,7 +97,11 @@ impl AsyncAnalysis<'_, '_> {
 
     fn peer_accesses_of_kernel(self, kernel: &AsyncKernel) -> Vec<AsyncProblem<PeerAccess>> {
         let module = self.module;
-        let remote = self.remote_accesses(kernel);
+        let mut remote = self.remote_accesses(kernel);
+        let count_of = |holds: fn(AsyncOp) -> bool| kernel.sites_where(holds).count();
+        let orders = count_of(waits_for_others) + count_of(signals_others);
+        remote.truncate(MAX_PEER_STEPS / (orders + 1));
+        let remote = remote;
         let flow = Flow::new(module, kernel);
         let is_remote = |site: Site| remote.iter().any(|one| one.site == site);
         let strong = OnceCell::new();
@@ -105,11 +109,14 @@ impl AsyncAnalysis<'_, '_> {
         let operations = |holds: fn(AsyncOp) -> bool| -> Vec<Site> {
             kernel.sites_where(holds).map(AsyncSite::site).collect()
         };
+        // Of very many, one will order an access.
+        let are_many = || strong().len() > MAX_PEER_STEPS / MAX_PEER_ACCESSES;
         let waits = operations(waits_for_others);
         let signals = operations(signals_others);
         let cluster_waits = operations(|op| op == AsyncOp::ClusterWait);
         let is_started = |site: Site| {
             flow.first_instruction_leading_to(&waits, site).is_some()
+                || are_many()
                 || flow.first_instruction_leading_to(strong(), site).is_some()
         };
         let is_kept = |one: &Remote| {
@@ -118,6 +125,7 @@ impl AsyncAnalysis<'_, '_> {
             // What is stored may be the signal itself.
             let may_be_signal = one.access.kind != AccessKind::Load && !strong().is_empty();
             may_be_signal
+                || are_many()
                 || signals.iter().chain(strong()).any(comes_after)
                 || cluster_waits
                     .iter()
@@ -179,6 +187,9 @@ impl AsyncAnalysis<'_, '_> {
                     continue;
                 };
                 let may_be_remote = matches!(access.space, Space::SharedCluster | Space::Generic);
+                if all.len() >= MAX_PEER_ACCESSES || module.deadline.is_over_at_step() {
+                    break;
+                }
                 if !may_be_remote || !kernel.may_reach(module, (id, at)) {
                     continue;
                 }

@@ -23,6 +23,7 @@ use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sites::Site;
+use crate::limits::MAX_TENSOR_STEPS;
 use crate::place::Place;
 use crate::shared::Shared;
 
@@ -86,11 +87,20 @@ impl AsyncAnalysis<'_, '_> {
         let fences = sites(TensorAccess::BeforeSignal);
         let flow = Flow::new(module, kernel);
         let mut perhaps = None;
+        let mut steps_left = MAX_TENSOR_STEPS;
         for site in kernel.sites_where(move |op| op == AsyncOp::TensorAccess(access)) {
             if !site.is_reached(module) {
                 continue;
             }
-            for (signal, kind) in search.signals_after(site.site()) {
+            if module.deadline.is_over_at_step() {
+                break;
+            }
+            for (signal, kind) in search.signals_after(site.site(), &mut steps_left) {
+                let cost = 1 + waits.len() + fences.len();
+                let Some(fewer) = steps_left.checked_sub(cost) else {
+                    return perhaps;
+                };
+                steps_left = fewer;
                 if access == TensorAccess::Load && self.is_used_between(site.site(), signal) {
                     continue;
                 }
@@ -236,8 +246,8 @@ impl<'a, 'm> Search<'a, 'm> {
         })
     }
 
-    /// The signals to which a path without a wait leads from an access, in the order of the input.
-    fn signals_after(&self, access: Site) -> Vec<(Site, TensorSignal)> {
+    /// The signals to which a path without a wait leads from an access, in the order of the input: those that so many steps find.
+    fn signals_after(&self, access: Site, steps_left: &mut usize) -> Vec<(Site, TensorSignal)> {
         let pending = self.pending(access);
         let mut found = Vec::new();
         for (id, body) in self.kernel.bodies(self.module) {
@@ -246,8 +256,14 @@ impl<'a, 'm> Search<'a, 'm> {
                     Op::Barrier(_) => Some(TensorSignal::Barrier),
                     _ => body.asynchronous_at(at).and_then(|one| signal_of(one.op)),
                 };
-                if let Some(kind) = kind
-                    && self.kernel.may_reach(self.module, (id, at))
+                let Some(kind) = kind else {
+                    continue;
+                };
+                let Some(fewer) = steps_left.checked_sub(1) else {
+                    return found;
+                };
+                *steps_left = fewer;
+                if self.kernel.may_reach(self.module, (id, at))
                     && self.lead(&pending, &self.entered((id, at)))
                 {
                     found.push(((id, at), kind));

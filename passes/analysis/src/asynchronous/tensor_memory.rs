@@ -16,6 +16,7 @@ use super::problems::{AsyncAnalysis, AsyncProblem};
 use crate::certain_paths::CertainPaths;
 use crate::entered_function::has_guarded_end;
 use crate::launches::MAX_BLOCK_THREADS;
+use crate::limits::MAX_LEAK_STEPS;
 use crate::place::Place;
 use crate::threads::Threads;
 use crate::value::{Atom, Elected};
@@ -117,6 +118,10 @@ impl AsyncAnalysis<'_, '_> {
             .map(|site| site.operation.instruction)
             .collect();
         let made = allocation.operation.instruction;
+        let blocks = body.blocks.len();
+        if blocks.saturating_mul(blocks).saturating_mul(frees.len() + 4) > MAX_LEAK_STEPS {
+            return None;
+        }
         (0..body.blocks.len()).map(BlockId::new).find(|&block| {
             let Some((last, instruction)) = body.block(block).next_back() else {
                 return false;
