@@ -96,7 +96,7 @@ impl<'a, 'm> Flow<'a, 'm> {
                 Some(ends) if self.module.module.function(*id).is_kernel() => {
                     ends.iter().all(|&end| analyses.is_on_every_path_to(middle, end))
                 }
-                // Each call of the function comes to it.
+                // Each call of the function executes it.
                 _ => analyses
                     .post_dominators()
                     .dominates(body.block_of(middle), BlockId::new(0)),

@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::{
-    BinaryOp, Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, Value,
+    BinaryOp, Body, Callee, Condition, FunctionId, InstructionId, Logic, Op, Register, Special, Value,
 };
 
 use crate::call_graph::CallSite;
@@ -125,6 +125,24 @@ enum Origin {
     Param(u16, i32),
 }
 
+/// The function of a call, and the only value that it returns.
+pub(super) fn returned_value(
+    module: &Shared<'_>,
+    body: &Body<'_>,
+    call: InstructionId,
+) -> Option<(FunctionId, Value)> {
+    let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
+        return None;
+    };
+    let callee = module.module.called(symbol)?;
+    let inner = module.module.function(callee).body.as_ref()?;
+    let mut returned = inner.iter().filter_map(|(_, one)| inner.returned(one));
+    match (returned.next(), returned.next()) {
+        (Some((0, value)), None) => Some((callee, value)),
+        _ => None,
+    }
+}
+
 /// The origin of a value that is only moved.
 fn origin_of(module: &Shared<'_>, spot: CalledInstruction<'_>, value: Value) -> Option<Origin> {
     let (mut spot, mut value) = (spot, value);
@@ -153,18 +171,8 @@ fn origin_of(module: &Shared<'_>, spot: CalledInstruction<'_>, value: Value) -> 
                 caller.passed(outer.at, (number, u32::try_from(offset).ok()?))?
             }
             (Op::CallResult(call), ..) => {
-                let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
-                    return None;
-                };
-                spot = CalledInstruction {
-                    function: module.module.called(symbol)?,
-                    ..spot
-                };
-                let inner = module.module.function(spot.function).body.as_ref()?;
-                let mut returned = inner.iter().filter_map(|(_, one)| inner.returned(one));
-                let (Some((0, value)), None) = (returned.next(), returned.next()) else {
-                    return None;
-                };
+                let (function, value) = returned_value(module, body, call)?;
+                spot = CalledInstruction { function, ..spot };
                 value
             }
             _ => analyses.form_of_result(definition).moved_number()?,

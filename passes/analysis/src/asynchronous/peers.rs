@@ -15,14 +15,14 @@
 use std::cell::OnceCell;
 
 use ptxcheck_ir::{
-    Access, AccessKind, AsyncOp, Body, Callee, Guard, InstructionId, MbarrierOp, Op, Rare, Space, Special,
+    Access, AccessKind, AsyncOp, Body, Guard, InstructionId, MbarrierOp, Op, Rare, Space, Special,
     TensorMemory, Value,
 };
 
 use super::conditions::Conditions;
 use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite};
-use super::own_cta::{CalledInstruction, MappedTo, cluster_size, cta_of_mapped_rank};
+use super::own_cta::{CalledInstruction, MappedTo, cluster_size, cta_of_mapped_rank, returned_value};
 use super::pending::may_signal_other_threads;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sites::Site;
@@ -44,7 +44,7 @@ pub enum MissingBarrier {
     Both,
 }
 
-/// What needs another CTA.
+/// The kind of a use of another CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerUse {
     /// An access to its shared memory.
@@ -60,7 +60,7 @@ pub enum PeerUse {
 pub struct PeerAccess {
     /// The barrier that is missing.
     pub missing: MissingBarrier,
-    /// What it does.
+    /// The kind of use.
     pub kind: PeerUse,
     /// It is to the first CTA of the cluster, and it is not known that the cluster has others.
     pub may_be_alone: bool,
@@ -97,23 +97,20 @@ impl AsyncAnalysis<'_, '_> {
 
     fn peer_accesses_of_kernel(self, kernel: &AsyncKernel) -> Vec<AsyncProblem<PeerAccess>> {
         let module = self.module;
+        let operations = |holds: fn(AsyncOp) -> bool| -> Vec<Site> {
+            kernel.sites_where(holds).map(AsyncSite::site).collect()
+        };
+        let waits = operations(waits_for_others);
+        let signals = operations(signals_others);
+        let cluster_waits = operations(|op| op == AsyncOp::ClusterWait);
         let mut remote = self.remote_accesses(kernel);
-        let count_of = |holds: fn(AsyncOp) -> bool| kernel.sites_where(holds).count();
-        let orders = count_of(waits_for_others) + count_of(signals_others);
-        remote.truncate(MAX_PEER_STEPS / (orders + 1));
-        let remote = remote;
+        remote.truncate(MAX_PEER_STEPS / (waits.len() + signals.len() + 1));
         let flow = Flow::new(module, kernel);
         let is_remote = |site: Site| remote.iter().any(|one| one.site == site);
         let strong = OnceCell::new();
         let strong = || -> &[Site] { strong.get_or_init(|| self.signalling_accesses(kernel, is_remote)) };
-        let operations = |holds: fn(AsyncOp) -> bool| -> Vec<Site> {
-            kernel.sites_where(holds).map(AsyncSite::site).collect()
-        };
         // Of very many, one will order an access.
         let are_many = || strong().len() > MAX_PEER_STEPS / MAX_PEER_ACCESSES;
-        let waits = operations(waits_for_others);
-        let signals = operations(signals_others);
-        let cluster_waits = operations(|op| op == AsyncOp::ClusterWait);
         let is_started = |site: Site| {
             flow.first_instruction_leading_to(&waits, site).is_some()
                 || are_many()
@@ -122,7 +119,7 @@ impl AsyncAnalysis<'_, '_> {
         let is_kept = |one: &Remote| {
             let comes_after =
                 |&signal: &Site| flow.first_instruction_leading_to(&[one.site], signal).is_some();
-            // What is stored may be the signal itself.
+            // The stored value may be the signal itself.
             let may_be_signal = one.access.kind != AccessKind::Load && !strong().is_empty();
             may_be_signal
                 || are_many()
@@ -273,15 +270,7 @@ impl AsyncAnalysis<'_, '_> {
                 Some((Place::Instruction(function, writer, callers), mapped))
             }
             (Op::CallResult(call), _) if callers.len() < MAX_CALL_DEPTH => {
-                let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
-                    return None;
-                };
-                let callee = module.module.called(symbol)?;
-                let inner = module.module.function(callee).body.as_ref()?;
-                let mut returned = inner.iter().filter_map(|(_, one)| inner.returned(one));
-                let (Some((0, value)), None) = (returned.next(), returned.next()) else {
-                    return None;
-                };
+                let (callee, value) = returned_value(module, body, call)?;
                 let analyses = module.function(callee);
                 let value = analyses.trace_value(value, |form| form.moved());
                 let writer = analyses.only_writer(value)?;
@@ -348,7 +337,7 @@ enum Ctas {
     ByRank,
 }
 
-/// The guard of an instruction, and those of the branches that decide whether control comes to it.
+/// The guard of an instruction, and those of the branches that decide whether it is executed.
 fn guards_before(body: &Body<'_>, analyses: &Analyses<'_>, at: InstructionId) -> Vec<Guard> {
     let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
     let mut guards: Vec<Guard> = body.instruction(at).guard.into_iter().collect();
@@ -375,7 +364,7 @@ const fn waits_for_others(op: AsyncOp) -> bool {
     )
 }
 
-/// True for an operation by which others may know that a thread has come to it.
+/// True for an operation that may tell others that a thread has executed it.
 const fn signals_others(op: AsyncOp) -> bool {
     match op {
         AsyncOp::ClusterArrive { .. } | AsyncOp::ThreadFence(_) | AsyncOp::Copy(_) => true,

@@ -9,7 +9,7 @@
 //!            memory: the access may be meant for a later one
 //! ```
 //!
-//! Who makes such accesses has to wait for them before it synchronises with others (PTX ISA, tcgen05 memory consistency model, Non-pipelined
+//! A thread that makes such accesses has to wait for them before it synchronises with others (PTX ISA, tcgen05 memory consistency model, Non-pipelined
 //! instructions, different thread). A load is also complete when one of its results is used, by the dependence of registers.
 
 use ptxcheck_ir::paths::Paths;
@@ -27,7 +27,7 @@ use crate::limits::MAX_TENSOR_STEPS;
 use crate::place::Place;
 use crate::shared::Shared;
 
-/// How a thread tells others that it has made an access.
+/// The way in which a thread tells others of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorSignal {
     /// By an arrival at an mbarrier.

@@ -5,9 +5,8 @@
 //!             or to a variable on the stack of which each load is known
 //! unwritten   a read of this array alone, if each instruction that may write the array comes after the read on every path to it, and no path
 //!             leads from it to the read
+//! first       the same where a path leads to the read again, if a value that is computed from it is stored in each round
 //! ```
-//!
-//! first round the same, where a path leads back: what a later round reads is written. The value is certainly computed with and stored
 //!
 //! All threads of the block, and of the cluster, execute the same code: a thread that executes such a write has executed the read before, and a
 //! barrier between the two waits for the reads of the other threads. Of an array that is named in a function that is called, the second call may
@@ -175,7 +174,7 @@ impl ArrayUses<'_, '_> {
     }
 }
 
-/// True if whoever reads something there stores a value that is certainly computed from it before reading again.
+/// True if each thread that executes a read stores a value that is certainly computed from it before it executes the read again.
 fn is_computed_with(body: &Body<'_>, analyses: &Analyses<'_>, read: InstructionId) -> bool {
     let mut sources = Evaluator::new(Source::within_body(body, analyses), ReadValues::of(vec![read]));
     body.iter().any(|(at, instruction)| {
