@@ -12,7 +12,7 @@ __device__ __noinline__ int late(const int *in, int *to) {
   WAIT_GROUP(0);  //~ PTX703
   COMMIT();
   __syncthreads();
-  return to[255 - threadIdx.x];
+  return to[255 - threadIdx.x];  //~ PTX702
 }
 
 __global__ void commits_too_late(int *out, const int *in) {

@@ -42,7 +42,7 @@ __global__ void odd_place(int *out, const int *in) {
   if (threadIdx.x == 0) {
     INIT(&full, 1);
     EXPECT(&full, 64);
-    BULK_LOAD(tile + 2, in, 64, &full);  //~[O3] PTX707
+    BULK_LOAD(tile + 2, in, 64, &full);  //~[!ir-G] PTX707
   }
   __syncthreads();
   WAIT(&full, 0);
@@ -55,7 +55,7 @@ __global__ void odd_source(int *out) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   if (threadIdx.x == 0) {
-    BULK_STORE(out, tile + 1, 64);  //~[O3] PTX707
+    BULK_STORE(out, tile + 1, 64);  //~[!ir-G] PTX707
     asm volatile("cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;" ::: "memory");
   }
 }
@@ -90,9 +90,9 @@ __global__ void none_arrives(int *out) {
 __global__ void odd_barrier(int *out) {
   __shared__ alignas(8) unsigned long long bars[2];
   unsigned *half = reinterpret_cast<unsigned *>(bars) + 1;
-  if (threadIdx.x == 0) INIT(half, blockDim.x);  //~[O3] PTX707
+  if (threadIdx.x == 0) INIT(half, blockDim.x);  //~[!ir-G] PTX707
   __syncthreads();
-  ARRIVE(half);  //~[O3] PTX707
+  ARRIVE(half);  //~[!ir-G] PTX707
   out[threadIdx.x] = 1;
 }
 

@@ -51,5 +51,5 @@ __global__ void wait_first(int *out, const int *in) {
   WAIT_GROUP(0);  //~ PTX703
   COMMIT();
   __syncthreads();
-  out[threadIdx.x] = tile[threadIdx.x ^ 1];
+  out[threadIdx.x] = tile[threadIdx.x ^ 1];  //~ PTX702
 }

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(128) one_half_past(uint4 *out, const half *in,
   for (int i = threadIdx.x; i < 4096; i += 128) tile[i] = in[i];
   __syncthreads();
   uint4 a;
-  LDMATRIX_X4(a, tile + at % 32 * 8 + 1);  //~[O3] PTX211
+  LDMATRIX_X4(a, tile + at % 32 * 8 + 1);  //~[!ir-G] PTX211
   out[threadIdx.x] = a;
 }
 

@@ -22,7 +22,7 @@ __global__ void at_64(const __grid_constant__ CUtensorMap map, int *out) {
   if (threadIdx.x == 0) {
     INIT(&full, 1);
     EXPECT(&full, 64);
-    TENSOR_LOAD(tile + 16, &map, 0, &full);  //~[O3] PTX707
+    TENSOR_LOAD(tile + 16, &map, 0, &full);  //~ PTX707
   }
   __syncthreads();
   WAIT(&full, 0);

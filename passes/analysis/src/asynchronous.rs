@@ -5,9 +5,11 @@
 //! problems.rs          a problem, and the questions about a module
 //!   unfenced.rs        reads through the async proxy without a proxy fence after ordinary stores
 //!   overlap.rs         accesses to bytes that an in-flight copy still needs
+//!   behind_barriers.rs writes, behind a barrier, to what a copy of another thread still reads
 //!   unwaited.rs        reads of variables that only copies fill, before all waits
 //!   ungrouped.rs       waits for groups that copies are not in
 //!   barriers.rs        mbarriers that nothing initialises
+//!   grid_waits.rs      accesses to global memory before the wait for other grids
 //!   expected.rs        bytes that mbarriers expect, and bytes that copies transfer
 //!   invalid.rs         constants and addresses that are not allowed
 //!   tensor_accesses.rs accesses to tensor memory that signals to others come after, before their wait
@@ -15,6 +17,7 @@
 //!   peers.rs           accesses to other CTAs of the cluster that may not have started, or may have ended
 //!   unordered.rs       mbarriers used by threads that do not certainly wait for the initialisation
 //!   tensor_memory.rs   tensor memory that is not freed
+//! handovers.rs         waits at which a thread comes after what others have done
 //! conditions.rs        the unknown values that conditions depend on
 //! kernel.rs            the operations that a kernel may execute, and whether it calls unknown code
 //! operand.rs           the constants among their operands, in the contexts that decide them
@@ -35,11 +38,14 @@
 //! ```
 
 mod barriers;
+mod behind_barriers;
 mod conditions;
 mod expected;
 mod flow;
 mod frame_view;
 mod frames;
+mod grid_waits;
+mod handovers;
 mod invalid;
 mod kernel;
 mod late_fences;
@@ -69,6 +75,7 @@ mod view;
 
 pub use barriers::Initialisation;
 pub use expected::{MAX_BYTES, WrongBytes};
+pub use grid_waits::EarlyAccess;
 pub use invalid::{InvalidOperand, MAX_ARRIVALS};
 pub use late_fences::Late;
 pub use overlap::{CopyInFlight, Ways};

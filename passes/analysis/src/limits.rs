@@ -289,6 +289,19 @@ pub(crate) const MAX_FOLLOWED_CALLS: usize = 64;
 pub(crate) const MAX_PEER_ACCESSES: usize = 64;
 pub(crate) const MAX_PEER_STEPS: usize = 20_000;
 
+/// Most accesses through pointers of one kernel that are compared with each other about a wait for other grids.
+pub(crate) const MAX_GRID_ACCESSES: usize = 1_000;
+
+/// Most pairs of initialisations of mbarriers and writes to shared memory that are compared in one kernel.
+pub(crate) const MAX_DATA_OVER_BARRIERS: usize = 20_000;
+
+/// Most steps to count the threads that may come to the arrivals of one handover: blocks of the kernel times lanes.
+pub(crate) const MAX_HANDOVER_STEPS: usize = 4_000_000;
+
+/// Most pairs of barriers of the block and writes to shared memory or waits of one kernel, and of writes and waits behind one barrier, that
+/// are examined for copies of other threads.
+pub(crate) const MAX_BEHIND_BARRIERS: usize = 20_000;
+
 /// Most pairs of accesses of one kernel to tensor memory and signals, with the waits for each, that are examined for one kind of accesses.
 pub(crate) const MAX_TENSOR_STEPS: usize = 20_000;
 

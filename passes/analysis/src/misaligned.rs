@@ -23,8 +23,8 @@ use crate::value::{Bits, KnownBits};
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
-    Access, AccessKind, AsyncOp, Asynchronous, BlockId, Body, Function, FunctionId, InstructionId, Op,
-    Register, Space, Special, SymbolId, SymbolKind, Value,
+    Access, AccessKind, AsyncOp, Asynchronous, BlockId, Body, FunctionId, InstructionId, Op, Register, Space,
+    Special, SymbolId, SymbolKind, Value,
 };
 
 /// An access at an address that is not aligned to its size, for any values of the unknown bits.
@@ -58,7 +58,9 @@ pub(crate) fn find_misaligned_accesses(module: &Shared<'_>) -> Vec<Misaligned> {
         if function.is_damaged || !body.values.iter().any(is_source) || module.deadline.is_over_at_step() {
             continue;
         }
-        let mut search = AlignmentSearch::new(module, id, function, body);
+        let Some(mut search) = AlignmentSearch::new(module, id) else {
+            continue;
+        };
         for (number, instruction) in body.instructions.iter().enumerate() {
             let at = InstructionId::new(number);
             if let Op::Access(access) = instruction.op
@@ -102,7 +104,9 @@ pub(crate) fn misaligned_async_addresses(
         {
             continue;
         }
-        let mut search = AlignmentSearch::new(module, id, function, body);
+        let Some(mut search) = AlignmentSearch::new(module, id) else {
+            continue;
+        };
         for one in &body.asynchronous {
             let addresses = [one.destination(), one.source(), one.barrier()];
             for at in addresses.into_iter().flatten() {
@@ -157,7 +161,6 @@ fn sides_of_blocks(launches: &[Launch]) -> [Bits; 3] {
 struct AlignmentSearch<'a, 'm> {
     module: &'a Shared<'m>,
     id: FunctionId,
-    function: &'a Function<'m>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     known_bits: KnownBits<'a, 'm>,
@@ -170,30 +173,30 @@ struct AlignmentSearch<'a, 'm> {
 }
 
 impl<'a, 'm> AlignmentSearch<'a, 'm> {
-    fn new(module: &'a Shared<'m>, id: FunctionId, function: &'a Function<'m>, body: &'a Body<'m>) -> Self {
-        let analyses = module.function(id);
+    /// In a function; `None` if it has no body.
+    fn new(module: &'a Shared<'m>, id: FunctionId) -> Option<Self> {
+        let function = module.module.function(id);
+        let body = function.body.as_ref()?;
         let launches = launches_that_state_block(module, id, body);
-        let block = sides_of_blocks(&launches);
-        Self {
+        Some(Self {
             module,
             id,
-            function,
             body,
-            analyses,
-            known_bits: KnownBits::of_launched_function(module.module, (function, body), analyses, block),
+            analyses: module.function(id),
+            known_bits: KnownBits::of_function(module, id, sides_of_blocks(&launches))?,
             launch: (!launches.is_empty()).then(|| Launch::common_launch(&function.launch, &launches)),
             bits_of_any_block: None,
             is_reached: None,
-        }
+        })
     }
 
     /// The launch that decides so many low bits of an address; `None` if they are known in blocks of any size.
     fn launch_that_decides(&mut self, address: Value, low_bits: u32) -> Option<Launch> {
         let launch = self.launch?;
-        let (module, function, body, analyses) = (self.module, self.function, self.body, self.analyses);
-        let known = self
-            .bits_of_any_block
-            .get_or_insert_with(|| KnownBits::of_function(module.module, function, body, analyses));
+        if self.bits_of_any_block.is_none() {
+            self.bits_of_any_block = KnownBits::of_function(self.module, self.id, [Bits::UNKNOWN; 3]);
+        }
+        let known = self.bits_of_any_block.as_mut()?;
         let known = known.bits_of_value(address).known_low_bit_count();
         (u32::from(known) < low_bits).then_some(launch)
     }

@@ -43,7 +43,8 @@ impl<'a, 'm> Threads<'a, 'm> {
         Self::new(source, linear, warp)
     }
 
-    /// The threads of a warp, with values followed through collectives, too, with a given outcome of `elect.sync`.
+    /// The threads of a warp that are in the first row of the block, with values followed through collectives, too, with a given outcome of
+    /// `elect.sync`.
     pub(crate) fn of_warp_with_elected(
         body: &'a Body<'m>,
         analyses: &'a Analyses<'m>,

@@ -56,6 +56,7 @@ pub(super) fn decoded(name: &str, passed: &[Value]) -> Option<Decoded> {
         "fence" | "membar" => Some(Decoded::of(fence(&words))),
         "tcgen05" => tensor_core(&words, passed),
         "wgmma" => Some(product(&words)),
+        "griddepcontrol" => (words.at(1) == "wait").then(|| Decoded::of(AsyncOp::GridWait)),
         "barrier" if words.has("cluster") => Some(Decoded::of(if words.has("arrive") {
             AsyncOp::ClusterArrive {
                 relaxed: words.has("relaxed"),

@@ -38,6 +38,7 @@ pub(super) fn async_op(opcode: &[u8], is_known: bool) -> Option<AsyncOp> {
             _ => AsyncOp::Unknown,
         }),
         b"tcgen05" => tensor_core(&m),
+        b"griddepcontrol" => (m.first() == b"wait").then_some(AsyncOp::GridWait),
         b"clusterlaunchcontrol" => (m.first() == b"try_cancel").then_some(AsyncOp::Copy(AsyncCopy {
             kind: CopyKind::Answer,
             way: CopyWay::ToShared,

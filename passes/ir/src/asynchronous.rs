@@ -244,6 +244,8 @@ pub enum AsyncOp {
     TensorMemory(TensorMemory),
     /// Accesses to tensor memory.
     TensorAccess(TensorAccess),
+    /// `griddepcontrol.wait`: until the grids that this one depends on have ended, and what they have written is there.
+    GridWait,
     /// An opcode that is not known and by its name is of this kind: it may do anything that these do.
     Unknown,
 }
@@ -276,6 +278,8 @@ bitflags! {
         const UNKNOWN = 1 << 10;
         /// [`AsyncOp::TensorAccess`]
         const TENSOR_ACCESS = 1 << 11;
+        /// [`AsyncOp::GridWait`]
+        const GRID_WAIT = 1 << 12;
     }
 }
 
@@ -295,6 +299,7 @@ impl AsyncKinds {
             AsyncOp::Matrix(_) | AsyncOp::ProductFence => Self::MATRIX,
             AsyncOp::TensorMemory(_) => Self::TENSOR_MEMORY,
             AsyncOp::TensorAccess(_) => Self::TENSOR_ACCESS,
+            AsyncOp::GridWait => Self::GRID_WAIT,
             AsyncOp::Unknown => Self::UNKNOWN,
         }
     }

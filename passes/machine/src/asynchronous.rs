@@ -134,6 +134,7 @@ impl Machine<'_> {
             | AsyncOp::ProductFence
             | AsyncOp::TensorMemory(_)
             | AsyncOp::TensorAccess(_)
+            | AsyncOp::GridWait
             | AsyncOp::Unknown => return false,
         }
         self.ask_results(thread);

@@ -44,9 +44,11 @@
 //! A finding is definite. Either the thread that loads, or one that the code selects by its index, has certainly started the copy, to bytes
 //! that certainly overlap the loaded ones, and no path in between has a wait that can complete the copy; groups are counted by constants.
 //! If some paths have such a wait, the finding is potential. A multicast copy brings bytes to the own CTA where its mask names all of the
-//! cluster; where the mask is not known, it is potential. Or the variable is filled by nothing but `cp.async` in the whole kernel, and no
-//! wait for those comes before the load at all. There is no finding for waits in functions, for waits of other threads followed by a
-//! barrier, and for copies under a condition that does not apply to the load.
+//! cluster; where the mask is not known, it is potential. Or nothing but copies of one kind fills the variable in the whole kernel, and
+//! when a thread loads for the first time, no wait that can complete one of them has come before: none at all, none but waits at other
+//! mbarriers or for a phase that a new mbarrier has passed already, or waits that leave all groups under way. In a loop, the last is
+//! potential: the first round may load other elements, and not use them. There is no finding for waits in functions, for waits of other
+//! threads followed by a barrier, and for copies under a condition that does not apply to the load.
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, CopyKind};

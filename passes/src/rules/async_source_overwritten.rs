@@ -4,11 +4,11 @@
 //!
 //! ## Why is this bad?
 //!
-//! A bulk or tensor copy out of shared memory reads it some time after it was started. What is written there before it has read
-//! goes out in place of what was meant (PTX ISA, Completion Mechanisms for asynchronous copy operations). The thread that started the copy
-//! has to wait for it: `cp.async.bulk.wait_group.read n` until the copies of all but the last `n` groups have *read*, which is all
-//! that a buffer needs to be used again; without `.read`, until they have written as well. The wait comes before the buffer is filled again,
-//! and leaves no more groups under way than there are other buffers.
+//! A bulk or tensor copy out of shared memory reads it some time after it was started. What is written there before it has read goes out in
+//! place of what was meant (PTX ISA, Completion Mechanisms for asynchronous copy operations). The thread that started the copy has to wait
+//! for it: `cp.async.bulk.wait_group.read n` until the copies of all but the last `n` groups have *read*, which is all that a buffer needs
+//! to be used again; without `.read`, until they have written as well. The wait comes before the buffer is filled again, and leaves no more
+//! groups under way than there are other buffers.
 //!
 //! ## Example
 //!
@@ -33,12 +33,13 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite: the thread that writes has certainly started the copy, the bytes certainly overlap,
-//! and no path in between has a wait that can complete the copy; groups are counted by constants. Threads that the code selects by their
-//! index are analysed separately: if the first one sends and all write, the first one does both. A finding in a loop that certainly has a
-//! second round is definite, too, from the copy of one round to the write of the next. It is potential if the loop may have only one round,
-//! if some paths have a wait, and for a multicast copy whose CTA mask is not known. Bytes that `.cp_mask` leaves out are not read. Other
-//! objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
+//! A finding is definite: the thread that writes has certainly started the copy, the bytes certainly overlap, and no path in between has a
+//! wait that can complete the copy; groups are counted by constants. Threads that the code selects by their index are analysed separately:
+//! if the first one sends and all write, the first one does both. Or another thread writes behind a barrier of the block, and whenever the
+//! sender comes to that barrier, the copy is under way: the barrier waits for threads, not for copies. A finding in a loop that certainly
+//! has a second round is definite, too, from the copy of one round to the write of the next. It is potential if the loop may have only one
+//! round, if some paths have a wait, and for a multicast copy whose CTA mask is not known. Bytes that `.cp_mask` leaves out are not read.
+//! Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
 
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};

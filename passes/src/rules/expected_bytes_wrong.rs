@@ -1,7 +1,7 @@
 //! ## What it does
 //!
-//! Finds copies that complete at a barrier in shared memory (`mbarrier`) at which the kernel expects no bytes, or certainly others than they
-//! bring.
+//! Finds copies that complete at a barrier in shared memory (`mbarrier`) at which the kernel expects no bytes, or certainly others than
+//! they bring.
 //!
 //! ## Why is this bad?
 //!
@@ -36,10 +36,12 @@
 //! ## Limits
 //!
 //! A finding is definite: the kernel, with all that it calls, has such copies and a wait at an mbarrier, and neither `expect_tx` nor
-//! `complete_tx` in any form. A copy in a function counts where no branch on what the kernel passes may keep it from being made. A call of a function that is not there, or through a pointer, makes it silent. A constant number of bytes that no barrier can
-//! count (2²⁰ or more) is found as well. Numbers that are not equal are found where all copies of the kernel to one barrier, and all that expect
-//! bytes at it, are executed together or not at all, have constant sizes, and are neither tensor copies nor between CTAs: else other
-//! threads, other calls and other CTAs of the cluster may expect the rest.
+//! `complete_tx` in any form. A copy in a function counts where no branch on what the kernel passes may keep it from being made. A call of
+//! a function that is not there, or through a pointer, makes it silent. A constant number of bytes that no barrier can count (2²⁰ or more)
+//! is found as well. Numbers that are not equal are found where all copies of the kernel to one barrier, and all that expect bytes at it,
+//! are executed together or not at all, have constant sizes, and are neither tensor copies nor between CTAs; the barrier is at a constant
+//! place, or all of them are at one address, the stage of a ring for example: else other threads, other calls and other CTAs of the cluster
+//! may expect the rest.
 
 use crate::analysis::asynchronous::{MAX_BYTES, WrongBytes};
 use crate::context::{ModuleContext, Report};

@@ -5,11 +5,11 @@
 //!
 //! ## Why is this bad?
 //!
-//! `mbarrier.init` is a write like any other: others see it once something orders it before what they do. In the block that is a
-//! barrier of the block. For the other CTAs of a cluster it is a barrier of the cluster whose arrival releases, as
-//! `barrier.cluster.arrive` does unless it is `.relaxed`; a relaxed one orders nothing, and needs `fence.mbarrier_init.release.cluster` in the
-//! thread that initialised, in front of it (PTX ISA, barrier.cluster, membar/fence). Where an arrival comes before the initialisation,
-//! it is lost: the phase never completes, and all that wait hang.
+//! `mbarrier.init` is a write like any other: others see it once something orders it before what they do. In the block that is a barrier of
+//! the block. For the other CTAs of a cluster it is a barrier of the cluster whose arrival releases, as `barrier.cluster.arrive` does
+//! unless it is `.relaxed`; a relaxed one orders nothing, and needs `fence.mbarrier_init.release.cluster` in the thread that initialised,
+//! in front of it (PTX ISA, barrier.cluster, membar/fence). Where an arrival comes before the initialisation, it is lost: the phase never
+//! completes, and all that wait hang.
 //!
 //! | the barrier is used by | needs after `mbarrier.init` |
 //! | --- | --- |
@@ -38,17 +38,19 @@
 //! cuda::ptx::mbarrier_arrive(..., cuda::ptx::space_cluster, remote(&barrier));
 //! ```
 //!
-//! The cluster is the case of [triton#1240](https://github.com/facebookexperimental/triton/pull/1240); a missing barrier of the block that of
-//! [Fuser#1552](https://github.com/NVIDIA/Fuser/issues/1552) and [Fuser#1769](https://github.com/NVIDIA/Fuser/pull/1769).
+//! The cluster is the case of [triton#1240](https://github.com/facebookexperimental/triton/pull/1240); a missing barrier of the block that
+//! of [Fuser#1552](https://github.com/NVIDIA/Fuser/issues/1552) and [Fuser#1769](https://github.com/NVIDIA/Fuser/pull/1769).
 //!
 //! ## Limits
 //!
-//! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, the kernel has no fence that covers the cluster and no
-//! access that acquires or releases, and a mapped or multicast barrier is used after such an arrival: not one that `mapa` maps to the own rank,
-//! nor in a cluster of one CTA. Where the kernel does not say how many CTAs a cluster has, it is taken to have more than one. Or one thread, which its number picks,
-//! initialises a barrier, another one or all threads arrive or wait at it, and no barrier, collective or access that could make them wait
-//! comes before. Or all threads arrive at one that is initialised for several arrivals. Blocks are taken to have more than one thread. A `fence.mbarrier_init`
-//! by another thread than the one that initialises is a potential finding. No proxy fence is asked for: copies access their barrier in the generic proxy.
+//! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, but for those that each thread comes to only after
+//! the use, the kernel has no fence before it that covers the cluster and no access that acquires or releases, and a mapped or multicast
+//! barrier is used after such an arrival: not one that `mapa` maps to the own rank, nor in a cluster of one CTA. Where the kernel does not
+//! say how many CTAs a cluster has, it is taken to have more than one. Or one thread, which its number picks, initialises a barrier,
+//! another one or all threads arrive or wait at it, and no barrier, collective or access that could make them wait comes before. Or all
+//! threads arrive at one that is initialised for several arrivals; where these are more than a warp has lanes, a collective of a warp is no
+//! order. Blocks are taken to have more than one thread. A `fence.mbarrier_init` by another thread than the one that initialises is a
+//! potential finding. No proxy fence is asked for: copies access their barrier in the generic proxy.
 
 use crate::analysis::asynchronous::{AsyncProblem, Users};
 use crate::context::{ModuleContext, Report};

@@ -1,6 +1,7 @@
 //! ## What it does
 //!
-//! Finds kernels that use a barrier in shared memory (`mbarrier`, `cuda::barrier`) which nothing initialises.
+//! Finds kernels that use a barrier in shared memory (`mbarrier`, `cuda::barrier`) which nothing initialises, and writes of data over a
+//! barrier that is in use.
 //!
 //! ## Why is this bad?
 //!
@@ -27,18 +28,22 @@
 //! __syncthreads();
 //! ```
 //!
+//! Shared memory that was a barrier is data again only after `mbarrier.inval`
+//! ([triton#3858](https://github.com/triton-lang/triton/issues/3858)): until then it is the hardware's.
+//!
 //! A class that holds a barrier may have two constructors of which one forgets it:
 //! [cccl#2229](https://github.com/NVIDIA/cccl/issues/2229) is about the operand of such a barrier.
 //!
 //! ## Limits
 //!
-//! A finding is definite: the kernel, with all that it calls, has operations on barriers and no `mbarrier.init` that may be executed; or
-//! it initialises barriers at constant places of variables alone, and uses one at another such place, or uses one on each way to the only
+//! A finding is definite: the kernel, with all that it calls, has operations on barriers and no `mbarrier.init` that may be executed; or it
+//! initialises barriers at constant places of variables alone, and uses one at another such place, or uses one on each way to the only
 //! place that initialises it. A call of a function that is not there, or through a pointer, makes it silent, since that may initialise the
-//! barrier. So does a barrier that is initialised in a loop, at a computed address. An operation counts if the kernel asks for it: not
-//! after a branch that what it passes to a function decides against, or may decide against, nor after a test that the barrier lies in shared
-//! memory, as `cuda::barrier` has one. Initialising a barrier twice without `mbarrier.inval` is
-//! not allowed, and a potential finding: production code does it.
+//! barrier. Where barriers are initialised at computed places, only the use of a variable counts in which none is initialised. An operation
+//! counts if the kernel asks for it: not after a branch that what it passes to a function decides against, or may decide against, nor after
+//! a test that the barrier lies in shared memory, as `cuda::barrier` has one. Initialising a barrier twice without `mbarrier.inval` is not
+//! allowed, and a potential finding: production code does it. A write over a barrier counts if a thread that its number distinguishes
+//! certainly writes there, after a barrier of threads that comes after the initialisation, in a kernel without `mbarrier.inval`.
 
 use crate::analysis::asynchronous::Initialisation;
 use crate::context::{ModuleContext, Report};
@@ -84,9 +89,19 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 "again",
                 "it is initialised here, too",
             ),
+            Initialisation::Overwritten => (
+                "writes data over an mbarrier that is initialised, and not invalidated",
+                "overwritten",
+                "it is initialised here",
+            ),
         };
-        let (noun, kernel) = (text::noun(problem.operation), text::kernel(module, problem.root));
-        let draft = text::report_problem(problem, format!("this {noun} of {kernel} {does}"), other, report);
+        let kernel = text::kernel(module, problem.root);
+        let operation = match how {
+            Initialisation::Overwritten => "access",
+            _ => text::noun(problem.operation),
+        };
+        let message = format!("this {operation} of {kernel} {does}");
+        let draft = text::report_problem(problem, message, other, report);
         draft.seen_by(Sanitizer::Synccheck);
         match how {
             Initialisation::None => draft
@@ -95,7 +110,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             Initialisation::OfOthers | Initialisation::Later => draft.kind(kind).help(
                 "initialise each mbarrier by `mbarrier.init` before its first use, and wait at a barrier",
             ),
-            Initialisation::Again => draft
+            Initialisation::Again | Initialisation::Overwritten => draft
                 .kind(kind)
                 .help("put `mbarrier.inval` before, and let all threads wait at a barrier on both sides"),
         };

@@ -6,11 +6,11 @@
 //! ## Why is this bad?
 //!
 //! A thread's loads and stores go to memory by one way, and copies that the hardware makes by itself by another. PTX calls such a way a
-//! *proxy*: ordinary accesses are in the generic proxy, and bulk and tensor copies (TMA) and the operands that `wgmma` and `tcgen05.mma` read
-//! from shared memory are in the async proxy. Each sees its own accesses in order. Writes of one proxy are visible to the other only after
-//! a *proxy fence* (PTX ISA, Async Proxy); until then the copy may send bytes from before the store. Barriers order threads, not proxies: a
-//! `__syncthreads()` or a `__threadfence()` in between does not help, and neither does `fence.proxy.async.global`, which is about another
-//! memory. In the machine code the fence is an instruction of its own, which nothing puts there if the source has none.
+//! *proxy*: ordinary accesses are in the generic proxy, and bulk and tensor copies (TMA) and the operands that `wgmma` and `tcgen05.mma`
+//! read from shared memory are in the async proxy. Each sees its own accesses in order. Writes of one proxy are visible to the other only
+//! after a *proxy fence* (PTX ISA, Async Proxy); until then the copy may send bytes from before the store. Barriers order threads, not
+//! proxies: a `__syncthreads()` or a `__threadfence()` in between does not help, and neither does `fence.proxy.async.global`, which is
+//! about another memory. In the machine code the fence is an instruction of its own, which nothing puts there if the source has none.
 //!
 //! | written by | read by | needs |
 //! | --- | --- | --- |
@@ -50,18 +50,20 @@
 //!
 //! A finding is definite: the kernel, with all that it calls, has no fence that covers shared memory, neither by itself nor as part of
 //! anything that is not known, and nothing in it but ordinary stores writes shared memory, so what is read can only come from those. A
-//! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself.
-//! Or the thread that copies, or one that the code selects by its index and that reaches a barrier of the block with the others, has
-//! certainly stored some of the bytes that are sent, and from there to the copy there is no wait except barriers, no other writer, and no
-//! fence of any thread: each fence of the kernel comes before the store or after the copy, and all threads reach the same barriers in
-//! between. A named barrier for some warps lets others be elsewhere, so that a fence that stands further up or down may be executed in
-//! between: with one, any fence makes it silent. A fence of another thread than those that store and send counts. So does any other writer:
-//! a bulk load, a copy from another CTA, `st.async`, and `cp.async`, about which production code and the text of the PTX ISA disagree. So
-//! does a call of a function that is not there, or through a pointer. Where copies write shared memory, too, and no fence is anywhere,
-//! stores before a copy out of an object that may be theirs are a potential finding; so is a copy of bytes that other threads stored if
-//! they reach the barrier without a fence and only the sender executes one, as the PTX ISA does not say that this orders their stores. A
-//! copy of a function that a branch on what its callers pass may keep from being made is silent where only a missing fence speaks against
-//! it. Ordinary *reads* before an asynchronous write are not analysed.
+//! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself. Or the thread
+//! that copies, or one that the code selects by its index and that arrives where the thread that copies waits for it, has certainly stored
+//! some of the bytes that are sent (also by `stmatrix`), and from there to the copy there is no wait except barriers, no other writer, and
+//! no fence of any thread. Such an arrival is one at a barrier of the block or of the cluster that all threads come to, or one outside of
+//! loops at a named barrier or an mbarrier that counts as many threads as may come. For the fences holds: each fence of the kernel comes
+//! before the store or after the copy, and all threads reach the same barriers in between. A named barrier for some warps lets others be
+//! elsewhere, so that a fence that stands further up or down may be executed in between: with one, any fence makes it silent. A fence of
+//! another thread than those that store and send counts. So does any other writer: a bulk load, a copy from another CTA, `st.async`, and
+//! `cp.async`, about which production code and the text of the PTX ISA disagree. So does a call of a function that is not there, or through
+//! a pointer. Where copies write shared memory, too, and no fence is anywhere, stores before a copy out of an object that may be theirs are
+//! a potential finding; so is a copy of bytes that other threads stored if they reach the barrier without a fence and only the sender
+//! executes one, as the PTX ISA does not say that this orders their stores. A copy of a function that a branch on what its callers pass may
+//! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not
+//! analysed.
 
 use crate::analysis::asynchronous::{FenceGap, Late};
 use crate::context::{ModuleContext, Report};

@@ -38,10 +38,11 @@
 //! ## Limits
 //!
 //! A finding is definite: a copy is started on every path to the wait, and no group of its kind is made on any path to the wait, or between
-//! it and a later wait. A function that may be called again waits for groups that it made in the call before. If the copy is started on
-//! some paths only, for example in a loop with an unknown number of rounds, it is potential. Where copies may be tracked by an mbarrier
-//! (`cp.async.mbarrier.arrive`), where functions are called in between that are not known, and where no copy is before the wait at all, it
-//! is silent: waits for empty groups are usual and right.
+//! it and a later wait: by any thread, or by one that the code selects by its index and that executes none of the commits. A function that
+//! may be called again waits for groups that it made in the call before. If the copy is started on some paths only, for example in a loop
+//! with an unknown number of rounds, it is potential. Where copies may be tracked by an mbarrier (`cp.async.mbarrier.arrive`), where
+//! functions are called in between that are not known, and where no copy is before the wait at all, it is silent: waits for empty groups
+//! are usual and right.
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::AsyncGroup;

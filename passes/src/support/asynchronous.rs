@@ -83,6 +83,11 @@ pub(crate) fn under_way<'r>(
             draft.note("on some ways through the code; it is not known that they are taken");
         }
     }
+    if found.is_of_other_thread {
+        draft.note(
+            "another thread has started the copy; the barrier in between waits for threads, not for copies",
+        );
+    }
     if found.is_elected {
         draft.note("the thread that `elect.sync` picks makes both");
     }

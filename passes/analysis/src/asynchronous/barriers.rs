@@ -1,11 +1,21 @@
-//! Mbarriers that are used without being initialised, or are initialised again.
+//! Mbarriers that are used without being initialised, are initialised again, or are overwritten.
+
+use std::cell::OnceCell;
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{AsyncOp, Completion, MbarrierOp};
+use ptxcheck_ir::{AsyncOp, Completion, InstructionId, MbarrierOp};
 
+use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::BarrierPlace;
+use super::sum::Extent;
+use super::view::View;
+use crate::limits::MAX_DATA_OVER_BARRIERS;
+use crate::place::Place;
+
+/// Bytes of an mbarrier (PTX ISA, Size and alignment of mbarrier object).
+const BARRIER_BYTES: u64 = 8;
 
 /// The initialisations of an mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +28,8 @@ pub enum Initialisation {
     Later,
     /// It is initialised again; the other place is the first initialisation.
     Again,
+    /// Data is written over it; the other place is its initialisation.
+    Overwritten,
 }
 
 impl AsyncAnalysis<'_, '_> {
@@ -38,9 +50,12 @@ impl AsyncAnalysis<'_, '_> {
             // An initialisation at an unknown address may be of any barrier.
             if known.len() == inits.len() {
                 self.add_missing_initialisations(kernel, &known, &mut found);
+            } else {
+                self.add_variables_without_initialisations(kernel, &mut found);
             }
             if !kernel.has_operation(|op| op == AsyncOp::Mbarrier(MbarrierOp::Invalidate)) {
                 self.add_repeated_initialisations(kernel, &known, &mut found);
+                self.add_data_over_barriers(kernel, &known, &mut found);
             }
         }
         found
@@ -80,6 +95,39 @@ impl AsyncAnalysis<'_, '_> {
         }
     }
 
+    /// Adds the first use of each variable with barriers of which none is initialised, while some of other variables are.
+    fn add_variables_without_initialisations(
+        self,
+        kernel: &AsyncKernel,
+        found: &mut Vec<AsyncProblem<Initialisation>>,
+    ) {
+        let inits = kernel
+            .sites_where(is_initialisation)
+            .map(|site| site.barrier_variables(self.module));
+        let Some(inits) = inits.collect::<Option<Vec<_>>>() else {
+            return;
+        };
+        let mut said = inits.concat();
+        for site in kernel.sites_where(|op| uses_barrier(op) && !is_initialisation(op)) {
+            let Some(&[used]) = site.barrier_variables(self.module).as_deref() else {
+                continue;
+            };
+            if said.contains(&used) {
+                continue;
+            }
+            let requested = kernel.requested_site(self.module, site);
+            let Some(site) = requested.filter(|site| site.is_reached(self.module)) else {
+                continue;
+            };
+            said.push(used);
+            let init = kernel.sites_where(is_initialisation).next();
+            found.push(AsyncProblem {
+                other: init.map(AsyncSite::place),
+                ..AsyncProblem::of_site(kernel, &site, Initialisation::OfOthers)
+            });
+        }
+    }
+
     /// Adds the initialisations of barriers that are already initialised, with no operation in between that ends their use.
     fn add_repeated_initialisations(
         self,
@@ -101,6 +149,58 @@ impl AsyncAnalysis<'_, '_> {
             {
                 let again = AsyncProblem::of_site(kernel, second, Initialisation::Again);
                 found.push(again.with_other_place(first.place(), false));
+            }
+        }
+    }
+
+    /// Adds the first write of data over each barrier that the kernel has certainly initialised before.
+    fn add_data_over_barriers(
+        self,
+        kernel: &AsyncKernel,
+        inits: &[Init<'_>],
+        found: &mut Vec<AsyncProblem<Initialisation>>,
+    ) {
+        let id = kernel.kernel;
+        let Some(body) = &self.module.module.function(id).body else {
+            return;
+        };
+        let writes = self.shared_writes(id, body);
+        if inits.len().saturating_mul(writes.len()) > MAX_DATA_OVER_BARRIERS {
+            return;
+        }
+        let views = View::distinct_threads(self.module, id);
+        let flow = Flow::new(self.module, kernel);
+        let meetings = OnceCell::new();
+        for (init, (symbol, offset)) in inits {
+            let barrier = Extent::at_place(*symbol, *offset, BARRIER_BYTES);
+            let is_over = |&&(at, bytes): &&(InstructionId, u64)| {
+                let overlaps = |view: &View<'_, '_>| {
+                    let written = Extent::of_access(view, at, bytes);
+                    view.thread_number().is_some()
+                        && written.is_some_and(|written| written.surely_overlaps(&barrier))
+                        && view.may_execute(at)
+                };
+                let is_after = |meeting| {
+                    let before = flow.first_instruction_ordered_before(&[init.site()], meeting, (id, at));
+                    before.is_some()
+                };
+                let meetings = || {
+                    meetings
+                        .get_or_init(|| kernel.waiting_sites(self.module))
+                        .iter()
+                        .copied()
+                };
+                views.iter().any(overlaps)
+                    && meetings().any(is_after)
+                    && self.module.function(id).is_reached(at)
+            };
+            if let Some(&(at, _)) = writes.iter().find(is_over) {
+                let of_init = AsyncProblem::of_site(kernel, init, Initialisation::Overwritten);
+                found.push(AsyncProblem {
+                    place: Place::of_instruction(id, at),
+                    other: Some(init.place()),
+                    ..of_init
+                });
             }
         }
     }

@@ -6,6 +6,8 @@ use ptxcheck_ir::{AsyncOp, Completion, CopyKind, CopyWay, MbarrierOp, Op};
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
 use super::sites::BarrierPlace;
+use super::sum::{ALL_BYTES, Stretch, surely_overlap};
+use super::view::View;
 
 /// The most bytes that an mbarrier counts (PTX ISA, Contents of the mbarrier object).
 pub const MAX_BYTES: u64 = (1 << 20) - 1;
@@ -30,10 +32,19 @@ pub enum WrongBytes {
     TooMany(u64),
 }
 
-/// An operation that counts bytes at a barrier with a known address.
+/// The mbarrier of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CountedAt {
+    /// At a constant place.
+    Place(BarrierPlace),
+    /// At one that all operations that count bytes compute alike: one of a ring, for example.
+    Common,
+}
+
+/// An operation that counts bytes at a barrier.
 struct CountingOperation<'k> {
     site: &'k AsyncSite,
-    barrier: BarrierPlace,
+    barrier: CountedAt,
     is_copy: bool,
     bytes: u64,
 }
@@ -72,7 +83,7 @@ impl AsyncAnalysis<'_, '_> {
         let Some(all) = self.byte_counting_operations(kernel) else {
             return;
         };
-        let mut told: Vec<BarrierPlace> = Vec::new();
+        let mut told: Vec<CountedAt> = Vec::new();
         for &CountingOperation { barrier, .. } in &all {
             if told.contains(&barrier) {
                 continue;
@@ -107,7 +118,7 @@ impl AsyncAnalysis<'_, '_> {
     /// All operations that count bytes at mbarriers in a kernel; `None` if the address or the bytes of some are not known,
     /// or other CTAs may take part.
     fn byte_counting_operations(self, kernel: &AsyncKernel) -> Option<Vec<CountingOperation<'_>>> {
-        let mut all = Vec::new();
+        let mut all: Vec<(&AsyncSite, bool, u64)> = Vec::new();
         for site in &kernel.operations {
             let one = &site.operation;
             let (is_copy, bytes) = match one.op {
@@ -124,15 +135,44 @@ impl AsyncAnalysis<'_, '_> {
                 }
                 _ => continue,
             };
-            all.push(CountingOperation {
+            all.push((site, is_copy, bytes));
+        }
+        let is_common = self.have_one_address(&all);
+        if kernel.has_instruction(self.module, |op| matches!(op, Op::MapShared(_))) {
+            return None;
+        }
+        let counting = all.into_iter().map(|(site, is_copy, bytes)| {
+            let place = || site.barrier_place(self.module).map(CountedAt::Place);
+            Some(CountingOperation {
                 site,
-                barrier: site.barrier_place(self.module)?,
+                barrier: if is_common { CountedAt::Common } else { place()? },
                 is_copy,
                 bytes,
-            });
+            })
+        });
+        counting.collect()
+    }
+
+    /// True if operations of one function, of which no constant is the place of the barrier, are at the same address, whichever that is.
+    fn have_one_address(self, all: &[(&AsyncSite, bool, u64)]) -> bool {
+        let Some(((first, ..), rest)) = all.split_first() else {
+            return false;
+        };
+        let is_near = |(site, ..): &(&AsyncSite, bool, u64)| site.function == first.function;
+        if rest.is_empty() || !rest.iter().all(is_near) || first.barrier_place(self.module).is_some() {
+            return false;
         }
-        let has_peers = kernel.has_instruction(self.module, |op| matches!(op, Op::MapShared(_)));
-        (!has_peers).then_some(all)
+        let view = View::any_thread(self.module, first.function);
+        let address = |view: &View<'_, '_>, site: &AsyncSite| {
+            Stretch::of_access(view, site.operation.barrier()?, (1, ALL_BYTES))
+        };
+        view.is_some_and(|view| {
+            let first = address(&view, first);
+            rest.iter().all(|(site, ..)| {
+                let both = first.as_ref().zip(address(&view, site));
+                both.is_some_and(|(first, other)| surely_overlap(&view, first, &other))
+            })
+        })
     }
 
     /// True if each thread that executes one of these executes all of them, equally often.
@@ -170,9 +210,12 @@ impl AsyncAnalysis<'_, '_> {
         };
         let mut waits = kernel.sites_where(|op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. })));
         waits.any(|wait| {
-            wait.function == id
-                && wait.barrier_place(self.module) == Some(last.barrier)
-                && Paths::new(body).lead(at, wait.operation.instruction)
+            let place = wait.barrier_place(self.module);
+            let is_at = match last.barrier {
+                CountedAt::Place(known) => place == Some(known),
+                CountedAt::Common => place.is_none(),
+            };
+            wait.function == id && is_at && Paths::new(body).lead(at, wait.operation.instruction)
         })
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use ptxcheck_ir::{
-    AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, InstructionId, Module, Op, Rare,
+    AsyncKinds, AsyncOp, Asynchronous, Body, Callee, FunctionId, Instruction, InstructionId, Module, Op,
+    Rare, Symbol, SymbolId,
 };
 use rustc_hash::FxHashMap;
 
 use super::frame_view::FrameView;
 use super::frames::Frames;
+use super::points_to::variables_accessed_by;
 use super::sites::{BarrierPlace, Site};
 use super::sum::constant_variable_and_offset;
 use crate::call_graph::CallSite;
@@ -53,6 +55,16 @@ impl AsyncSite {
         barrier_place_of(module, self.function, &self.operation)
     }
 
+    /// The variables that its mbarrier may be in; `None` if they are not known.
+    pub(super) fn barrier_variables(&self, module: &Shared<'_>) -> Option<Vec<SymbolId>> {
+        let all = variables_accessed_by(module, self.function, self.operation.barrier()?)?;
+        let all = all.iter().map(|&symbol| canonical_variable(module, symbol));
+        let mut all: Vec<SymbolId> = all.collect::<Option<_>>()?;
+        all.sort_unstable();
+        all.dedup();
+        Some(all)
+    }
+
     /// Its location, with the calls that lead to it.
     pub(super) fn place(&self) -> Place {
         Place::Instruction(self.function, self.operation.instruction, self.callers.to_vec())
@@ -65,9 +77,17 @@ pub(super) fn barrier_place_of(
     id: FunctionId,
     one: &Asynchronous,
 ) -> Option<BarrierPlace> {
-    let place = constant_variable_and_offset(module, id, one.barrier()?)?;
-    // The base address of dynamic shared memory has several names.
-    (!module.module.symbol(place.0).is_dynamic_shared()).then_some(place)
+    let (symbol, offset) = constant_variable_and_offset(module, id, one.barrier()?)?;
+    Some((canonical_variable(module, symbol)?, offset))
+}
+
+/// The first name of a variable: dynamic shared memory has one start, whatever names it has (CUDA C++ Programming Guide, __shared__).
+fn canonical_variable(module: &Shared<'_>, symbol: SymbolId) -> Option<SymbolId> {
+    if !module.module.symbol(symbol).is_dynamic_shared() {
+        return Some(symbol);
+    }
+    let first = module.module.symbols.iter().position(Symbol::is_dynamic_shared)?;
+    Some(SymbolId::new(first))
 }
 
 /// A kernel with asynchronous operations, in it or in its callees.
@@ -164,7 +184,8 @@ const OF_INTEREST: AsyncKinds = AsyncKinds::COPY
     .union(AsyncKinds::WAIT)
     .union(AsyncKinds::MBARRIER)
     .union(AsyncKinds::MATRIX)
-    .union(AsyncKinds::TENSOR_MEMORY);
+    .union(AsyncKinds::TENSOR_MEMORY)
+    .union(AsyncKinds::GRID_WAIT);
 
 /// All kernels of a module with such operations, or with addresses in other CTAs, in the order of the input.
 pub(super) fn find_kernels(module: &Shared<'_>) -> Vec<AsyncKernel> {

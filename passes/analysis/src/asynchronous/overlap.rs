@@ -1,6 +1,8 @@
 //! Accesses, by the thread that has started a copy, to bytes that the copy certainly still reads or writes.
 
-use ptxcheck_ir::{AccessKind, AsyncOp, Asynchronous, Body, FunctionId, InstructionId, Op, Space};
+use ptxcheck_ir::{
+    AccessKind, AsyncOp, Asynchronous, Body, Completion, FunctionId, InstructionId, Op, Space,
+};
 
 use super::own_cta::cluster_size;
 use super::pending::Pending;
@@ -14,7 +16,7 @@ use crate::shared::Shared;
 
 /// An end of a copy in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// The bytes that it reads.
     Source,
     /// The bytes that it writes.
@@ -41,7 +43,7 @@ impl End {
     }
 
     /// The access of a copy to this end, if that is in shared memory.
-    fn access_of_end(self, one: &Asynchronous) -> Option<InstructionId> {
+    pub(super) fn access_of_end(self, one: &Asynchronous) -> Option<InstructionId> {
         let access = match self {
             Self::Source => one.source(),
             Self::Destination => one.destination(),
@@ -80,8 +82,15 @@ pub struct CopyInFlight {
     pub thread: Option<u32>,
     /// It is the one that `elect.sync` picks.
     pub is_elected: bool,
+    /// Another thread has started the copy, before a barrier of the block that both have passed.
+    pub is_of_other_thread: bool,
     /// The paths to the access on which it is in flight.
     pub ways: Ways,
+}
+
+/// True for accesses that write.
+pub(super) const fn is_write(kind: AccessKind) -> bool {
+    !matches!(kind, AccessKind::Load | AccessKind::Other)
 }
 
 /// An access to an end of an in-flight copy.
@@ -112,8 +121,19 @@ impl AsyncAnalysis<'_, '_> {
     /// The writes of bytes that a copy may still be reading; the copy is the other place of each.
     #[must_use]
     pub fn overwritten_sources(self) -> Vec<AsyncProblem<CopyInFlight>> {
-        let writes = |kind| !matches!(kind, AccessKind::Load | AccessKind::Other);
-        self.problems_of_overlaps(&self.accesses_during_copies(End::Source, writes))
+        let mut found = self.accesses_during_copies(End::Source, is_write);
+        let reads_by_groups = |op| {
+            let waits_by_groups =
+                matches!(op, AsyncOp::Copy(copy) if matches!(copy.completion, Completion::Group(_)));
+            End::Source.is_shared_memory_end_of(op) && waits_by_groups
+        };
+        for kernel in self
+            .kernels_without_unknown_code()
+            .filter(|kernel| kernel.has_operation(reads_by_groups))
+        {
+            self.add_writes_behind_barriers(kernel, &mut found);
+        }
+        self.problems_of_overlaps(&found)
     }
 
     /// The accesses to an end of an in-flight copy, by functions.
@@ -141,6 +161,30 @@ impl AsyncAnalysis<'_, '_> {
             }
         }
         found
+    }
+
+    /// The ordinary writes to shared memory of a function, and those of copies, with their bytes.
+    pub(super) fn shared_writes(self, id: FunctionId, body: &Body<'_>) -> Vec<(InstructionId, u64)> {
+        let ordinary = body.iter().filter_map(|(at, instruction)| match instruction.op {
+            Op::Access(access)
+                if matches!(access.space, Space::Shared | Space::Generic)
+                    && is_write(access.kind)
+                    && access.bytes() > 0
+                    && body.asynchronous_at(at).is_none() =>
+            {
+                Some((at, access.bytes().into()))
+            }
+            _ => None,
+        });
+        let of_copies = body.asynchronous.iter().filter_map(|one| {
+            let destination = End::Destination.access_of_end(one)?;
+            let is_whole = self.sizes().byte_mask(id, one) == ALL_BYTES && one.values.mask.is_none();
+            Some((
+                destination,
+                self.sizes().certain_bytes(id, one).filter(|_| is_whole)?,
+            ))
+        });
+        ordinary.chain(of_copies).collect()
     }
 
     fn problems_of_overlaps(self, found: &[Overlap]) -> Vec<AsyncProblem<CopyInFlight>> {
@@ -296,6 +340,7 @@ impl OverlapSearch<'_, '_> {
                         under_way: CopyInFlight {
                             thread: view.thread_number(),
                             is_elected: view.is_elected(),
+                            is_of_other_thread: false,
                             ways,
                         },
                     });

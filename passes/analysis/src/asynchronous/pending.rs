@@ -1,12 +1,12 @@
 //! Copies in flight: for each copy of a body, the possible progress of the last one that its thread has started.
 //!
 //! ```text
-//! state      none | open | committed(k), 1 ≤ k ≤ 8 | lost         a set of them for each copy, over all paths
+//! state      none | open | committed(k), 1 ≤ k ≤ 8 | lost | done  a set of them for each copy, over all paths
 //! entry      {none}
 //! copy c     c: {open}                                           joined with the old state, under a guard, as everything below
 //! commit     of its group: open → committed(1), committed(k) → committed(k + 1); beyond 8 it is lost
-//! wait n     of its group: committed(k) → none, where k > n; all → none, where it is for all copies
-//!            of unknown n: each state, or none
+//! wait n     of its group: committed(k) → done, where k > n; all that is started → done, where it is for all copies
+//!            of unknown n: each state, or done
 //! arrival at an mbarrier that tracks `cp.async`, wait at an mbarrier, barrier, collective, access that others may signal by
 //!            lost, for the copies that complete so
 //! call       lost
@@ -35,6 +35,7 @@ impl States {
     const OPEN: Self = Self(1 << 1);
     const LOST: Self = Self(1 << (2 + MAX_COMMITS));
     const ALL_COMMITTED: Self = Self(((1 << MAX_COMMITS) - 1) << 2);
+    const DONE: Self = Self(1 << (3 + MAX_COMMITS));
 
     const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -46,7 +47,12 @@ impl States {
 
     /// True if the copy was certainly started, and certainly not waited for.
     pub(super) const fn is_in_flight(self) -> bool {
-        self.0 != 0 && !self.intersects(Self::NONE) && !self.intersects(Self::LOST)
+        self.0 != 0 && !self.intersects(Self::NONE) && self.is_incomplete_if_started()
+    }
+
+    /// True if the copy cannot have completed.
+    pub(super) const fn is_incomplete_if_started(self) -> bool {
+        !self.intersects(Self::DONE) && !self.intersects(Self::LOST)
     }
 
     /// True if it was started on some path, and cannot have completed there.
@@ -65,15 +71,15 @@ impl States {
     }
 
     fn after_loss(self) -> Self {
-        if self == Self::NONE {
-            self
-        } else {
+        if self.intersects(Self::OPEN) || self.intersects(Self::ALL_COMMITTED) {
             self.union(Self::LOST)
+        } else {
+            self
         }
     }
 
     fn after_commit(self) -> Self {
-        let kept = self.0 & (Self::NONE.0 | Self::LOST.0);
+        let kept = self.0 & (Self::NONE.0 | Self::DONE.0 | Self::LOST.0);
         let counted = self.0 & (Self::OPEN.0 | Self::ALL_COMMITTED.0);
         // The bit after the last counted commit is the bit of lost copies.
         Self(kept | counted << 1)
@@ -81,12 +87,27 @@ impl States {
 
     fn after_wait(self, left: Option<u64>) -> Self {
         let Some(left) = left else {
-            return self.union(Self::NONE);
+            return self.after_completion_in_some_run();
         };
         let left = u32::try_from(left).unwrap_or(MAX_COMMITS).min(MAX_COMMITS);
         let passed = (Self::ALL_COMMITTED.0 >> (2 + left) << (2 + left)) & self.0;
         let rest = Self(self.0 & !passed);
-        if passed == 0 { rest } else { rest.union(Self::NONE) }
+        if passed == 0 { rest } else { rest.union(Self::DONE) }
+    }
+
+    fn after_completion_in_some_run(self) -> Self {
+        self.union(self.after_completion())
+    }
+
+    /// A copy that was never started is not complete.
+    const fn after_completion(self) -> Self {
+        if self.0 == Self::NONE.0 {
+            self
+        } else if self.intersects(Self::NONE) {
+            Self(Self::NONE.0 | Self::DONE.0)
+        } else {
+            Self::DONE
+        }
     }
 }
 
@@ -111,6 +132,17 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
     /// For a body with copies, on the paths of one thread; `None` if it has no copies that complete by groups or barriers,
     /// or too many.
     pub(super) fn new(view: &'v View<'a, 'm>) -> Option<Self> {
+        Self::solve(view, |_, _| true)
+    }
+
+    /// The same on the paths that lead to an instruction for the first time, up to there.
+    pub(super) fn before_first(view: &'v View<'a, 'm>, at: InstructionId) -> Option<Self> {
+        let last = view.body.block_of(at);
+        Self::solve(view, |block, _| block != last)
+    }
+
+    /// On the paths along edges for which the condition holds.
+    fn solve(view: &'v View<'a, 'm>, is_followed: impl Fn(BlockId, BlockId) -> bool) -> Option<Self> {
         let body = view.body;
         let copies = body.asynchronous.iter().copied();
         let copies: Vec<_> = copies
@@ -126,7 +158,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             entries: vec![Vec::new(); body.blocks.len()],
             copies,
         };
-        pending.solve_from(BlockId::new(0), states, |_| true)
+        pending.solve_from(BlockId::new(0), states, is_followed)
     }
 
     /// The copies, in the order of the input.
@@ -182,15 +214,15 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             copies: self.copies.clone(),
             ..*self
         };
-        around.solve_from(header, states, |block| block != header && blocks.contains(&block))
+        around.solve_from(header, states, |_, next| next != header && blocks.contains(&next))
     }
 
-    /// With the states at the start of a block, and at the start of each block inside that it reaches.
+    /// With the states at the start of a block, and at the start of each block that followed edges lead to from there.
     fn solve_from(
         mut self,
         first: BlockId,
         states: Vec<States>,
-        is_inside: impl Fn(BlockId) -> bool,
+        is_followed: impl Fn(BlockId, BlockId) -> bool,
     ) -> Option<Self> {
         self.entries[first.index()] = states;
         let mut open = vec![first];
@@ -199,7 +231,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             left = left.checked_sub(1)?;
             let states = self.states_after(block);
             for &next in self.view.possible_successors(block) {
-                if is_inside(next) && join(&mut self.entries[next.index()], &states) {
+                if is_followed(block, next) && join(&mut self.entries[next.index()], &states) {
                     open.push(next);
                 }
             }
@@ -263,7 +295,7 @@ impl<'v, 'a, 'm> Pending<'v, 'a, 'm> {
             }
             AsyncOp::Commit(group) => self.change_states(states, is_guarded, of(group), States::after_commit),
             AsyncOp::Wait { group, all: true, .. } => {
-                self.change_states(states, is_guarded, of(group), |_| States::NONE);
+                self.change_states(states, is_guarded, of(group), States::after_completion);
             }
             AsyncOp::Wait { group, .. } => {
                 let left = match self.body.async_value(one, one.values.count) {

@@ -53,6 +53,30 @@ pub(super) fn memory_accessed_by(
     memory_pointed_to(module, function, address)
 }
 
+/// The variables that an access may be to; `None` if they are not all known.
+pub(super) fn variables_accessed_by(
+    module: &Shared<'_>,
+    function: FunctionId,
+    access: InstructionId,
+) -> Option<Vec<SymbolId>> {
+    memory_accessed_by(module, function, access)?;
+    let body = module.module.function(function).body.as_ref()?;
+    let &address = body.uses(body.instruction(access)).first()?;
+    let all = memories_possibly_pointed_to(module, function, address);
+    all.iter().map(|one| one.symbol).collect()
+}
+
+/// The variable that an access is certainly to.
+pub(super) fn only_variable_accessed_by(
+    module: &Shared<'_>,
+    function: FunctionId,
+    access: InstructionId,
+) -> Option<SymbolId> {
+    let all = variables_accessed_by(module, function, access)?;
+    let &first = all.first()?;
+    all.iter().all(|&other| other == first).then_some(first)
+}
+
 struct PointsToSearch<'a, 'm> {
     module: &'a Shared<'m>,
     seen: FxHashSet<(FunctionId, Register)>,
@@ -146,6 +170,9 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
                 self.visit_value(function, no, Some(id))
             }
             (_, Form::Sum(a, b)) => self.visit_sum(function, [a, b], id),
+            (_, Form::Difference(pointer, by)) if self.is_multiple(function, by) => {
+                self.visit_value(function, pointer, Some(id))
+            }
             (_, Form::ProductSum(_, _, pointer)) => self.visit_value(function, pointer, Some(id)),
             (Op::StackAlloc, _) => self.note_memory(Space::Local, None, Some((function, id))),
             (Op::Access(_), _) => self.visit_load(function, body, id),
@@ -156,6 +183,18 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
             ),
             _ => None,
         }
+    }
+
+    /// True for a product with a constant, which is no address.
+    fn is_multiple(&self, function: FunctionId, value: Value) -> bool {
+        let analyses = self.module.function(function);
+        let Some(body) = &self.module.module.function(function).body else {
+            return false;
+        };
+        let writer = analyses.only_writer(analyses.trace_value(value, Form::moved_number));
+        let instruction = writer.map(|writer| body.instruction(writer));
+        let form = instruction.map(|instruction| Form::of(instruction.op, body.uses(instruction)));
+        matches!(form, Some(Form::Product(_, Value::Integer(2..))))
     }
 
     /// A sum of a pointer and an index: only one of them leads to an object.

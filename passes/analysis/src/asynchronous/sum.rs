@@ -71,8 +71,14 @@ impl AddressSum {
 
     /// True if it counts from a parameter of a kernel: no kernel parameter points into the memory of a block.
     pub(super) fn is_of_kernel_param(&self, view: &View<'_, '_>) -> bool {
-        let is_whole = |atom: &(Atom, i64)| matches!(atom, (Atom::Param(_, _, 64, _), 1));
-        view.function.is_kernel() && self.atoms.iter().any(is_whole)
+        self.kernel_param(view).is_some()
+    }
+
+    /// The parameter of a kernel that it counts from.
+    pub(super) fn kernel_param(&self, view: &View<'_, '_>) -> Option<Atom> {
+        let is_whole = |atom: &&(Atom, i64)| matches!(atom, (Atom::Param(_, _, 64, _), 1));
+        let param = self.atoms.iter().find(is_whole).map(|&(param, _)| param);
+        param.filter(|_| view.function.is_kernel())
     }
 }
 
@@ -132,6 +138,16 @@ impl Extent {
     /// The extent of an access to `bytes` bytes, if its address is bounded.
     pub(super) fn of_access(view: &View<'_, '_>, access: InstructionId, bytes: u64) -> Option<Self> {
         AddressSum::of_access(view, access)?.extent(view, bytes)
+    }
+
+    /// So many bytes at a place of a variable.
+    pub(super) const fn at_place(symbol: SymbolId, offset: i64, bytes: u64) -> Self {
+        Self {
+            symbol,
+            least: offset,
+            most: offset,
+            bytes,
+        }
     }
 
     /// True if some bytes are in both, for all possible offsets.

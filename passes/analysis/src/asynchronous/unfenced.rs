@@ -68,7 +68,8 @@ impl OrdinaryStores<'_, '_> {
             .filter(|site| site.is_reached(module));
         readers.find_map(|reader| {
             // If neither orders the two, their threads race, with any proxy.
-            let store = self.store_by_own_thread(reader).or_else(|| {
+            let store = self.store_by_own_thread(reader);
+            let store = store.or_else(|| self.store_by_other_threads(reader)).or_else(|| {
                 let mut meetings = self.waiting_sites().iter();
                 meetings.find_map(|&meeting| {
                     flow.first_instruction_ordered_before(self.stores(), meeting, reader.site())

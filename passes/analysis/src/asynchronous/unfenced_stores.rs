@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! own        the thread that starts the copy has certainly made the store: it is on each path to the copy, to bytes that overlap
-//! others     a thread, distinguished by its number, has certainly made it before the last barrier of the block that all threads
-//!            reach, for any thread that starts the copy after that
+//! others     a thread, distinguished by its number, has certainly made it before it arrives where the thread that starts the copy waits for
+//!            it: at the last barrier of the block that all threads reach, or where roles hand over
 //! between    store → x → copy, not through either again
 //! unfenced   no fence, wait, call or asynchronous write is between, and each fence certainly comes before the store or after the copy
 //! ```
@@ -15,9 +15,11 @@
 use std::cell::OnceCell;
 
 use ptxcheck_ir::{
-    AccessKind, AsyncOp, BlockId, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, Space,
+    AccessKind, AsyncOp, Body, FunctionId, Instruction, InstructionId, MbarrierOp, Op, RowAddress, Space,
+    WARP,
 };
 
+use super::handovers::{Handover, Handovers};
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::points_to::memory_accessed_by;
 use super::sites::Site;
@@ -89,6 +91,14 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
             .map(|store| (id, store))
     }
 
+    /// A store that another thread has certainly made to bytes that a copy reads, before the thread that starts it waited for that one.
+    pub(super) fn store_by_other_threads(&mut self, reader: &AsyncSite) -> Option<Site> {
+        let id = reader.function;
+        let bytes = self.sizes.certain_bytes(id, &reader.operation)?;
+        self.store_by_other_threads_where(reader, bytes, |_| true)
+            .map(|store| (id, store))
+    }
+
     /// A store that was certainly made to bytes that a copy reads, with no instruction in between that may order the two.
     pub(super) fn unfenced_store(&mut self, reader: &AsyncSite) -> Option<Site> {
         let id = reader.function;
@@ -156,7 +166,9 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
             .operation
             .source()
             .filter(|_| reader.function == id && is_whole)?;
-        let meeting = last_common_barrier(module, id, copy)?;
+        let kernel = self.kernel;
+        let handovers: OnceCell<Vec<Handover>> = OnceCell::new();
+        let before = || Handovers::new(module, kernel).map_or_else(Vec::new, |all| all.before(copy));
         let ways = self.paths_through_function(id);
         let read = Extent::of_access(&ways.first()?.view, source, bytes)?;
         ways.iter()
@@ -165,9 +177,10 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
                 let view = &way.view;
                 let is_certain = |store: &&Stretch| {
                     let stored = store.extent(view);
+                    let handovers = || handovers.get_or_init(before).iter();
                     stored.is_some_and(|stored| stored.surely_overlaps(&read))
                         && !module.deadline.is_over_at_step()
-                        && view.is_surely_before(store.at, meeting)
+                        && handovers().any(|handover| handover.is_surely_after(view, store.at))
                         && holds(store.at)
                 };
                 Some(way.stores.iter().find(is_certain)?.at)
@@ -205,42 +218,29 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
 
 impl<'a, 'm> Way<'a, 'm> {
     fn new(view: View<'a, 'm>, stores: &[InstructionId]) -> Self {
-        let store = |&at: &InstructionId| {
-            let Op::Access(access) = view.body.instruction(at).op else {
-                return None;
-            };
-            Stretch::of_access(&view, at, (access.bytes().into(), ALL_BYTES))
-        };
+        let store =
+            |&at: &InstructionId| Stretch::of_access(&view, at, (bytes_stored_by(&view, at)?, ALL_BYTES));
         let stores = stores.iter().filter_map(store).collect();
         Self { view, stores }
     }
 }
 
+/// Bytes that each lane stores, or the lane of a thread.
+fn bytes_stored_by(view: &View<'_, '_>, at: InstructionId) -> Option<u64> {
+    let Some((row, rows)) = view.body.row_access_at(at) else {
+        return match view.body.instruction(at).op {
+            Op::Access(access) => Some(access.bytes().into()),
+            _ => None,
+        };
+    };
+    // Those of further lanes are not used.
+    let lane = view.thread_number().map_or(WARP - 1, |number| number % WARP);
+    (rows.address != RowAddress::OfLane || lane < rows.count.into()).then_some(row.bytes().into())
+}
+
 /// The fences over shared memory of a kernel.
 pub(super) fn shared_fences_of(kernel: &AsyncKernel) -> impl Iterator<Item = &AsyncSite> {
     kernel.sites_where(is_shared_fence)
-}
-
-/// The last barrier of the block on each path to an instruction that all threads reach, on each path to the end of the
-/// kernel.
-fn last_common_barrier(module: &Shared<'_>, id: FunctionId, to: InstructionId) -> Option<InstructionId> {
-    let body = module.module.function(id).body.as_ref()?;
-    let (analyses, post) = (module.function(id), module.function(id).post_dominators());
-    let is_meeting = |(at, instruction): &(InstructionId, &Instruction)| {
-        matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted)
-            && instruction.guard.is_none()
-            && analyses.is_on_every_path_to(*at, to)
-            && post.dominates(body.block_of(*at), BlockId::new(0))
-    };
-    // They are on one path, so that each two have an order.
-    let meetings = body.iter().filter(is_meeting).map(|(at, _)| at);
-    meetings.reduce(|last, at| {
-        if analyses.is_on_every_path_to(last, at) {
-            at
-        } else {
-            last
-        }
-    })
 }
 
 /// True if an instruction may order a store before the later copy, or write bytes that the copy reads.
@@ -299,7 +299,7 @@ fn may_instruction_order_accesses(body: &Body<'_>, at: InstructionId, instructio
     let waits = |op| {
         matches!(
             op,
-            AsyncOp::Wait { .. } | AsyncOp::ClusterWait | AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
+            AsyncOp::Wait { .. } | AsyncOp::Mbarrier(MbarrierOp::Wait { .. })
         )
     };
     let one = body.asynchronous_at(at);

@@ -1,7 +1,7 @@
 //! Waits for groups of copies that do not wait for the copies before them: these are in no group, or in groups of another kind.
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{AsyncGroup, AsyncOp, Asynchronous, Body, Completion, FunctionId, MbarrierOp};
+use ptxcheck_ir::{AsyncGroup, AsyncOp, Asynchronous, Completion, FunctionId, MbarrierOp};
 
 use super::flow::Flow;
 use super::kernel::AsyncKernel;
@@ -36,22 +36,23 @@ impl AsyncAnalysis<'_, '_> {
             {
                 continue;
             }
-            let Some(view) = View::any_thread(self.module, function) else {
-                continue;
-            };
-            if let Some(pending) = Pending::new(&view) {
-                let search = WaitSearch {
+            // Any thread first, whose findings are about all.
+            let views = View::distinct_threads(self.module, function);
+            let of_views = views.iter().filter_map(|view| {
+                Some(WaitSearch {
                     module: self.module,
                     kernel,
                     function,
-                    body: view.body,
-                    pending,
-                };
-                found.extend(
-                    kernel
-                        .sites_where(is_group_wait)
-                        .filter_map(|site| search.problem_of_wait(&site.operation)),
-                );
+                    view,
+                    pending: Pending::new(view)?,
+                })
+            });
+            let of_views: Vec<WaitSearch<'_, '_, '_>> = of_views.collect();
+            for wait in kernel.sites_where(is_group_wait) {
+                let mut problems = of_views
+                    .iter()
+                    .filter_map(|search| search.problem_of_wait(&wait.operation));
+                found.extend(problems.next());
             }
         }
         found
@@ -74,7 +75,7 @@ struct WaitSearch<'v, 'a, 'm> {
     module: &'a Shared<'m>,
     kernel: &'a AsyncKernel,
     function: FunctionId,
-    body: &'a Body<'m>,
+    view: &'v View<'a, 'm>,
     pending: Pending<'v, 'a, 'm>,
 }
 
@@ -83,6 +84,10 @@ impl WaitSearch<'_, '_, '_> {
         let AsyncOp::Wait { group, .. } = wait.op else {
             return None;
         };
+        let is_single = self.view.is_single_thread();
+        if is_single && !self.view.may_execute(wait.instruction) {
+            return None;
+        }
         let other = match group {
             AsyncGroup::Element => AsyncGroup::Bulk,
             AsyncGroup::Bulk => AsyncGroup::Element,
@@ -108,8 +113,9 @@ impl WaitSearch<'_, '_, '_> {
             return None;
         }
         let certain = copies.clone().find(|(_, states)| states.is_in_flight());
-        let (copy, states) =
-            certain.or_else(|| copies.find(|(_, states)| !is_other_kind && states.may_be_incomplete()))?;
+        let (copy, states) = certain.or_else(|| {
+            copies.find(|(_, states)| !is_other_kind && !is_single && states.may_be_incomplete())
+        })?;
         if !self.module.function(self.function).is_reached(wait.instruction) {
             return None;
         }
@@ -142,9 +148,12 @@ impl WaitSearch<'_, '_, '_> {
 
     /// True if a group may be made before a wait, or after it and before another one.
     fn may_group_be_made_before(&self, wait: &Asynchronous, group: AsyncGroup) -> bool {
-        let paths = Paths::new(self.body);
+        let next = |block| self.view.possible_successors(block);
+        let paths = Paths::new(self.view.body).along(&next);
         let is_wait = |op| matches!(op, AsyncOp::Wait { group: of, .. } if of == group);
-        let all = || self.body.asynchronous.iter();
+        let is_made =
+            |one: &&Asynchronous| !self.view.is_single_thread() || self.view.may_execute(one.instruction);
+        let all = || self.view.body.asynchronous.iter().filter(is_made);
         let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group)).peekable();
         // The group of the call before.
         if commits.peek().is_some()

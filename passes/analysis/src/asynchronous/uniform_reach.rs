@@ -51,6 +51,11 @@ fn is_reached_uniformly(module: &Shared<'_>, kernel: FunctionId, at: Instruction
         && search.check_values_agree().is_some()
 }
 
+/// True if all threads of a block reach an instruction of a kernel alike.
+pub(super) fn is_reached_by_block_alike(module: &Shared<'_>, kernel: FunctionId, at: InstructionId) -> bool {
+    is_reached_uniformly(module, kernel, at, Group::Block)
+}
+
 /// True if threads may reach a barrier between a store and a copy from another place in the code: such a thread may be at a
 /// fence that precedes the store in the text, or follows the copy.
 pub(super) fn may_wait_at_other_barrier(

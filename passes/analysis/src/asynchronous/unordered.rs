@@ -5,7 +5,8 @@ use std::cell::OnceCell;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
-    AsyncOp, Asynchronous, BlockId, Body, Completion, InstructionId, MbarrierOp, Op, Scope, Special, Value,
+    AsyncOp, Asynchronous, BlockId, Body, Completion, Instruction, InstructionId, MbarrierOp, Op, Scope,
+    Special, Value, WARP,
 };
 
 use super::flow::Flow;
@@ -17,7 +18,8 @@ use super::sites::Site;
 use super::unfenced_stores::may_order_threads;
 use super::view::View;
 use crate::function::Analyses;
-use crate::pointer_passthrough::passes_pointer_through;
+use crate::pointer_passthrough::argument_passed_through;
+use crate::shared::Shared;
 
 /// The users of an mbarrier that do not certainly wait for its initialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,15 +52,7 @@ impl AsyncAnalysis<'_, '_> {
     fn problem_in_cluster(self, kernel: &AsyncKernel) -> Option<AsyncProblem<Users>> {
         let module = self.module;
         let arrives = |op| matches!(op, AsyncOp::ClusterArrive { .. });
-        let orders_cluster = |op| match op {
-            AsyncOp::ClusterArrive { relaxed: false } => true,
-            AsyncOp::ThreadFence(scope) => scope >= Scope::Cluster,
-            _ => false,
-        };
-        if !kernel.has_operation(arrives)
-            || kernel.has_operation(orders_cluster)
-            || kernel.has_instruction(module, may_order_threads)
-        {
+        if !kernel.has_operation(arrives) || kernel.has_instruction(module, may_order_threads) {
             return None;
         }
         let inits: Vec<Site> = kernel
@@ -73,7 +67,12 @@ impl AsyncAnalysis<'_, '_> {
         }
         kernel.operations.iter().find_map(|site| {
             let remote = self.cta_of_barrier(kernel, site);
-            if remote == MappedTo::Own || !site.is_reached(module) {
+            if remote == MappedTo::Own
+                || !site.is_reached(module)
+                || !kernel
+                    .sites_where(orders_cluster)
+                    .all(|other| self.comes_first(site, other))
+            {
                 return None;
             }
             let arrival = kernel.sites_where(arrives).find(|arrival| {
@@ -88,6 +87,15 @@ impl AsyncAnalysis<'_, '_> {
             let site = kernel.requested_site(module, site)?;
             Some(AsyncProblem::of_site(kernel, &site, users).with_other_place(arrival.place(), !is_fenced))
         })
+    }
+
+    /// True if a thread that comes to an operation has come to another one before.
+    fn comes_first(self, first: &AsyncSite, second: &AsyncSite) -> bool {
+        let ((id, first), (other, second)) = (first.site(), second.site());
+        let body = self.module.module.function(id).body.as_ref();
+        id == other
+            && body.is_some_and(|body| body.instruction(first).guard.is_none())
+            && self.module.function(id).is_on_every_path_to(first, second)
     }
 
     /// True if no thread that initialises a barrier, by its number, reaches a fence afterwards.
@@ -144,8 +152,7 @@ impl AsyncAnalysis<'_, '_> {
         let function = module.module.function(id);
         let body = function.body.as_ref()?;
         let is_one_thread = |shape: Option<[u32; 3]>| shape == Some([1; 3]);
-        let mut others = kernel.functions.iter().filter(|&&other| other != id);
-        if !others.all(|&other| passes_pointer_through(module, other))
+        if kernel.operations.iter().any(|site| site.function != id)
             || is_one_thread(function.launch.max_threads)
             || is_one_thread(function.launch.required_threads)
         {
@@ -167,7 +174,22 @@ impl AsyncAnalysis<'_, '_> {
             let (Some(init), None) = (own.next(), own.next()) else {
                 return None;
             };
-            if may_wait_before(body, one.instruction) {
+            // Lanes that wait for each other order no other warps.
+            let is_of_warps = is_made_by_all(body, analyses, one)
+                && arrives_once(one)
+                && matches!(expected_arrivals(body, analyses, init), Some(Value::Integer(count)) if count > WARP.into());
+            let waits = if is_of_warps {
+                Waits::OfWarps
+            } else {
+                Waits::OfThreads
+            };
+            let waiting = WaitingInstructions::new(module, kernel, body, waits);
+            let waits = |(at, instruction): (InstructionId, &Instruction)| {
+                at != one.instruction
+                    && waiting.contains(at, instruction)
+                    && Paths::new(body).lead(at, one.instruction)
+            };
+            if body.iter().any(waits) {
                 return None;
             }
             let views = views.get_or_init(|| View::distinct_threads(module, id));
@@ -182,6 +204,15 @@ impl AsyncAnalysis<'_, '_> {
     }
 }
 
+/// True for operations that order what a thread has done before what other CTAs of the cluster do after a barrier of the cluster.
+fn orders_cluster(op: AsyncOp) -> bool {
+    match op {
+        AsyncOp::ClusterArrive { relaxed: false } => true,
+        AsyncOp::ThreadFence(scope) => scope >= Scope::Cluster,
+        _ => false,
+    }
+}
+
 /// The users of a barrier, if some of them do not initialise it before, or if all threads arrive at a barrier that expects
 /// several arrivals.
 fn unordered_users(
@@ -189,39 +220,93 @@ fn unordered_users(
     views: &[View<'_, '_>],
     (one, init): (&Asynchronous, &Asynchronous),
 ) -> Option<Users> {
-    let block = body.block_of(one.instruction);
-    let is_by_all = body.instruction(one.instruction).guard.is_none()
-        && analyses.post_dominators().dominates(block, BlockId::new(0));
     let maker = View::thread_executing_alone(views, init.instruction).and_then(View::thread_number);
-    if is_by_all {
+    if is_made_by_all(body, analyses, one) {
         let arrives = matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Arrive { .. }));
-        let is_of_several = arrives && expects_several_arrivals(body, analyses, init);
+        let expected = expected_arrivals(body, analyses, init);
+        let is_of_several = arrives
+            && matches!(
+                expected,
+                Some(Value::Integer(2..) | Value::Special(Special::Ntid(_)))
+            );
         return (maker.is_some() || is_of_several).then_some(Users::Block);
     }
     let user = View::thread_executing_alone(views, one.instruction)?.thread_number()?;
     (maker? != user).then_some(Users::Thread(user))
 }
 
-/// True if an instruction on a path to an instruction may make its threads wait for others.
-fn may_wait_before(body: &Body<'_>, to: InstructionId) -> bool {
-    body.iter().any(|(at, instruction)| {
-        let waits = match instruction.op {
-            Op::Barrier(_) | Op::Collective(..) => true,
+/// The waits of threads for each other that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// All.
+    OfThreads,
+    /// All but those of the lanes of a warp.
+    OfWarps,
+}
+
+/// The instructions of a kernel at which threads may wait for others.
+pub(super) struct WaitingInstructions<'a, 'm> {
+    module: &'a Shared<'m>,
+    body: &'a Body<'m>,
+    waits: Waits,
+    /// A function that it calls has such an instruction.
+    has_waiting_callee: bool,
+}
+
+impl<'a, 'm> WaitingInstructions<'a, 'm> {
+    /// Those of a kernel with this body, without unknown code.
+    pub(super) fn of_threads(module: &'a Shared<'m>, kernel: &AsyncKernel, body: &'a Body<'m>) -> Self {
+        Self::new(module, kernel, body, Waits::OfThreads)
+    }
+
+    fn new(module: &'a Shared<'m>, kernel: &AsyncKernel, body: &'a Body<'m>, waits: Waits) -> Self {
+        let mut all = Self {
+            module,
+            body,
+            waits,
+            has_waiting_callee: false,
+        };
+        let mut callees = kernel.bodies(module).filter(|(id, _)| *id != kernel.kernel);
+        all.has_waiting_callee =
+            callees.any(|(_, body)| body.iter().any(|(at, one)| all.is_wait(body, at, one)));
+        all
+    }
+
+    /// True if threads may wait for others at an instruction of the kernel, or in a function that it calls.
+    pub(super) fn contains(&self, at: InstructionId, instruction: &Instruction) -> bool {
+        self.is_wait(self.body, at, instruction)
+            || self.has_waiting_callee
+                && matches!(instruction.op, Op::Call(_))
+                && argument_passed_through(self.module, self.body, at).is_none()
+    }
+
+    fn is_wait(&self, body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
+        let is_wait = match instruction.op {
+            Op::Barrier(_) => true,
+            Op::Collective(..) => self.waits == Waits::OfThreads,
             Op::Access(access) => may_signal_other_threads(access),
             _ => false,
         };
-        let waits = waits || body.asynchronous_at(at).is_some_and(may_make_threads_wait);
-        waits && at != to && Paths::new(body).lead(at, to)
-    })
+        is_wait || body.asynchronous_at(at).is_some_and(may_make_threads_wait)
+    }
 }
 
-/// True if a barrier is initialised for more than one arrival.
-fn expects_several_arrivals(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asynchronous) -> bool {
-    let Some(count) = body.async_value(init, init.values.count) else {
-        return false;
-    };
-    let known = analyses.trace_value(count, Form::moved_number);
-    matches!(known, Value::Integer(2..) | Value::Special(Special::Ntid(_)))
+/// True if all threads of the block execute an operation.
+fn is_made_by_all(body: &Body<'_>, analyses: &Analyses<'_>, one: &Asynchronous) -> bool {
+    let block = body.block_of(one.instruction);
+    body.instruction(one.instruction).guard.is_none()
+        && analyses.post_dominators().dominates(block, BlockId::new(0))
+}
+
+/// True for one arrival.
+const fn arrives_once(one: &Asynchronous) -> bool {
+    matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Arrive { .. })) && one.values.count.is_none()
+}
+
+/// The arrivals that a barrier is initialised for.
+fn expected_arrivals(body: &Body<'_>, analyses: &Analyses<'_>, init: &Asynchronous) -> Option<Value> {
+    let count = body.async_value(init, init.values.count)?;
+    Some(analyses.trace_value(count, Form::moved_number))
 }
 
 /// True for operations at which threads may wait for others. A fence alone does not count: a flag that the other thread

@@ -15,8 +15,8 @@ use std::rc::Rc;
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{Paths, taken};
 use ptxcheck_ir::{
-    BlockId, Body, Collective, Condition, Function, FunctionId, InstructionId, Logic, Op, Register, Special,
-    Value, WARP,
+    BinaryOp, BlockId, Body, Collective, Condition, Function, FunctionId, InstructionId, Logic, Op, Register,
+    Special, Value, WARP,
 };
 
 use crate::function::Analyses;
@@ -29,6 +29,12 @@ use crate::value::{Elected, Evaluator, Linear, Source, Sum, Terms, Unknowns};
 /// Limit on the threads of a body that are analysed separately.
 const MAX_VIEWS: usize = 4;
 
+/// Limit on the values that one is computed from, where it is asked whether it is 0 for the first thread alone.
+const MAX_UNITED_NUMBERS: usize = 16;
+
+/// Limit on the factor of a thread number there: products with more may wrap.
+const MAX_ROW: i64 = 1 << 16;
+
 /// A thread, or any, on its path through a body.
 pub(super) struct View<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
@@ -38,11 +44,14 @@ pub(super) struct View<'a, 'm> {
     thread: Option<SingleThread<'a, 'm>>,
     /// By block: true if its branch is taken; empty for any thread.
     taken: Vec<Option<bool>>,
+    /// Sums are those of the first time that the thread executes this instruction.
+    first_at: Option<InstructionId>,
     /// Operands as sums, computed on first use.
     sums: OnceCell<RefCell<Evaluator<'a, 'm, Linear<'a>>>>,
 }
 
 /// A single thread.
+#[derive(Clone)]
 struct SingleThread<'a, 'm> {
     threads: Rc<Threads<'a, 'm>>,
     /// Its lane; `None` for the one that `elect.sync` picks, about which only the facts common to all lanes are known.
@@ -70,6 +79,7 @@ impl<'a, 'm> View<'a, 'm> {
             analyses,
             thread: None,
             taken: Vec::new(),
+            first_at: None,
             sums: OnceCell::new(),
         }
     }
@@ -118,6 +128,16 @@ impl<'a, 'm> View<'a, 'm> {
             .then(|| self.single_thread(threads.warp, lane, Elected::Passed))
     }
 
+    /// The same thread when it executes an instruction for the first time: for operands of that instruction.
+    pub(super) fn at_first_execution_of(&self, at: InstructionId) -> Self {
+        Self {
+            thread: self.thread.clone(),
+            taken: self.taken.clone(),
+            first_at: Some(at),
+            ..self.for_any_thread()
+        }
+    }
+
     fn has_elect(&self) -> bool {
         let mut collectives = self.body.collectives.iter();
         let op = |&id| self.body.instruction(id).op;
@@ -128,6 +148,11 @@ impl<'a, 'm> View<'a, 'm> {
     pub(super) fn thread_number(&self) -> Option<u32> {
         let SingleThread { threads, lane, .. } = self.thread.as_ref()?;
         Some(threads.warp * WARP + (*lane)?)
+    }
+
+    /// True for a single thread, false for any.
+    pub(super) const fn is_single_thread(&self) -> bool {
+        self.thread.is_some()
     }
 
     /// True for the thread that `elect.sync` picks.
@@ -169,6 +194,7 @@ impl<'a, 'm> View<'a, 'm> {
     fn evaluator_of_sums(&self) -> Evaluator<'a, 'm, Linear<'a>> {
         let source = Source {
             module: Some(self.module),
+            first_at: self.first_at,
             ..Source::within_body(self.body, self.analyses)
         };
         let thread = self
@@ -314,6 +340,9 @@ fn compared_threads(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId)
     else {
         return None;
     };
+    if with == 0 && is_zero_for_first_thread_alone(body, analyses, number) {
+        return Some((0, 1));
+    }
     let unit = threads_per_number(analyses, number)?;
     let first = u32::try_from(with).ok()?.checked_mul(unit)?;
     (first < MAX_BLOCK_THREADS).then_some((first, unit))
@@ -327,6 +356,33 @@ fn threads_compared_by_predicate(
 ) -> Option<(u32, u32)> {
     let (test, _) = analyses.source_of_predicate(Value::Register(predicate))?;
     compared_threads(body, analyses, test)
+}
+
+/// True if a value is 0 for thread (0, 0, 0) alone: thread numbers, of which `%tid.x` is one, that are added, or whose bits are united.
+fn is_zero_for_first_thread_alone(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> bool {
+    let (mut open, mut has_column, mut left) = (vec![value], false, MAX_UNITED_NUMBERS);
+    while let Some(value) = open.pop() {
+        let Some(fewer) = left.checked_sub(1) else {
+            return false;
+        };
+        left = fewer;
+        let end = analyses.trace_value(value, Form::moved_number);
+        if let Value::Special(Special::Tid(dimension)) = end {
+            has_column |= dimension == 0;
+            continue;
+        }
+        let Some(writer) = analyses.only_writer(end) else {
+            return false;
+        };
+        let instruction = body.instruction(writer);
+        match (instruction.op, Form::of(instruction.op, body.uses(instruction))) {
+            (Op::Binary(BinaryOp::Or, _), Form::Bits(a, b)) | (_, Form::Sum(a, b)) => open.extend([a, b]),
+            (_, Form::Product(a, Value::Integer(1..=MAX_ROW))) => open.push(a),
+            (_, Form::ProductSum(a, Value::Integer(1..=MAX_ROW), b)) => open.extend([a, b]),
+            _ => return false,
+        }
+    }
+    has_column
 }
 
 /// Threads to one number of a register: 1 of `%tid.x`, 32 of `%tid.x >> 5`.

@@ -19,11 +19,11 @@
 //! [`KnownBits`] evaluates it over a body: the bits of a register are those that all of its definitions have in common, and
 //! the bits of a load from a slot those that all stores to it have in common. The lane analysis has such bits for each lane.
 
-use crate::function::Analyses;
+use crate::shared::Shared;
 use crate::value::{Domain, Evaluator, Result, Source};
 use ptxcheck_ir::evaluate::{evaluate_result, is_interpreted, ones};
 use ptxcheck_ir::{
-    BinaryOp, Body, Class, Condition, Function, Logic, Module, Op, Special, SymbolKind, UnaryOp, Value,
+    BinaryOp, Class, Condition, Function, FunctionId, Logic, Module, Op, Special, SymbolKind, UnaryOp, Value,
 };
 
 /// Bits of one number that are known.
@@ -454,31 +454,15 @@ pub(crate) struct KnownBitsDomain<'a, 'm> {
 }
 
 impl<'a, 'm> KnownBits<'a, 'm> {
-    /// The known bits of a function with this body.
-    pub(crate) fn of_function(
-        module: &'a Module<'m>,
-        function: &'a Function<'m>,
-        body: &'a Body<'m>,
-        analyses: &'a Analyses<'m>,
-    ) -> Self {
-        Self::of_launched_function(module, (function, body), analyses, [Bits::UNKNOWN; 3])
-    }
-
-    /// The same in blocks with sides of which these bits are known.
-    pub(crate) fn of_launched_function(
-        module: &'a Module<'m>,
-        (function, body): (&'a Function<'m>, &'a Body<'m>),
-        analyses: &'a Analyses<'m>,
-        block: [Bits; 3],
-    ) -> Self {
-        Self::new(
-            Source::within_body(body, analyses),
-            KnownBitsDomain {
-                module,
-                function,
-                block,
-            },
-        )
+    /// The known bits of a function, in blocks with sides of which these bits are known; `None` if it has no body.
+    pub(crate) fn of_function(module: &'a Shared<'m>, id: FunctionId, block: [Bits; 3]) -> Option<Self> {
+        let source = Source::of_function(module, id)?;
+        let domain = KnownBitsDomain {
+            module: module.module,
+            function: module.module.function(id),
+            block,
+        };
+        Some(Self::new(source, domain))
     }
 
     /// The bits of a value that are known at every use.

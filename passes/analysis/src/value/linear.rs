@@ -104,7 +104,8 @@ pub(crate) struct Linear<'a> {
     warp: Option<u32>,
     /// The shape of the block, if it is known: then `%tid.x` is the number of the thread only in a block of one row.
     block: Option<Shape>,
-    /// The outcome of `elect.sync`; `None`: nothing is followed through collectives.
+    /// The outcome of `elect.sync`, for a thread of the first row of the block; `None`: for any row, and nothing is followed through
+    /// collectives.
     elected: Option<Elected>,
     unknowns: Unknowns<'a>,
     /// The arguments of a called function.
@@ -196,6 +197,9 @@ impl<'a> Linear<'a> {
             }
             (Special::Tid(0), Some(first)) => {
                 return Numbers::from_lanes(|lane| Some(first + lane as u64)).map(Sum::of_numbers);
+            }
+            (Special::Tid(1 | 2), Some(_)) if self.elected.is_some() => {
+                return Some(Sum::of_numbers(Numbers::Same(0)));
             }
             _ => {}
         }
