@@ -71,3 +71,14 @@ __global__ void idle_wait(int *out, int value) {
   }
   BULK_WAIT_READ(0);
 }
+
+// The thread that commits is chosen by the caller, and is the one that has sent.
+__global__ void chosen_thread(int *out, int value, int sender) {
+  __shared__ alignas(128) int tile[256];
+  tile[threadIdx.x] = value;
+  FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) BULK_STORE(out, tile, 1024);
+  if (threadIdx.x == sender) BULK_COMMIT();
+  if (threadIdx.x == 0) BULK_WAIT_READ(0);
+}

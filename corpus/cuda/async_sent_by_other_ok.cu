@@ -10,6 +10,8 @@
 #define BULK_WAIT_READ(n) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory")
 #define INIT(bar, count) \
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SHARED(bar)), "r"(count) : "memory")
+#define EXPECT(bar, bytes) \
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SHARED(bar)), "r"(static_cast<unsigned>(bytes)) : "memory")
 #define ARRIVE(bar) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SHARED(bar)) : "memory")
 #define WAIT(bar, parity)                                                                                         \
   asm volatile("{\n\t.reg .pred done;\nagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"    \
@@ -341,4 +343,41 @@ __global__ void in_two_arrivals(int *out, int value) {
     BULK_WAIT_READ(0);
     ARRIVE(&sent);
   }
+}
+
+#define PEER(to, from, rank) asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(SHARED(from)), "r"(rank))
+
+// What is sent to another CTA is known to be there by its answer, which the writers wait for.
+__global__ void __cluster_dims__(2) answered(int *out, int value) {
+  __shared__ alignas(128) int tile[128], mail[128];
+  __shared__ alignas(8) unsigned long long full, taken, started;
+  unsigned rank, there, its_full, its_taken;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  if (threadIdx.x == 0) {
+    INIT(&full, 1);
+    INIT(&taken, 1);
+    INIT(&started, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  if (threadIdx.x < 128) tile[threadIdx.x] = value;
+  FENCE();
+  asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  PEER(there, mail, rank ^ 1);
+  PEER(its_full, &full, rank ^ 1);
+  PEER(its_taken, &taken, rank ^ 1);
+  if (threadIdx.x == 128) {
+    EXPECT(&full, 512);
+    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];" ::"r"(there),
+                 "r"(SHARED(tile)), "r"(its_full) : "memory");
+    ARRIVE(&started);
+  } else if (threadIdx.x == 160) {
+    WAIT(&full, 0);
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(its_taken) : "memory");
+  } else if (threadIdx.x < 128) {
+    WAIT(&taken, 0);
+    WAIT(&started, 0);
+    tile[threadIdx.x] = 0;
+  }
+  asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+  out[threadIdx.x & 127] = mail[threadIdx.x & 127];
 }

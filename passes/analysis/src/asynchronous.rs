@@ -10,6 +10,7 @@
 //!   ungrouped.rs       waits for groups that copies are not in
 //!   barriers.rs        mbarriers that nothing initialises
 //!   grid_waits.rs      accesses to global memory before the wait for other grids
+//!   early_arrivals.rs  arrivals by one lane for its warp, before the stores of the others
 //!   expected.rs        bytes that mbarriers expect, and bytes that copies transfer
 //!   invalid.rs         constants and addresses that are not allowed
 //!   tensor_accesses.rs accesses to tensor memory that signals to others come after, before their wait
@@ -40,6 +41,7 @@
 mod barriers;
 mod behind_barriers;
 mod conditions;
+mod early_arrivals;
 mod expected;
 mod flow;
 mod frame_view;
@@ -74,6 +76,7 @@ mod unwaited;
 mod view;
 
 pub use barriers::Initialisation;
+pub use early_arrivals::EarlyArrival;
 pub use expected::{MAX_BYTES, WrongBytes};
 pub use grid_waits::EarlyAccess;
 pub use invalid::{InvalidOperand, MAX_ARRIVALS};

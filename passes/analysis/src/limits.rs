@@ -289,6 +289,9 @@ pub(crate) const MAX_FOLLOWED_CALLS: usize = 64;
 pub(crate) const MAX_PEER_ACCESSES: usize = 64;
 pub(crate) const MAX_PEER_STEPS: usize = 20_000;
 
+/// Most triples of stores, loads and waits of one kernel that are examined for arrivals of one lane for its warp.
+pub(crate) const MAX_EARLY_ARRIVALS: usize = 20_000;
+
 /// Most accesses through pointers of one kernel that are compared with each other about a wait for other grids.
 pub(crate) const MAX_GRID_ACCESSES: usize = 1_000;
 

@@ -9,7 +9,7 @@
 //! ```
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{Asynchronous, Body, FunctionId, InstructionId, Op};
+use ptxcheck_ir::{AsyncOp, Asynchronous, Body, Completion, FunctionId, InstructionId, Op};
 
 use super::handovers::Handovers;
 use super::kernel::AsyncKernel;
@@ -172,7 +172,10 @@ impl Search<'_, '_, '_> {
         }
         let states = pending.states_before(at);
         let under_way = pending.copies().iter().zip(&states);
-        let under_way = under_way.filter(|(_, states)| states.is_in_flight());
+        // Others may know by its barrier that a copy is complete; of its group, only the sender.
+        let is_in_group =
+            |op| matches!(op, AsyncOp::Copy(copy) if matches!(copy.completion, Completion::Group(_)));
+        let under_way = under_way.filter(|(copy, states)| is_in_group(copy.op) && states.is_in_flight());
         let held = under_way.filter_map(|(copy, _)| {
             let source = End::Source.access_of_end(copy)?;
             let sizes = self.analysis.sizes();

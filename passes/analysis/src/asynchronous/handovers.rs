@@ -28,7 +28,7 @@ use crate::launches::MAX_BLOCK_THREADS;
 use crate::limits::MAX_HANDOVER_STEPS;
 use crate::shared::Shared;
 use crate::threads::Threads;
-use crate::value::{PassedSums, Source};
+use crate::value::{Elected, PassedSums, Source};
 
 /// A wait, and the arrivals that it waits for.
 #[derive(Clone)]
@@ -41,7 +41,10 @@ pub(super) struct Handover {
 impl Handover {
     /// The only arrival that a thread may make.
     pub(super) fn only_arrival_of(&self, view: &View<'_, '_>) -> Option<InstructionId> {
-        let mut own = self.arrivals.iter().filter(|&&arrival| view.may_execute(arrival));
+        let mut own = self
+            .arrivals
+            .iter()
+            .filter(|&&arrival| view.possibly_executes(arrival));
         let arrival = own.next().copied();
         arrival.filter(|_| own.next().is_none())
     }
@@ -50,6 +53,11 @@ impl Handover {
     pub(super) fn is_surely_after(&self, view: &View<'_, '_>, at: InstructionId) -> bool {
         let arrival = self.only_arrival_of(view);
         arrival.is_some_and(|arrival| view.is_surely_before(at, arrival))
+    }
+
+    /// The arrivals that it waits for.
+    pub(super) fn arrivals(&self) -> &[InstructionId] {
+        &self.arrivals
     }
 
     /// True for a barrier whose wait is the arrival.
@@ -102,6 +110,23 @@ impl Handovers<'_, '_> {
             }
         }
         all
+    }
+
+    /// The handovers by waits at mbarriers.
+    pub(super) fn of_mbarriers(&self) -> Vec<Handover> {
+        let waits = self
+            .body
+            .asynchronous
+            .iter()
+            .filter(|one| matches!(one.op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. })));
+        let all = waits.filter_map(|one| {
+            let arrivals = self.arrivals_at_mbarrier(one.instruction)?;
+            Some(Handover {
+                wait: one.instruction,
+                arrivals,
+            })
+        });
+        all.collect()
     }
 
     /// True for waits other than barriers of all threads.
@@ -227,7 +252,19 @@ impl Handovers<'_, '_> {
         let mut waits = self
             .kernel
             .sites_where(|op| matches!(op, AsyncOp::Mbarrier(MbarrierOp::Wait { .. })));
-        let at = place(waits.find(|site| site.site() == (self.id, wait))?)?;
+        let wait = waits.find(|site| site.site() == (self.id, wait))?;
+        let at = place(wait)?;
+        // A phase with another parity may be complete from the beginning.
+        let parity = self
+            .body
+            .async_value(&wait.operation, wait.operation.values.phase)?;
+        let is_first = matches!(
+            wait.operation.op,
+            AsyncOp::Mbarrier(MbarrierOp::Wait { parity: true, .. })
+        );
+        if !is_first || self.analyses.trace_value(parity, Form::moved_number) != Value::Integer(0) {
+            return None;
+        }
         let mut expected = None;
         let mut arrivals = Vec::new();
         for site in self.kernel.operations.iter().filter(|site| is_at(site, at)) {
@@ -289,15 +326,22 @@ impl Handovers<'_, '_> {
         };
         let mut most = 0;
         for warp in 0..threads.div_ceil(WARP) {
-            let source = Source::within_body(self.body, self.analyses);
-            let of_warp =
-                Threads::of_warp_in_block(source, warp, launch.required_threads, PassedSums::default());
+            let source = || Source::within_body(self.body, self.analyses);
+            let known = |elected| match launch.required_threads {
+                Some(shape) if shape[1..] != [1, 1] => {
+                    Threads::of_warp_in_block(source(), warp, Some(shape), PassedSums::default())
+                }
+                _ => Threads::of_warp_with_elected(self.body, self.analyses, warp, elected),
+            };
+            // One lane of each warp is picked, whichever.
+            let (picked, passed) = (known(Elected::Picked), known(Elected::Passed));
             for lane in 0..lanes {
+                let of_warp = if lane == 0 { &picked } else { &passed };
                 let reached = OnceCell::new();
                 let comes = |&&at: &&InstructionId| {
-                    let reached = reached.get_or_init(|| certain.blocks_possibly_reached(&of_warp, lane));
+                    let reached = reached.get_or_init(|| certain.blocks_possibly_reached(of_warp, lane));
                     reached[self.body.block_of(at).index()]
-                        && certain.guard_holds(&of_warp, lane, at) != Some(false)
+                        && certain.guard_holds(of_warp, lane, at) != Some(false)
                 };
                 most += arrivals.iter().filter(comes).count();
             }

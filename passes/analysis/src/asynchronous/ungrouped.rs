@@ -151,8 +151,9 @@ impl WaitSearch<'_, '_, '_> {
         let next = |block| self.view.possible_successors(block);
         let paths = Paths::new(self.view.body).along(&next);
         let is_wait = |op| matches!(op, AsyncOp::Wait { group: of, .. } if of == group);
-        let is_made =
-            |one: &&Asynchronous| !self.view.is_single_thread() || self.view.may_execute(one.instruction);
+        let is_made = |one: &&Asynchronous| {
+            !self.view.is_single_thread() || self.view.possibly_executes(one.instruction)
+        };
         let all = || self.view.body.asynchronous.iter().filter(is_made);
         let mut commits = all().filter(|one| one.op == AsyncOp::Commit(group)).peekable();
         // The group of the call before.

@@ -163,7 +163,7 @@ impl AsyncAnalysis<'_, '_> {
         let inits = body.asynchronous.iter().filter(|one| is_initialisation(one.op));
         // An initialisation at an unknown address may be of any barrier.
         let inits: Vec<_> = inits.map(|one| Some((one, place(one)?))).collect::<Option<_>>()?;
-        let views = OnceCell::new();
+        let (views, waiting) = (OnceCell::new(), OnceCell::new());
         body.asynchronous.iter().find_map(|one| {
             let is_use = matches!(
                 one.op,
@@ -178,12 +178,9 @@ impl AsyncAnalysis<'_, '_> {
             let is_of_warps = is_made_by_all(body, analyses, one)
                 && arrives_once(one)
                 && matches!(expected_arrivals(body, analyses, init), Some(Value::Integer(count)) if count > WARP.into());
-            let waits = if is_of_warps {
-                Waits::OfWarps
-            } else {
-                Waits::OfThreads
-            };
-            let waiting = WaitingInstructions::new(module, kernel, body, waits);
+            let [of_threads, of_warps] = waiting
+                .get_or_init(|| [Waits::OfThreads, Waits::OfWarps].map(|waits| WaitingInstructions::new(module, kernel, body, waits)));
+            let waiting = if is_of_warps { of_warps } else { of_threads };
             let waits = |(at, instruction): (InstructionId, &Instruction)| {
                 at != one.instruction
                     && waiting.contains(at, instruction)

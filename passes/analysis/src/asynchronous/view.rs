@@ -84,6 +84,22 @@ impl<'a, 'm> View<'a, 'm> {
         }
     }
 
+    /// The thread of a function with this number, which `elect.sync` does not pick, or may pick.
+    pub(super) fn of_thread(
+        module: &'a Shared<'m>,
+        id: FunctionId,
+        number: u32,
+        is_passed: bool,
+    ) -> Option<Self> {
+        let elected = if is_passed {
+            Elected::Passed
+        } else {
+            Elected::Unknown
+        };
+        let any = Self::any_thread(module, id)?;
+        Some(any.single_thread(number / WARP, Some(number % WARP), elected))
+    }
+
     /// Any thread of a function, and then those single threads that take a path of their own through it.
     pub(super) fn distinct_threads(module: &'a Shared<'m>, id: FunctionId) -> Vec<Self> {
         let Some(any) = Self::any_thread(module, id) else {
@@ -283,6 +299,11 @@ impl<'a, 'm> View<'a, 'm> {
     /// True if the thread may reach an instruction, and executes it there.
     pub(super) fn may_execute(&self, id: InstructionId) -> bool {
         self.executes(id) == Some(true) && self.reaches_avoiding(&[BlockId::new(0)], id, None)
+    }
+
+    /// True if the thread may reach an instruction, and nothing is known that keeps it from executing it there.
+    pub(super) fn possibly_executes(&self, id: InstructionId) -> bool {
+        self.executes(id) != Some(false) && self.reaches_avoiding(&[BlockId::new(0)], id, None)
     }
 
     /// True if a path leads from one reached instruction to another.
