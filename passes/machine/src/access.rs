@@ -381,6 +381,7 @@ impl Machine<'_> {
             }
             Owner::Shared(number) => number,
         };
+        self.polls.global_loads += u64::from(room == GLOBAL);
         if !self.rooms[room].memory.are_touched(generic, bytes) {
             let space = address::space_of(generic);
             let answer = self.world.read(&Read {

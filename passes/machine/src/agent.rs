@@ -18,41 +18,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use ptxcheck_ir::{AccessKind, AsyncGroup, Space};
 use rustc_hash::FxHashMap;
 
+use crate::async_view::View;
 use crate::launch::WARP;
 use crate::limits::{MAX_ASYNC_COPIES, MAX_ASYNC_WRONGS, MAX_FENCES_OF_WORD};
+use crate::mbarrier::{Effect, Mbarrier, Phase};
 use crate::observe::Event;
-use crate::outcome::{AsyncWrong, Asynchronous, Wrong};
+use crate::outcome::{AsyncWrong, Asynchronous, Awaited, Wrong};
 use crate::site::{Contexts, Point};
 
 /// Bytes of a word: memory is tracked in such pieces.
 pub(crate) const WORD: u64 = 4;
-
-/// All that comes before the next thing that a thread does.
-#[derive(Clone, Debug, Default)]
-struct View {
-    clock: Vec<u32>,
-    /// Copies whose results are there.
-    done: BTreeSet<u32>,
-    /// Copies that have read their sources.
-    free: BTreeSet<u32>,
-}
-
-impl View {
-    fn join(&mut self, other: &Self) {
-        if self.clock.len() < other.clock.len() {
-            self.clock.resize(other.clock.len(), 0);
-        }
-        for (mine, &its) in self.clock.iter_mut().zip(&other.clock) {
-            *mine = (*mine).max(its);
-        }
-        self.done.extend(&other.done);
-        self.free.extend(&other.free);
-    }
-
-    fn has(&self, (thread, epoch): (usize, u32)) -> bool {
-        self.clock.get(thread).is_some_and(|&known| known >= epoch)
-    }
-}
 
 /// An ordinary store that no later one has overwritten.
 #[derive(Clone, Debug)]
@@ -82,31 +57,6 @@ struct Started {
     is_tracked: bool,
 }
 
-/// A barrier in memory.
-#[derive(Clone, Debug, Default)]
-struct Mbarrier {
-    arrivals: i64,
-    pending: i64,
-    bytes: i64,
-    /// Phases that are complete.
-    phase: u64,
-    /// All that its arrivals release.
-    gathered: View,
-    /// The same, when the last phase was completed.
-    complete: View,
-    point: Option<Point>,
-}
-
-impl Mbarrier {
-    fn settle(&mut self) {
-        if self.pending <= 0 && self.bytes == 0 {
-            self.phase += 1;
-            self.pending = self.arrivals;
-            self.complete = self.gathered.clone();
-        }
-    }
-}
-
 /// A pending action of the agent.
 #[derive(Clone, Debug)]
 enum Later {
@@ -128,8 +78,12 @@ pub(crate) struct Agent {
     committed: FxHashMap<(usize, AsyncGroup), u32>,
     later: VecDeque<Later>,
     copies: u32,
-    /// Threads that have found a phase incomplete: where, and the phase.
-    stalled: BTreeMap<usize, (Point, u64, u64)>,
+    /// Threads that have found a phase incomplete: where, the barrier, and the phase.
+    stalled: BTreeMap<usize, (Point, u64, Phase)>,
+    /// Tests of phases so far.
+    pub(crate) tests: u64,
+    /// It follows barriers alone, and no memory.
+    is_of_barriers: bool,
     wrongs: BTreeSet<(Point, AsyncWrong)>,
     reached: BTreeSet<Point>,
     /// Threads have waited for others in vain: the rest is not an execution of the kernel.
@@ -154,6 +108,19 @@ impl Agent {
         }
     }
 
+    /// That follows barriers in memory alone.
+    pub(crate) fn of_barriers() -> Self {
+        Self {
+            is_of_barriers: true,
+            ..Self::default()
+        }
+    }
+
+    /// True if it follows barriers in memory alone.
+    pub(crate) const fn is_of_barriers(&self) -> bool {
+        self.is_of_barriers
+    }
+
     /// The failures, and the places that were reached.
     pub(crate) fn outcome(&self, contexts: &Contexts) -> Asynchronous {
         let failures = self.wrongs.iter();
@@ -168,6 +135,9 @@ impl Agent {
 
     /// An event of the run at the instruction of a thread.
     pub(crate) fn on(&mut self, thread: usize, point: Point, event: &Event<'_>) {
+        if self.is_of_barriers {
+            return;
+        }
         match *event {
             Event::Met(threads) | Event::Passed(threads) => self.meet(threads),
             Event::PassedCounted(_, waiting, arrived) => {
@@ -455,23 +425,26 @@ impl Agent {
     /// Initialises a barrier.
     pub(crate) fn init(&mut self, point: Point, barrier: u64, arrivals: i64) {
         self.reach(point);
-        self.barriers.insert(
-            barrier,
-            Mbarrier {
-                arrivals,
-                pending: arrivals,
-                point: Some(point),
-                ..Mbarrier::default()
-            },
-        );
+        self.barriers.insert(barrier, Mbarrier::new(point, arrivals));
     }
 
-    /// Arrives so many times at a barrier, and lets it expect bytes.
-    pub(crate) fn arrive(&mut self, thread: usize, point: Point, barrier: u64, times: i64, bytes: i64) {
+    /// Ends a barrier: its object is memory like any other from here on.
+    pub(crate) fn invalidate(&mut self, barrier: u64) {
+        self.barriers.remove(&barrier);
+    }
+
+    /// Arrives so many times at a barrier, and lets it expect bytes. `drops`: later phases take as many arrivals less.
+    pub(crate) fn arrive(
+        &mut self,
+        (thread, point): (usize, Point),
+        barrier: u64,
+        (times, drops): (i64, bool),
+        bytes: i64,
+    ) -> Effect {
         self.reach(point);
         let Some(known) = self.barriers.get_mut(&barrier) else {
             self.wrong(point, AsyncWrong::Uninitialised);
-            return;
+            return Effect::Open;
         };
         if times > 0
             && let Some(view) = self.views.get(thread)
@@ -480,18 +453,27 @@ impl Agent {
         }
         known.bytes += bytes;
         known.pending -= times;
-        known.settle();
+        if drops {
+            known.arrivals -= times;
+        }
+        let effect = known.settle();
         if times > 0 {
             self.next_epoch(thread);
         }
+        effect
+    }
+
+    /// The number of phases of a barrier that are complete: the state that an arrival returns.
+    pub(crate) fn phases(&self, barrier: u64) -> Option<u64> {
+        self.barriers.get(&barrier).map(|known| known.phase)
     }
 
     /// `cp.async.mbarrier.arrive`.
-    pub(crate) fn track(&mut self, thread: usize, point: Point, barrier: u64, increments: bool) {
+    pub(crate) fn track(&mut self, thread: usize, point: Point, barrier: u64, increments: bool) -> Effect {
         self.reach(point);
         let Some(known) = self.barriers.get_mut(&barrier) else {
             self.wrong(point, AsyncWrong::Uninitialised);
-            return;
+            return Effect::Open;
         };
         if increments {
             known.pending += 1;
@@ -504,58 +486,100 @@ impl Agent {
             }
         }
         self.later.push_back(Later::Track { barrier, view });
+        Effect::Known
     }
 
-    /// True if the phase with this parity is complete; then what came before it comes before what the thread does next.
-    pub(crate) fn test(&mut self, thread: usize, point: Point, barrier: u64, parity: u64) -> bool {
+    /// `tcgen05.commit`: arrives once the products of a thread so far are complete.
+    pub(crate) fn track_products(&mut self, thread: usize, point: Point, barrier: u64) -> Effect {
         self.reach(point);
+        if !self.barriers.contains_key(&barrier) {
+            self.wrong(point, AsyncWrong::Uninitialised);
+            return Effect::Open;
+        }
+        let view = self.views.get(thread).cloned().unwrap_or_default();
+        self.next_epoch(thread);
+        self.later.push_back(Later::Track { barrier, view });
+        Effect::Known
+    }
+
+    /// A copy begins that completes at a barrier, of which nothing else is followed.
+    pub(crate) fn copies_to(&mut self, point: Point, barrier: u64, bytes: i64) -> Effect {
+        if !self.barriers.contains_key(&barrier) {
+            self.wrong(point, AsyncWrong::Uninitialised);
+            return Effect::Open;
+        }
+        self.later.push_back(Later::Arrive {
+            barrier,
+            copy: 0,
+            bytes,
+        });
+        Effect::Known
+    }
+
+    /// True if the phase is complete; then what came before it comes before what the thread does next. `None` if there is no barrier.
+    pub(crate) fn test(&mut self, thread: usize, point: Point, barrier: u64, phase: Phase) -> Option<bool> {
+        self.reach(point);
+        self.tests += 1;
         self.stalled.remove(&thread);
         let Some(known) = self.barriers.get(&barrier) else {
             self.wrong(point, AsyncWrong::Uninitialised);
-            return true;
+            return None;
         };
-        if known.phase & 1 == parity & 1 {
-            self.stalled.insert(thread, (point, barrier, parity));
-            return false;
+        if !phase.is_complete(known.phase) {
+            self.stalled.insert(thread, (point, barrier, phase));
+            return Some(false);
         }
         if let Some(view) = self.views.get_mut(thread) {
             view.join(&known.complete);
         }
-        true
+        Some(true)
     }
 
     /// True for a thread that has tested a phase at this point, which is still incomplete.
     pub(crate) fn is_stalled(&self, thread: usize, at: Point) -> bool {
         let stalled = self.stalled.get(&thread);
-        stalled.is_some_and(|&(point, barrier, parity)| {
+        stalled.is_some_and(|&(point, barrier, phase)| {
             let known = self.barriers.get(&barrier);
-            point == at && known.is_some_and(|known| known.phase & 1 == parity & 1)
+            point == at && known.is_some_and(|known| !phase.is_complete(known.phase))
         })
     }
 
-    /// Performs the next pending action; false if there is none.
-    pub(crate) fn perform(&mut self) -> bool {
-        let Some(next) = self.later.pop_front() else {
-            return false;
-        };
-        match next {
-            Later::Arrive { barrier, copy, bytes } => {
-                if let Some(known) = self.barriers.get_mut(&barrier) {
-                    known.gathered.done.insert(copy);
-                    known.gathered.free.insert(copy);
+    /// Lets threads that have found phases incomplete test them again.
+    pub(crate) fn wake(&mut self) {
+        self.stalled.clear();
+    }
+
+    /// The phase that a thread waits for.
+    pub(crate) fn awaited(&self, thread: usize) -> Option<Awaited> {
+        let &(_, address, phase) = self.stalled.get(&thread)?;
+        let known = self.barriers.get(&address)?;
+        Some(known.awaited(address, phase))
+    }
+
+    /// Performs the next pending action; `None` if there is none.
+    pub(crate) fn perform(&mut self) -> Option<Effect> {
+        let next = self.later.pop_front()?;
+        Some(match next {
+            Later::Arrive { barrier, copy, bytes } => match self.barriers.get_mut(&barrier) {
+                Some(known) => {
+                    if copy != 0 {
+                        known.gathered.done.insert(copy);
+                        known.gathered.free.insert(copy);
+                    }
                     known.bytes -= bytes;
-                    known.settle();
+                    known.settle()
                 }
-            }
-            Later::Track { barrier, view } => {
-                if let Some(known) = self.barriers.get_mut(&barrier) {
+                None => Effect::Open,
+            },
+            Later::Track { barrier, view } => match self.barriers.get_mut(&barrier) {
+                Some(known) => {
                     known.gathered.join(&view);
                     known.pending -= 1;
-                    known.settle();
+                    known.settle()
                 }
-            }
-        }
-        true
+                None => Effect::Open,
+            },
+        })
     }
 
     /// True if an action is pending.
@@ -574,7 +598,7 @@ impl Agent {
 
     /// The run is over: pending copies are performed, and barriers are checked.
     pub(crate) fn finish(&mut self) {
-        while self.perform() {}
+        while self.perform().is_some() {}
         let unequal = self.barriers.values().filter(|barrier| barrier.bytes != 0);
         let points: Vec<Point> = unequal.filter_map(|barrier| barrier.point).collect();
         for point in points {
@@ -595,6 +619,7 @@ mod tests {
     use ptxcheck_ir::{AsyncGroup, FunctionId, InstructionId};
 
     use super::{Agent, words};
+    use crate::mbarrier::{Effect, Phase};
     use crate::outcome::AsyncWrong;
     use crate::site::{Context, Point};
 
@@ -681,16 +706,20 @@ mod tests {
     fn a_phase_is_complete_with_all_arrivals_and_bytes() {
         let mut agent = Agent::new(32);
         let tile = words(0, 16);
-        agent.arrive(0, at(0), 96, 1, 0);
+        agent.arrive((0, at(0)), 96, (1, false), 0);
         agent.init(at(1), 96, 1);
         agent.fills_words(0, at(2), &tile, Some((96, 16)));
         agent.load(0, at(3), &tile);
-        agent.arrive(0, at(4), 96, 1, 16);
-        assert!(!agent.test(1, at(5), 96, 0) && agent.is_stalled(1, at(5)));
-        assert!(agent.perform() && !agent.perform());
-        assert!(!agent.is_stalled(1, at(5)) && agent.test(1, at(5), 96, 0));
+        agent.arrive((0, at(4)), 96, (1, false), 16);
+        let test = |agent: &mut Agent, parity| agent.test(1, at(5), 96, Phase::Parity(parity));
+        assert_eq!(test(&mut agent, 0), Some(false));
+        assert!(agent.is_stalled(1, at(5)));
+        assert_eq!([agent.perform(), agent.perform()], [Some(Effect::Known), None]);
+        assert!(!agent.is_stalled(1, at(5)));
+        assert_eq!(test(&mut agent, 0), Some(true));
         agent.load(1, at(6), &tile);
-        assert!(!agent.test(1, at(5), 96, 1) && agent.is_hung());
+        assert_eq!(test(&mut agent, 1), Some(false));
+        assert!(agent.is_hung());
         assert_eq!(
             wrongs(&agent),
             [
@@ -705,7 +734,7 @@ mod tests {
     fn other_bytes_are_told_at_the_end() {
         let mut agent = Agent::new(32);
         agent.init(at(1), 96, 1);
-        agent.arrive(0, at(2), 96, 1, 32);
+        agent.arrive((0, at(2)), 96, (1, false), 32);
         agent.fills_words(0, at(3), &words(0, 16), Some((96, 16)));
         agent.finish();
         assert_eq!(wrongs(&agent), [(1, AsyncWrong::OtherBytes)]);

@@ -142,6 +142,7 @@ impl Machine<'_> {
             Outside::Returns | Outside::Writes => {
                 if effect == Outside::Writes {
                     self.forget_all();
+                    self.leave_open(thread);
                 }
                 self.ask_results(thread);
                 // An earlier call here may have been of code that is here.

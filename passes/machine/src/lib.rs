@@ -29,6 +29,12 @@
 //! each other at places that do not match are released with results of 0, and the rest is not an execution of the kernel any more
 //! ([`Outcome::is_broken`]).
 //!
+//! # Who waits for ever
+//!
+//! Where no thread can go on and some wait at a barrier with a count, or for a phase of a barrier in memory, the protocol between them is wrong:
+//! [`Outcome::hang`]. It is a result only if nothing that the machine does not model, and no unknown value, may let them go on
+//! ([`Outcome::open`]).
+//!
 //! # Accesses in no order
 //!
 //! [`Exchanges`] observes a run and finds accesses of two threads to the same bytes, one of them a write, that nothing orders: of lanes of
@@ -37,13 +43,13 @@
 //!
 //! # What is left out
 //!
-//! * A barrier with a thread count, and one at which a thread only arrives, is passed: who takes part, is not known.
+//! * A barrier with a thread count that is never complete is passed, and so is the arrival at the barrier of a cluster.
 //! * Loads are executed as early as control flow allows, stores and atomics in the order of the schedule.
 //! * Accesses without a value in the IR (bulk copies, prefetches, barriers in memory) may write anything in their space: what is
 //!   there is not known any more.
-//!   [`Setup::asynchronous`] has copies, their groups, barriers in memory and fences between proxies followed: threads wait at those
+//!   [`Follow::All`] has copies, their groups, barriers in memory and fences between proxies followed: threads wait at those
 //!   barriers then, and what the rules of the PTX ISA forbid is a failure ([`Asynchronous`]). The bytes that copies write are still
-//!   unknown. States of phases instead of parities, tensor copies, multicast, and the shared memory of other CTAs are passed.
+//!   unknown. Tensor copies, multicast, and the shared memory of other CTAs are passed.
 //! * One block runs, by itself, or several one after the other ([`Setup::further`]). Barriers of a cluster count as passed by its other
 //!   blocks.
 
@@ -52,6 +58,7 @@
 mod access;
 mod address;
 mod agent;
+mod async_view;
 mod asynchronous;
 mod calls;
 mod collective;
@@ -62,11 +69,13 @@ pub mod evaluate;
 mod exchange;
 mod following;
 mod given;
+mod hang;
 mod kernel;
 mod launch;
 pub mod limits;
 mod lockstep;
 mod machine;
+mod mbarrier;
 mod memory;
 mod observe;
 mod operands;
@@ -93,9 +102,10 @@ pub use kernel::Kernel;
 pub use launch::{Launch, WARP, Warps};
 pub use observe::{Accessed, Event, Observer, Unobserved, View, Watched};
 pub use outcome::{
-    AsyncWrong, Asynchronous, End, Failure, Group, Outcome, Refused, Standing, Unknown, Wrong,
+    AsyncWrong, Asynchronous, Awaited, End, Failure, Group, Hang, HangKind, Outcome, Refused, Standing,
+    Stuck, Unknown, Wrong,
 };
-pub use run::Setup;
+pub use run::{Follow, Setup};
 pub use schedule::{Schedule, Turns};
 pub use site::Site;
 pub use stop::Stop;

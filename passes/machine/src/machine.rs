@@ -7,13 +7,15 @@ use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId, Registe
 use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
+use crate::counted::Signals;
 use crate::evaluate::{Word, ones};
+use crate::hang::Polls;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP};
 use crate::limits::{MAX_FAILURES, MAX_SNAPSHOTS};
 use crate::memory::Memory;
 use crate::observe::{Event, Observer, View, Watched};
-use crate::outcome::{End, Group, Unknown, Wrong};
+use crate::outcome::{End, Group, Hang, Unknown, Wrong};
 use crate::registers::{Bank, Banks};
 use crate::rows::Row;
 use crate::schedule::Order;
@@ -66,6 +68,12 @@ pub(crate) struct Record {
     pub(crate) shifts: FxHashMap<(FunctionId, InstructionId), bool>,
     /// See [`crate::Outcome::breaks_assumption`].
     pub(crate) breaks_assumption: bool,
+    /// See [`crate::Outcome::has_waited`].
+    pub(crate) has_waited: bool,
+    /// See [`crate::Outcome::hang`].
+    pub(crate) hang: Option<Hang>,
+    /// See [`crate::Outcome::open`].
+    pub(crate) open: Option<Point>,
 }
 
 pub(crate) struct Machine<'r> {
@@ -76,8 +84,10 @@ pub(crate) struct Machine<'r> {
     /// Threads of the block; [`Self::threads`] has whole warps.
     pub(crate) count: usize,
     pub(crate) threads: Vec<Thread>,
-    /// By number of a barrier with a count: the threads that have come to it without waiting, since it was complete last.
-    pub(crate) signals: BTreeMap<u64, Vec<usize>>,
+    /// By number of a barrier with a count: what threads that do not wait have told it since it was complete last.
+    pub(crate) signals: BTreeMap<u64, Signals>,
+    /// A thread has come to a barrier with a count.
+    pub(crate) has_counts: bool,
     /// By warp.
     pub(crate) banks: Vec<Banks>,
     /// Registers of all of them, of all lanes.
@@ -120,6 +130,7 @@ pub(crate) struct Machine<'r> {
     pub(crate) read_results: FxHashMap<(FunctionId, InstructionId), bool>,
     /// Performs asynchronous copies, where the run follows them.
     pub(crate) agent: Option<Agent>,
+    pub(crate) polls: Polls,
 }
 
 impl<'r> Machine<'r> {

@@ -1,6 +1,8 @@
 //! Memory, byte by byte: the bytes that the run has written or read.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher as _;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::evaluate::Word;
 
@@ -89,6 +91,20 @@ impl Memory {
             }
             None => chunk.known &= !piece.bytes,
         }
+    }
+
+    /// A number for its content.
+    pub(crate) fn signature(&self) -> u64 {
+        let chunks = self.chunks.iter().map(|(address, chunk)| {
+            let content = match chunk.known {
+                u8::MAX => chunk.content,
+                _ => (0..8)
+                    .filter(|byte| chunk.known >> byte & 1 == 1)
+                    .fold(0, |content, byte| content | chunk.content & 0xff << (8 * byte)),
+            };
+            FxBuildHasher.hash_one((address, content, chunk.known, chunk.touched))
+        });
+        chunks.fold(0, u64::wrapping_add)
     }
 
     /// True if something has been said of all these bytes.

@@ -158,6 +158,81 @@ pub struct Asynchronous {
     pub is_cut: bool,
 }
 
+/// What a thread that cannot go on waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Awaited {
+    /// Lanes of its warp at a collective, with this mask.
+    Lanes(u32),
+    /// All threads of the block, at the barrier with this number.
+    Block(u64),
+    /// A barrier with a number and a count.
+    Count {
+        /// The number of the barrier.
+        number: u64,
+        /// The threads that it counts.
+        count: u64,
+        /// The threads that have come to it since it was complete last.
+        arrived: u64,
+    },
+    /// A phase of a barrier in shared memory.
+    Phase {
+        /// The address of the barrier in shared memory.
+        address: u64,
+        /// The parity of the phase.
+        parity: u64,
+        /// Phases that are complete.
+        complete: u64,
+        /// Arrivals that each phase takes.
+        arrivals: i64,
+        /// Arrivals that the current phase still takes.
+        pending: i64,
+        /// Bytes that the current phase still expects.
+        bytes: i64,
+    },
+}
+
+/// Lanes of a warp that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The instruction at which they wait.
+    pub site: Site,
+    /// The warp, by its number in the block.
+    pub warp: u32,
+    /// The lanes, a bit for each.
+    pub lanes: u32,
+    /// What they wait for.
+    pub awaits: Awaited,
+}
+
+/// The way in which a protocol between threads of a block fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HangKind {
+    /// No thread can go on, and some wait at a barrier with a count, or for a phase of a barrier in memory.
+    NobodyGoesOn,
+    /// Lanes come to a barrier with another count than threads that are there: which of them it releases, nobody knows.
+    OtherCount {
+        /// The instruction with which they come.
+        site: Site,
+        /// Their warp.
+        warp: u32,
+        /// The lanes.
+        lanes: u32,
+        /// The number of the barrier.
+        number: u64,
+        /// Their count, and that of the threads that are there.
+        counts: (u64, u64),
+    },
+}
+
+/// A failure of a protocol between the threads of a block, which no unknown value has decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hang {
+    /// The kind of the failure.
+    pub kind: HangKind,
+    /// All lanes that have not ended, or those that are at the barrier, sorted by warp.
+    pub waits: Vec<Stuck>,
+}
+
 /// The outcome of a run. Failures before the end of the run are failures of its launch, world and schedule, for any kind of end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -177,6 +252,13 @@ pub struct Outcome {
     pub has_shifted_beyond: bool,
     /// A thread executed an [`ptxcheck_ir::Op::Assume`] whose predicate does not hold: the code excludes the values of the run.
     pub breaks_assumption: bool,
+    /// Threads have passed a barrier with a count that was complete, or found a phase complete.
+    pub has_waited: bool,
+    /// The first failure of a protocol between threads. None is shown after [`Self::open`], or after lanes have waited in vain. Where a run
+    /// does not follow barriers in memory, it shows none that has to do with them.
+    pub hang: Option<Hang>,
+    /// The first instruction, if any, that the machine does not model and that may let threads go on which wait in this run.
+    pub open: Option<Site>,
     /// The asynchronous operations of the run; `None` where it did not follow them.
     pub asynchronous: Option<Asynchronous>,
     /// The end.

@@ -22,6 +22,7 @@ impl Machine<'_> {
         self.spend(1 + detour.effects.registers.len() as u64 / 64)?;
         if detour.may_wait {
             self.tell(thread, &Event::MayWait);
+            self.leave_open(thread);
         }
         self.suffer(thread, &detour.effects)?;
         self.enter_in(thread, body, detour.to);
@@ -33,6 +34,7 @@ impl Machine<'_> {
     pub(crate) fn suffer(&mut self, thread: usize, effects: &Effects) -> Step {
         if effects.may_order {
             self.tell(thread, &Event::MayOrder);
+            self.leave_open(thread);
         }
         for &symbol in &effects.outside {
             match self.outside(thread, symbol) {

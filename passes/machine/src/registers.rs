@@ -2,7 +2,9 @@
 //! at once.
 
 use ptxcheck_ir::Register;
-use rustc_hash::FxHashMap;
+use std::hash::{Hash as _, Hasher as _};
+
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::evaluate::Word;
 use crate::launch::WARP;
@@ -152,6 +154,16 @@ impl Bank {
                 values[lane] = row.values[lane] & mask;
             }
         }
+    }
+
+    /// A number for the content of all registers in a lane.
+    pub(crate) fn signature(&self, lane: usize) -> u64 {
+        let mut hasher = FxHasher::default();
+        for (row, known) in self.values.iter().zip(&self.known) {
+            let is_known = known >> lane & 1 == 1;
+            is_known.then_some(row[lane]).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// The watched reads that the content of a register depends on.

@@ -10,6 +10,7 @@ use ptxcheck_ir::Body;
 use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
+use crate::hang::Polls;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP, Warps, lane_bit};
 use crate::limits::{MAX_REGISTERS, MAX_STEPS, MAX_TURN, PAIRS_PER_STEP};
@@ -23,6 +24,18 @@ use crate::site::{Context, Contexts, Point};
 use crate::stop::Stop;
 use crate::thread::{Act, Frame, State, Thread};
 use crate::world::World;
+
+/// The asynchronous operations that a run follows; it passes the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// None of them.
+    Nothing,
+    /// Barriers in memory, and the copies that complete there: threads wait at them.
+    Barriers,
+    /// Copies, their groups, barriers in memory and fences between proxies. What goes wrong with them is in
+    /// [`Outcome::asynchronous`].
+    All,
+}
 
 /// The launch, order and limits of a run.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +56,8 @@ pub struct Setup<'a> {
     pub counts_later_rounds: bool,
     /// When the run ends early.
     pub stop: Stop<'a>,
-    /// Asynchronous copies, barriers in memory and fences between proxies are followed, and what goes wrong with them is in
-    /// [`Outcome::asynchronous`]; else the run passes them.
-    pub asynchronous: bool,
+    /// The asynchronous operations that it follows.
+    pub follow: Follow,
     /// Reads whose values are followed, at most 32: see [`Outcome::used`].
     pub watched: &'a [Watched],
 }
@@ -62,7 +74,7 @@ impl Setup<'_> {
             deadline: Deadline::NEVER,
             counts_later_rounds: false,
             stop: Stop::Never,
-            asynchronous: false,
+            follow: Follow::Nothing,
             watched: &[],
         }
     }
@@ -91,6 +103,7 @@ impl Kernel<'_> {
             count,
             threads: Vec::new(),
             signals: BTreeMap::new(),
+            has_counts: false,
             banks: Vec::new(),
             registers,
             contexts: Contexts::default(),
@@ -116,9 +129,12 @@ impl Kernel<'_> {
             operands: Vec::new(),
             rows: Vec::new(),
             read_results: FxHashMap::default(),
-            agent: setup
-                .asynchronous
-                .then(|| Agent::new(count.next_multiple_of(WARP))),
+            agent: match setup.follow {
+                Follow::Nothing => None,
+                Follow::Barriers => Some(Agent::of_barriers()),
+                Follow::All => Some(Agent::new(count.next_multiple_of(WARP))),
+            },
+            polls: Polls::default(),
         };
         let end = if registers > MAX_REGISTERS {
             End::Unknown(Unknown::Memory)
@@ -134,7 +150,7 @@ impl Machine<'_> {
     fn go_all(&mut self, body: &Body<'_>, setup: &Setup<'_>) -> Step {
         self.enter_block_of_grid(body);
         let mut end = self.go();
-        for &ctaid in setup.further.iter().filter(|_| !setup.asynchronous) {
+        for &ctaid in setup.further.iter().filter(|_| setup.follow == Follow::Nothing) {
             end?;
             self.note_uneven_warps();
             self.launch.ctaid = ctaid;
@@ -223,12 +239,23 @@ impl Machine<'_> {
                 Some(point) => self.visible_step(point)?,
                 None if self.meet(meeting, false)? || self.pass_any_barrier()? || is_running => {}
                 None if self.threads.iter().all(|thread| thread.state == State::Ended) => return Ok(()),
-                None if self.agent.as_mut().is_some_and(Agent::perform) => {}
-                None if self.agent.as_mut().is_some_and(Agent::is_hung) => return Err(End::Stopped),
-                None if self.pass_incomplete()? => {}
-                None => self.deadlock()?,
+                None if self.perform_next() => {}
+                None if self.poll_again()? => {}
+                None => self.go_on_after_hang()?,
             }
         }
+    }
+
+    /// No thread can go on: notes that, and releases threads that wait in vain.
+    fn go_on_after_hang(&mut self) -> Step {
+        self.note_hang();
+        if self.is_stopped() || self.agent.as_mut().is_some_and(Agent::is_hung) {
+            return Err(End::Stopped);
+        }
+        if self.pass_incomplete()? {
+            return Ok(());
+        }
+        self.deadlock()
     }
 
     /// True if no more is asked of the run.
@@ -237,6 +264,7 @@ impl Machine<'_> {
         match self.stop {
             Stop::Never => false,
             Stop::WhenBroken => is_broken,
+            Stop::AtHang => is_broken || self.record.hang.is_some(),
             Stop::AtFailure(site, warp) => {
                 let mut failures = self.record.failures.iter();
                 is_broken || failures.any(|one| one.warp == warp && self.contexts.site(one.point) == *site)
@@ -325,6 +353,9 @@ impl Machine<'_> {
             uneven_warps: self.record.uneven_warps,
             has_shifted_beyond: self.record.shifts.values().any(|all| *all),
             breaks_assumption: self.record.breaks_assumption,
+            has_waited: self.record.has_waited,
+            hang: self.record.hang,
+            open: self.record.open.map(site),
             asynchronous: asynchronous.map(|agent| agent.outcome(&self.contexts)),
             end,
             steps: self.steps,

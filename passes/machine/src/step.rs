@@ -95,6 +95,7 @@ impl Machine<'_> {
             op if is_computation(op) => {
                 if may_order(instruction) {
                     self.tell(thread, &Event::MayOrder);
+                    self.leave_open(thread);
                 }
                 for number in 0..usize::from(instruction.results) {
                     self.define(thread, number, None);
@@ -258,6 +259,10 @@ impl Machine<'_> {
         let raw = address.checked_sub(start)?;
         let rank = rank & 0xffff_ffff;
         let is_own = rank == u64::from(self.launch.cluster_rank);
+        // Other blocks may do the same with this one.
+        if !is_own {
+            self.leave_open(thread);
+        }
         let part = if is_own { 0 } else { rank + 1 };
         Some(start + raw % address::CTA + part * address::CTA)
     }
@@ -285,16 +290,26 @@ impl Machine<'_> {
         if barrier.counted && !barrier.cluster {
             let state = match self.uses(thread)[..] {
                 [Some(number), Some(count), ..] if barrier.waits => State::AtCounted { number, count },
-                [Some(number), Some(_), ..] => State::Poised(Act::Signal(number)),
+                [Some(number), Some(count), ..] => State::Poised(Act::Signal { number, count }),
                 _ => State::Poised(Act::PassBarrier),
             };
-            if matches!(state, State::AtCounted { .. }) {
-                self.tell(thread, &Event::AtBarrier);
+            match state {
+                State::AtCounted { number, count } => {
+                    self.tell(thread, &Event::AtBarrier);
+                    self.has_counts = true;
+                    self.compare_count(thread, number, Some(count));
+                }
+                State::Poised(Act::Signal { .. }) => self.has_counts = true,
+                State::Poised(Act::PassBarrier) => self.leave_open(thread),
+                _ => {}
             }
             self.threads[thread].state = state;
             return Ok(());
         }
         if !barrier.waits || barrier.counted {
+            if !barrier.cluster {
+                self.leave_open(thread);
+            }
             self.threads[thread].state = State::Poised(Act::PassBarrier);
             return Ok(());
         }
@@ -302,7 +317,11 @@ impl Machine<'_> {
             Numbered::Cluster
         } else {
             let number = self.uses(thread).first().copied().flatten();
-            Numbered::Cta(number.ok_or_else(|| self.unknown(thread, Unknown::Barrier))?)
+            let number = number.ok_or_else(|| self.unknown(thread, Unknown::Barrier))?;
+            if self.has_counts {
+                self.compare_count(thread, number, None);
+            }
+            Numbered::Cta(number)
         };
         self.tell(thread, &Event::AtBarrier);
         self.reach(thread);
@@ -322,9 +341,10 @@ impl Machine<'_> {
 
     /// The threads at a point execute its visible instruction: those of a warp together or, under some schedules, not.
     pub(crate) fn visible_step(&mut self, point: Point) -> Step {
-        let is_there = |thread: &usize| {
-            let thread = &self.threads[*thread];
-            matches!(thread.state, State::Poised(_)) && thread.point() == Some(point)
+        let is_there = |number: &usize| {
+            let thread = &self.threads[*number];
+            let is_at = matches!(thread.state, State::Poised(_)) && thread.point() == Some(point);
+            is_at && !self.is_stalled(*number)
         };
         let mut there: Vec<usize> = (0..self.threads.len()).filter(is_there).collect();
         self.order.part(&mut there);
@@ -345,11 +365,17 @@ impl Machine<'_> {
                 let State::Poised(act) = self.threads[thread].state else {
                     continue;
                 };
+                self.polls.acts += 1;
                 match act {
                     Act::ActiveMask => self.resume(thread, &[Some(u64::from(lanes))]),
                     Act::Access(access) => self.execute_access(thread, access)?,
                     Act::PassBarrier => self.pass_unordered(thread),
-                    Act::Signal(number) => self.signal(thread, number),
+                    Act::Signal { number, count } => {
+                        self.signal(thread, number, count);
+                        if Some(&thread) == warp.last() {
+                            self.complete_by_signals(number)?;
+                        }
+                    }
                     Act::Outside(symbol) => self.call_outside(thread, symbol)?,
                     Act::Together(kind) => {
                         self.reach(thread);

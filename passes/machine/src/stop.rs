@@ -9,6 +9,8 @@ pub enum Stop<'a> {
     Never,
     /// Lanes have waited in vain: see [`crate::Outcome::is_broken`].
     WhenBroken,
-    /// The same, or something has gone wrong at this site in the warp with this number.
+    /// The same, or a protocol between threads has failed: see [`crate::Outcome::hang`].
+    AtHang,
+    /// Lanes have waited in vain, or something has gone wrong at this site in the warp with this number.
     AtFailure(&'a Site, u32),
 }

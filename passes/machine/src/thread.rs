@@ -129,8 +129,11 @@ pub(crate) enum Act {
     Together(Collective),
     /// A barrier whose number or count of threads the machine does not know.
     PassBarrier,
-    /// A barrier with this number and a count, at which the thread does not wait.
-    Signal(u64),
+    /// A barrier with a number and a count, at which the thread does not wait.
+    Signal {
+        number: u64,
+        count: u64,
+    },
     /// A call of code that is not here.
     Outside(Option<SymbolId>),
 }

@@ -11,7 +11,9 @@ mod generator;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptxcheck_machine::{AsyncWrong, Asynchronous, End, Kernel, Launch, Read, Schedule, Setup, Site, World};
+use ptxcheck_machine::{
+    AsyncWrong, Asynchronous, End, Follow, Kernel, Launch, Read, Schedule, Setup, Site, World,
+};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
@@ -215,7 +217,7 @@ fn run(
 ) -> Result<Run, String> {
     let launch = Launch::of_block([generator::THREADS, 1, 1]);
     let setup = Setup {
-        asynchronous: true,
+        follow: Follow::All,
         ..Setup::new(launch, schedule)
     };
     let outcome = kernel

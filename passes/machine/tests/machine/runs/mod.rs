@@ -5,6 +5,7 @@ mod across_warps;
 mod corpus;
 mod exchanging;
 mod following;
+mod hanging;
 mod hostile;
 mod lockstep;
 mod meeting;
