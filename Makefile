@@ -212,10 +212,11 @@ mutants: fuzzer ## Has the same 219,500 mutants checked each time
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus
 
-oracle: ## Holds the analyses of lanes, blocks, copies and pointers against machines, over 100,000 kernels twice, 20,000 and 20,000 modules
+oracle: ## Holds the analyses of lanes, blocks, copies, protocols and pointers against machines, over 100,000 kernels twice, 20,000 twice and 20,000 modules
 	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture lane_oracle
 	BLOCK_KERNELS=$${BLOCK_KERNELS:-20000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture block_oracle
 	ASYNC_KERNELS=$${ASYNC_KERNELS:-100000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture async_oracle
+	PROTOCOL_KERNELS=$${PROTOCOL_KERNELS:-20000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture protocol_oracle
 	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test --locked --release --package ptxcheck-passes --test oracles -- --nocapture provenance_oracle
 
 # 1 means findings, and the demo has some.

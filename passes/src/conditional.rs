@@ -19,6 +19,8 @@ mod exchanges;
 mod finding;
 mod general;
 mod grid_inputs;
+mod hang;
+mod hangs;
 mod host_launches;
 mod inputs;
 mod leaving;
@@ -26,6 +28,7 @@ mod replay;
 mod scenarios;
 mod search;
 mod shorten;
+mod up_to;
 mod witness;
 
 pub use contention::{ConditionalContention, search_beside_atomics, search_lost_updates};
@@ -35,7 +38,9 @@ pub use exchanges::{
     ConditionalBarrier, ConditionalExchange, SearchedExchanges, search_barriers, search_exchanges,
 };
 pub use finding::{Conditional, General, SearchScope, Searched};
+pub use hang::{FoundHang, StuckLanes};
+pub use hangs::{ConditionalHang, search_hangs};
 pub use leaving::{ConditionalLeaving, search_leaving};
 pub(crate) use search::merge_conditional_findings;
 pub use search::{find, find_assuming, search_module};
-pub use witness::{Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};
+pub use witness::{Awaited, Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

@@ -13,8 +13,8 @@ use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
 use crate::assumptions::Assumptions;
 use crate::conditional::{
-    self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, ConditionalLeaving,
-    SearchScope, Searched, SearchedExchanges,
+    self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, ConditionalHang,
+    ConditionalLeaving, SearchScope, Searched, SearchedExchanges,
 };
 use crate::finding::{Actor, Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
@@ -36,6 +36,9 @@ const BARRIERS: &str = "PTX416";
 
 /// The rule about bounds, likewise.
 const BOUNDS: &str = "PTX211";
+
+/// The rule about threads that wait for ever, likewise.
+const HANGS: &str = "PTX421";
 
 /// The rules about global memory that several threads access, likewise.
 const LOST_UPDATES: &str = "PTX417";
@@ -66,6 +69,7 @@ pub struct ModuleContext<'a> {
     conditional_updates: OnceLock<SearchedExchanges<ConditionalContention>>,
     conditional_beside_atomics: OnceLock<SearchedExchanges<ConditionalContention>>,
     conditional_leaving: OnceLock<SearchedExchanges<ConditionalLeaving>>,
+    conditional_hangs: OnceLock<SearchedExchanges<ConditionalHang>>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
@@ -89,6 +93,7 @@ impl<'a> ModuleContext<'a> {
             conditional_updates: OnceLock::new(),
             conditional_beside_atomics: OnceLock::new(),
             conditional_leaving: OnceLock::new(),
+            conditional_hangs: OnceLock::new(),
             lane_roots: OnceLock::new(),
             settings,
         }
@@ -98,7 +103,7 @@ impl<'a> ModuleContext<'a> {
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
             let scope = self.settings.search(|rule| {
-                ![BOUNDS, EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS].contains(&rule.code)
+                ![BOUNDS, EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS, HANGS].contains(&rule.code)
             });
             conditional::search_module(self, &self.settings.assumptions, scope)
         });
@@ -142,6 +147,11 @@ impl<'a> ModuleContext<'a> {
         self.searched(&self.conditional_leaving, BOUNDS, conditional::search_leaving)
     }
 
+    /// The threads that wait for ever with a witness, if the settings ask for them.
+    pub fn conditional_hangs(&self) -> &[ConditionalHang] {
+        self.searched(&self.conditional_hangs, HANGS, conditional::search_hangs)
+    }
+
     /// The findings of a search for witnesses, if the settings ask for conditional findings of the rule with this code.
     fn searched<'s, T>(
         &self,
@@ -169,9 +179,11 @@ impl<'a> ModuleContext<'a> {
             .into_iter()
             .filter_map(|searched| Some(&searched.get()?.cut));
         let leaving = self.conditional_leaving.get().map(|searched| &searched.cut);
+        let hangs = self.conditional_hangs.get().map(|searched| &searched.cut);
         let all = lanes
             .into_iter()
             .chain(leaving)
+            .chain(hangs)
             .chain(exchanges)
             .chain(barriers)
             .chain(contended);

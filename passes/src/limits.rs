@@ -166,6 +166,22 @@ pub(crate) const MAX_IDLE_EXCHANGE_RUNS: usize = 24;
 /// The same for barriers of a block that are missing, of which each run executes all warps.
 pub(crate) const MAX_IDLE_BLOCK_RUNS: usize = 8;
 
+/// Most instructions that are run to find threads that wait for ever, with a group of blocks.
+pub(crate) const MAX_PROTOCOL_STEPS: u64 = 12_000_000;
+
+/// Most instructions of a thread, on average, in a run that searches for those: some rounds of a pipeline.
+pub(crate) const MAX_PROTOCOL_THREAD_STEPS: u64 = 4_000;
+
+/// Runs in a row that show nothing new, after which no more are made with a block.
+pub(crate) const MAX_IDLE_PROTOCOL_RUNS: usize = 40;
+
+/// Most operations on barriers of a kernel and what it calls, and most calls that lead to them, for which threads that wait for ever are
+/// searched for.
+pub(crate) const MAX_PROTOCOL_OPERATIONS: usize = 512;
+
+/// Deepest chain of calls that leads to such an operation.
+pub(crate) const MAX_PROTOCOL_DEPTH: usize = 16;
+
 /// Most instructions that are run to find accesses that leave arrays, with a group of blocks.
 pub(crate) const MAX_ARRAY_STEPS: u64 = 300_000;
 

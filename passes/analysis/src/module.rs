@@ -15,7 +15,9 @@ use crate::certainty::Certainty;
 use crate::collectives::{self, CollectiveSite};
 use crate::constant_objects::{self, ConstantObject};
 use crate::contention::{self, Contention};
-use crate::lanes::{self, Exchange, LaneLayouts, MissingBarrier, PossibleExchange, Root, Scenario};
+use crate::lanes::{
+    self, Exchange, LaneLayouts, Launch, MissingBarrier, PossibleExchange, Root, Scenario, launches_of,
+};
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, ComputedAccess, OutOfBoundsAccess};
 use crate::provenance::{self, Violation};
@@ -159,6 +161,13 @@ impl<'a> ModuleAnalyses<'a> {
     #[must_use]
     pub fn computed_accesses(&self) -> Vec<ComputedAccess> {
         out_of_bounds::find_computed_accesses(self)
+    }
+
+    /// The known or assumed launches of a kernel, as one.
+    #[must_use]
+    pub fn common_launch(&self, kernel: FunctionId) -> Launch {
+        let bounds = &self.shared.module.function(kernel).launch;
+        Launch::common_launch(bounds, &launches_of(self, kernel, false))
     }
 
     /// The accesses at addresses whose known low bits violate the alignment of the access; in the order of the input.

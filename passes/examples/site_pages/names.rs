@@ -2,7 +2,7 @@
 //! has them or not.
 
 /// Names and codes.
-const NAMES: [(&[&str], &[&str]); 9] = [
+const NAMES: [(&[&str], &[&str]); 10] = [
     (
         &[
             "__shfl_sync",
@@ -52,6 +52,18 @@ const NAMES: [(&[&str], &[&str]); 9] = [
             "barrier.cluster",
         ],
         &["PTX411"],
+    ),
+    (
+        &[
+            "bar.sync",
+            "barrier.sync",
+            "bar.arrive",
+            "mbarrier.try_wait",
+            "mbarrier.test_wait",
+            "mbarrier.arrive",
+            "cuda::barrier",
+        ],
+        &["PTX421"],
     ),
     (
         &[

@@ -65,6 +65,7 @@ const fn heading(family: Family) -> &'static str {
 fn level(rule: &Rule) -> &'static str {
     use ptxcheck_passes::rule::Level;
     match (rule.definite, rule.can_be_conditional(), rule.can_be_potential) {
+        (_, true, false) if !rule.can_be_definite => "off by default: conditional findings",
         _ if !rule.can_be_definite && rule.can_be_conditional() => {
             "off by default: conditional and potential findings"
         }

@@ -2,18 +2,19 @@
 
 use rustc_hash::FxHashMap;
 
-use super::replay::{Replay, add_moment, machine_site};
+use super::hang::FoundHang;
+use super::replay::{Replay, machine_site};
 use super::scenarios::NEIGHBOUR;
-use super::witness::{Memory, OBJECT, Witness, WitnessRun};
+use super::witness::{Awaited, Memory, OBJECT, Witness};
 use crate::analysis::lanes::{BlockPair, Object, Pair, PairKind, Site};
 use crate::ir::{FunctionId, InstructionId, Module, Op, Space, SymbolId, WARP};
 use crate::limits::{
     MAX_BLOCK_THREAD_STEPS, MAX_IDLE_ARRAY_RUNS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_EXCHANGE_RUNS,
-    MAX_IDLE_GRID_RUNS, MAX_THREAD_STEPS,
+    MAX_IDLE_GRID_RUNS, MAX_IDLE_PROTOCOL_RUNS, MAX_PROTOCOL_THREAD_STEPS, MAX_THREAD_STEPS,
 };
 use ptxcheck_machine::limits::MAX_EXAMPLES;
 use ptxcheck_machine::{
-    Accessed, At, Doing, Event, Example, Exchange, ExchangeKind, Exchanges, Observer, Trace, View, Watched,
+    Accessed, At, Event, Example, Exchange, ExchangeKind, Exchanges, Hang, Observer, View, Watched,
 };
 
 /// The threads whose accesses are compared.
@@ -27,6 +28,8 @@ pub(super) enum Among {
     Grid,
     /// Each thread alone, with the array that it accesses: both accesses of a pair are one.
     Array,
+    /// All threads of a block, with the barriers that they wait at: both accesses of a pair are one operation on a barrier.
+    Protocol,
 }
 
 /// A pair that is searched for.
@@ -112,34 +115,43 @@ pub(super) enum Made {
     Contended(ContendedPair, Wanted),
     /// A thread that leaves an array.
     Leaving(LeavingAccess),
+    /// Threads that wait for ever.
+    Hanging(FoundHang),
 }
 
 impl Made {
     pub(super) fn into_pair(self) -> Option<Pair> {
         match self {
             Self::Lanes(_, pair) => Some(pair),
-            Self::Threads(_) | Self::Contended(..) | Self::Leaving(_) => None,
+            _ => None,
         }
     }
 
     pub(super) fn into_block_pair(self) -> Option<BlockPair> {
         match self {
             Self::Threads(pair) => Some(pair),
-            Self::Lanes(..) | Self::Contended(..) | Self::Leaving(_) => None,
+            _ => None,
         }
     }
 
     pub(super) fn into_contended(self) -> Option<ContendedPair> {
         match self {
             Self::Contended(pair, _) => Some(pair),
-            Self::Lanes(..) | Self::Threads(_) | Self::Leaving(_) => None,
+            _ => None,
         }
     }
 
     pub(super) fn into_leaving(self) -> Option<LeavingAccess> {
         match self {
             Self::Leaving(access) => Some(access),
-            Self::Lanes(..) | Self::Threads(_) | Self::Contended(..) => None,
+            _ => None,
+        }
+    }
+
+    pub(super) fn into_hang(self) -> Option<FoundHang> {
+        match self {
+            Self::Hanging(hang) => Some(hang),
+            _ => None,
         }
     }
 
@@ -147,7 +159,7 @@ impl Made {
     pub(super) const fn warp(&self) -> Option<u32> {
         match self {
             Self::Lanes(warp, _) => Some(*warp),
-            Self::Threads(_) | Self::Contended(..) | Self::Leaving(_) => None,
+            Self::Threads(_) | Self::Contended(..) | Self::Leaving(_) | Self::Hanging(_) => None,
         }
     }
 
@@ -173,6 +185,11 @@ impl Made {
                 lanes: 1 << (access.thread % WARP),
                 ..run.clone()
             },
+            Self::Hanging(hang) => Witness {
+                warp: hang.warp,
+                lanes: hang.lanes,
+                ..run.clone()
+            },
         }
     }
 }
@@ -184,6 +201,7 @@ impl Among {
             Self::Grid | Self::Array => {
                 Exchanges::of_grid(sites.into_iter().map(|site| (site.function, site.instruction)))
             }
+            Self::Protocol => Exchanges::of_grid([]),
             Self::Lanes => Exchanges::without_atomics(),
             Self::Warps => Exchanges::without_atomics().with_block().without_lanes(),
         }
@@ -194,6 +212,7 @@ impl Among {
         match self {
             Self::Lanes => MAX_THREAD_STEPS,
             Self::Warps | Self::Grid | Self::Array => MAX_BLOCK_THREAD_STEPS,
+            Self::Protocol => MAX_PROTOCOL_THREAD_STEPS,
         }
     }
 
@@ -204,6 +223,7 @@ impl Among {
             Self::Warps => MAX_IDLE_BLOCK_RUNS,
             Self::Array => MAX_IDLE_ARRAY_RUNS,
             Self::Grid => MAX_IDLE_GRID_RUNS,
+            Self::Protocol => MAX_IDLE_PROTOCOL_RUNS,
         }
     }
 
@@ -352,7 +372,7 @@ fn evenly_spaced<T: Copy>(all: &[T], most: usize) -> Vec<T> {
 }
 
 /// True if an exchange is a wanted pair and its first access is the write, false if it is the other one; `None` if it is another pair.
-fn is_first_write(exchange: &Exchange, wanted: &Wanted) -> Option<bool> {
+pub(super) fn is_first_write(exchange: &Exchange, wanted: &Wanted) -> Option<bool> {
     let sites = [machine_site(&wanted.write), machine_site(&wanted.other)];
     let is_store = wanted.kind == PairKind::TwoWrites;
     let is_admitted = match exchange.kind {
@@ -420,6 +440,8 @@ struct ArrayBytes {
 pub(super) struct Bounds {
     /// The first byte of each variable, and the one after the last.
     variables: Vec<(u64, u64)>,
+    /// The variables, in the same order.
+    symbols: Vec<SymbolId>,
     /// By instruction of a wanted access: the variables that it may access, from different callers.
     of_access: FxHashMap<(FunctionId, InstructionId), Vec<(u64, u64)>>,
     /// Where threads are compared with arrays: by instruction, the bytes of its array, and the alignment that it has and needs.
@@ -469,11 +491,19 @@ impl Bounds {
         }
         Self {
             variables: of_space(Space::Shared).map(range).collect(),
+            symbols: of_space(Space::Shared).collect(),
             arrays,
             of_access,
             global: (among == Among::Grid)
                 .then(|| (of_space(Space::Global).map(range).collect(), replay.array_count())),
         }
+    }
+
+    /// The variable that an address in shared memory lies in, and the bytes before it there.
+    pub(super) fn variable_at(&self, address: u64) -> Option<(SymbolId, u64)> {
+        let is_in = |(start, after): &(u64, u64)| *start <= address && address < *after;
+        let number = self.variables.iter().position(is_in)?;
+        Some((*self.symbols.get(number)?, address - self.variables[number].0))
     }
 
     /// True if an access to global memory lies in a variable, or in an array of the witness and not before it. A pointer that is loaded from
@@ -515,9 +545,25 @@ pub(super) struct Observed {
     pub(super) is_outside: bool,
     /// The first access of each instruction that leaves its array, where that is looked for.
     pub(super) leaving: Vec<LeavingAccess>,
+    /// The threads that wait for ever, where that is looked for.
+    pub(super) hang: Option<Hang>,
 }
 
 impl Observed {
+    /// The operations on barriers at which threads wait for ever, with their numbers.
+    pub(super) fn hanging(&self, bounds: &Bounds, wanted: &[(usize, &Wanted)]) -> Vec<(usize, Made)> {
+        let hang = self.hang.as_ref();
+        let found = hang
+            .and_then(|hang| FoundHang::new(hang, wanted.iter().map(|(number, one)| (*number, &one.write))));
+        let Some((number, mut hang)) = found else {
+            return Vec::new();
+        };
+        if let Some(Awaited::Phase { address, .. }) = hang.awaits {
+            hang.barrier = bounds.variable_at(address);
+        }
+        vec![(number, Made::Hanging(hang))]
+    }
+
     /// The wanted accesses that leave their arrays, with their numbers.
     pub(super) fn leaving(&self, wanted: &[(usize, &Wanted)]) -> Vec<(usize, Made)> {
         let found = wanted.iter().filter_map(|(number, wanted)| {
@@ -535,6 +581,7 @@ impl Bounded<'_> {
             exchanges: self.exchanges,
             is_outside: self.is_outside,
             leaving: self.leaving,
+            hang: None,
         }
     }
 
@@ -590,179 +637,5 @@ impl Observer for Bounded<'_> {
             self.add_if_leaving(at, access);
         }
         self.exchanges.on(at, event, view);
-    }
-}
-
-/// A run up to a pair.
-pub(super) struct UpTo<'p> {
-    made: &'p Made,
-    wanted: Wanted,
-    among: Among,
-    trace: Trace,
-    exchanges: Exchanges,
-    witness: &'p Witness,
-    is_there: bool,
-    pairs: usize,
-}
-
-impl<'p> UpTo<'p> {
-    pub(super) fn new(among: Among, witness: &'p Witness, made: &'p Made) -> Self {
-        let of = |write: &Site, other: &Site, kind| Wanted {
-            object: Object::Part(0),
-            write: write.clone(),
-            other: other.clone(),
-            kind,
-            above: 0,
-            contended: None,
-        };
-        let warps_of = |(writer, other): (u32, u32)| (writer / WARP, other / WARP);
-        let (wanted, warps) = match made {
-            Made::Lanes(warp, pair) => (of(&pair.write, &pair.other, pair.kind), vec![(0, *warp)]),
-            Made::Threads(pair) => {
-                let (writer, other) = warps_of(pair.threads);
-                let wanted = of(&pair.write, &pair.other, pair.kind);
-                (wanted, vec![(0, writer), (0, other)])
-            }
-            Made::Contended(pair, wanted) => {
-                let (writer, other) = warps_of(pair.threads);
-                let number = |block| witness.number_in_grid(block);
-                let warps = vec![(number(pair.blocks.0), writer), (number(pair.blocks.1), other)];
-                (wanted.clone(), warps)
-            }
-            Made::Leaving(access) => {
-                let wanted = of(&access.site, &access.site, PairKind::TwoWrites);
-                (wanted, vec![(0, access.thread / WARP)])
-            }
-        };
-        Self {
-            made,
-            among,
-            trace: Trace::of_warps(&warps),
-            exchanges: among.exchanges([&wanted.write, &wanted.other]),
-            wanted,
-            witness,
-            is_there: false,
-            pairs: 0,
-        }
-    }
-
-    /// True if the run has made the pair.
-    fn has_made(&self) -> bool {
-        let mut found = self.exchanges.found().iter();
-        found.any(
-            |exchange| match (self.made, is_first_write(exchange, &self.wanted)) {
-                (Made::Lanes(warp, _), Some(_)) => !exchange.is_across_warps() && exchange.warp == *warp,
-                (Made::Threads(pair), Some(is_first_write)) => {
-                    let (writer, other) = pair.threads;
-                    let threads = if is_first_write {
-                        (writer, other)
-                    } else {
-                        (other, writer)
-                    };
-                    let mut examples = exchange.examples.iter();
-                    exchange.is_across_warps() && examples.any(|example| example.threads == threads)
-                }
-                (Made::Contended(pair, _), Some(is_first_write)) => {
-                    let blocks = (
-                        self.witness.number_in_grid(pair.blocks.0),
-                        self.witness.number_in_grid(pair.blocks.1),
-                    );
-                    let swapped = |(first, second)| {
-                        if is_first_write {
-                            (first, second)
-                        } else {
-                            (second, first)
-                        }
-                    };
-                    let own = (swapped(pair.threads), swapped(blocks));
-                    let mut examples = exchange.examples.iter();
-                    examples.any(|example| (example.threads, example.blocks) == own)
-                }
-                (Made::Leaving(_), _) | (_, None) => false,
-            },
-        )
-    }
-
-    /// True for the access that leaves its array.
-    fn is_leaving(&self, at: &At<'_>, event: &Event<'_>) -> bool {
-        matches!((self.made, event), (Made::Leaving(access), Event::Access(..))
-            if (access.site.function, access.site.instruction) == (at.function, at.instruction)
-                && access.thread as usize == at.thread)
-    }
-
-    /// The steps of the warps up to the pair, and its two accesses, the one that the code has first first.
-    pub(super) fn steps(&self) -> WitnessRun {
-        let mut run = WitnessRun {
-            left_out: self.trace.left_out(),
-            ..WitnessRun::default()
-        };
-        let is_of_block = matches!(self.among, Among::Warps | Among::Grid);
-        let has_blocks = self.among == Among::Grid && self.witness.grid != [1; 3];
-        for moment in self.trace.moments() {
-            let block = has_blocks.then(|| self.witness.number_in_grid(moment.block));
-            add_moment(&mut run, moment, is_of_block, block);
-        }
-        let lane = |block: Option<u32>, thread: u32| ((block, Some(thread / WARP)), 1 << (thread % WARP));
-        if let Made::Leaving(access) = self.made {
-            let doing = if access.is_write {
-                Doing::Writes
-            } else {
-                Doing::Reads
-            };
-            let (_, lanes) = lane(None, access.thread);
-            run.add(access.site.clone(), doing, (None, None), lanes);
-            run.shorten();
-            return run;
-        }
-        let (writers, others) = match self.made {
-            Made::Lanes(_, pair) => (((None, None), pair.writers), ((None, None), pair.others)),
-            Made::Threads(pair) => (lane(None, pair.threads.0), lane(None, pair.threads.1)),
-            Made::Contended(pair, _) => {
-                let block = |number| has_blocks.then_some(number);
-                let (first, second) = pair.blocks;
-                (
-                    lane(block(first), pair.threads.0),
-                    lane(block(second), pair.threads.1),
-                )
-            }
-            Made::Leaving(access) => {
-                let own = lane(None, access.thread);
-                (own, own)
-            }
-        };
-        let write = (&self.wanted.write, Doing::Writes, writers);
-        let is_store = self.wanted.kind == PairKind::TwoWrites;
-        let doing = if is_store { Doing::Writes } else { Doing::Reads };
-        let other = (&self.wanted.other, doing, others);
-        let both = match self.wanted.kind {
-            PairKind::ReadAfterWrite | PairKind::TwoWrites => [write, other],
-            PairKind::WriteAfterRead => [other, write],
-        };
-        for (site, doing, (warp, lanes)) in both {
-            run.add(site.clone(), doing, warp, lanes);
-        }
-        run.shorten();
-        run
-    }
-}
-
-impl Observer for UpTo<'_> {
-    fn on(&mut self, at: &At<'_>, event: &Event<'_>, view: &View<'_>) {
-        self.exchanges.on(at, event, view);
-        if self.is_there {
-            return;
-        }
-        let pairs = self
-            .exchanges
-            .found()
-            .iter()
-            .map(|one| 1 + one.examples.len())
-            .sum();
-        if pairs > self.pairs {
-            self.pairs = pairs;
-            self.is_there = self.has_made();
-        }
-        self.is_there |= self.is_leaving(at, event);
-        self.trace.on(at, event, view);
     }
 }

@@ -15,16 +15,17 @@
 //! and others do not. A run in which a thread accesses shared memory beyond its variable shows nothing about warps: the kernel is not meant
 //! for such blocks.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::exchange_runs::{Among, Bounds, Made, Observed, UpTo, Wanted};
+use super::exchange_runs::{Among, Bounds, Made, Observed, Wanted};
 use super::grid_inputs::{neighbouring_loads, pointer_pieces};
 use super::host_launches::shown_kernel_without_launch;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
 use super::replay::{Replay, machine_site};
 use super::scenarios::{MANY_ELEMENTS, Rest, scenarios};
 use super::shorten::shortest_witness;
+use super::up_to::UpTo;
 use super::witness::{Memory, RunOrder, Witness, WitnessLoad, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{
@@ -36,9 +37,12 @@ use crate::conditional::blocks::block_groups;
 use crate::ir::{FunctionId, Space, WARP};
 use crate::limits::{
     MAX_ARRAY_STEPS, MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS,
-    MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
+    MAX_PROTOCOL_STEPS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
 };
-use ptxcheck_machine::Watched;
+use ptxcheck_machine::{End, Observer, Outcome, Watched};
+
+/// Numbers of rounds, with their neighbours, with which pipelines of the usual depths come to each slot twice, or not.
+const ROUNDS: [i64; 5] = [3, 6, 9, 17, 33];
 
 /// An exchange that is made with its witness.
 pub struct ConditionalExchange {
@@ -221,11 +225,11 @@ pub(super) fn search<T>(
                     Among::Grid => {
                         neighbouring_loads(module, wanted.iter().flat_map(|one| [&one.write, &one.other]))
                     }
-                    Among::Lanes | Among::Warps | Among::Array => Vec::new(),
+                    Among::Lanes | Among::Warps | Among::Array | Among::Protocol => Vec::new(),
                 },
                 pointers: match among {
                     Among::Grid => pointer_pieces(module, function),
-                    Among::Lanes | Among::Warps | Among::Array => BTreeSet::new(),
+                    Among::Lanes | Among::Warps | Among::Array | Among::Protocol => BTreeSet::new(),
                 },
                 sites: wanted
                     .iter()
@@ -234,6 +238,7 @@ pub(super) fn search<T>(
                 replay,
                 assumed: assumptions.of_function(module.module, function),
                 among,
+                protocol: OnceCell::new(),
                 is_cut: Cell::new(false),
             };
             let found = search.shown_variables(&wanted);
@@ -264,6 +269,8 @@ struct ExchangeSearch<'s, 'm> {
     replay: Replay<'s>,
     assumed: Assumed,
     among: Among,
+    /// The inputs that decide about operations on barriers.
+    protocol: OnceCell<Inputs>,
     /// A limit ended a part of the search.
     is_cut: Cell<bool>,
 }
@@ -352,11 +359,30 @@ impl ExchangeSearch<'_, '_> {
         found.collect()
     }
 
+    /// The inputs that decide about the operations on barriers of the kernel.
+    fn inputs_of_protocol(&self) -> &Inputs {
+        self.protocol.get_or_init(|| {
+            let mut search = InputSearch::new(self.module).with_all_stores();
+            for site in &self.sites {
+                search.add(site);
+                search.add_controls(site);
+            }
+            let mut inputs = search.finish();
+            inputs.loads.clear();
+            let mut inputs = inputs.limited_to_few(Inputs::default());
+            inputs.constants.extend(ROUNDS);
+            inputs
+        })
+    }
+
     /// The inputs of a pair.
     fn inputs_of(&self, pair: &Wanted) -> Inputs {
+        if self.among == Among::Protocol {
+            return self.inputs_of_protocol().clone();
+        }
         let search = InputSearch::new(self.module);
         let mut places = match self.among {
-            Among::Lanes | Among::Warps | Among::Array => search,
+            Among::Lanes | Among::Warps | Among::Array | Among::Protocol => search,
             Among::Grid => search.with_all_stores(),
         };
         for site in [&pair.write, &pair.other] {
@@ -423,6 +449,20 @@ impl ExchangeSearch<'_, '_> {
             return found;
         }
         let reads = self.module.read_dimensions(self.function);
+        if self.among == Among::Protocol {
+            let most = self
+                .launch
+                .most
+                .filter(|most| *most > 0 && reads == [false; 2] && most.is_multiple_of(WARP));
+            let Some(most) = most else {
+                return BTreeMap::new();
+            };
+            let mut found = self
+                .try_group(wanted, (class, class.members.clone()), &[[most, 1, 1]], None)
+                .found;
+            found.retain(|_, shown| !self.may_be_meant_for_fewer(&shown.witness));
+            return found;
+        }
         let groups = block_groups(reads, class.inputs.sides, self.launch.most);
         self.try_groups(wanted, class, &groups)
     }
@@ -468,11 +508,16 @@ impl ExchangeSearch<'_, '_> {
             Among::Lanes => MAX_EXCHANGE_STEPS,
             Among::Warps => MAX_BLOCK_STEPS,
             Among::Array => MAX_ARRAY_STEPS,
+            Among::Protocol => MAX_PROTOCOL_STEPS,
             Among::Grid => MAX_GRID_STEPS,
         });
         let mut trial = Trial::default();
         for &block in group {
-            let scenarios = scenarios(&class.inputs, block, &self.assumed);
+            let mut scenarios = scenarios(&class.inputs, block, &self.assumed);
+            if self.among == Among::Protocol {
+                // The first round with which threads wait for ever.
+                scenarios.sort_by_key(|scenario| scenario.params.iter().map(|param| param.value).max());
+            }
             let numbers = earlier
                 .into_iter()
                 .chain((0..scenarios.len()).filter(|&number| Some(number) != earlier));
@@ -528,16 +573,9 @@ impl ExchangeSearch<'_, '_> {
             if open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;
             }
-            let mut observed = self
-                .bounds
-                .with_bounds_observed(self.among.exchanges(&self.sites));
-            let Some(outcome) =
-                self.replay
-                    .observed(true, self.among.thread_steps(), &witness, &mut observed)
-            else {
+            let Some((outcome, observed)) = self.run(true, &witness) else {
                 continue;
             };
-            let observed = observed.finish();
             if memory == Memory::Unknown {
                 is_complete = !outcome.is_unknown();
             }
@@ -545,8 +583,8 @@ impl ExchangeSearch<'_, '_> {
             match self.among {
                 // The kernel is not meant for the block.
                 Among::Warps if observed.is_outside => return MAX_IDLE_EXCHANGE_RUNS,
-                Among::Grid if observed.is_outside => continue,
-                Among::Lanes | Among::Warps | Among::Grid | Among::Array => {}
+                Among::Grid | Among::Protocol if observed.is_outside => continue,
+                Among::Lanes | Among::Warps | Among::Grid | Among::Array | Among::Protocol => {}
             }
             if outcome.has_shifted_beyond || outcome.breaks_assumption {
                 continue;
@@ -577,10 +615,41 @@ impl ExchangeSearch<'_, '_> {
         tried.len()
     }
 
+    /// The outcome of a run of a witness, and what it shows; `None` if the machine refuses its launch.
+    fn run(&self, is_search: bool, witness: &Witness) -> Option<(Outcome, Observed)> {
+        let exchanges = self.among.exchanges(&self.sites);
+        let mut observed = self.bounds.with_bounds_observed(exchanges);
+        let outcome = self.observe(is_search, witness, &mut observed)?;
+        let mut observed = observed.finish();
+        observed.hang.clone_from(&outcome.hang);
+        Some((outcome, observed))
+    }
+
+    fn observe(&self, is_search: bool, witness: &Witness, observer: &mut dyn Observer) -> Option<Outcome> {
+        let steps = self.among.thread_steps();
+        match self.among {
+            Among::Protocol => self.replay.observed_protocol(is_search, steps, witness, observer),
+            _ => self.replay.observed(is_search, steps, witness, observer),
+        }
+    }
+
+    /// True if a run of a witness with some smaller block ends, and threads wait in it: the kernel may be meant for that.
+    fn may_be_meant_for_fewer(&self, witness: &Witness) -> bool {
+        (1..witness.block[0] / WARP).any(|warps| {
+            let fewer = Witness {
+                block: [warps * WARP, 1, 1],
+                ..witness.clone()
+            };
+            let found = self.run(false, &fewer);
+            found.is_some_and(|(outcome, _)| outcome.end == End::Complete && outcome.has_waited)
+        })
+    }
+
     /// What scenarios leave open, in the order in which it is tried.
     fn values_of_open_inputs(&self) -> Vec<Rest> {
         match self.among {
             Among::Lanes | Among::Warps | Among::Array => Rest::of_block(),
+            Among::Protocol => Rest::of_protocol(),
             Among::Grid => Rest::OF_GRID.to_vec(),
         }
     }
@@ -606,7 +675,7 @@ impl ExchangeSearch<'_, '_> {
                 }
             }
         }
-        if rest.order != RunOrder::Together {
+        if !rest.order.is_of_one_block() {
             let reads = open()
                 .find_map(|pair| Some(pair.contended?.blocks))
                 .unwrap_or_default();
@@ -628,19 +697,15 @@ impl ExchangeSearch<'_, '_> {
 
     /// True if a run of a witness shows a pair, of lanes in this warp.
     fn is_shown(&self, witness: &Witness, wanted: &Wanted, warp: Option<u32>) -> bool {
-        let mut observed = self
-            .bounds
-            .with_bounds_observed(self.among.exchanges(&self.sites));
-        let outcome = self
-            .replay
-            .observed(false, self.among.thread_steps(), witness, &mut observed);
-        let observed = observed.finish();
+        let Some((outcome, observed)) = self.run(false, witness) else {
+            return false;
+        };
         let is_meant = match self.among {
             Among::Lanes | Among::Array => true,
-            Among::Warps | Among::Grid => !observed.is_outside,
+            Among::Warps | Among::Grid | Among::Protocol => !observed.is_outside,
         };
         is_meant
-            && outcome.is_some_and(|outcome| !outcome.breaks_assumption)
+            && !outcome.breaks_assumption
             && self.pair_made_in(witness, &observed, wanted, warp).is_some()
     }
 
@@ -655,6 +720,9 @@ impl ExchangeSearch<'_, '_> {
     ) -> Vec<(usize, Made)> {
         if self.among == Among::Array {
             return observed.leaving(wanted);
+        }
+        if self.among == Among::Protocol {
+            return observed.hanging(&self.bounds, wanted);
         }
         let used = |reads: &[Watched]| self.replay.uses_of_reads(is_search, witness, reads);
         self.among.made(witness, &observed.exchanges, wanted, warp, &used)
@@ -679,19 +747,14 @@ impl ExchangeSearch<'_, '_> {
         let witness = shortest_witness(&self.replay, first.witness.clone(), |witness| {
             self.is_shown(witness, wanted, warp)
         });
-        let mut observed = self
-            .bounds
-            .with_bounds_observed(self.among.exchanges(&self.sites));
-        self.replay
-            .observed(false, self.among.thread_steps(), &witness, &mut observed)?;
-        let Some(own) = self.pair_made_in(&witness, &observed.finish(), wanted, warp) else {
+        let (_, observed) = self.run(false, &witness)?;
+        let Some(own) = self.pair_made_in(&witness, &observed, wanted, warp) else {
             self.is_cut.set(true);
             return None;
         };
         let witness = own.witness(&witness);
         let mut observer = UpTo::new(self.among, &witness, &own);
-        self.replay
-            .observed(false, self.among.thread_steps(), &witness, &mut observer)?;
+        self.observe(false, &witness, &mut observer)?;
         let run = observer.steps();
         let object = wanted.object;
         let further = shown.into_iter().skip(1).map(|(_, shown)| shown.made);

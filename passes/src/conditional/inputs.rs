@@ -185,6 +185,19 @@ impl<'m> InputSearch<'m> {
         self.follow();
     }
 
+    /// Adds what some operands of an instruction depend on.
+    pub(super) fn add_values(&mut self, site: &Site, values: &[Value]) {
+        for &value in values {
+            self.follow_value(site.function, &site.callers, value);
+        }
+        self.follow();
+    }
+
+    /// True if the search has followed all that it has been asked for.
+    pub(super) fn is_complete(&self) -> bool {
+        self.open.is_empty() && self.steps_left > 0
+    }
+
     /// The origin of a collective's mask; `None` for other instructions.
     pub(super) fn mask_origin(module: &'m ModuleAnalyses<'m>, site: &Site) -> Option<MaskOrigin> {
         let body = module.module.function(site.function).body.as_ref()?;

@@ -19,9 +19,9 @@ use crate::limits::{
 use ptxcheck_common::externs;
 use ptxcheck_ir::limits::MAX_INITIAL_BYTES;
 use ptxcheck_machine::{
-    At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Moment, Observer, Outcome, Outside, Read,
-    Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, Watched, World,
-    Wrong,
+    At, Doing, End, Event, Failure, Follow, Given, Group, Kernel, Launch, Moment, Observer, Outcome, Outside,
+    Read, Schedule, Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, Watched,
+    World, Wrong,
 };
 
 /// A world with the values of a witness.
@@ -207,6 +207,24 @@ impl<'m> Replay<'m> {
         let limits = (self.budget(is_search), thread_steps);
         let schedule = witness.order.schedule();
         self.run(limits, witness, schedule, Stop::WhenBroken, observer)
+    }
+
+    /// The same, up to where threads wait for ever at barriers with a count or for phases of barriers in memory, which the run follows.
+    pub(super) fn observed_protocol(
+        &self,
+        is_search: bool,
+        thread_steps: u64,
+        witness: &Witness,
+        observer: &mut dyn Observer,
+    ) -> Option<Outcome> {
+        let setup = |setup| Setup {
+            stop: Stop::AtHang,
+            follow: Follow::Barriers,
+            ..setup
+        };
+        let limits = (self.budget(is_search), thread_steps);
+        let blocks = witness.blocks();
+        self.run_with(limits, (witness, &blocks), observer, setup)
     }
 
     /// The instructions that may still be run to find something, or with witnesses.
@@ -707,7 +725,7 @@ pub(super) fn machine_site(site: &Site) -> ptxcheck_machine::Site {
 }
 
 /// A site of the machine, as the analyses name it: the calls innermost first.
-fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
+pub(super) fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
     let mut callee = site.function;
     let calls = site.calls.iter().rev();
     let callers = calls.map(|&(caller, instruction)| {

@@ -90,6 +90,17 @@ impl Rest {
         }
     }
 
+    /// Those of runs of one block in which no content of memory decides anything, in two orders of its threads.
+    pub(super) fn of_protocol() -> Vec<Self> {
+        let all = [
+            (1, RunOrder::Together),
+            (3, RunOrder::Together),
+            (1, RunOrder::FurthestFirst),
+        ];
+        let of = |(param, order)| Self::of_grid(param, Memory::Unknown, order, false);
+        all.into_iter().map(of).collect()
+    }
+
     /// Those of runs of one block.
     pub(super) fn of_block() -> Vec<Self> {
         let of = |(param, memory)| Self::of_grid(param, memory, RunOrder::Together, false);

@@ -3,7 +3,7 @@
 use crate::analysis::lanes::{FixedLoad, FixedParam, Lanes, Object, Scenario, Site};
 use crate::limits::MAX_WITNESS_STEPS;
 
-pub use ptxcheck_machine::{Doing, Wrong};
+pub use ptxcheck_machine::{Awaited, Doing, Wrong};
 use ptxcheck_machine::{Schedule, Turns};
 
 /// Most blocks that run.
@@ -45,6 +45,8 @@ pub enum RunOrder {
     /// Those of one block, together.
     #[default]
     Together,
+    /// The same, those first that are furthest in the code.
+    FurthestFirst,
     /// Those of all blocks of the grid: block by block, and in each block together.
     Blocks,
     /// Those of all blocks of the grid, one after the other.
@@ -54,10 +56,16 @@ pub enum RunOrder {
 }
 
 impl RunOrder {
+    /// True if one block runs.
+    pub(super) const fn is_of_one_block(self) -> bool {
+        matches!(self, Self::Together | Self::FurthestFirst)
+    }
+
     /// The schedule of a block.
     pub(super) const fn schedule(self) -> Schedule {
         match self {
             Self::Together | Self::Blocks => Schedule::First,
+            Self::FurthestFirst => Schedule::Last,
             Self::InTurn => Schedule::InTurn(Turns::Forwards),
             Self::Backwards => Schedule::InTurn(Turns::Backwards),
         }
@@ -135,7 +143,7 @@ impl Witness {
 
     /// The blocks that run, by their places in the grid, in order.
     pub(super) fn blocks(&self) -> Vec<[u32; 3]> {
-        if self.order == RunOrder::Together {
+        if self.order.is_of_one_block() {
             return vec![self.block_index];
         }
         let [x, y, z] = self.grid;
@@ -149,7 +157,7 @@ impl Witness {
 
     /// The number of the block that runs last, if several do.
     pub(super) fn last_block(&self) -> Option<u32> {
-        (self.order != RunOrder::Together).then(|| self.blocks().len().saturating_sub(1) as u32)
+        (!self.order.is_of_one_block()).then(|| self.blocks().len().saturating_sub(1) as u32)
     }
 
     /// The block, by its number in the grid, in which lanes are given values of their own, if several blocks run.
@@ -162,7 +170,7 @@ impl Witness {
     pub(super) fn number_in_grid(&self, number: u32) -> u32 {
         match self.order {
             RunOrder::Backwards => (self.blocks().len() as u32).saturating_sub(number + 1),
-            RunOrder::Together | RunOrder::Blocks | RunOrder::InTurn => number,
+            RunOrder::Together | RunOrder::FurthestFirst | RunOrder::Blocks | RunOrder::InTurn => number,
         }
     }
 

@@ -7,5 +7,6 @@ mod common;
 mod graph_pairs;
 mod lane_oracle;
 mod metamorphic;
+mod protocol_oracle;
 mod provenance_oracle;
 mod random;

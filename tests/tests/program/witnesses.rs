@@ -273,6 +273,31 @@ fn a_run_of_two_blocks_shows_both() {
     }
 }
 
+/// Threads that wait for ever: each warp stands where it waits.
+#[test]
+fn a_run_that_hangs_shows_where_each_warp_waits() {
+    let path = root().join("corpus/rules/PTX421/fires_on_named_barriers.ptx");
+    let path = path.to_str().unwrap();
+    let output = binary::run(["--format", "json", "-W", "conditional:PTX421", path]);
+    let (_, document) = report::document(&output).unwrap();
+    let mut all = document["findings"].as_array().unwrap().iter();
+    let found = all.find(|finding| finding["kernel"] == "one_less").unwrap();
+    let data = &found["data"];
+    assert_eq!(
+        (&data["operation"], &data["parameters"][0]),
+        (&"barrier".into(), &"parameter 1 = 1".into())
+    );
+    assert_eq!(data["waiting"].as_array().unwrap().len(), 1);
+    let fingerprint = found["fingerprint"].as_str().unwrap();
+    let output = binary::run(["replay", "--fingerprint", &fingerprint[..8], path]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("in warp 1, all lanes come to the barrier and wait"),
+        "{text}"
+    );
+    assert!(text.contains("in warp 1, all lanes wait in vain"), "{text}");
+}
+
 #[test]
 fn runs_are_shown_by_fingerprint() {
     let all = findings("wrong.ptx");
