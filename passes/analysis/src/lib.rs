@@ -4,7 +4,7 @@
 //! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, reachable code
 //!        ─► shared::Shared       of all functions, with the call graph and the requested analyses
 //!        ─► lanes, provenance, collectives      of the module; they take Shared, and not each other's results
-//!        ─► out_of_bounds, misaligned, asynchronous, contention  of the module, each on its own
+//!        ─► out_of_bounds, misaligned, asynchronous, contention, register_budget  of the module, each on its own
 //!        ─► module::ModuleAnalyses              keeps all of that for the rules
 //! ```
 //!
@@ -66,6 +66,7 @@ pub mod provenance;
 mod ranges;
 mod reached;
 pub mod references;
+pub mod register_budget;
 mod shared;
 pub mod shared_arrays;
 mod slots;

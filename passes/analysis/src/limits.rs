@@ -373,5 +373,8 @@ pub(crate) const MAX_REGISTER_BOUNDS: usize = 32;
 /// Most registers, over all differences in a kernel that may be remainders, whose values are computed to see it.
 pub(crate) const MAX_REMAINDER_WORK: usize = 1 << 23;
 
+/// Most `setmaxnreg` that a kernel executes, those of called functions at each call. Beyond, nothing is known of its registers.
+pub(crate) const MAX_REGISTER_STEPS: usize = 256;
+
 /// Most indexes of a module that are said to wrap.
 pub(crate) const MAX_INDEX_LIMITS: usize = 10_000;

@@ -21,6 +21,7 @@ use crate::lanes::{
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, ComputedAccess, OutOfBoundsAccess};
 use crate::provenance::{self, Violation};
+use crate::register_budget::{self, RegisterProblem};
 
 use crate::shared::{AnalysisOptions, Shared};
 
@@ -180,6 +181,12 @@ impl<'a> ModuleAnalyses<'a> {
     #[must_use]
     pub fn index_limits(&self, stated: StatedValues<'_>) -> Vec<IndexLimit> {
         capacity::find_index_limits(self, stated)
+    }
+
+    /// The problems of `setmaxnreg`, in the order of the input. They are computed at each call.
+    #[must_use]
+    pub fn register_problems(&self) -> Vec<RegisterProblem> {
+        register_budget::find_problems(self)
     }
 
     /// The exchanges of lanes through memory that nothing orders, in the order of the input.

@@ -30,11 +30,10 @@ mod frame;
 use std::cell::{Cell, LazyCell, OnceCell};
 use std::sync::Arc;
 
-use ptxcheck_common::externs;
 use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
-    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, Op, RowAddress, Rows, Space,
-    SymbolId, Value, WARP,
+    Access, BlockId, Body, Function, FunctionId, InstructionId, Op, RowAddress, Rows, Space, SymbolId, Value,
+    WARP,
 };
 use rustc_hash::FxHashSet;
 
@@ -47,7 +46,7 @@ use crate::limits::{MAX_FIRST_TIMES, MAX_FOLLOWED_CALLS};
 use crate::provenance::ViolationKind;
 use crate::provenance::extent::{Object, bounds_violation, certain_size};
 use crate::shared::Shared;
-use crate::thread_ends::functions_that_may_end_threads;
+use crate::thread_ends::{functions_that_may_end_threads, may_end_in_call};
 use crate::value::{Atom, Evaluator, Linear, Source};
 
 /// An access that threads of one warp make outside of an object, or not aligned.
@@ -173,30 +172,6 @@ pub(crate) fn find_accesses_out_of_bounds(module: &Shared<'_>) -> Vec<OutOfBound
         outside.extend(of_kernel.into_iter().filter(is_new));
     }
     outside
-}
-
-/// True if threads may not return from some call in a body, or in a function that it calls; no branch shows that.
-fn may_end_in_call(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
-    let mut known = FxHashSet::default();
-    let mut bodies = vec![body];
-    while let Some(body) = bodies.pop() {
-        for call in &body.calls {
-            let callee = match call.callee {
-                Callee::Direct(symbol) => module.module.called(symbol),
-                Callee::Indirect(_) => None,
-            };
-            let Some(callee) = callee.filter(|callee| !ends[callee.index()]) else {
-                return true;
-            };
-            match &module.module.function(callee).body {
-                Some(body) if known.insert(callee) => bodies.push(body),
-                Some(_) => {}
-                None if externs::is_provided(module.module.function_name(callee)) => {}
-                None => return true,
-            }
-        }
-    }
-    false
 }
 
 /// By function, for itself and what it calls: what an access in a called function that is out of bounds needs.

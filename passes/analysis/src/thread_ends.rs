@@ -1,7 +1,8 @@
 //! Functions from which threads may not return.
 
 use ptxcheck_common::externs;
-use ptxcheck_ir::{Call, Callee, Function, FunctionId, Rare};
+use ptxcheck_ir::{Body, Call, Callee, Function, FunctionId, Rare};
+use rustc_hash::FxHashSet;
 
 use crate::shared::Shared;
 
@@ -29,4 +30,28 @@ pub(crate) fn functions_that_may_end_threads(module: &Shared<'_>) -> Vec<bool> {
     }
     graph.mark_callers(&mut may_end);
     may_end
+}
+
+/// True if threads may not return from some call in a body, or in a function that it calls; no branch shows that.
+pub(crate) fn may_end_in_call(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
+    let mut known = FxHashSet::default();
+    let mut bodies = vec![body];
+    while let Some(body) = bodies.pop() {
+        for call in &body.calls {
+            let callee = match call.callee {
+                Callee::Direct(symbol) => module.module.called(symbol),
+                Callee::Indirect(_) => None,
+            };
+            let Some(callee) = callee.filter(|callee| !ends[callee.index()]) else {
+                return true;
+            };
+            match &module.module.function(callee).body {
+                Some(body) if known.insert(callee) => bodies.push(body),
+                Some(_) => {}
+                None if externs::is_provided(module.module.function_name(callee)) => {}
+                None => return true,
+            }
+        }
+    }
+    false
 }

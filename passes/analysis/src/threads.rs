@@ -55,6 +55,13 @@ impl<'a, 'm> Threads<'a, 'm> {
         Self::new(Source::within_body(body, analyses), linear, warp)
     }
 
+    /// The threads of a warp in a CTA of this shape, if that is known, with values followed through collectives: kernels compute the number
+    /// of a warp by a shuffle.
+    pub(crate) fn of_role(source: Source<'a, 'm>, warp: u32, block: Option<Shape>) -> Self {
+        let linear = Linear::new(Some(warp), Some(Elected::Unknown), Unknowns::Objects);
+        Self::new(source, linear.in_block(block), warp)
+    }
+
     /// The threads of a warp, with values in registers alone.
     pub(crate) fn of_warp_in_registers(body: &'a Body<'m>, definitions: &'a Definitions, warp: u32) -> Self {
         let source = Source {

@@ -2,7 +2,7 @@
 //! has them or not.
 
 /// Names and codes.
-const NAMES: [(&[&str], &[&str]); 10] = [
+const NAMES: [(&[&str], &[&str]); 11] = [
     (
         &[
             "__shfl_sync",
@@ -76,6 +76,7 @@ const NAMES: [(&[&str], &[&str]); 10] = [
         &["PTX415", "PTX416"],
     ),
     (&["atomicAdd", "atomicCAS", "red.global"], &["PTX417", "PTX418"]),
+    (&["setmaxnreg", "__launch_bounds__"], &["PTX420"]),
     (
         &[
             "cp.async",

@@ -103,6 +103,7 @@ const INTERPRETED: &[&str] = &[
     "popc",
     "ptr",
     "redux",
+    "setmaxnreg",
     "shfl",
     "tcgen05",
     "vote",

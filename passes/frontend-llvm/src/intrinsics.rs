@@ -11,7 +11,7 @@ use super::types::Shape;
 use ptxcheck_frontend_ptx::matrix_rows;
 use ptxcheck_ir::{
     Access, AccessKind, Asynchronous, Barrier, BinaryOp, Collective, InstructionId, Match, Matrix,
-    MemberMask, Op, Semantics, Shuffle, Space, UnaryOp, Value, Vote,
+    MemberMask, Op, RegisterChange, Semantics, Shuffle, Space, UnaryOp, Value, Vote,
 };
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -194,6 +194,15 @@ impl<'m> Lowering<'_, '_, 'm> {
             }
             "barrier0" | "bar" | "barrier" => self.barrier(call, name),
             "cp" | "fence" | "mbarrier" | "membar" | "tcgen05" | "wgmma" => self.asynchronous(call, name),
+            "setmaxnreg" => {
+                let change = if name.starts_with("setmaxnreg.inc.") {
+                    RegisterChange::Raise
+                } else {
+                    RegisterChange::Lower
+                };
+                let uses = self.all(call);
+                self.emit_lists(Op::SetRegisters(change), &[], &uses);
+            }
             "isspacep" => self.is_space(call, name),
             "mapa" => {
                 let space = if name.contains("shared") {

@@ -135,5 +135,8 @@ fn target<'t>(tree: &'t Tree<'t>) -> Target<'t> {
                 .filter(|word| word.starts_with("sm_"))
         })
         .unwrap_or_default();
-    Target::named(name)
+    Target {
+        is_debug: tree.target().any(|word| word == b"debug"),
+        ..Target::named(name)
+    }
 }

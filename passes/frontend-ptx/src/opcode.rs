@@ -7,8 +7,8 @@ use super::asynchronous::async_op;
 use super::matrices::matrix_rows;
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Scope,
-    Semantics, Shuffle, Space, UnaryOp, Update, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op,
+    RegisterChange, Scope, Semantics, Shuffle, Space, UnaryOp, Update, Vote,
 };
 
 /// The mapping of an opcode's operands to results and uses.
@@ -220,7 +220,11 @@ static ROWS: &[Row] = &[
     }),
     ("ret", 0, |_| effect(Op::Return)),
     ("selp", 4, |_| plain(Op::Select)),
-    ("setmaxnreg", 1, |_| EFFECT),
+    ("setmaxnreg", 1, |m| match m.first() {
+        b"inc" => effect(Op::SetRegisters(RegisterChange::Raise)),
+        b"dec" => effect(Op::SetRegisters(RegisterChange::Lower)),
+        _ => EFFECT,
+    }),
     ("setp", 3, compare),
     ("shf", 4, |m| {
         if m.has("b32") {

@@ -150,6 +150,7 @@ impl Operands<'_> {
                 };
                 results.len() <= 1 && uses.len() >= least
             }
+            Op::SetRegisters(_) => results.is_empty() && uses.len() == 1,
             Op::CallResult(_) => results.len() == 1 && matches!(uses, [Value::Integer(_)]),
             Op::StackAlloc => results.len() == 1 && !uses.is_empty() && self.may_all_have_width(results, 64),
             // A jump through a table that several share keeps its index.

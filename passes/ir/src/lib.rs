@@ -83,6 +83,6 @@ pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};
 
 pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Class, Collective, Condition, Logic, Match, MemberMask, Op, Rare,
-    Semantics, Shuffle, Space, Special, UnaryOp, Update, Vote, WARP,
+    RegisterChange, Semantics, Shuffle, Space, Special, UnaryOp, Update, Vote, WARP,
 };
 pub use verify::{Unsound, verify};

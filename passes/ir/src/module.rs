@@ -17,6 +17,8 @@ pub struct Target<'s> {
     pub name: &'s str,
     /// 90 for `sm_90a`; 0 if the module does not say.
     pub sm: u32,
+    /// It is compiled for a debugger (`.target sm_90a, debug`).
+    pub is_debug: bool,
 }
 
 impl<'s> Target<'s> {
@@ -29,6 +31,7 @@ impl<'s> Target<'s> {
         Self {
             name,
             sm: digits.parse().unwrap_or(0),
+            is_debug: false,
         }
     }
 }

@@ -343,6 +343,15 @@ pub struct Barrier {
     pub cluster: bool,
 }
 
+/// The direction in which `setmaxnreg` changes the number of registers of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RegisterChange {
+    /// `inc`: it waits until the pool of the CTA has enough.
+    Raise,
+    /// `dec`: the rest goes to the pool of the CTA.
+    Lower,
+}
+
 /// The kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -606,6 +615,8 @@ pub enum Op {
     ActiveMask,
     /// A barrier: id (use 0), thread count (use 1, if counted), predicate of a reduction.
     Barrier(Barrier),
+    /// `setmaxnreg`: each thread of the warp owns use 0 registers from here on.
+    SetRegisters(RegisterChange),
     /// A call; [`super::Body::calls`] says of what and with what. Results: those it writes into registers directly.
     Call(CallId),
     /// Result = what that call returned, at the byte offset in use 0 of its return value.
@@ -653,6 +664,8 @@ bitflags! {
         const END = 1 << 4;
         /// [`Op::MapShared`]
         const MAP_SHARED = 1 << 5;
+        /// [`Op::SetRegisters`]
+        const SET_REGISTERS = 1 << 6;
     }
 }
 
@@ -667,6 +680,7 @@ impl Rare {
             Op::StackAlloc => Self::STACK_ALLOC,
             Op::Exit | Op::Trap => Self::END,
             Op::MapShared(_) => Self::MAP_SHARED,
+            Op::SetRegisters(_) => Self::SET_REGISTERS,
             _ => Self::empty(),
         }
     }

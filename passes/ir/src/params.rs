@@ -86,7 +86,11 @@ mod tests {
     #[test]
     fn the_limit_depends_on_version_and_target() {
         let isa = |major, minor| Some(IsaVersion { major, minor });
-        let target = |sm| Target { name: "", sm };
+        let target = |sm| Target {
+            name: "",
+            sm,
+            is_debug: false,
+        };
         assert_eq!(limit(isa(8, 1), target(70)), LIMIT);
         assert_eq!(limit(isa(8, 0), target(75)), OLD_LIMIT);
         assert_eq!(limit(isa(9, 2), target(61)), OLD_LIMIT);

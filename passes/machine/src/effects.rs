@@ -177,7 +177,7 @@ pub(crate) fn may_order(instruction: &Instruction) -> bool {
         Op::Access(access) => {
             access.is_ordering() || !matches!(access.kind, AccessKind::Load | AccessKind::Store)
         }
-        Op::Opaque => !(1..MATRIX_RESULTS).contains(&usize::from(instruction.results)),
+        Op::Opaque | Op::SetRegisters(_) => !(1..MATRIX_RESULTS).contains(&usize::from(instruction.results)),
         _ => false,
     }
 }
@@ -238,6 +238,7 @@ pub(crate) const fn is_computation(op: Op) -> bool {
         | Op::IsSpace(_)
         | Op::MapShared(_)
         | Op::CallResult(_)
+        | Op::SetRegisters(_)
         | Op::Opaque => true,
         Op::Access(access) => matches!(access.kind, AccessKind::Load),
         Op::Assume

@@ -89,6 +89,7 @@ pub fn result(op: Op, number: usize, uses: &[Word]) -> Word {
         | Op::Collective(..)
         | Op::ActiveMask
         | Op::Barrier(_)
+        | Op::SetRegisters(_)
         | Op::Call(_)
         | Op::CallResult(_)
         | Op::StackAlloc

@@ -193,7 +193,7 @@ impl Machine<'_> {
                 self.resume(thread, &[mapped]);
             }
             Op::Opaque if self.execute_asynchronous(thread) => self.advance(thread),
-            Op::CompareOther | Op::Opaque => {
+            Op::CompareOther | Op::Opaque | Op::SetRegisters(_) => {
                 match own_part(body, self.point(thread).instruction) {
                     Some(OwnPart::Fence) => self.tell(thread, &Event::Fence),
                     Some(_) => {}

@@ -79,7 +79,7 @@ pub(super) fn effect_of_instruction(
             ) => (true, true),
             (AccessKind::Other, _) => (false, true),
         },
-        Op::Opaque => (false, body.results(instruction).is_empty()),
+        Op::Opaque | Op::SetRegisters(_) => (false, body.results(instruction).is_empty()),
         _ => (false, false),
     };
     Visible {

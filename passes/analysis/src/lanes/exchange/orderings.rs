@@ -48,7 +48,7 @@ impl Orderings {
                 !affects_only_own_thread(body, at)
             }
             Op::Access(access) => access.is_ordering(),
-            Op::Opaque => match body.results(instruction).len() {
+            Op::Opaque | Op::SetRegisters(_) => match body.results(instruction).len() {
                 0 if is_fence(body, at) => !self.ignores_fences,
                 0 => !affects_only_own_thread(body, at),
                 results => self.among == Among::Lanes && results >= MATRIX_RESULTS,
@@ -70,7 +70,7 @@ pub(super) fn may_wait_for_others(body: &Body<'_>, at: InstructionId, instructio
             AccessKind::Other => !affects_only_own_thread(body, at),
             _ => true,
         },
-        Op::Opaque => {
+        Op::Opaque | Op::SetRegisters(_) => {
             body.results(instruction).is_empty() && !is_fence(body, at) && !affects_only_own_thread(body, at)
         }
         _ => false,
