@@ -14,7 +14,7 @@ __global__ void two_of_three(int *out) {
   __shared__ int sums[384];
   sums[threadIdx.x] = out[threadIdx.x];
   if (group() < 2) {
-    SYNC(1, 384); //~ PTX421?
+    SYNC(1, 384); //~ PTX421? PTX419
     out[threadIdx.x] = sums[threadIdx.x ^ 1];
   }
 }
@@ -22,7 +22,7 @@ __global__ void two_of_three(int *out) {
 // Three warps at a barrier of two: one is left.
 __global__ void one_is_left(int *out) {
   if (threadIdx.x < 96) {
-    SYNC(1, 64); //~ PTX421?
+    SYNC(1, 64); //~ PTX421? PTX419
     out[threadIdx.x] = 1;
   }
 }
@@ -30,7 +30,7 @@ __global__ void one_is_left(int *out) {
 // Two roles come to two barriers in crossed order.
 __global__ void crossed(int *out) {
   if (group() == 0) {
-    SYNC(1, 256); //~ PTX421?
+    SYNC(1, 256); //~ PTX421? PTX419
     SYNC(2, 256);
   } else if (group() == 1) {
     SYNC(2, 256);
@@ -46,7 +46,7 @@ __global__ void nobody_waits(int *out) {
     ARRIVE(3, 384);
   } else {
     SYNC(3, 384);
-    SYNC(1, 256); //~ PTX421?
+    SYNC(1, 256); //~ PTX421? PTX419
   }
   out[threadIdx.x] = 1;
 }
@@ -57,7 +57,7 @@ __global__ void block_barrier_in_role(int *out) {
     __syncthreads();
     SYNC(1, 384);
   } else {
-    SYNC(1, 384); //~ PTX421?
+    SYNC(1, 384); //~ PTX421? PTX419
   }
   out[threadIdx.x] = 1;
 }
@@ -67,7 +67,7 @@ __global__ void two_counts(int *out) {
   if (threadIdx.x < 96) {
     if (threadIdx.x < 64) SYNC(1, 96);
   } else if (threadIdx.x < 160) {
-    SYNC(1, 128); //~ PTX421?
+    SYNC(1, 128); //~ PTX421? PTX419
   }
   out[threadIdx.x] = 1;
 }

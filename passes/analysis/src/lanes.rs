@@ -14,10 +14,12 @@
 //! * `placement` computes the lanes that arrive, `shuffle` the lane that is read, `membership` the knowledge that code may have
 //!   of other lanes.
 //! * `verdict` judges, and `screen` leaves out kernels without a definite finding.
+//! * `barrier_counts` follows all warps of a block through barriers that count threads.
 //! * `lane_counted_loops` finds loops that each lane leaves after its own number of rounds, `peeled` copies their first rounds
 //!   (`peeled_rounds`), `undecided` finds the places where that may give more precise results, and `rounds` analyses the
 //!   copies.
 
+mod barrier_counts;
 mod collective_call;
 mod exchange;
 mod explore;
@@ -69,6 +71,8 @@ use roots::{Budget, Calls};
 use slice::Slices;
 use value::ALL;
 
+pub(crate) use barrier_counts::find_count_problems;
+pub use barrier_counts::{CountIssue, CountProblem};
 pub use exchange::{
     BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,
 };

@@ -373,6 +373,15 @@ pub(crate) const MAX_REGISTER_BOUNDS: usize = 32;
 /// Most registers, over all differences in a kernel that may be remainders, whose values are computed to see it.
 pub(crate) const MAX_REMAINDER_WORK: usize = 1 << 23;
 
+/// Most places of barriers that a warp may come to, if barriers of its kernel count threads. Beyond, nothing is known of them.
+pub(crate) const MAX_BARRIER_STOPS: usize = 64;
+
+/// Most visits of nodes by which the order of these places in one warp is found. Beyond, nothing is known of them.
+pub(crate) const MAX_BARRIER_STEPS: usize = 4_000_000;
+
+/// The rounds of loops in which warps are followed through barriers that count threads.
+pub(crate) const MAX_BARRIER_ROUNDS: usize = 2;
+
 /// Most `setmaxnreg` that a kernel executes, those of called functions at each call. Beyond, nothing is known of its registers.
 pub(crate) const MAX_REGISTER_STEPS: usize = 256;
 

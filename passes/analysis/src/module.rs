@@ -16,7 +16,8 @@ use crate::collectives::{self, CollectiveSite};
 use crate::constant_objects::{self, ConstantObject};
 use crate::contention::{self, Contention};
 use crate::lanes::{
-    self, Exchange, LaneLayouts, Launch, MissingBarrier, PossibleExchange, Root, Scenario, launches_of,
+    self, CountProblem, Exchange, LaneLayouts, Launch, MissingBarrier, PossibleExchange, Root, Scenario,
+    launches_of,
 };
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, ComputedAccess, OutOfBoundsAccess};
@@ -181,6 +182,13 @@ impl<'a> ModuleAnalyses<'a> {
     #[must_use]
     pub fn index_limits(&self, stated: StatedValues<'_>) -> Vec<IndexLimit> {
         capacity::find_index_limits(self, stated)
+    }
+
+    /// The problems of barriers that count threads, in the order of the input; potential ones if the options ask for potential findings about
+    /// lanes. They are computed at each call.
+    #[must_use]
+    pub fn count_problems(&self) -> Vec<CountProblem> {
+        lanes::find_count_problems(self)
     }
 
     /// The problems of `setmaxnreg`, in the order of the input. They are computed at each call.

@@ -2,7 +2,7 @@
 //! has them or not.
 
 /// Names and codes.
-const NAMES: [(&[&str], &[&str]); 11] = [
+const NAMES: [(&[&str], &[&str]); 12] = [
     (
         &[
             "__shfl_sync",
@@ -64,6 +64,16 @@ const NAMES: [(&[&str], &[&str]); 11] = [
             "cuda::barrier",
         ],
         &["PTX421"],
+    ),
+    (
+        &[
+            "bar.sync",
+            "bar.arrive",
+            "bar.red",
+            "barrier.sync",
+            "NamedBarrier",
+        ],
+        &["PTX419"],
     ),
     (
         &[

@@ -37,7 +37,7 @@
 //! threads that have exited.) In a loop whose number of rounds depends on the lane index, each round is analysed. Conditions that may
 //! differ between the lanes are a potential finding, and so are those on the index of the warp. A condition on data
 //! that is the same within each warp but differs between warps is not seen. Barriers with a count are not judged: the
-//! count says that some threads stay away.
+//! count says that some threads stay away, and PTX419 is about them.
 
 use crate::analysis::lanes::{Problem, is_full_warp};
 use crate::context::{ModuleContext, Report};

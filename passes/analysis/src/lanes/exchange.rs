@@ -42,7 +42,9 @@ pub use self::found::{
     BlockPair, Exchange, MissingBarrier, Object, Pair, PairKind, PossibleExchange, PossiblePair,
 };
 use self::kernels::{PairKey, group_by_object, position_of_pair, reached_nodes, search_kernels};
+pub(super) use self::named_barriers::{BarrierStop, is_barrier_of_block, stops_of_warp};
 use self::orderings::Among;
+pub(super) use self::orderings::may_wait_for_others;
 use self::pairs::{Definite, definite_clashes};
 pub(crate) use self::possible::find_possible_exchanges;
 use self::screen::LoopScreen;

@@ -21,14 +21,19 @@ use ptxcheck_ir::{Barrier, Op, Value};
 
 /// A place in the code at which a warp may come to a barrier.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BarrierStop {
+pub(crate) struct BarrierStop {
     /// The place of the warp among the analysed ones.
-    warp: usize,
-    node: u32,
-    number: u64,
+    pub warp: usize,
+    /// The node.
+    pub node: u32,
+    /// The number of the barrier.
+    pub number: u64,
     /// The threads that it counts; `None` for all of the block.
-    count: Option<u64>,
-    waits: bool,
+    pub count: Option<u64>,
+    /// It waits, in contrast to arriving only.
+    pub waits: bool,
+    /// All threads of the warp have to execute it together.
+    pub is_aligned: bool,
 }
 
 impl BarrierStop {
@@ -184,8 +189,24 @@ fn barrier_at_node<'g>(graph: &'g Graph<'_>, node: u32) -> Option<(Barrier, &'g 
     }
 }
 
-/// The places at which a warp may come to barriers; `None` if a number or a count is not known. `warp`: its place among the analysed ones.
+/// True for a node with a barrier of the block.
+pub(crate) fn is_barrier_of_block(graph: &Graph<'_>, node: u32) -> bool {
+    barrier_at_node(graph, node).is_some()
+}
+
+/// The places at which a warp may come to barriers; `None` if a number or a count is not known, or a count is not one of whole warps. `warp`: its
+/// place among the analysed ones.
 pub(super) fn stations_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<BarrierStop>> {
+    let all = stops_of_warp(flow, warp)?;
+    let counts_warps = |stop: &BarrierStop| {
+        let is_whole = |count: u64| count != 0 && count.is_multiple_of(WARP as u64);
+        stop.count.is_none_or(is_whole)
+    };
+    all.iter().all(counts_warps).then_some(all)
+}
+
+/// The same with any counts.
+pub(crate) fn stops_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<BarrierStop>> {
     let graph = flow.graph;
     let mut all = Vec::new();
     for &node in &flow.order.nodes {
@@ -209,15 +230,13 @@ pub(super) fn stations_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<B
             true => Some(known(uses.get(1))?),
             false => None,
         };
-        if count.is_some_and(|count| count == 0 || !count.is_multiple_of(WARP as u64)) {
-            return None;
-        }
         all.push(BarrierStop {
             warp,
             node,
             number,
             count,
             waits: barrier.waits,
+            is_aligned: barrier.aligned,
         });
     }
     Some(all)

@@ -62,7 +62,7 @@ impl Orderings {
 const MATRIX_RESULTS: usize = 2;
 
 /// True if an instruction may read a value that other threads have written meanwhile, so that a loop may wait for it.
-pub(super) fn may_wait_for_others(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
+pub(crate) fn may_wait_for_others(body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Access(access) => match access.kind {
             AccessKind::Load => access.semantics != Semantics::Weak,
