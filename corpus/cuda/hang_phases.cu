@@ -103,31 +103,6 @@ __global__ void never_released(const int *in, int *out, int tiles) {
   }
 }
 
-// The parity of the consumers is that of a ring of four, and there are two slots.
-__global__ void parity_of_the_tile(const int *in, int *out, int tiles) {
-  __shared__ Barrier full[2], empty[2];
-  __shared__ alignas(128) int tile[2][32];
-  if (threadIdx.x == 0) {
-    for (int slot = 0; slot < 2; ++slot) init(&full[slot], 1), init(&empty[slot], 96);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < tiles; ++i) {
-      WAIT(&empty[i % 2], (i / 2 + 1) & 1); //~[O3] PTX421?
-      expect(&full[i % 2], sizeof tile[0]);
-      bring(tile[i % 2], in + 32 * i, sizeof tile[0], &full[i % 2]);
-    }
-  } else if (threadIdx.x >= 32) {
-    int sum = 0;
-    for (int i = 0; i < tiles; ++i) {
-      WAIT(&full[i % 2], (i / 4) & 1); //~[G] PTX421?
-      sum += tile[i % 2][threadIdx.x % 32];
-      arrive(&empty[i % 2]);
-    }
-    out[threadIdx.x] = sum;
-  }
-}
-
 // One role has three slots, the other one four.
 __global__ void other_depth(const int *in, int *out, int tiles) {
   __shared__ Barrier full[4], empty[4];

@@ -20,14 +20,6 @@ use crate::thread::{Numbered, State};
 /// Barriers of a block with a number (PTX ISA, `barrier.cta`).
 const BARRIERS: u64 = 16;
 
-/// What threads that do not wait have told a barrier with a count since it was complete last.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Signals {
-    pub(crate) count: u64,
-    /// The threads, once for each time.
-    pub(crate) threads: Vec<usize>,
-}
-
 impl Machine<'_> {
     /// Lets threads pass a barrier, with a count or without; true if some could.
     pub(crate) fn pass_any_barrier(&mut self) -> Step<bool> {

@@ -14,26 +14,7 @@ use crate::limits::MAX_POLLS;
 use crate::machine::{Machine, Step};
 use crate::outcome::{Awaited, Hang, HangKind, Stuck};
 use crate::thread::{Numbered, State};
-
-/// What happened while threads that wait for phases tested again.
-#[derive(Debug, Default)]
-pub(crate) struct Polls {
-    /// Visible instructions that threads have executed.
-    pub(crate) acts: u64,
-    /// Loads from global memory.
-    pub(crate) global_loads: u64,
-    rounds: u32,
-    last: Option<Standing>,
-}
-
-/// All that decides how the threads that wait for phases go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Standing {
-    threads: Vec<(usize, u64)>,
-    /// Visible instructions other than tests.
-    acts: u64,
-    global_loads: u64,
-}
+use crate::waits::Standing;
 
 impl Machine<'_> {
     /// The thread is at an instruction that the machine does not model, and that may let others go on.

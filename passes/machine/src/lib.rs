@@ -93,6 +93,7 @@ mod step;
 mod stop;
 mod thread;
 mod trace;
+mod waits;
 mod ways;
 mod world;
 

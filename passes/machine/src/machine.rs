@@ -7,9 +7,7 @@ use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId, Registe
 use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
-use crate::counted::Signals;
 use crate::evaluate::{Word, ones};
-use crate::hang::Polls;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP};
 use crate::limits::{MAX_FAILURES, MAX_SNAPSHOTS};
@@ -22,6 +20,7 @@ use crate::schedule::Order;
 use crate::site::{Context, Contexts, Point};
 use crate::stop::Stop;
 use crate::thread::{Changes, Frame, State, Thread};
+use crate::waits::{Polls, Signals};
 use crate::ways::Position;
 use crate::world::{At, Unmodelled, World};
 

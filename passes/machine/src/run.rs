@@ -10,7 +10,6 @@ use ptxcheck_ir::Body;
 use rustc_hash::FxHashMap;
 
 use crate::agent::Agent;
-use crate::hang::Polls;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP, Warps, lane_bit};
 use crate::limits::{MAX_REGISTERS, MAX_STEPS, MAX_TURN, PAIRS_PER_STEP};
@@ -23,6 +22,7 @@ use crate::schedule::{Order, Schedule, Turns};
 use crate::site::{Context, Contexts, Point};
 use crate::stop::Stop;
 use crate::thread::{Act, Frame, State, Thread};
+use crate::waits::Polls;
 use crate::world::World;
 
 /// The asynchronous operations that a run follows; it passes the others.

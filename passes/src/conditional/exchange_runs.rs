@@ -552,9 +552,14 @@ pub(super) struct Observed {
 impl Observed {
     /// The operations on barriers at which threads wait for ever, with their numbers.
     pub(super) fn hanging(&self, bounds: &Bounds, wanted: &[(usize, &Wanted)]) -> Vec<(usize, Made)> {
-        let hang = self.hang.as_ref();
-        let found = hang
-            .and_then(|hang| FoundHang::new(hang, wanted.iter().map(|(number, one)| (*number, &one.write))));
+        let number_of = |site: &Site| {
+            let mut all = wanted.iter();
+            all.find(|(_, one)| one.write == *site).map(|(number, _)| *number)
+        };
+        let found = self
+            .hang
+            .as_ref()
+            .and_then(|hang| FoundHang::new(hang, number_of));
         let Some((number, mut hang)) = found else {
             return Vec::new();
         };

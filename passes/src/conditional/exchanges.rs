@@ -26,7 +26,7 @@ use super::replay::{Replay, machine_site};
 use super::scenarios::{MANY_ELEMENTS, Rest, scenarios};
 use super::shorten::shortest_witness;
 use super::up_to::UpTo;
-use super::witness::{Memory, RunOrder, Witness, WitnessLoad, WitnessRun};
+use super::witness::{Memory, Witness, WitnessLoad, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{
     Exchange, LaneLayout, LaneLayouts, Launch, MissingBarrier, Object, PairKind, PossibleExchange, Site,
@@ -570,7 +570,9 @@ impl ExchangeSearch<'_, '_> {
             self.assumed.move_into_assumptions(&mut witness.params);
             // No unknown value decided a run that reached its end.
             let is_known = memory != Memory::Unknown && is_complete || tried.contains(&witness);
-            if open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
+            // A run that hangs is enough.
+            let is_shown = self.among == Among::Protocol && !trial.found.is_empty();
+            if is_shown || open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;
             }
             let Some((outcome, observed)) = self.run(true, &witness) else {

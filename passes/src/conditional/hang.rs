@@ -53,15 +53,9 @@ impl StuckLanes {
 }
 
 impl FoundHang {
-    /// The first of the wanted operations at which threads of a run wait for ever, by its number.
-    pub(super) fn new<'w>(
-        hang: &Hang,
-        wanted: impl Iterator<Item = (usize, &'w Site)> + Clone,
-    ) -> Option<(usize, Self)> {
-        let number_of = |site: &Site| {
-            let mut all = wanted.clone();
-            all.find(|(_, one)| *one == site).map(|(number, _)| number)
-        };
+    /// The first of the wanted operations at which threads of a run wait for ever, by its number. `number_of`: that of the operation at a site,
+    /// if it is wanted.
+    pub(super) fn new(hang: &Hang, number_of: impl Fn(&Site) -> Option<usize>) -> Option<(usize, Self)> {
         let waits: Vec<StuckLanes> = hang.waits.iter().map(StuckLanes::new).collect();
         match &hang.kind {
             HangKind::NobodyGoesOn => {

@@ -143,7 +143,8 @@ fn missing(awaits: Awaited, barrier: &str) -> String {
             let come = arrivals.saturating_sub(pending);
             let lacks = match bytes {
                 0 => String::new(),
-                bytes => format!(", and lacks {bytes} bytes"),
+                1.. => format!(", and lacks {bytes} bytes"),
+                _ => format!(", and {} bytes more than it expects", bytes.unsigned_abs()),
             };
             format!(
                 "phase {complete} of {barrier}, with parity {parity}, has {come} of {arrivals} arrivals{lacks}"

@@ -255,18 +255,17 @@ impl Writer {
         }
     }
 
-    /// The number of rounds of a loop, as an operand, and whether it is the parameter. `least`: those that a defect needs.
-    fn rounds(&mut self, defect: Option<Defect>, least: u32) -> (String, bool) {
-        let is_parameter = self.random.chance(2);
-        if is_parameter {
+    /// The number of rounds of a loop, as an operand. `least`: those that a defect needs.
+    fn rounds(&mut self, defect: Option<Defect>, least: u32) -> String {
+        if self.random.chance(2) {
             if defect.is_some() {
                 self.needs = least;
             }
-            return ("%n".to_owned(), true);
+            return "%n".to_owned();
         }
         let more = self.random.below(6) as u32;
         let rounds = if defect.is_some() { least + more } else { more };
-        (rounds.to_string(), false)
+        rounds.to_string()
     }
 
     /// A loop over rounds, with the slot in `%s` and the parity of its use in `%f`.
@@ -296,8 +295,9 @@ impl Writer {
         let depth = 1 + self.random.below(3) as u32;
         let all = (producers.len() + consumers.len()) as u32;
         let count = 32 * (all + u32::from(defect == Some(Defect::CountsMore)));
-        let (rounds, _) = self.rounds(defect, 1);
         let is = |one| defect == Some(one);
+        // With a count too great, nobody passes the last waits either.
+        let rounds = self.rounds(defect, u32::from(!is(Defect::CountsMore)));
         // Barriers 1 and on: full; 4 and on: empty.
         let produce = format!(
             "add.u32 %r2, %s, 4;\nbar.sync %r2, {count};\nadd.u32 %r2, %s, 1;\nbar.arrive %r2, {count};\n"
@@ -335,7 +335,7 @@ impl Writer {
             producers.truncate(1);
         }
         let least = if is(Defect::NotReleased) { depth + 1 } else { 1 };
-        let (rounds, _) = self.rounds(defect, least);
+        let rounds = self.rounds(defect, least);
         // One lane of each warp arrives, or all of them.
         let lanes = |is_one: bool| if is_one { 1 } else { 32 };
         let (one_fills, one_frees) = (has_bytes || self.random.chance(2), self.random.chance(2));
