@@ -14,6 +14,8 @@
 
 mod blocks;
 mod contention;
+mod copy_failure;
+mod copy_failures;
 mod exchange_runs;
 mod exchanges;
 mod finding;
@@ -32,6 +34,8 @@ mod up_to;
 mod witness;
 
 pub use contention::{ConditionalContention, search_beside_atomics, search_lost_updates};
+pub use copy_failure::FoundCopyFailure;
+pub use copy_failures::{ConditionalCopyFailure, search_copy_failures};
 pub use exchange_runs::{ContendedPair, LeavingAccess};
 pub(crate) use exchanges::searchable_pairs;
 pub use exchanges::{
@@ -41,6 +45,7 @@ pub use finding::{Conditional, General, SearchScope, Searched};
 pub use hang::{FoundHang, StuckLanes};
 pub use hangs::{ConditionalHang, search_hangs};
 pub use leaving::{ConditionalLeaving, search_leaving};
+pub use ptxcheck_machine::AsyncWrong;
 pub(crate) use search::merge_conditional_findings;
 pub use search::{find, find_assuming, search_module};
 pub use witness::{Awaited, Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

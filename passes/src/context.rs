@@ -13,8 +13,8 @@ use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
 use crate::assumptions::Assumptions;
 use crate::conditional::{
-    self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalExchange, ConditionalHang,
-    ConditionalLeaving, SearchScope, Searched, SearchedExchanges,
+    self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalCopyFailure,
+    ConditionalExchange, ConditionalHang, ConditionalLeaving, SearchScope, Searched, SearchedExchanges,
 };
 use crate::finding::{Actor, Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
@@ -39,6 +39,9 @@ const BOUNDS: &str = "PTX211";
 
 /// The rule about threads that wait for ever, likewise.
 const HANGS: &str = "PTX421";
+
+/// The rules about asynchronous copies, likewise.
+const COPY_FAILURES: [&str; 3] = ["PTX701", "PTX702", "PTX704"];
 
 /// The rules about global memory that several threads access, likewise.
 const LOST_UPDATES: &str = "PTX417";
@@ -70,6 +73,7 @@ pub struct ModuleContext<'a> {
     conditional_beside_atomics: OnceLock<SearchedExchanges<ConditionalContention>>,
     conditional_leaving: OnceLock<SearchedExchanges<ConditionalLeaving>>,
     conditional_hangs: OnceLock<SearchedExchanges<ConditionalHang>>,
+    conditional_copy_failures: OnceLock<SearchedExchanges<ConditionalCopyFailure>>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
@@ -94,6 +98,7 @@ impl<'a> ModuleContext<'a> {
             conditional_beside_atomics: OnceLock::new(),
             conditional_leaving: OnceLock::new(),
             conditional_hangs: OnceLock::new(),
+            conditional_copy_failures: OnceLock::new(),
             lane_roots: OnceLock::new(),
             settings,
         }
@@ -103,7 +108,8 @@ impl<'a> ModuleContext<'a> {
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
             let scope = self.settings.search(|rule| {
-                ![BOUNDS, EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS, HANGS].contains(&rule.code)
+                let own = [BOUNDS, EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS, HANGS];
+                !own.contains(&rule.code) && !COPY_FAILURES.contains(&rule.code)
             });
             conditional::search_module(self, &self.settings.assumptions, scope)
         });
@@ -152,6 +158,19 @@ impl<'a> ModuleContext<'a> {
         self.searched(&self.conditional_hangs, HANGS, conditional::search_hangs)
     }
 
+    /// The failures about asynchronous copies with a witness, if the settings ask for those of some rule.
+    pub fn conditional_copy_failures(&self) -> &[ConditionalCopyFailure] {
+        let searched = self.conditional_copy_failures.get_or_init(|| {
+            let scope = self.settings.search(|rule| COPY_FAILURES.contains(&rule.code));
+            if scope == SearchScope::All {
+                conditional::search_copy_failures(self, &self.settings.assumptions)
+            } else {
+                SearchedExchanges::default()
+            }
+        });
+        &searched.findings
+    }
+
     /// The findings of a search for witnesses, if the settings ask for conditional findings of the rule with this code.
     fn searched<'s, T>(
         &self,
@@ -180,10 +199,13 @@ impl<'a> ModuleContext<'a> {
             .filter_map(|searched| Some(&searched.get()?.cut));
         let leaving = self.conditional_leaving.get().map(|searched| &searched.cut);
         let hangs = self.conditional_hangs.get().map(|searched| &searched.cut);
+        let copies = self.conditional_copy_failures.get();
+        let copies = copies.map(|searched| &searched.cut);
         let all = lanes
             .into_iter()
             .chain(leaving)
             .chain(hangs)
+            .chain(copies)
             .chain(exchanges)
             .chain(barriers)
             .chain(contended);

@@ -175,6 +175,12 @@ pub(crate) const MAX_PROTOCOL_THREAD_STEPS: u64 = 4_000;
 /// Runs in a row that show nothing new, after which no more are made with a block.
 pub(crate) const MAX_IDLE_PROTOCOL_RUNS: usize = 40;
 
+/// Runs in a row that show nothing new about copies, after which no more are made with a block.
+pub(crate) const MAX_IDLE_COPY_RUNS: usize = 16;
+
+/// Most accesses to shared memory and copies of a kernel and what it calls, for which failures about copies are searched for.
+pub(crate) const MAX_COPY_ACCESSES: usize = 512;
+
 /// Most operations on barriers of a kernel and what it calls, and most calls that lead to them, for which threads that wait for ever are
 /// searched for.
 pub(crate) const MAX_PROTOCOL_OPERATIONS: usize = 512;

@@ -132,9 +132,9 @@ impl std::fmt::Debug for Rule {
 }
 
 /// The rules that a run of a machine can show to be broken.
-const CONDITIONAL: [&str; 12] = [
+const CONDITIONAL: [&str; 15] = [
     "PTX211", "PTX401", "PTX403", "PTX404", "PTX406", "PTX407", "PTX411", "PTX415", "PTX416", "PTX417",
-    "PTX418", "PTX421",
+    "PTX418", "PTX421", "PTX701", "PTX702", "PTX704",
 ];
 
 impl Rule {

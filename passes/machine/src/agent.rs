@@ -23,7 +23,7 @@ use crate::launch::WARP;
 use crate::limits::{MAX_ASYNC_COPIES, MAX_ASYNC_WRONGS, MAX_FENCES_OF_WORD};
 use crate::mbarrier::{Effect, Mbarrier, Phase};
 use crate::observe::Event;
-use crate::outcome::{AsyncWrong, Asynchronous, Awaited, Wrong};
+use crate::outcome::{AsyncFailure, AsyncWrong, Asynchronous, Awaited, Wrong};
 use crate::site::{Contexts, Point};
 
 /// Bytes of a word: memory is tracked in such pieces.
@@ -66,6 +66,15 @@ enum Later {
     Track { barrier: u64, view: View },
 }
 
+/// What went wrong first at a place, and the copy that it is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    pub(crate) thread: usize,
+    pub(crate) point: Point,
+    pub(crate) wrong: AsyncWrong,
+    copy: Option<u32>,
+}
+
 /// The state of all asynchronous operations of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Agent {
@@ -85,6 +94,12 @@ pub(crate) struct Agent {
     /// It follows barriers alone, and no memory.
     is_of_barriers: bool,
     wrongs: BTreeSet<(Point, AsyncWrong)>,
+    /// The first of each kind at each place that is about a copy: the thread, and the copy.
+    firsts: Vec<First>,
+    /// Of these, those that observers know of.
+    told: usize,
+    /// By number of a copy, from 1 on: where it was started.
+    copy_points: Vec<Point>,
     reached: BTreeSet<Point>,
     /// Threads have waited for others in vain: the rest is not an execution of the kernel.
     is_over: bool,
@@ -129,8 +144,31 @@ impl Agent {
             failures: failures
                 .map(|&(point, wrong)| (contexts.site(point), wrong))
                 .collect(),
+            firsts: self
+                .firsts
+                .iter()
+                .map(|first| self.failure(first, contexts))
+                .collect(),
             is_cut: self.is_cut,
         }
+    }
+
+    fn failure(&self, first: &First, contexts: &Contexts) -> AsyncFailure {
+        let started = first
+            .copy
+            .and_then(|copy| self.copy_points.get(copy as usize - 1));
+        AsyncFailure {
+            site: contexts.site(first.point),
+            wrong: first.wrong,
+            thread: first.thread as u32,
+            copy: started.map(|&point| contexts.site(point)),
+        }
+    }
+
+    /// What went wrong since this was asked last.
+    pub(crate) fn new_failures(&mut self) -> Vec<First> {
+        let told = std::mem::replace(&mut self.told, self.firsts.len());
+        self.firsts.get(told..).unwrap_or_default().to_vec()
     }
 
     /// An event of the run at the instruction of a thread.
@@ -161,6 +199,7 @@ impl Agent {
             }
             Event::Access(..)
             | Event::Wrong(_)
+            | Event::AsyncWrong(_)
             | Event::Visible(_)
             | Event::Branch(_)
             | Event::Fence
@@ -182,6 +221,20 @@ impl Agent {
             return;
         }
         self.wrongs.insert((point, wrong));
+    }
+
+    /// The same, about a copy, with the thread that it went wrong in.
+    fn wrong_of_copy(&mut self, (thread, point): (usize, Point), wrong: AsyncWrong, copy: Option<u32>) {
+        let is_new = !self.is_over && !self.wrongs.contains(&(point, wrong));
+        self.wrong(point, wrong);
+        if is_new && self.wrongs.contains(&(point, wrong)) {
+            self.firsts.push(First {
+                thread,
+                point,
+                wrong,
+                copy,
+            });
+        }
     }
 
     pub(crate) fn reach(&mut self, point: Point) {
@@ -229,18 +282,21 @@ impl Agent {
     /// An ordinary load of shared memory.
     pub(crate) fn load(&mut self, thread: usize, point: Point, words: &[u64]) {
         self.reach(point);
-        if self.fills(thread, words) {
-            self.wrong(point, AsyncWrong::ReadEarly);
+        if let Some(copy) = self.copy_filling(thread, words) {
+            self.wrong_of_copy((thread, point), AsyncWrong::ReadEarly, Some(copy));
         }
     }
 
-    /// True if a copy that may be in flight fills one of the words.
-    fn fills(&self, thread: usize, words: &[u64]) -> bool {
-        let Some(view) = self.views.get(thread) else {
-            return false;
-        };
+    /// A copy that may be in flight and fills one of the words.
+    fn copy_filling(&self, thread: usize, words: &[u64]) -> Option<u32> {
+        let view = self.views.get(thread)?;
         let mut held = words.iter().filter_map(|word| self.words.get(word));
-        held.any(|held| held.filled_by.iter().any(|copy| !view.done.contains(copy)))
+        held.find_map(|held| {
+            held.filled_by
+                .iter()
+                .copied()
+                .find(|copy| !view.done.contains(copy))
+        })
     }
 
     /// An ordinary store to shared memory, or an atomic.
@@ -268,8 +324,14 @@ impl Agent {
             return;
         };
         let mut held = words.iter().filter_map(|word| self.words.get(word));
-        if held.any(|held| held.read_by.iter().any(|copy| !view.free.contains(copy))) {
-            self.wrong(point, AsyncWrong::SourceOverwritten);
+        let copy = held.find_map(|held| {
+            held.read_by
+                .iter()
+                .copied()
+                .find(|copy| !view.free.contains(copy))
+        });
+        if copy.is_some() {
+            self.wrong_of_copy((thread, point), AsyncWrong::SourceOverwritten, copy);
         }
     }
 
@@ -288,8 +350,9 @@ impl Agent {
         }
     }
 
-    fn new_copy(&mut self) -> u32 {
+    fn new_copy(&mut self, point: Point) -> u32 {
         self.copies += 1;
+        self.copy_points.push(point);
         self.is_cut |= self.copies > MAX_ASYNC_COPIES;
         self.copies
     }
@@ -297,8 +360,8 @@ impl Agent {
     /// A copy begins that reads these words of shared memory.
     pub(crate) fn reads(&mut self, thread: usize, point: Point, group: AsyncGroup, words: &[u64]) {
         self.reach(point);
-        if self.fills(thread, words) {
-            self.wrong(point, AsyncWrong::ReadEarly);
+        if let Some(copy) = self.copy_filling(thread, words) {
+            self.wrong_of_copy((thread, point), AsyncWrong::ReadEarly, Some(copy));
         }
         let mut found = Vec::new();
         if let Some(view) = self.views.get(thread) {
@@ -318,9 +381,9 @@ impl Agent {
             }
         }
         for wrong in found {
-            self.wrong(point, wrong);
+            self.wrong_of_copy((thread, point), wrong, None);
         }
-        let id = self.new_copy();
+        let id = self.new_copy(point);
         for &word in words {
             self.words.entry(word).or_default().read_by.push(id);
         }
@@ -336,7 +399,7 @@ impl Agent {
     pub(crate) fn fills_words(&mut self, thread: usize, point: Point, words: &[u64], at: Option<(u64, i64)>) {
         self.reach(point);
         self.overwrite(thread, point, words);
-        let id = self.new_copy();
+        let id = self.new_copy(point);
         if let Some(view) = self.views.get(thread) {
             for &word in words {
                 let held = self.words.entry(word).or_default();

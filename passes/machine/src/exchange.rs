@@ -517,6 +517,7 @@ impl Observer for Exchanges {
                 self.is_over = true;
             }
             Event::Wrong(_)
+            | Event::AsyncWrong(_)
             | Event::Visible(_)
             | Event::Branch(_)
             | Event::Arrived(..)

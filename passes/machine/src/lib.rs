@@ -103,8 +103,8 @@ pub use kernel::Kernel;
 pub use launch::{Launch, WARP, Warps};
 pub use observe::{Accessed, Event, Observer, Unobserved, View, Watched};
 pub use outcome::{
-    AsyncWrong, Asynchronous, Awaited, End, Failure, Group, Hang, HangKind, Outcome, Refused, Standing,
-    Stuck, Unknown, Wrong,
+    AsyncFailure, AsyncWrong, Asynchronous, Awaited, End, Failure, Group, Hang, HangKind, Outcome, Refused,
+    Standing, Stuck, Unknown, Wrong,
 };
 pub use run::{Follow, Setup};
 pub use schedule::{Schedule, Turns};

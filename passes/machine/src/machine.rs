@@ -198,8 +198,13 @@ impl<'r> Machine<'r> {
             count: self.count,
             global: &self.rooms[GLOBAL].memory,
         };
-        let at = at(self.block, thread, point, &self.contexts);
-        self.observer.on(&at, event, &view);
+        let told = at(self.block, thread, point, &self.contexts);
+        self.observer.on(&told, event, &view);
+        let failures = self.agent.as_mut().map(Agent::new_failures);
+        for first in failures.into_iter().flatten() {
+            let told = at(self.block, first.thread, first.point, &self.contexts);
+            self.observer.on(&told, &Event::AsyncWrong(first.wrong), &view);
+        }
     }
 
     /// Writes result `number` of the instruction that a thread is at.

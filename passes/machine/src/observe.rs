@@ -5,7 +5,7 @@ use ptxcheck_ir::{AccessKind, BlockId, Collective, Scope, Semantics, Space};
 use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
 use crate::memory::Memory;
-use crate::outcome::{Group, Standing, Wrong};
+use crate::outcome::{AsyncWrong, Group, Standing, Wrong};
 use crate::site::{Contexts, Site};
 use crate::thread::{State, Thread};
 use crate::world::At;
@@ -76,6 +76,8 @@ pub enum Event<'a> {
     PassedCounted(u64, &'a [usize], &'a [usize]),
     /// Something went wrong there.
     Wrong(Wrong),
+    /// Something went wrong with a copy there, for the first time.
+    AsyncWrong(AsyncWrong),
     /// The thread waits in vain, and is released with results of 0.
     LetGo,
     /// The thread has ended, and is at no instruction any more.

@@ -147,6 +147,19 @@ pub enum AsyncWrong {
     NeverComplete,
 }
 
+/// A failure that is about a copy, where it came first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsyncFailure {
+    /// The access, or the copy that reads.
+    pub site: Site,
+    /// The kind of the failure.
+    pub wrong: AsyncWrong,
+    /// The thread, by its number in the block.
+    pub thread: u32,
+    /// Where the copy was started that is in flight, if one is.
+    pub copy: Option<Site>,
+}
+
 /// The asynchronous operations of a run, and accesses of shared memory, up to where threads waited in vain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asynchronous {
@@ -154,6 +167,8 @@ pub struct Asynchronous {
     pub reached: BTreeSet<Site>,
     /// The failures.
     pub failures: BTreeSet<(Site, AsyncWrong)>,
+    /// Of those that are about copies, the first of each kind at each site.
+    pub firsts: Vec<AsyncFailure>,
     /// There were more than the limits allow to keep, so that some may not have been found.
     pub is_cut: bool,
 }

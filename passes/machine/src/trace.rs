@@ -209,7 +209,12 @@ impl Observer for Trace {
                 self.together(at, Doing::Passes, threads);
             }
             // Of accesses and signals, those that others see are acts.
-            Event::Access(..) | Event::Signals(_) | Event::Fence | Event::MayOrder | Event::MayWait => {}
+            Event::Access(..)
+            | Event::Signals(_)
+            | Event::Fence
+            | Event::MayOrder
+            | Event::MayWait
+            | Event::AsyncWrong(_) => {}
         }
     }
 }

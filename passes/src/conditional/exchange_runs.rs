@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::copy_failure::FoundCopyFailure;
 use super::hang::FoundHang;
 use super::replay::{Replay, machine_site};
 use super::scenarios::NEIGHBOUR;
@@ -9,12 +10,14 @@ use super::witness::{Awaited, Memory, OBJECT, Witness};
 use crate::analysis::lanes::{BlockPair, Object, Pair, PairKind, Site};
 use crate::ir::{FunctionId, InstructionId, Module, Op, Space, SymbolId, WARP};
 use crate::limits::{
-    MAX_BLOCK_THREAD_STEPS, MAX_IDLE_ARRAY_RUNS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_EXCHANGE_RUNS,
-    MAX_IDLE_GRID_RUNS, MAX_IDLE_PROTOCOL_RUNS, MAX_PROTOCOL_THREAD_STEPS, MAX_THREAD_STEPS,
+    MAX_BLOCK_THREAD_STEPS, MAX_IDLE_ARRAY_RUNS, MAX_IDLE_BLOCK_RUNS, MAX_IDLE_COPY_RUNS,
+    MAX_IDLE_EXCHANGE_RUNS, MAX_IDLE_GRID_RUNS, MAX_IDLE_PROTOCOL_RUNS, MAX_PROTOCOL_THREAD_STEPS,
+    MAX_THREAD_STEPS,
 };
 use ptxcheck_machine::limits::MAX_EXAMPLES;
 use ptxcheck_machine::{
-    Accessed, At, Event, Example, Exchange, ExchangeKind, Exchanges, Hang, Observer, View, Watched,
+    Accessed, AsyncFailure, At, Event, Example, Exchange, ExchangeKind, Exchanges, Hang, Observer, View,
+    Watched,
 };
 
 /// The threads whose accesses are compared.
@@ -30,6 +33,8 @@ pub(super) enum Among {
     Array,
     /// All threads of a block, with the barriers that they wait at: both accesses of a pair are one operation on a barrier.
     Protocol,
+    /// All threads of a block, with the asynchronous copies that they start: both accesses of a pair are one.
+    Copies,
 }
 
 /// A pair that is searched for.
@@ -117,6 +122,8 @@ pub(super) enum Made {
     Leaving(LeavingAccess),
     /// Threads that wait for ever.
     Hanging(FoundHang),
+    /// A thread that fails about a copy.
+    Failing(FoundCopyFailure),
 }
 
 impl Made {
@@ -155,11 +162,22 @@ impl Made {
         }
     }
 
+    pub(super) fn into_copy_failure(self) -> Option<FoundCopyFailure> {
+        match self {
+            Self::Failing(failure) => Some(failure),
+            _ => None,
+        }
+    }
+
     /// The warp, if it is one.
     pub(super) const fn warp(&self) -> Option<u32> {
         match self {
             Self::Lanes(warp, _) => Some(*warp),
-            Self::Threads(_) | Self::Contended(..) | Self::Leaving(_) | Self::Hanging(_) => None,
+            Self::Threads(_)
+            | Self::Contended(..)
+            | Self::Leaving(_)
+            | Self::Hanging(_)
+            | Self::Failing(_) => None,
         }
     }
 
@@ -185,6 +203,11 @@ impl Made {
                 lanes: 1 << (access.thread % WARP),
                 ..run.clone()
             },
+            Self::Failing(failure) => Witness {
+                warp: failure.thread / WARP,
+                lanes: 1 << (failure.thread % WARP),
+                ..run.clone()
+            },
             Self::Hanging(hang) => Witness {
                 warp: hang.warp,
                 lanes: hang.lanes,
@@ -198,7 +221,7 @@ impl Among {
     /// Observes the pairs of these threads. `sites`: the accesses of the pairs that are wanted.
     pub(super) fn exchanges<'w>(self, sites: impl IntoIterator<Item = &'w Site>) -> Exchanges {
         match self {
-            Self::Grid | Self::Array => {
+            Self::Grid | Self::Array | Self::Copies => {
                 Exchanges::of_grid(sites.into_iter().map(|site| (site.function, site.instruction)))
             }
             Self::Protocol => Exchanges::of_grid([]),
@@ -212,7 +235,7 @@ impl Among {
         match self {
             Self::Lanes => MAX_THREAD_STEPS,
             Self::Warps | Self::Grid | Self::Array => MAX_BLOCK_THREAD_STEPS,
-            Self::Protocol => MAX_PROTOCOL_THREAD_STEPS,
+            Self::Protocol | Self::Copies => MAX_PROTOCOL_THREAD_STEPS,
         }
     }
 
@@ -223,6 +246,7 @@ impl Among {
             Self::Warps => MAX_IDLE_BLOCK_RUNS,
             Self::Array => MAX_IDLE_ARRAY_RUNS,
             Self::Grid => MAX_IDLE_GRID_RUNS,
+            Self::Copies => MAX_IDLE_COPY_RUNS,
             Self::Protocol => MAX_IDLE_PROTOCOL_RUNS,
         }
     }
@@ -547,6 +571,8 @@ pub(super) struct Observed {
     pub(super) leaving: Vec<LeavingAccess>,
     /// The threads that wait for ever, where that is looked for.
     pub(super) hang: Option<Hang>,
+    /// The failures about copies, where those are looked for.
+    pub(super) failures: Vec<AsyncFailure>,
 }
 
 impl Observed {
@@ -569,6 +595,16 @@ impl Observed {
         vec![(number, Made::Hanging(hang))]
     }
 
+    /// The wanted failures about copies, with their numbers.
+    pub(super) fn failing(&self, wanted: &[(usize, &Wanted)]) -> Vec<(usize, Made)> {
+        let found = wanted.iter().filter_map(|(number, wanted)| {
+            let mut failures = self.failures.iter().map(FoundCopyFailure::new);
+            let failure = failures.find(|one| one.site == wanted.write && one.object() == wanted.object)?;
+            Some((*number, Made::Failing(failure)))
+        });
+        found.collect()
+    }
+
     /// The wanted accesses that leave their arrays, with their numbers.
     pub(super) fn leaving(&self, wanted: &[(usize, &Wanted)]) -> Vec<(usize, Made)> {
         let found = wanted.iter().filter_map(|(number, wanted)| {
@@ -587,6 +623,7 @@ impl Bounded<'_> {
             is_outside: self.is_outside,
             leaving: self.leaving,
             hang: None,
+            failures: Vec::new(),
         }
     }
 

@@ -34,12 +34,12 @@ use crate::analysis::lanes::{
 use crate::analysis::launches::Shape;
 use crate::assumptions::{Assumed, Assumptions};
 use crate::conditional::blocks::block_groups;
-use crate::ir::{FunctionId, Space, WARP};
+use crate::ir::{FunctionId, Op, Space, WARP};
 use crate::limits::{
     MAX_ARRAY_STEPS, MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS,
     MAX_PROTOCOL_STEPS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
 };
-use ptxcheck_machine::{End, Observer, Outcome, Watched};
+use ptxcheck_machine::{End, Follow, Observer, Outcome, Watched};
 
 /// Numbers of rounds, with their neighbours, with which pipelines of the usual depths come to each slot twice, or not.
 const ROUNDS: [i64; 5] = [3, 6, 9, 17, 33];
@@ -225,11 +225,11 @@ pub(super) fn search<T>(
                     Among::Grid => {
                         neighbouring_loads(module, wanted.iter().flat_map(|one| [&one.write, &one.other]))
                     }
-                    Among::Lanes | Among::Warps | Among::Array | Among::Protocol => Vec::new(),
+                    _ => Vec::new(),
                 },
                 pointers: match among {
                     Among::Grid => pointer_pieces(module, function),
-                    Among::Lanes | Among::Warps | Among::Array | Among::Protocol => BTreeSet::new(),
+                    _ => BTreeSet::new(),
                 },
                 sites: wanted
                     .iter()
@@ -359,11 +359,20 @@ impl ExchangeSearch<'_, '_> {
         found.collect()
     }
 
+    /// True for an asynchronous operation or a barrier.
+    fn is_operation(&self, site: &Site) -> bool {
+        let body = self.module.module.function(site.function).body.as_ref();
+        body.is_some_and(|body| {
+            let is_barrier = matches!(body.instruction(site.instruction).op, Op::Barrier(_));
+            is_barrier || body.asynchronous_at(site.instruction).is_some()
+        })
+    }
+
     /// The inputs that decide about the operations on barriers of the kernel.
     fn inputs_of_protocol(&self) -> &Inputs {
         self.protocol.get_or_init(|| {
             let mut search = InputSearch::new(self.module).with_all_stores();
-            for site in &self.sites {
+            for site in self.sites.iter().filter(|site| self.is_operation(site)) {
                 search.add(site);
                 search.add_controls(site);
             }
@@ -377,13 +386,13 @@ impl ExchangeSearch<'_, '_> {
 
     /// The inputs of a pair.
     fn inputs_of(&self, pair: &Wanted) -> Inputs {
-        if self.among == Among::Protocol {
+        if matches!(self.among, Among::Protocol | Among::Copies) {
             return self.inputs_of_protocol().clone();
         }
         let search = InputSearch::new(self.module);
         let mut places = match self.among {
-            Among::Lanes | Among::Warps | Among::Array | Among::Protocol => search,
             Among::Grid => search.with_all_stores(),
+            _ => search,
         };
         for site in [&pair.write, &pair.other] {
             places.add_address(site);
@@ -508,13 +517,13 @@ impl ExchangeSearch<'_, '_> {
             Among::Lanes => MAX_EXCHANGE_STEPS,
             Among::Warps => MAX_BLOCK_STEPS,
             Among::Array => MAX_ARRAY_STEPS,
-            Among::Protocol => MAX_PROTOCOL_STEPS,
+            Among::Protocol | Among::Copies => MAX_PROTOCOL_STEPS,
             Among::Grid => MAX_GRID_STEPS,
         });
         let mut trial = Trial::default();
         for &block in group {
             let mut scenarios = scenarios(&class.inputs, block, &self.assumed);
-            if self.among == Among::Protocol {
+            if matches!(self.among, Among::Protocol | Among::Copies) {
                 // The first round with which threads wait for ever.
                 scenarios.sort_by_key(|scenario| scenario.params.iter().map(|param| param.value).max());
             }
@@ -585,8 +594,8 @@ impl ExchangeSearch<'_, '_> {
             match self.among {
                 // The kernel is not meant for the block.
                 Among::Warps if observed.is_outside => return MAX_IDLE_EXCHANGE_RUNS,
-                Among::Grid | Among::Protocol if observed.is_outside => continue,
-                Among::Lanes | Among::Warps | Among::Grid | Among::Array | Among::Protocol => {}
+                Among::Grid | Among::Protocol | Among::Copies if observed.is_outside => continue,
+                _ => {}
             }
             if outcome.has_shifted_beyond || outcome.breaks_assumption {
                 continue;
@@ -624,13 +633,25 @@ impl ExchangeSearch<'_, '_> {
         let outcome = self.observe(is_search, witness, &mut observed)?;
         let mut observed = observed.finish();
         observed.hang.clone_from(&outcome.hang);
+        if let Some(asynchronous) = &outcome.asynchronous {
+            observed.failures.clone_from(&asynchronous.firsts);
+        }
         Some((outcome, observed))
     }
 
     fn observe(&self, is_search: bool, witness: &Witness, observer: &mut dyn Observer) -> Option<Outcome> {
         let steps = self.among.thread_steps();
         match self.among {
-            Among::Protocol => self.replay.observed_protocol(is_search, steps, witness, observer),
+            Among::Protocol => {
+                let follow = Follow::Barriers;
+                self.replay
+                    .observed_protocol((is_search, steps), follow, witness, observer)
+            }
+            Among::Copies => {
+                let follow = Follow::All;
+                self.replay
+                    .observed_protocol((is_search, steps), follow, witness, observer)
+            }
             _ => self.replay.observed(is_search, steps, witness, observer),
         }
     }
@@ -651,7 +672,7 @@ impl ExchangeSearch<'_, '_> {
     fn values_of_open_inputs(&self) -> Vec<Rest> {
         match self.among {
             Among::Lanes | Among::Warps | Among::Array => Rest::of_block(),
-            Among::Protocol => Rest::of_protocol(),
+            Among::Protocol | Among::Copies => Rest::of_protocol(),
             Among::Grid => Rest::OF_GRID.to_vec(),
         }
     }
@@ -704,7 +725,7 @@ impl ExchangeSearch<'_, '_> {
         };
         let is_meant = match self.among {
             Among::Lanes | Among::Array => true,
-            Among::Warps | Among::Grid | Among::Protocol => !observed.is_outside,
+            Among::Warps | Among::Grid | Among::Protocol | Among::Copies => !observed.is_outside,
         };
         is_meant
             && !outcome.breaks_assumption
@@ -722,6 +743,9 @@ impl ExchangeSearch<'_, '_> {
     ) -> Vec<(usize, Made)> {
         if self.among == Among::Array {
             return observed.leaving(wanted);
+        }
+        if self.among == Among::Copies {
+            return observed.failing(wanted);
         }
         if self.among == Among::Protocol {
             return observed.hanging(&self.bounds, wanted);

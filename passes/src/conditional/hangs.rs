@@ -55,7 +55,8 @@ pub fn search_hangs(
             .bodies()
             .filter(|(_, function, _)| function.is_kernel())
         {
-            let operations = operations_of(module, kernel).filter(|all| is_searchable(module, all));
+            let operations = operations_of(module, kernel, |one| one.is_wait);
+            let operations = operations.filter(|all| is_searchable(module, all));
             let wanted = operations.into_iter().flatten().map(|one| Wanted {
                 object: Object::Part(0),
                 write: one.site.clone(),
@@ -93,7 +94,7 @@ pub fn search_hangs(
 }
 
 /// An operation on a barrier with a count, or on a barrier in memory.
-struct Operation {
+pub(super) struct Operation {
     site: Site,
     /// Its counts, bytes, addresses and parities.
     values: Vec<Value>,
@@ -114,7 +115,11 @@ fn has_waits(body: &Body<'_>) -> bool {
 
 /// The operations of a kernel and what it calls; `None` if there are too many, or another block of the cluster may take part, or the machine
 /// does not know what some of them do.
-fn operations_of(module: &ModuleAnalyses<'_>, kernel: FunctionId) -> Option<Vec<Operation>> {
+pub(super) fn operations_of(
+    module: &ModuleAnalyses<'_>,
+    kernel: FunctionId,
+    is_needed: fn(&Operation) -> bool,
+) -> Option<Vec<Operation>> {
     let mut operations = Vec::new();
     let mut open: Vec<(FunctionId, Vec<CallSite>)> = vec![(kernel, Vec::new())];
     let mut contexts = 0;
@@ -138,7 +143,7 @@ fn operations_of(module: &ModuleAnalyses<'_>, kernel: FunctionId) -> Option<Vec<
             open.push((call.callee, callers));
         }
     }
-    operations.iter().any(|one| one.is_wait).then_some(operations)
+    (operations.is_empty() || operations.iter().any(is_needed)).then_some(operations)
 }
 
 /// Adds the operations of a body that is called so; `None` if the machine does not model one.
@@ -196,7 +201,7 @@ fn add_operations(
 }
 
 /// True if a run with values that the search makes up shows what the kernel does with values that callers pass.
-fn is_searchable(module: &ModuleAnalyses<'_>, operations: &[Operation]) -> bool {
+pub(super) fn is_searchable(module: &ModuleAnalyses<'_>, operations: &[Operation]) -> bool {
     let mut deciding: Vec<BTreeSet<Piece>> = Vec::new();
     for one in operations {
         let mut search = InputSearch::new(module).with_all_stores();

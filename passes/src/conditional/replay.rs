@@ -212,14 +212,14 @@ impl<'m> Replay<'m> {
     /// The same, up to where threads wait for ever at barriers with a count or for phases of barriers in memory, which the run follows.
     pub(super) fn observed_protocol(
         &self,
-        is_search: bool,
-        thread_steps: u64,
+        (is_search, thread_steps): (bool, u64),
+        follow: Follow,
         witness: &Witness,
         observer: &mut dyn Observer,
     ) -> Option<Outcome> {
         let setup = |setup| Setup {
             stop: Stop::AtHang,
-            follow: Follow::Barriers,
+            follow,
             ..setup
         };
         let limits = (self.budget(is_search), thread_steps);

@@ -54,6 +54,10 @@ impl<'p> UpTo<'p> {
                     hang.shown_warps().into_iter().map(|warp| (0, warp)).collect(),
                 )
             }
+            Made::Failing(failure) => {
+                let wanted = of(&failure.site, &failure.site, PairKind::TwoWrites);
+                (wanted, vec![(0, failure.thread / WARP)])
+            }
         };
         Self {
             made,
@@ -99,7 +103,7 @@ impl<'p> UpTo<'p> {
                     let mut examples = exchange.examples.iter();
                     examples.any(|example| (example.threads, example.blocks) == own)
                 }
-                (Made::Leaving(_) | Made::Hanging(_), _) | (_, None) => false,
+                (Made::Leaving(_) | Made::Hanging(_) | Made::Failing(_), _) | (_, None) => false,
             },
         )
     }
@@ -111,13 +115,24 @@ impl<'p> UpTo<'p> {
                 && access.thread as usize == at.thread)
     }
 
+    /// True where the thread fails about a copy.
+    fn is_failing(&self, at: &At<'_>, event: &Event<'_>) -> bool {
+        matches!((self.made, event), (Made::Failing(failure), Event::AsyncWrong(wrong))
+            if *wrong == failure.wrong
+                && (failure.site.function, failure.site.instruction) == (at.function, at.instruction)
+                && failure.thread as usize == at.thread)
+    }
+
     /// The steps of the warps up to the pair, and its two accesses, the one that the code has first first.
     pub(super) fn steps(&self) -> WitnessRun {
         let mut run = WitnessRun {
             left_out: self.trace.left_out(),
             ..WitnessRun::default()
         };
-        let is_of_block = matches!(self.among, Among::Warps | Among::Grid | Among::Protocol);
+        let is_of_block = matches!(
+            self.among,
+            Among::Warps | Among::Grid | Among::Protocol | Among::Copies
+        );
         let has_blocks = self.among == Among::Grid && self.witness.grid != [1; 3];
         for moment in self.trace.moments() {
             let block = has_blocks.then(|| self.witness.number_in_grid(moment.block));
@@ -132,6 +147,12 @@ impl<'p> UpTo<'p> {
             };
             let (_, lanes) = lane(None, access.thread);
             run.add(access.site.clone(), doing, (None, None), lanes);
+            run.shorten();
+            return run;
+        }
+        if let Made::Failing(failure) = self.made {
+            let ((_, warp), lanes) = lane(None, failure.thread);
+            run.add(failure.site.clone(), failure.doing(), (None, warp), lanes);
             run.shorten();
             return run;
         }
@@ -159,7 +180,7 @@ impl<'p> UpTo<'p> {
                 )
             }
             // They are shown above.
-            Made::Leaving(_) | Made::Hanging(_) => return run,
+            Made::Leaving(_) | Made::Hanging(_) | Made::Failing(_) => return run,
         };
         let write = (&self.wanted.write, Doing::Writes, writers);
         let is_store = self.wanted.kind == PairKind::TwoWrites;
@@ -193,7 +214,7 @@ impl Observer for UpTo<'_> {
             self.pairs = pairs;
             self.is_there = self.has_made();
         }
-        self.is_there |= self.is_leaving(at, event);
+        self.is_there |= self.is_leaving(at, event) || self.is_failing(at, event);
         self.trace.on(at, event, view);
     }
 }

@@ -49,8 +49,13 @@
 //! mbarriers or for a phase that a new mbarrier has passed already, or waits that leave all groups under way. In a loop, the last is
 //! potential: the first round may load other elements, and not use them. There is no finding for waits in functions, for waits of other
 //! threads followed by a barrier, and for copies under a condition that does not apply to the load.
+//!
+//! `-W conditional` searches for launches and numbers of rounds with which a thread of one block does this, and shows a run: in loops, and in
+//! roles with barriers of their own. It leaves out kernels with volatile accesses or accesses that order others, with copies by
+//! tensor maps that complete at an mbarrier, and with barriers of several CTAs.
 
-use crate::context::{ModuleContext, Report};
+use crate::conditional::AsyncWrong;
+use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{AsyncOp, CopyKind};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
@@ -70,8 +75,12 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
+const HELP: &str = "wait for the copy in the thread that started it, then at a barrier for the other threads";
+
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for problem in module.asynchronous().early_reads() {
+    let problems = module.asynchronous().early_reads();
+    let known: Vec<Place> = text::definite_places(&problems);
+    for problem in problems {
         let noun = text::noun(problem.operation);
         let message = format!("this reads what a {noun} brings, and nothing has waited for the copy");
         let is_in_groups = matches!(problem.operation, AsyncOp::Copy(copy) if copy.kind == CopyKind::Element);
@@ -81,6 +90,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         draft
             .in_general("what asynchronous copies bring is read before anything has waited for them")
-            .help("wait for the copy in the thread that started it, then at a barrier for the other threads");
+            .help(HELP);
     }
+    let words = (
+        "reads what an asynchronous copy brings, and does not know that it is complete",
+        "the copy, still in flight",
+        HELP,
+    );
+    text::report_copy_failures(module, AsyncWrong::ReadEarly, &known, words, report);
 }

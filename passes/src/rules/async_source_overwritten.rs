@@ -40,8 +40,13 @@
 //! has a second round is definite, too, from the copy of one round to the write of the next. It is potential if the loop may have only one
 //! round, if some paths have a wait, and for a multicast copy whose CTA mask is not known. Bytes that `.cp_mask` leaves out are not read.
 //! Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
+//!
+//! `-W conditional` searches for launches and numbers of rounds with which a thread of one block does this, and shows a run: in loops, and in
+//! roles with barriers of their own. It leaves out kernels with volatile accesses or accesses that order others, with copies by
+//! tensor maps that complete at an mbarrier, and with barriers of several CTAs.
 
-use crate::context::{ModuleContext, Report};
+use crate::conditional::AsyncWrong;
+use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
@@ -59,12 +64,22 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
+const HELP: &str = "wait by `cp.async.bulk.wait_group.read` before the memory is written again";
+
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for problem in module.asynchronous().overwritten_sources() {
+    let problems = module.asynchronous().overwritten_sources();
+    let known: Vec<Place> = text::definite_places(&problems);
+    for problem in problems {
         let noun = text::noun(problem.operation);
         let message = format!("this writes what a {noun} may still be reading");
         text::under_way(problem, message, "write", report)
             .in_general("shared memory is written while a bulk copy may still be reading it")
-            .help("wait by `cp.async.bulk.wait_group.read` before the memory is written again");
+            .help(HELP);
     }
+    let words = (
+        "writes what a bulk copy may still be reading",
+        "the copy, still in flight",
+        HELP,
+    );
+    text::report_copy_failures(module, AsyncWrong::SourceOverwritten, &known, words, report);
 }

@@ -64,9 +64,14 @@
 //! executes one, as the PTX ISA does not say that this orders their stores. A copy of a function that a branch on what its callers pass may
 //! keep from being made is silent where only a missing fence speaks against it. Ordinary *reads* before an asynchronous write are not
 //! analysed.
+//!
+//! `-W conditional` searches for launches and numbers of rounds with which a thread of one block does this, and shows a run: in loops, and in
+//! roles with barriers of their own. It leaves out kernels with volatile accesses or accesses that order others, with copies by
+//! tensor maps that complete at an mbarrier, and with barriers of several CTAs.
 
 use crate::analysis::asynchronous::{FenceGap, Late};
-use crate::context::{ModuleContext, Report};
+use crate::conditional::AsyncWrong;
+use crate::context::{ModuleContext, Place, Report};
 use crate::ir::AsyncOp;
 use crate::rule::{Check, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
@@ -86,8 +91,12 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
+const HELP: &str = "put `fence.proxy.async.shared::cta` behind the stores, by each thread that makes them, and a barrier behind the fence";
+
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for problem in module.asynchronous().unfenced_reads() {
+    let problems = module.asynchronous().unfenced_reads();
+    let known: Vec<Place> = text::definite_places(&problems);
+    for problem in problems {
         let (noun, kernel) = (text::noun(problem.operation), text::kernel(module, problem.root));
         let gap = problem.detail;
         let (reads, end) = match gap {
@@ -123,8 +132,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             }
             FenceGap::NoneBefore(Late::Never) => draft.note("nor is there one between the barrier and this"),
         };
-        draft.help(
-            "put `fence.proxy.async.shared::cta` behind the stores, by each thread that makes them, and a barrier behind the fence",
-        );
+        draft.help(HELP);
     }
+    let words = (
+        "starts a copy of what ordinary stores wrote, with no proxy fence in between",
+        "the copy",
+        HELP,
+    );
+    text::report_copy_failures(module, AsyncWrong::Unfenced, &known, words, report);
 }

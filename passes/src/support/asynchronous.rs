@@ -1,8 +1,9 @@
 //! Asynchronous operations in words, and findings about them.
 
-use super::addresses;
+use super::{addresses, lanes as lane_words, witness};
 use crate::analysis::asynchronous::{AddressedObject, AsyncProblem, CopyInFlight, Ways};
-use crate::context::{Draft, ModuleContext, Report};
+use crate::conditional::{AsyncWrong, FoundCopyFailure};
+use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, MatrixAsync, MbarrierOp, TensorMemory};
 use crate::names;
 
@@ -35,6 +36,47 @@ pub(crate) fn report_problem<'r, D>(
         draft.related(place, other);
     }
     draft
+}
+
+/// The places of definite problems.
+pub(crate) fn definite_places<D>(problems: &[AsyncProblem<D>]) -> Vec<Place> {
+    let definite = problems.iter().filter(|problem| problem.is_definite);
+    definite.map(|problem| problem.place.clone()).collect()
+}
+
+/// Reports the failures about copies of this kind that have a witness, but for those at places that are `known` to be wrong. One finding
+/// has all of a kernel.
+pub(crate) fn report_copy_failures(
+    module: &ModuleContext<'_>,
+    kind: AsyncWrong,
+    known: &[Place],
+    (message, other, help): (&str, &str, &str),
+    report: &mut Report<'_>,
+) {
+    let is_known = |failure: &FoundCopyFailure| {
+        let mut known = known.iter();
+        let own = (failure.site.function, failure.site.instruction);
+        known.any(|place| matches!(place, Place::Instruction(id, at, _) if (*id, *at) == own))
+    };
+    for found in module.conditional_copy_failures() {
+        let of_kind = found.failures.iter().filter(|one| one.wrong == kind);
+        let mut new = of_kind.filter(|one| !is_known(one));
+        // The witness is that of the first one.
+        let Some(first) = new.next().filter(|first| found.failures.first() == Some(first)) else {
+            continue;
+        };
+        let message = format!("thread {} {message}", first.thread);
+        let draft = report.conditional(lane_words::place_of(&first.site), message);
+        if let Some(copy) = &first.copy {
+            draft.related(lane_words::place_of(copy), other);
+        }
+        for further in new {
+            draft.related(lane_words::place_of(&further.site), "and so here");
+        }
+        draft.help(help);
+        witness::tell(module, draft, found.kernel, &found.witness, None);
+        witness::tell_run(module, draft, &found.run);
+    }
 }
 
 /// A message about what is not certain, unless it says so.
