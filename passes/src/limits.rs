@@ -176,7 +176,10 @@ pub(crate) const MAX_PROTOCOL_THREAD_STEPS: u64 = 4_000;
 pub(crate) const MAX_IDLE_PROTOCOL_RUNS: usize = 40;
 
 /// Runs in a row that show nothing new about copies, after which no more are made with a block.
-pub(crate) const MAX_IDLE_COPY_RUNS: usize = 16;
+pub(crate) const MAX_IDLE_COPY_RUNS: usize = 6;
+
+/// Most instructions that are run to find failures about copies, with a group of blocks.
+pub(crate) const MAX_COPY_STEPS: u64 = 600_000;
 
 /// Most accesses to shared memory and copies of a kernel and what it calls, for which failures about copies are searched for.
 pub(crate) const MAX_COPY_ACCESSES: usize = 512;

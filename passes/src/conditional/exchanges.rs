@@ -36,8 +36,8 @@ use crate::assumptions::{Assumed, Assumptions};
 use crate::conditional::blocks::block_groups;
 use crate::ir::{FunctionId, Op, Space, WARP};
 use crate::limits::{
-    MAX_ARRAY_STEPS, MAX_BLOCK_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS, MAX_IDLE_EXCHANGE_RUNS,
-    MAX_PROTOCOL_STEPS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
+    MAX_ARRAY_STEPS, MAX_BLOCK_STEPS, MAX_COPY_STEPS, MAX_EXCHANGE_STEPS, MAX_GRID_STEPS,
+    MAX_IDLE_EXCHANGE_RUNS, MAX_PROTOCOL_STEPS, MAX_RIGHT_GROUPS, MAX_SEARCHED_SITES,
 };
 use ptxcheck_machine::{End, Follow, Observer, Outcome, Watched};
 
@@ -517,7 +517,8 @@ impl ExchangeSearch<'_, '_> {
             Among::Lanes => MAX_EXCHANGE_STEPS,
             Among::Warps => MAX_BLOCK_STEPS,
             Among::Array => MAX_ARRAY_STEPS,
-            Among::Protocol | Among::Copies => MAX_PROTOCOL_STEPS,
+            Among::Protocol => MAX_PROTOCOL_STEPS,
+            Among::Copies => MAX_COPY_STEPS,
             Among::Grid => MAX_GRID_STEPS,
         });
         let mut trial = Trial::default();
