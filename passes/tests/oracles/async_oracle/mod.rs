@@ -231,6 +231,7 @@ fn run(
         reached,
         failures,
         is_cut,
+        ..
     }) = outcome.asynchronous
     else {
         return Err("the run follows no copies".to_owned());
