@@ -55,6 +55,9 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
             views: &views,
             found,
         };
+        if search.senders.is_empty() {
+            return;
+        }
         search.visit_common_barriers();
         if let Some(handovers) = Handovers::new(module, kernel) {
             search.visit_handovers(&handovers);

@@ -1,7 +1,7 @@
 //! Bytes that mbarriers are set to expect, and bytes that copies transfer.
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{AsyncOp, Completion, CopyKind, CopyWay, MbarrierOp, Op};
+use ptxcheck_ir::{AsyncOp, Completion, CopyKind, CopyWay, InstructionId, MbarrierOp, Op};
 
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::problems::{AsyncAnalysis, AsyncProblem, is_initialisation};
@@ -11,6 +11,9 @@ use super::view::View;
 
 /// The most bytes that an mbarrier counts (PTX ISA, Contents of the mbarrier object).
 pub const MAX_BYTES: u64 = (1 << 20) - 1;
+
+/// Most operations of a kernel that count bytes at one barrier, if its place is no constant.
+const MAX_COMMON_OPERATIONS: usize = 32;
 
 /// The error in the bytes that an mbarrier expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,11 +158,14 @@ impl AsyncAnalysis<'_, '_> {
 
     /// True if operations of one function, of which no constant is the place of the barrier, are at the same address, whichever that is.
     fn have_one_address(self, all: &[(&AsyncSite, bool, u64)]) -> bool {
-        let Some(((first, ..), rest)) = all.split_first() else {
+        let Some((first, ..)) = all.first() else {
             return false;
         };
         let is_near = |(site, ..): &(&AsyncSite, bool, u64)| site.function == first.function;
-        if rest.is_empty() || !rest.iter().all(is_near) || first.barrier_place(self.module).is_some() {
+        if !(2..=MAX_COMMON_OPERATIONS).contains(&all.len())
+            || !all.iter().all(is_near)
+            || first.barrier_place(self.module).is_some()
+        {
             return false;
         }
         let view = View::any_thread(self.module, first.function);
@@ -167,11 +173,13 @@ impl AsyncAnalysis<'_, '_> {
             Stretch::of_access(view, site.operation.barrier()?, (1, ALL_BYTES))
         };
         view.is_some_and(|view| {
-            let first = address(&view, first);
-            rest.iter().all(|(site, ..)| {
-                let both = first.as_ref().zip(address(&view, site));
-                both.is_some_and(|(first, other)| surely_overlap(&view, first, &other))
-            })
+            let addresses: Option<Vec<Stretch>> = all.iter().map(|(site, ..)| address(&view, site)).collect();
+            // The one that comes first, in whatever order the input has them.
+            let is_first = |first: &Stretch, addresses: &[Stretch]| {
+                let mut others = addresses.iter().filter(|other| other.at != first.at);
+                others.all(|other| surely_overlap(&view, first, other))
+            };
+            addresses.is_some_and(|all| all.iter().any(|first| is_first(first, &all)))
         })
     }
 
@@ -188,14 +196,16 @@ impl AsyncAnalysis<'_, '_> {
             one.site.function == id && body.instruction(at(one)).guard.is_none()
         };
         let mut pairs = all.iter().zip(all.iter().skip(1));
+        let returns_without = |of, other| Paths::new(body).without(other).lead(of, of);
+        let is_followed_by = |a: InstructionId, b: InstructionId| {
+            let post = analyses.post_dominators();
+            analyses.is_on_every_path_to(a, b) && post.dominates(body.block_of(b), body.block_of(a))
+        };
         all.iter().all(is_plain)
             && pairs.all(|(a, b)| {
                 let (a, b) = (at(a), at(b));
-                let (of_a, of_b) = (body.block_of(a), body.block_of(b));
-                let returns_without = |of, other| Paths::new(body).without(other).lead(of, of);
-                of_a == of_b
-                    || (analyses.is_on_every_path_to(a, b)
-                        && analyses.post_dominators().dominates(of_b, of_a)
+                body.block_of(a) == body.block_of(b)
+                    || ((is_followed_by(a, b) || is_followed_by(b, a))
                         && !returns_without(a, b)
                         && !returns_without(b, a))
             })

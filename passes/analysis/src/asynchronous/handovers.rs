@@ -73,6 +73,10 @@ pub(super) struct Handovers<'a, 'm> {
     id: FunctionId,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
+    /// The waits at which roles may hand over.
+    waits: Vec<InstructionId>,
+    /// The barriers of the block on each path to the end of the kernel.
+    common: Vec<InstructionId>,
     /// By wait; computed on first use.
     known: RefCell<FxHashMap<InstructionId, Option<Handover>>>,
 }
@@ -81,15 +85,31 @@ impl<'a, 'm> Handovers<'a, 'm> {
     /// Those of a kernel; `None` if it has no body.
     pub(super) fn new(module: &'a Shared<'m>, kernel: &'a AsyncKernel) -> Option<Self> {
         let id = kernel.kernel;
-        Some(Self {
+        let body = module.module.function(id).body.as_ref()?;
+        let mut all = Self {
             module,
             kernel,
             id,
-            body: module.module.function(id).body.as_ref()?,
+            body,
             analyses: module.function(id),
+            waits: Vec::new(),
+            common: Vec::new(),
             known: RefCell::default(),
-        })
+        };
+        for (at, instruction) in body.iter().filter(|(_, instruction)| instruction.guard.is_none()) {
+            if all.may_hand_over(at, instruction) {
+                all.waits.push(at);
+            } else if is_common_barrier(instruction) && all.is_reached_by_all(at) {
+                all.common.push(at);
+            }
+        }
+        Some(all)
     }
+}
+
+/// True for a barrier of all threads of the block.
+fn is_common_barrier(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }
 
 impl Handovers<'_, '_> {
@@ -97,17 +117,11 @@ impl Handovers<'_, '_> {
     pub(super) fn before(&self, to: InstructionId) -> Vec<Handover> {
         let mut all = Vec::new();
         all.extend(self.last_barrier_of_block(to));
-        for (at, instruction) in self.body.iter() {
-            if instruction.guard.is_none()
-                && self.may_hand_over(at, instruction)
-                && self.analyses.is_on_every_path_to(at, to)
-            {
-                let mut known = self.known.borrow_mut();
-                let handover = known
-                    .entry(at)
-                    .or_insert_with(|| self.handover_at(at, instruction));
-                all.extend(handover.clone());
-            }
+        let waits = self.waits.iter().copied();
+        for wait in waits.filter(|&wait| self.analyses.is_on_every_path_to(wait, to)) {
+            let mut known = self.known.borrow_mut();
+            let handover = known.entry(wait).or_insert_with(|| self.handover_at(wait));
+            all.extend(handover.clone());
         }
         all
     }
@@ -144,14 +158,9 @@ impl Handovers<'_, '_> {
 
     /// The last barrier of the block on each path to an instruction that all threads reach, on each path to the end of the kernel.
     fn last_barrier_of_block(&self, to: InstructionId) -> Option<Handover> {
-        let is_meeting = |(at, instruction): &(InstructionId, &Instruction)| {
-            matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
-                && instruction.guard.is_none()
-                && self.analyses.is_on_every_path_to(*at, to)
-                && self.is_reached_by_all(*at)
-        };
+        let common = self.common.iter().copied();
         // They are on one path, so that each two have an order.
-        let meetings = self.body.iter().filter(is_meeting).map(|(at, _)| at);
+        let meetings = common.filter(|&at| self.analyses.is_on_every_path_to(at, to));
         let last = meetings.reduce(|last, at| {
             if self.analyses.is_on_every_path_to(last, at) {
                 at
@@ -172,11 +181,11 @@ impl Handovers<'_, '_> {
     }
 
     /// The handover that a wait is.
-    fn handover_at(&self, at: InstructionId, instruction: &Instruction) -> Option<Handover> {
+    fn handover_at(&self, at: InstructionId) -> Option<Handover> {
         let arrivals = match self.body.asynchronous_at(at).map(|one| one.op) {
             Some(AsyncOp::ClusterWait) => self.arrivals_of_cluster(at),
             Some(AsyncOp::Mbarrier(MbarrierOp::Wait { .. })) => self.arrivals_at_mbarrier(at),
-            _ => self.arrivals_at_named_barrier(instruction),
+            _ => self.arrivals_at_named_barrier(self.body.instruction(at)),
         };
         arrivals.map(|arrivals| Handover { wait: at, arrivals })
     }

@@ -1,7 +1,7 @@
 //! The `setmaxnreg` that a kernel executes, itself and in functions that it calls.
 
 use ptxcheck_common::externs;
-use ptxcheck_ir::{Body, Callee, FunctionId, InstructionId, Op, Rare, RegisterChange, Value};
+use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Rare, RegisterChange, Value};
 
 use crate::call_graph::CallSite;
 use crate::lanes::Site;
@@ -94,11 +94,12 @@ impl Steps {
                     return;
                 };
                 let called = module.module.function(callee);
-                match &called.body {
-                    Some(_) if !has_step[callee.index()] => {}
-                    Some(inner)
-                        if !called.is_damaged && is_straight(inner) && callers.len() < MAX_CALL_DEPTH =>
-                    {
+                let inner = called.body.as_ref().filter(|_| has_step[callee.index()]);
+                let is_followed = !called.is_damaged && callers.len() < MAX_CALL_DEPTH;
+                let straight = inner.filter(|_| is_followed).and_then(straight_instructions);
+                match (&called.body, straight) {
+                    (Some(_), _) if !has_step[callee.index()] => {}
+                    (Some(inner), Some(straight)) => {
                         let site = CallSite {
                             caller: function,
                             instruction,
@@ -106,11 +107,11 @@ impl Steps {
                         };
                         let callers: Vec<CallSite> =
                             std::iter::once(site).chain(callers.iter().copied()).collect();
-                        for (one, _) in inner.iter() {
+                        for one in straight {
                             self.add_instruction(module, (callee, inner), one, (at, &callers), has_step);
                         }
                     }
-                    None if externs::is_provided(module.module.function_name(callee)) => {}
+                    (None, _) if externs::is_provided(module.module.function_name(callee)) => {}
                     _ => self.are_complete = false,
                 }
             }
@@ -133,8 +134,25 @@ pub(super) fn functions_with_steps(module: &Shared<'_>) -> Vec<bool> {
     marked
 }
 
-/// True for a function whose instructions are executed one after the other, each once.
-fn is_straight(body: &Body<'_>) -> bool {
-    let mut instructions = body.instructions.iter();
-    body.blocks.len() == 1 && instructions.all(|one| one.guard.is_none() && one.op != Op::Exit)
+/// The instructions of a function that executes them one after the other, each once, in this order; `None` for one that does not.
+fn straight_instructions(body: &Body<'_>) -> Option<Vec<InstructionId>> {
+    let mut all = Vec::new();
+    let (mut block, mut blocks) = (BlockId::new(0), 0);
+    loop {
+        blocks += 1;
+        if blocks > body.blocks.len() {
+            return None;
+        }
+        for (id, instruction) in body.block(block) {
+            if instruction.guard.is_some() || instruction.op == Op::Exit {
+                return None;
+            }
+            all.push(id);
+        }
+        match *body.successors(block) {
+            [] => return Some(all),
+            [next] => block = next,
+            _ => return None,
+        }
+    }
 }
