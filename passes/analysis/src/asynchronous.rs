@@ -5,7 +5,7 @@
 //! problems.rs          a problem, and the questions about a module
 //!   unfenced.rs        reads through the async proxy without a proxy fence after ordinary stores
 //!   overlap.rs         accesses to bytes that an in-flight copy still needs
-//!   behind_barriers.rs writes, behind a barrier, to what a copy of another thread still reads
+//!   behind_barriers.rs writes, after a barrier, to what a copy of another thread still reads
 //!   unwaited.rs        reads of variables that only copies fill, before all waits
 //!   ungrouped.rs       waits for groups that copies are not in
 //!   barriers.rs        mbarriers that nothing initialises

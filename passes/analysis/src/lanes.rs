@@ -80,6 +80,7 @@ pub(crate) use exchange::{
     find_exchanges, find_missing_barriers, find_possible_exchanges, find_possible_missing_barriers,
 };
 pub use finding::{LaneFinding, Root, Threshold};
+pub(crate) use graph::is_full_barrier;
 pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};
 pub use layout::LaneLayout;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ptxcheck_common::names;
 use ptxcheck_common::patterns::Pattern;
+use ptxcheck_ir::LaunchBounds;
 
 /// Threads of a block in x, y and z.
 pub type Shape = [u32; 3];
@@ -155,6 +156,18 @@ fn last_fitting<'l, T>(all: &'l [(Pattern, T)], kernel: &str) -> Option<&'l T> {
     found.map(|(_, stated)| stated)
 }
 
+/// The most threads of a block that a kernel with these bounds can be launched with, from 1 to [`MAX_BLOCK_THREADS`].
+#[must_use]
+pub fn most_block_threads(bounds: &LaunchBounds) -> u32 {
+    let sides = bounds.required_threads.or(bounds.max_threads);
+    let product = |sides: [u32; 3]| {
+        sides
+            .iter()
+            .fold(1_u32, |all, &side| all.saturating_mul(side.max(1)))
+    };
+    sides.map_or(MAX_BLOCK_THREADS, product).min(MAX_BLOCK_THREADS)
+}
+
 /// The block with these sides. y and z may be missing; `None` without sides, or for more than [`MAX_BLOCK_THREADS`] threads.
 #[must_use]
 pub fn shape_with_sides(sides: &[u32]) -> Option<Shape> {
@@ -171,7 +184,10 @@ pub fn shape_with_sides(sides: &[u32]) -> Option<Shape> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Launches, ShownKernel, StatedShared, shape_with_sides};
+    use super::{
+        LaunchBounds, Launches, MAX_BLOCK_THREADS, ShownKernel, StatedShared, most_block_threads,
+        shape_with_sides,
+    };
     use ptxcheck_common::patterns::Pattern;
     use std::sync::Arc;
 
@@ -275,5 +291,21 @@ mod tests {
         for sides in wrong {
             assert_eq!(shape_with_sides(sides), None, "{sides:?}");
         }
+    }
+
+    #[test]
+    fn bounds_of_any_size_give_the_threads_of_a_block() {
+        let most = |required_threads, max_threads| {
+            most_block_threads(&LaunchBounds {
+                required_threads,
+                max_threads,
+                ..LaunchBounds::default()
+            })
+        };
+        assert_eq!(most(None, None), MAX_BLOCK_THREADS);
+        assert_eq!(most(None, Some([16, 8, 1])), 128);
+        assert_eq!(most(Some([64, 1, 1]), Some([128, 1, 1])), 64);
+        assert_eq!(most(None, Some([u32::MAX; 3])), MAX_BLOCK_THREADS);
+        assert_eq!(most(None, Some([0, 4, 1])), 4);
     }
 }

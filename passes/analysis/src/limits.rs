@@ -298,10 +298,10 @@ pub(crate) const MAX_GRID_ACCESSES: usize = 1_000;
 /// Most pairs of initialisations of mbarriers and writes to shared memory that are compared in one kernel.
 pub(crate) const MAX_DATA_OVER_BARRIERS: usize = 20_000;
 
-/// Most steps to count the threads that may come to the arrivals of one handover: blocks of the kernel times lanes.
+/// Most steps to count the threads that may reach the arrivals of one handover: blocks of the kernel times lanes.
 pub(crate) const MAX_HANDOVER_STEPS: usize = 4_000_000;
 
-/// Most pairs of barriers of the block and writes to shared memory or waits of one kernel, and of writes and waits behind one barrier, that
+/// Most pairs of barriers of the block and writes to shared memory or waits of one kernel, and of writes and waits after one barrier, that
 /// are examined for copies of other threads.
 pub(crate) const MAX_BEHIND_BARRIERS: usize = 20_000;
 
@@ -373,7 +373,7 @@ pub(crate) const MAX_REGISTER_BOUNDS: usize = 32;
 /// Most registers, over all differences in a kernel that may be remainders, whose values are computed to see it.
 pub(crate) const MAX_REMAINDER_WORK: usize = 1 << 23;
 
-/// Most places of barriers that a warp may come to, if barriers of its kernel count threads. Beyond, nothing is known of them.
+/// Most places of barriers that a warp may reach, if barriers of its kernel count threads. Beyond, nothing is known of them.
 pub(crate) const MAX_BARRIER_STOPS: usize = 64;
 
 /// Most visits of nodes by which the order of these places in one warp is found. Beyond, nothing is known of them.

@@ -1,12 +1,12 @@
 //! Barriers of the block with a number and a count of threads.
 //!
-//! Such a barrier is complete when as many threads as it counts have come to it, whether they wait or not; a warp counts as a whole, as soon
+//! Such a barrier is complete when as many threads as it counts have reached it, whether they wait or not; a warp counts as a whole, as soon
 //! as all of its lanes that have not ended are there (PTX ISA, `barrier.cta`). Then those that wait go on, and the barrier begins anew, also
 //! where none waits. Where a
 //! count is never complete, as with a block of another size than the one that the code is meant for, the threads go on without an order, so
 //! that the run shows the rest of the kernel; [`crate::Outcome::hang`] says that they wait in vain.
 //!
-//! The PTX ISA does not say what happens where threads come to one barrier with two counts. The run goes on as if each count were that of a
+//! The PTX ISA does not say what happens where threads reach one barrier with two counts. The run goes on as if each count were that of a
 //! barrier of its own, and [`crate::Outcome::hang`] says so.
 
 use std::collections::BTreeSet;
@@ -81,13 +81,13 @@ impl Machine<'_> {
         others.all(|other| self.threads[other].state == State::Ended)
     }
 
-    /// The threads of the warps that have come to a barrier without waiting, as often as they have.
+    /// The threads of the warps that have reached a barrier without waiting, as often as they have.
     fn count_signals(&self, number: u64) -> u64 {
         let warps = self.signals_by_warp(number).into_iter();
         warps.map(|(least, _)| least * WARP as u64).sum()
     }
 
-    /// How often the lanes of each warp that has come to a barrier without waiting have done so, at least and at most. Lanes that have ended
+    /// How often the lanes of each warp that has reached a barrier without waiting have done so, at least and at most. Lanes that have ended
     /// before count as the others do.
     fn signals_by_warp(&self, number: u64) -> Vec<(u64, u64)> {
         let Some(signals) = self.signals.get(&number) else {
@@ -110,7 +110,7 @@ impl Machine<'_> {
         warps.into_iter().map(times).collect()
     }
 
-    /// The threads of whole warps that are at a barrier, or have come to it, since it was complete last; `None` if only some lanes of a
+    /// The threads of whole warps that are at a barrier, or have reached it, since it was complete last; `None` if only some lanes of a
     /// warp are there.
     pub(crate) fn arrived_at(&self, number: u64) -> Option<u64> {
         let mut arrived = 0;
@@ -143,7 +143,7 @@ impl Machine<'_> {
         self.advance(thread);
     }
 
-    /// After threads have come to a barrier without waiting: the barrier begins anew, if its count is complete.
+    /// After threads have reached a barrier without waiting: the barrier begins anew, if its count is complete.
     pub(crate) fn complete_by_signals(&mut self, number: u64) -> Step {
         let Some(count) = self.signals.get(&number).map(|signals| signals.count) else {
             return Ok(());
@@ -154,7 +154,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Notes a thread that comes to a barrier while others are there with another count. `None`: with all threads of the block.
+    /// Notes a thread that reaches a barrier while others are there with another count. `None`: with all threads of the block.
     pub(crate) fn compare_count(&mut self, thread: usize, number: u64, count: Option<u64>) {
         let all = self.count.next_multiple_of(WARP) as u64;
         let own = count.unwrap_or(all);

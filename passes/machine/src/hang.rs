@@ -86,7 +86,7 @@ impl Machine<'_> {
         for &thread in &alive {
             match self.awaited(thread) {
                 Some(awaits) => self.add_stuck(&mut waits, thread, awaits),
-                // It is at a barrier of the cluster, or at one that not all of its warp have come to.
+                // It is at a barrier of the cluster, or at one that not all of its warp have reached.
                 None => return self.leave_open(thread),
             }
         }

@@ -56,7 +56,7 @@ pub const MAX_ASYNC_COPIES: u32 = 1 << 14;
 pub const MAX_ASYNC_WRONGS: usize = 1_024;
 
 /// Most times that threads which wait for phases of barriers in memory test them again, before it is not known whether they wait for ever: a
-/// pause between tests that doubles has come to its most by then.
+/// pause between tests that doubles has reached its most by then.
 pub const MAX_POLLS: u32 = 48;
 
 /// Most fences that are kept of a word of shared memory since it was stored.

@@ -85,7 +85,7 @@ pub(crate) struct Machine<'r> {
     pub(crate) threads: Vec<Thread>,
     /// By number of a barrier with a count: what threads that do not wait have told it since it was complete last.
     pub(crate) signals: BTreeMap<u64, Signals>,
-    /// A thread has come to a barrier with a count.
+    /// A thread has reached a barrier with a count.
     pub(crate) has_counts: bool,
     /// By warp.
     pub(crate) banks: Vec<Banks>,

@@ -186,7 +186,7 @@ pub enum Awaited {
         number: u64,
         /// The threads that it counts.
         count: u64,
-        /// The threads that have come to it since it was complete last.
+        /// The threads that have reached it since it was complete last.
         arrived: u64,
     },
     /// A phase of a barrier in shared memory.
@@ -224,7 +224,7 @@ pub struct Stuck {
 pub enum HangKind {
     /// No thread can go on, and some wait at a barrier with a count, or for a phase of a barrier in memory.
     NobodyGoesOn,
-    /// Lanes come to a barrier with another count than threads that are there: which of them it releases, nobody knows.
+    /// Lanes reach a barrier with another count than threads that are there: which of them it releases, nobody knows.
     OtherCount {
         /// The instruction with which they come.
         site: Site,

@@ -14,7 +14,7 @@
 use super::copy_failure::{FoundCopyFailure, KINDS, object_of};
 use super::exchange_runs::{Among, Made, Wanted};
 use super::exchanges::{SearchedExchanges, search};
-use super::hangs::{is_searchable, operations_of};
+use super::hangs::{bodies_of, is_searchable, operations_of};
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{Object, PairKind, Site};
@@ -82,11 +82,7 @@ fn accesses_of(module: &ModuleAnalyses<'_>, kernel: FunctionId) -> Option<Vec<Wa
     }
     let mut wanted = Vec::new();
     let mut has_copies = false;
-    let mut open = vec![(kernel, Vec::new())];
-    while let Some((function, callers)) = open.pop() {
-        let Some(body) = &module.module.function(function).body else {
-            continue;
-        };
+    for (function, body, callers) in bodies_of(module, kernel)? {
         has_copies |= body.has_async(AsyncKinds::COPY);
         for (id, ..) in body.iter() {
             for wrong in possible_failures(body, id)? {
@@ -100,11 +96,6 @@ fn accesses_of(module: &ModuleAnalyses<'_>, kernel: FunctionId) -> Option<Vec<Wa
         }
         if wanted.len() > MAX_COPY_ACCESSES {
             return None;
-        }
-        for &call in module.call_graph().calls_of(function) {
-            let mut callers = callers.clone();
-            callers.insert(0, call);
-            open.push((call.callee, callers));
         }
     }
     has_copies.then_some(wanted)

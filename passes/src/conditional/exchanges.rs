@@ -41,7 +41,7 @@ use crate::limits::{
 };
 use ptxcheck_machine::{End, Follow, Observer, Outcome, Watched};
 
-/// Numbers of rounds, with their neighbours, with which pipelines of the usual depths come to each slot twice, or not.
+/// Numbers of rounds, with their neighbours, with which pipelines of the usual depths reach each slot twice, or not.
 const ROUNDS: [i64; 5] = [3, 6, 9, 17, 33];
 
 /// An exchange that is made with its witness.
@@ -642,19 +642,13 @@ impl ExchangeSearch<'_, '_> {
 
     fn observe(&self, is_search: bool, witness: &Witness, observer: &mut dyn Observer) -> Option<Outcome> {
         let steps = self.among.thread_steps();
-        match self.among {
-            Among::Protocol => {
-                let follow = Follow::Barriers;
-                self.replay
-                    .observed_protocol((is_search, steps), follow, witness, observer)
-            }
-            Among::Copies => {
-                let follow = Follow::All;
-                self.replay
-                    .observed_protocol((is_search, steps), follow, witness, observer)
-            }
-            _ => self.replay.observed(is_search, steps, witness, observer),
-        }
+        let follow = match self.among {
+            Among::Protocol => Follow::Barriers,
+            Among::Copies => Follow::All,
+            _ => return self.replay.observed(is_search, steps, witness, observer),
+        };
+        self.replay
+            .observed_protocol((is_search, steps), follow, witness, observer)
     }
 
     /// True if a run of a witness with some smaller block ends, and threads wait in it: the kernel may be meant for that.

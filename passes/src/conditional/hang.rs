@@ -18,7 +18,7 @@ pub struct FoundHang {
     pub warp: u32,
     /// The lanes of it.
     pub lanes: Lanes,
-    /// What they wait for; `None` where they come to a barrier with another count than others.
+    /// What they wait for; `None` where they reach a barrier with another count than others.
     pub awaits: Option<Awaited>,
     /// The variable in shared memory that the barrier whose phase they wait for lies in, and the bytes before it.
     pub barrier: Option<(SymbolId, u64)>,

@@ -10,7 +10,7 @@
 //! The block is known: it is stated or required, host code shows it, or it is the largest that the bounds of the kernel allow, and no smaller one
 //! ends. Nothing else is searched where another block of the cluster may arrive at the barriers, or where the machine does not know what the
 //! kernel does with them. No value that a caller chooses is a count, a number of bytes, an address or a parity; of several
-//! parameters that decide whether threads come to barriers, those that decide about one operation are among those that decide
+//! parameters that decide whether threads reach barriers, those that decide about one operation are among those that decide
 //! about another: else they may belong together, as a size and a number of tiles do, and no caller passes others.
 
 use std::collections::BTreeSet;
@@ -121,6 +121,21 @@ pub(super) fn operations_of(
     is_needed: fn(&Operation) -> bool,
 ) -> Option<Vec<Operation>> {
     let mut operations = Vec::new();
+    for (function, body, callers) in bodies_of(module, kernel)? {
+        add_operations(&mut operations, body, (function, &callers))?;
+        if operations.len() > MAX_PROTOCOL_OPERATIONS {
+            return None;
+        }
+    }
+    (operations.is_empty() || operations.iter().any(is_needed)).then_some(operations)
+}
+
+/// The bodies of a kernel and of what it calls, once for each chain of calls; `None` if there are too many or one is damaged.
+pub(super) fn bodies_of<'a, 'm>(
+    module: &'a ModuleAnalyses<'m>,
+    kernel: FunctionId,
+) -> Option<Vec<(FunctionId, &'a Body<'m>, Vec<CallSite>)>> {
+    let mut bodies = Vec::new();
     let mut open: Vec<(FunctionId, Vec<CallSite>)> = vec![(kernel, Vec::new())];
     let mut contexts = 0;
     while let Some((function, callers)) = open.pop() {
@@ -133,17 +148,14 @@ pub(super) fn operations_of(
         let Some(body) = known.body.as_ref() else {
             continue;
         };
-        add_operations(&mut operations, body, (function, &callers))?;
-        if operations.len() > MAX_PROTOCOL_OPERATIONS {
-            return None;
-        }
         for &call in module.call_graph().calls_of(function) {
             let mut callers = callers.clone();
             callers.insert(0, call);
             open.push((call.callee, callers));
         }
+        bodies.push((function, body, callers));
     }
-    (operations.is_empty() || operations.iter().any(is_needed)).then_some(operations)
+    Some(bodies)
 }
 
 /// Adds the operations of a body that is called so; `None` if the machine does not model one.

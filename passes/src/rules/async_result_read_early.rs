@@ -46,7 +46,7 @@
 //! If some paths have such a wait, the finding is potential. A multicast copy brings bytes to the own CTA where its mask names all of the
 //! cluster; where the mask is not known, it is potential. Or nothing but copies of one kind fills the variable in the whole kernel, and
 //! when a thread loads for the first time, no wait that can complete one of them has come before: none at all, none but waits at other
-//! mbarriers or for a phase that a new mbarrier has passed already, or waits that leave all groups under way. In a loop, the last is
+//! mbarriers or for a phase that a new mbarrier has passed already, or waits that leave all groups in flight. In a loop, the last is
 //! potential: the first round may load other elements, and not use them. There is no finding for waits in functions, for waits of other
 //! threads followed by a barrier, and for copies under a condition that does not apply to the load.
 //!

@@ -8,7 +8,7 @@
 //! place of what was meant (PTX ISA, Completion Mechanisms for asynchronous copy operations). The thread that started the copy has to wait
 //! for it: `cp.async.bulk.wait_group.read n` until the copies of all but the last `n` groups have *read*, which is all that a buffer needs
 //! to be used again; without `.read`, until they have written as well. The wait comes before the buffer is filled again, and leaves no more
-//! groups under way than there are other buffers.
+//! groups in flight than there are other buffers.
 //!
 //! ## Example
 //!
@@ -35,11 +35,11 @@
 //!
 //! A finding is definite: the thread that writes has certainly started the copy, the bytes certainly overlap, and no path in between has a
 //! wait that can complete the copy; groups are counted by constants. Threads that the code selects by their index are analysed separately:
-//! if the first one sends and all write, the first one does both. Or another thread writes behind a barrier of the block, and whenever the
-//! sender comes to that barrier, the copy is under way: the barrier waits for threads, not for copies. A finding in a loop that certainly
+//! if the first one sends and all write, the first one does both. Or another thread writes after a barrier of the block, and whenever the
+//! sender reaches that barrier, the copy is in flight: the barrier waits for threads, not for copies. A finding in a loop that certainly
 //! has a second round is definite, too, from the copy of one round to the write of the next. It is potential if the loop may have only one
 //! round, if some paths have a wait, and for a multicast copy whose CTA mask is not known. Bytes that `.cp_mask` leaves out are not read.
-//! Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies under way.
+//! Other objects, the other half of a buffer and sizes that are not known make it silent, and a kernel may end with copies in flight.
 //!
 //! `-W conditional` searches for launches and numbers of rounds with which a thread of one block does this, and shows a run: in loops, and in
 //! roles with barriers of their own. It leaves out kernels with volatile accesses or accesses that order others, with copies by

@@ -31,7 +31,7 @@
 //! A finding is definite: the mbarrier is at a constant place and counts as many arrivals as may come, none of them in a loop, a wait for its
 //! first phase is on each path to the read, and all other waits on the way are known and do not come after the store; the
 //! bytes of the store, by a lane next to the one that arrives, and those of the read certainly overlap. Where the lane is picked by
-//! `elect.sync`, which lanes come to together, the finding is potential.
+//! `elect.sync`, which lanes reach together, the finding is potential.
 
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};

@@ -2,7 +2,7 @@
 //!
 //! Finds, with `-W conditional`, launches and values of parameters with which threads of a block wait for ever: at a named barrier with a
 //! count of threads (`bar.sync 1, 128`), or for a phase of a barrier in shared memory (`mbarrier`, `cuda::barrier`). Also found are
-//! barriers that threads come to with two counts at a time.
+//! barriers that threads reach with two counts at a time.
 //!
 //! ## Why is this bad?
 //!
@@ -31,7 +31,7 @@
 //! All findings are conditional: a run in the machine of ptxcheck ends where no thread can go on, and nothing unknown has decided that. The
 //! run is one execution of many; a protocol that fails in some orders of the threads alone may not be found. It stands for
 //! one block of a known size (`.reqntid`, `--launch-block`, launches in host code, or the bound of the kernel if no smaller block ends),
-//! and for values of integer parameters that decide how often threads come to barriers, tried from small ones on.
+//! and for values of integer parameters that decide how often threads reach barriers, tried from small ones on.
 //!
 //! Nothing is searched for in kernels whose barriers another block of a cluster may arrive at (`mapa`, multicast, pairs of CTAs), that copy
 //! with tensor maps to barriers, or in which counts, bytes, addresses of barriers, or parities depend on parameters or on memory; nor

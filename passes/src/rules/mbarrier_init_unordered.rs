@@ -43,7 +43,7 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, but for those that each thread comes to only after
+//! A finding is definite. Either all arrivals at the barrier of the cluster are relaxed, but for those that each thread reaches only after
 //! the use, the kernel has no fence before it that covers the cluster and no access that acquires or releases, and a mapped or multicast
 //! barrier is used after such an arrival: not one that `mapa` maps to the own rank, nor in a cluster of one CTA. Where the kernel does not
 //! say how many CTAs a cluster has, it is taken to have more than one. Or one thread, which its number picks, initialises a barrier,

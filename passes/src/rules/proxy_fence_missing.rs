@@ -53,7 +53,7 @@
 //! barrier or another `.sync` operation stands between a store and the copy, or the thread that copies has stored itself. Or the thread
 //! that copies, or one that the code selects by its index and that arrives where the thread that copies waits for it, has certainly stored
 //! some of the bytes that are sent (also by `stmatrix`), and from there to the copy there is no wait except barriers, no other writer, and
-//! no fence of any thread. Such an arrival is one at a barrier of the block or of the cluster that all threads come to, or one outside of
+//! no fence of any thread. Such an arrival is one at a barrier of the block or of the cluster that all threads reach, or one outside of
 //! loops at a named barrier or an mbarrier that counts as many threads as may come. For the fences holds: each fence of the kernel comes
 //! before the store or after the copy, and all threads reach the same barriers in between. A named barrier for some warps lets others be
 //! elsewhere, so that a fence that stands further up or down may be executed in between: with one, any fence makes it silent. A fence of

@@ -1,11 +1,11 @@
 //! ## What it does
 //!
-//! Finds accesses to global memory before `griddepcontrol.wait` (`cudaGridDependencySynchronize`), through a pointer that the kernel uses behind
+//! Finds accesses to global memory before `griddepcontrol.wait` (`cudaGridDependencySynchronize`), through a pointer that the kernel uses after
 //! the wait, too.
 //!
 //! ## Why is this bad?
 //!
-//! With programmatic dependent launch, a kernel begins before the kernel that it depends on has ended. Only behind `griddepcontrol.wait` is
+//! With programmatic dependent launch, a kernel begins before the kernel that it depends on has ended. Only after `griddepcontrol.wait` is
 //! what that one has written there, and only then may its memory be overwritten (PTX ISA, griddepcontrol; CUDA C++ Programming Guide,
 //! Programmatic Dependent Launch and Synchronization). Before the wait, only what no earlier kernel writes may be read: weights, for
 //! example. A pointer that is used on both sides is hardly one to such data: the early access reads old values in some runs.
@@ -32,7 +32,7 @@
 //! ## Limits
 //!
 //! A finding is potential: the host says whether a kernel is launched so, and which kernels write what it reads. The wait and the accesses have to be
-//! in the kernel itself, with one wait, and the pointer a parameter or a part of one. A read counts if the pointer is used again behind
+//! in the kernel itself, with one wait, and the pointer a parameter or a part of one. A read counts if the pointer is used again after
 //! the wait; a write, if it is written through again.
 
 use crate::context::{ModuleContext, Report};

@@ -1,15 +1,15 @@
-//! Writes to bytes that a copy of another thread is still reading, behind a wait for that thread.
+//! Writes to bytes that a copy of another thread is still reading, after a wait for that thread.
 //!
 //! ```text
 //! copy     by one thread, which the code selects by its number or by `elect.sync`; it waits for groups
-//! wait     a barrier of all threads, which all of them come to alike; or one at which that thread hands over
-//! under way  whenever the sender comes to its arrival there
+//! wait     a barrier of all threads, which all of them reach alike; or one at which that thread hands over
+//! in flight  whenever the sender reaches its arrival there
 //! write    by another thread that its number distinguishes, after the wait on each path, with nothing in between at which it might wait
 //!          for the sender again
 //! ```
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{AsyncOp, Asynchronous, Body, Completion, FunctionId, InstructionId, Op};
+use ptxcheck_ir::{AsyncOp, Asynchronous, Body, Completion, FunctionId, InstructionId};
 
 use super::handovers::Handovers;
 use super::kernel::AsyncKernel;
@@ -20,6 +20,7 @@ use super::sum::{ALL_BYTES, Extent};
 use super::uniform_reach::is_reached_by_block_alike;
 use super::unordered::WaitingInstructions;
 use super::view::View;
+use crate::lanes::is_full_barrier;
 use crate::limits::MAX_BEHIND_BARRIERS;
 
 /// A write, and the bytes that it writes.
@@ -33,11 +34,7 @@ impl<'a, 'm> AsyncAnalysis<'a, 'm> {
             return;
         };
         let writes = self.shared_writes(id, body);
-        let waiting = WaitingInstructions::of_threads(module, kernel, body);
-        let all = body
-            .iter()
-            .filter(|&(at, instruction)| waiting.contains(at, instruction));
-        let waiting: Vec<InstructionId> = all.map(|(at, _)| at).collect();
+        let waiting = WaitingInstructions::of_threads(module, kernel, body).list();
         if waiting.len().saturating_mul(writes.len() + waiting.len()) > MAX_BEHIND_BARRIERS {
             return;
         }
@@ -80,9 +77,10 @@ struct Search<'s, 'a, 'm> {
 
 impl Search<'_, '_, '_> {
     fn visit_common_barriers(&mut self) {
-        let barriers = self.body.iter().filter(|(_, instruction)| {
-            matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
-        });
+        let barriers = self
+            .body
+            .iter()
+            .filter(|(_, instruction)| is_full_barrier(instruction));
         let barriers: Vec<InstructionId> = barriers.map(|(at, _)| at).collect();
         for barrier in barriers {
             let behind = self.directly_behind(barrier, &self.writes);
@@ -111,7 +109,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Adds those of some writes that overlap what copies of a sender read, where these are under way whenever it comes to its arrival.
+    /// Adds those of some writes that overlap what copies of a sender read, where these are in flight whenever it reaches its arrival.
     fn add_writes_during_copies(&mut self, sender: usize, arrival: InstructionId, behind: &[Write]) {
         let number = self.senders[sender].0.thread_number();
         for (copy, held) in self.sources_under_way(sender, arrival) {
@@ -147,7 +145,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Those writes that a thread comes to after a wait on each path, without waiting again in between.
+    /// Those writes that a thread reaches after a wait on each path, without waiting again in between.
     fn directly_behind(&self, wait: InstructionId, writes: &[Write]) -> Vec<Write> {
         let paths = Paths::new(self.body).without(wait);
         let again = self.waiting.iter().copied();
@@ -167,7 +165,7 @@ impl Search<'_, '_, '_> {
         writes.iter().filter(is_direct).copied().collect()
     }
 
-    /// The copies of a sender that are under way whenever it comes to an instruction, with the bytes that they read.
+    /// The copies of a sender that are in flight whenever it reaches an instruction, with the bytes that they read.
     fn sources_under_way(&self, sender: usize, at: InstructionId) -> Vec<(Asynchronous, Extent)> {
         let (sender, pending) = &self.senders[sender];
         if sender.executes(at) != Some(true) {

@@ -9,15 +9,16 @@
 use std::cell::OnceCell;
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{AccessKind, Body, Collective, FunctionId, InstructionId, Op, Space, WARP};
+use ptxcheck_ir::{AccessKind, Body, Collective, FunctionId, InstructionId, Op, WARP};
 
 use super::handovers::{Handover, Handovers};
 use super::kernel::{AsyncKernel, AsyncSite};
+use super::overlap::ordinary_accesses;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sum::Extent;
 use super::unordered::WaitingInstructions;
 use super::view::View;
-use crate::launches::MAX_BLOCK_THREADS;
+use crate::launches::most_block_threads;
 use crate::limits::MAX_EARLY_ARRIVALS;
 use crate::place::Place;
 
@@ -34,7 +35,7 @@ pub struct EarlyArrival {
 type Access = (InstructionId, u64);
 
 impl<'a> AsyncAnalysis<'a, '_> {
-    /// The arrivals that come before stores of other lanes which a role reads behind them; the other place of each is a store.
+    /// The arrivals that come before stores of other lanes which a role reads after them; the other place of each is a store.
     #[must_use]
     pub fn early_arrivals(self) -> Vec<AsyncProblem<EarlyArrival>> {
         let kernels = self.kernels_without_unknown_code();
@@ -50,12 +51,10 @@ impl<'a> AsyncAnalysis<'a, '_> {
         }
         let body = module.module.function(id).body.as_ref()?;
         let waiting = WaitingInstructions::of_threads(module, kernel, body);
-        let waits: Vec<InstructionId> = body
-            .iter()
-            .filter(|&(at, instruction)| waiting.contains(at, instruction) && !is_election(instruction.op))
-            .map(|(at, _)| at)
-            .collect();
-        let [stores, loads] = [true, false].map(|of_stores| accesses(body, of_stores));
+        let mut waits = waiting.list();
+        waits.retain(|&at| !is_election(body.instruction(at).op));
+        let [stores, loads] = [AccessKind::Store, AccessKind::Load]
+            .map(|kind| ordinary_accesses(body, |one| one == kind).collect::<Vec<Access>>());
         if stores
             .len()
             .saturating_mul(loads.len())
@@ -88,27 +87,6 @@ const fn is_election(op: Op) -> bool {
     matches!(op, Op::Collective(Collective::Elect, _))
 }
 
-/// The ordinary stores to shared memory of a body, or the loads.
-fn accesses(body: &Body<'_>, of_stores: bool) -> Vec<Access> {
-    let kind = if of_stores {
-        AccessKind::Store
-    } else {
-        AccessKind::Load
-    };
-    let all = body.iter().filter_map(|(at, instruction)| match instruction.op {
-        Op::Access(access)
-            if access.kind == kind
-                && matches!(access.space, Space::Shared | Space::Generic)
-                && access.bytes() > 0
-                && body.asynchronous_at(at).is_none() =>
-        {
-            Some((at, access.bytes().into()))
-        }
-        _ => None,
-    });
-    all.collect()
-}
-
 struct Search<'s, 'a, 'm> {
     analysis: AsyncAnalysis<'a, 'm>,
     kernel: &'a AsyncKernel,
@@ -127,9 +105,7 @@ impl<'a, 'm> Search<'_, 'a, 'm> {
     fn first_threads(&self) -> &[View<'a, 'm>] {
         self.first_threads.get_or_init(|| {
             let launch = &self.analysis.module.module.function(self.id).launch;
-            let sides = launch.required_threads.or(launch.max_threads);
-            let threads = sides.map_or(MAX_BLOCK_THREADS, |sides| sides.iter().product());
-            let warps = 0..threads.min(MAX_BLOCK_THREADS).div_ceil(WARP);
+            let warps = 0..most_block_threads(launch).div_ceil(WARP);
             let first = |warp| View::of_thread(self.analysis.module, self.id, warp * WARP, false);
             warps.filter_map(first).collect()
         })
@@ -198,7 +174,7 @@ impl<'a, 'm> Search<'_, 'a, 'm> {
         Some(problem.with_other_place(Place::of_instruction(self.id, store), !leader.is_elected()))
     }
 
-    /// True if a thread comes to a load behind a handover, and waits on no path there in another way after the store of a thread.
+    /// True if a thread reaches a load after a handover, and waits on no path there in another way after the store of a thread.
     fn is_only_behind(
         &self,
         handover: &Handover,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! before   a path leads from the access to the wait, and none back
-//! again    behind the wait, memory is accessed through the same pointer, which is passed to the kernel: it is not only data that
+//! again    after the wait, memory is accessed through the same pointer, which is passed to the kernel: it is not only data that
 //!          earlier grids leave alone, which may be fetched while they run
 //! ```
 
@@ -17,7 +17,7 @@ use crate::limits::MAX_GRID_ACCESSES;
 use crate::place::Place;
 use crate::value::Atom;
 
-/// An access before the wait for the grids before, and one through the same pointer behind it.
+/// An access before the wait for the grids before, and one through the same pointer after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyAccess {
     /// The early access writes.

@@ -24,7 +24,8 @@ use super::kernel::{AsyncKernel, AsyncSite};
 use super::view::View;
 use crate::certain_paths::CertainPaths;
 use crate::function::Analyses;
-use crate::launches::MAX_BLOCK_THREADS;
+use crate::lanes::is_full_barrier;
+use crate::launches::most_block_threads;
 use crate::limits::MAX_HANDOVER_STEPS;
 use crate::shared::Shared;
 use crate::threads::Threads;
@@ -99,17 +100,12 @@ impl<'a, 'm> Handovers<'a, 'm> {
         for (at, instruction) in body.iter().filter(|(_, instruction)| instruction.guard.is_none()) {
             if all.may_hand_over(at, instruction) {
                 all.waits.push(at);
-            } else if is_common_barrier(instruction) && all.is_reached_by_all(at) {
+            } else if is_full_barrier(instruction) && all.is_reached_by_all(at) {
                 all.common.push(at);
             }
         }
         Some(all)
     }
-}
-
-/// True for a barrier of all threads of the block.
-fn is_common_barrier(instruction: &Instruction) -> bool {
-    matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }
 
 impl Handovers<'_, '_> {
@@ -210,7 +206,7 @@ impl Handovers<'_, '_> {
         (is_plain && self.is_reached_by_all(arrival) && self.is_reached_by_all(wait)).then_some(before)
     }
 
-    /// A barrier with a number and a count, if all that may come to it are needed.
+    /// A barrier with a number and a count, if all that may reach it are needed.
     fn arrivals_at_named_barrier(&self, wait: &Instruction) -> Option<Vec<InstructionId>> {
         let constant = |value: &Value| match self.analyses.trace_value(*value, Form::moved_number) {
             Value::Integer(number) => Some(number),
@@ -310,16 +306,14 @@ impl Handovers<'_, '_> {
         (!has_peers && self.most_arrivals(&arrivals, false) == expected).then_some(arrivals)
     }
 
-    /// Most lanes that come to some instructions, once each, or most warps; `None` if one of them is in a loop, or it takes too long.
+    /// Most lanes that reach some instructions, once each, or most warps; `None` if one of them is in a loop, or it takes too long.
     fn most_arrivals(&self, arrivals: &[InstructionId], of_warps: bool) -> Option<i64> {
         let paths = Paths::new(self.body);
         if arrivals.iter().any(|&at| paths.lead(at, at)) {
             return None;
         }
         let launch = &self.module.module.function(self.id).launch;
-        let sides = launch.required_threads.or(launch.max_threads);
-        let threads = sides.map_or(MAX_BLOCK_THREADS, |sides| sides.iter().product());
-        let threads = threads.min(MAX_BLOCK_THREADS);
+        let threads = most_block_threads(launch);
         let lanes = if of_warps { 1 } else { WARP };
         let steps = self
             .body

@@ -165,17 +165,7 @@ impl AsyncAnalysis<'_, '_> {
 
     /// The ordinary writes to shared memory of a function, and those of copies, with their bytes.
     pub(super) fn shared_writes(self, id: FunctionId, body: &Body<'_>) -> Vec<(InstructionId, u64)> {
-        let ordinary = body.iter().filter_map(|(at, instruction)| match instruction.op {
-            Op::Access(access)
-                if matches!(access.space, Space::Shared | Space::Generic)
-                    && is_write(access.kind)
-                    && access.bytes() > 0
-                    && body.asynchronous_at(at).is_none() =>
-            {
-                Some((at, access.bytes().into()))
-            }
-            _ => None,
-        });
+        let ordinary = ordinary_accesses(body, is_write);
         let of_copies = body.asynchronous.iter().filter_map(|one| {
             let destination = End::Destination.access_of_end(one)?;
             let is_whole = self.sizes().byte_mask(id, one) == ALL_BYTES && one.values.mask.is_none();
@@ -351,4 +341,23 @@ impl OverlapSearch<'_, '_> {
             }
         });
     }
+}
+
+/// The ordinary accesses of these kinds to memory that may be shared, with their bytes.
+pub(super) fn ordinary_accesses(
+    body: &Body<'_>,
+    is_of_kind: impl Fn(AccessKind) -> bool,
+) -> impl Iterator<Item = (InstructionId, u64)> {
+    body.iter()
+        .filter_map(move |(at, instruction)| match instruction.op {
+            Op::Access(access)
+                if matches!(access.space, Space::Shared | Space::Generic)
+                    && is_of_kind(access.kind)
+                    && access.bytes() > 0
+                    && body.asynchronous_at(at).is_none() =>
+            {
+                Some((at, access.bytes().into()))
+            }
+            _ => None,
+        })
 }

@@ -89,7 +89,7 @@ impl AsyncAnalysis<'_, '_> {
         })
     }
 
-    /// True if a thread that comes to an operation has come to another one before.
+    /// True if a thread that reaches an operation has reached another one before.
     fn comes_first(self, first: &AsyncSite, second: &AsyncSite) -> bool {
         let ((id, first), (other, second)) = (first.site(), second.site());
         let body = self.module.module.function(id).body.as_ref();
@@ -275,6 +275,13 @@ impl<'a, 'm> WaitingInstructions<'a, 'm> {
             || self.has_waiting_callee
                 && matches!(instruction.op, Op::Call(_))
                 && argument_passed_through(self.module, self.body, at).is_none()
+    }
+
+    /// These instructions, in the order of the body.
+    pub(super) fn list(&self) -> Vec<InstructionId> {
+        let all = self.body.iter();
+        let waiting = all.filter(|&(at, instruction)| self.contains(at, instruction));
+        waiting.map(|(at, _)| at).collect()
     }
 
     fn is_wait(&self, body: &Body<'_>, at: InstructionId, instruction: &Instruction) -> bool {

@@ -6,7 +6,7 @@
 //!          of their own
 //! waits    that may complete the copy: for groups; at its mbarrier, or one at an unknown address, unless they only pass a phase that
 //!          is complete from the beginning
-//! first    no wait comes before the read: each is behind it; or, for groups, those before it leave all copies under way
+//! first    no wait comes before the read: each is after it; or, for groups, those before it leave all copies in flight
 //! ```
 //!
 //! Of all threads that read, the one that is first in time has no wait of any thread before it, since each thread waits after it has read.
@@ -126,11 +126,12 @@ impl AsyncAnalysis<'_, '_> {
         }
     }
 
-    /// True if a thread comes to a load only after another one has started a copy, and handed over.
+    /// True if a thread reaches a load only after another one has started a copy, and handed over.
     fn is_handed_over(self, kernel: &AsyncKernel, filling: &Filling<'_>, load: InstructionId) -> bool {
-        let is_of_kernel = filling.function == kernel.kernel && !filling.is_element_copy();
-        let handovers = Handovers::new(self.module, kernel).filter(|_| is_of_kernel);
-        let handovers = handovers.map_or_else(Vec::new, |all| all.before(load));
+        if filling.function != kernel.kernel || filling.is_element_copy() {
+            return false;
+        }
+        let handovers = Handovers::new(self.module, kernel).map_or_else(Vec::new, |all| all.before(load));
         if handovers.is_empty() {
             return false;
         }
@@ -141,7 +142,7 @@ impl AsyncAnalysis<'_, '_> {
         })
     }
 
-    /// True if all copies that fill a variable are under way, as far as a thread has started them, when it reaches a load for the first
+    /// True if all copies that fill a variable are in flight, as far as a thread has started them, when it reaches a load for the first
     /// time, and one of them is: of copies that complete by groups.
     fn are_all_under_way(self, one: &Filling<'_>, fillings: &[Filling<'_>], load: InstructionId) -> bool {
         let mut same = fillings.iter().filter(|other| other.symbol == one.symbol);

@@ -20,7 +20,7 @@ use ptxcheck_ir::{
 };
 
 use crate::function::Analyses;
-use crate::launches::MAX_BLOCK_THREADS;
+use crate::launches::{MAX_BLOCK_THREADS, most_block_threads};
 use crate::ranges;
 use crate::shared::Shared;
 use crate::threads::Threads;
@@ -233,14 +233,13 @@ impl<'a, 'm> View<'a, 'm> {
         if self.is_elected() && dimension == 0 {
             return Some((0, u64::from(WARP) - 1));
         }
-        let launch = &self.function.launch;
-        let bounds = launch.required_threads.or(launch.max_threads);
         // The bound is one of the whole block, with any number of dimensions.
-        let most = bounds
-            .map(|sides| sides.iter().map(|&side| u64::from(side).max(1)).product())
-            .filter(|_| dimension < 3)
-            .unwrap_or(u64::from(MAX_BLOCK_THREADS));
-        Some((0, most.clamp(1, u64::from(MAX_BLOCK_THREADS)) - 1))
+        let most = if dimension < 3 {
+            most_block_threads(&self.function.launch)
+        } else {
+            MAX_BLOCK_THREADS
+        };
+        Some((0, u64::from(most) - 1))
     }
 
     /// The same for a register with this number of bits.

@@ -537,7 +537,7 @@ impl<'a> Builder<'a> {
 
 /// True if an instruction is a barrier that waits for all threads of the CTA.
 #[must_use]
-pub(super) fn is_full_barrier(instruction: &Instruction) -> bool {
+pub(crate) fn is_full_barrier(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }
 

@@ -30,7 +30,7 @@ pub enum Defect {
     CountsMore,
     /// One of the warps that are counted does not come.
     WarpMissing,
-    /// Two roles come to two barriers in crossed order, or both wait before they arrive.
+    /// Two roles reach two barriers in crossed order, or both wait before they arrive.
     Crossed,
     /// Nobody gives the slots of a ring back.
     NotReleased,
@@ -200,7 +200,7 @@ impl Writer {
         self.end_stage();
     }
 
-    /// Two groups come to two barriers, or wait for each other's phases.
+    /// Two groups reach two barriers, or wait for each other's phases.
     fn crossing(&mut self, is_crossed: bool) {
         let [first, second] = self.two_groups();
         if self.random.chance(2) {

@@ -194,7 +194,7 @@ pub(crate) fn is_barrier_of_block(graph: &Graph<'_>, node: u32) -> bool {
     barrier_at_node(graph, node).is_some()
 }
 
-/// The places at which a warp may come to barriers; `None` if a number or a count is not known, or a count is not one of whole warps. `warp`: its
+/// The places at which a warp may reach barriers; `None` if a number or a count is not known, or a count is not one of whole warps. `warp`: its
 /// place among the analysed ones.
 pub(super) fn stations_of_warp(flow: &mut Flow<'_>, warp: usize) -> Option<Vec<BarrierStop>> {
     let all = stops_of_warp(flow, warp)?;

@@ -114,7 +114,7 @@ fn counts_are_complete_or_not() {
     };
     assert_eq!(verdict(&crossed("1", "2"), 64, 0), Ends);
     assert_eq!(verdict(&crossed("2", "1"), 64, 0), Hangs);
-    // Two arrivals complete a barrier by themselves: the third warp comes to a new one.
+    // Two arrivals complete a barrier by themselves: the third warp reaches a new one.
     let third = |order: &str| {
         roles(&[
             (0, 2, "bar.arrive 1, 64;\nbar.sync 2, 96;\n"),
