@@ -271,8 +271,9 @@ impl<'a, 'm> Kernel<'a, 'm> {
                     .into_iter()
                     .collect()
             }
-            (Op::Binary(op, _) | Op::MulAdd(op, _), &[one, other, ..])
-                if matches!(op.class(), Class::WideProduct { .. }) =>
+            (op, &[one, other, ..])
+                if let Some(op) = op.multiplication()
+                    && matches!(op.class(), Class::WideProduct { .. }) =>
             {
                 let factor = |value: Value| self.number(value).map(|number| scale.saturating_mul(number));
                 let both = [(one, factor(other)), (other, factor(one))];

@@ -149,6 +149,12 @@ impl BinaryOp {
         }
     }
 
+    /// True for a shift: its result has the bits of the first operand alone.
+    #[must_use]
+    pub const fn is_shift(self) -> bool {
+        matches!(self.class(), Class::ShiftedLeft | Class::ShiftedRight { .. })
+    }
+
     /// The operation on predicates that it is, if it is one.
     #[must_use]
     pub const fn logic(self) -> Option<Logic> {

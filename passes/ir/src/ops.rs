@@ -11,7 +11,7 @@
 //!
 //! [`crate::evaluate`] computes results from known numbers; these forms hold for unknown ones, too.
 
-use crate::{BinaryOp, Op, Space, UnaryOp, Value};
+use crate::{BinaryOp, Class, Op, Space, UnaryOp, Value};
 
 /// The change that a move makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,24 @@ impl Op {
             Self::Convert { from, signed, to } => Some(Change::Width { from, signed, to }),
             Self::ToGeneric(space, _) => Some(Change::ToGeneric(space)),
             Self::FromGeneric(space, _) => Some(Change::FromGeneric(space)),
+            _ => None,
+        }
+    }
+
+    /// The multiplication whose product the result is, or has as a summand.
+    #[must_use]
+    pub fn multiplication(self) -> Option<BinaryOp> {
+        match self {
+            Self::Binary(op, _) | Self::MulAdd(op, _) => Some(op).filter(|op| is_product(*op)),
+            _ => None,
+        }
+    }
+
+    /// The product and the sum that a multiplication with an addition is: the sum of the product and the last operand.
+    #[must_use]
+    pub const fn product_and_sum(self) -> Option<(Self, Self)> {
+        match self {
+            Self::MulAdd(op, bits) => Some((Self::Binary(op, bits), Self::Binary(BinaryOp::Add, bits))),
             _ => None,
         }
     }
@@ -168,10 +186,7 @@ impl Form {
 }
 
 const fn is_product(op: BinaryOp) -> bool {
-    matches!(
-        op,
-        BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned
-    )
+    matches!(op.class(), Class::Product | Class::WideProduct { .. })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
     Access, AccessKind, AsyncGroup, AsyncOp, Body, Call, Callee, CopyKind, FunctionId, Instruction,
     InstructionId, Module, Op, Register, Space, SymbolId, Value,
@@ -218,39 +219,17 @@ pub(crate) fn own_part(body: &Body<'_>, at: InstructionId) -> Option<OwnPart> {
 
 /// True for an instruction without effects other than its results.
 pub(crate) const fn is_computation(op: Op) -> bool {
-    match op {
-        Op::Copy
-        | Op::Binary(..)
-        | Op::Unary(..)
-        | Op::MulAdd(..)
-        | Op::ExtractBits(..)
-        | Op::InsertBits(..)
-        | Op::Lop3(_)
-        | Op::FunnelShift { .. }
-        | Op::Compare(..)
-        | Op::CompareOther
-        | Op::Select
-        | Op::Convert { .. }
-        | Op::Pack(_)
-        | Op::Unpack(_)
-        | Op::ToGeneric(..)
-        | Op::FromGeneric(..)
-        | Op::IsSpace(_)
-        | Op::MapShared(_)
-        | Op::CallResult(_)
-        | Op::SetRegisters(_)
-        | Op::Opaque => true,
-        Op::Access(access) => matches!(access.kind, AccessKind::Load),
-        Op::Assume
-        | Op::Collective(..)
-        | Op::ActiveMask
-        | Op::Barrier(_)
-        | Op::Call(_)
-        | Op::StackAlloc
-        | Op::Branch
-        | Op::BranchTable
-        | Op::Return
-        | Op::Exit
-        | Op::Trap => false,
-    }
+    is_interpreted(op)
+        || match op {
+            Op::CompareOther
+            | Op::ToGeneric(..)
+            | Op::FromGeneric(..)
+            | Op::IsSpace(_)
+            | Op::MapShared(_)
+            | Op::CallResult(_)
+            | Op::SetRegisters(_)
+            | Op::Opaque => true,
+            Op::Access(access) => matches!(access.kind, AccessKind::Load),
+            _ => false,
+        }
 }

@@ -10,7 +10,7 @@
 //! What threads do silently depends on no other thread, so that a run has the same outcome as with one thread after the other.
 
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, BlockId, Body, FunctionId, Instruction, InstructionId, Op, Special, Value,
+    Access, AccessKind, BlockId, Body, FunctionId, Instruction, InstructionId, Op, Special, Value,
 };
 
 use crate::access::is_silent_write;
@@ -453,10 +453,12 @@ impl Machine<'_> {
         (body, instruction): (&Body<'_>, &Instruction),
         uses: &[Row],
     ) {
-        let Op::Binary(BinaryOp::Shl | BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, bits) = instruction.op
-        else {
+        let Op::Binary(op, bits) = instruction.op else {
             return;
         };
+        if !op.is_shift() {
+            return;
+        }
         let (Some(Value::Register(_)), Some(amounts)) = (body.uses(instruction).get(1), uses.get(1)) else {
             return;
         };

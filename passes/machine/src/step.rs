@@ -1,6 +1,6 @@
 //! Steps of a thread: the instructions that it executes on its own, and those that others see.
 
-use ptxcheck_ir::{Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
+use ptxcheck_ir::{Barrier, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
 
 use crate::address;
 use crate::effects::{Effects, OwnPart, is_computation, may_order, own_part};
@@ -221,7 +221,8 @@ impl Machine<'_> {
                 for &value in body.uses(instruction) {
                     uses.push(self.value(thread, value));
                 }
-                if let Op::Binary(BinaryOp::Shl | BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, bits) = op
+                if let Op::Binary(op, bits) = op
+                    && op.is_shift()
                     && let (Some(Value::Register(_)), Some(&Some(amount))) =
                         (body.uses(instruction).get(1), uses.get(1))
                 {

@@ -433,7 +433,7 @@ impl<'m> InputSearch<'m> {
 
 /// The operands whose bits the result of an integer operation has.
 fn bits_of(op: Op, uses: &[Value]) -> &[Value] {
-    use BinaryOp::{And, Or, Shl, ShrSigned, ShrUnsigned, Xor};
+    use BinaryOp::{And, Or, Xor};
     match op {
         Op::Copy
         | Op::Convert { .. }
@@ -443,9 +443,8 @@ fn bits_of(op: Op, uses: &[Value]) -> &[Value] {
         | Op::Pack(..)
         | Op::Unpack(..)
         | Op::InsertBits(..) => uses,
-        Op::Binary(Shl | ShrSigned | ShrUnsigned, _) | Op::ExtractBits(..) => {
-            uses.get(..1).unwrap_or_default()
-        }
+        Op::Binary(op, _) if op.is_shift() => uses.get(..1).unwrap_or_default(),
+        Op::ExtractBits(..) => uses.get(..1).unwrap_or_default(),
         Op::FunnelShift { .. } => uses.get(..2).unwrap_or_default(),
         // The predicate is the last.
         Op::Select => uses.get(..2).unwrap_or_default(),

@@ -6,7 +6,8 @@ use crate::analysis::lanes::{FixedParam, Object, Site};
 use crate::conditional::{Doing, General, Memory, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext};
 use crate::finding::Actor;
-use crate::ir::{BinaryOp, FunctionId, Op, Value};
+use crate::ir::ops::Form;
+use crate::ir::{FunctionId, Value};
 use crate::launches::Shape;
 use crate::limits::MAX_POINTER_STEPS;
 
@@ -171,12 +172,11 @@ fn pointer_parameter(module: &ModuleContext<'_>, site: &Site) -> Option<u16> {
             found = Some(number);
             continue;
         }
-        match instruction.op {
-            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Binary(BinaryOp::Add, 64) => {
-                open.extend(body.uses(instruction));
-            }
+        match Form::of(instruction.op, body.uses(instruction)) {
+            Form::Moved(from, change) if change.keeps_address() => open.push(from),
+            Form::Sum(one, other) => open.extend([one, other]),
             // `base + i * size` in one instruction.
-            Op::MulAdd(..) => open.extend(body.uses(instruction).get(2)),
+            Form::ProductSum(_, _, last) => open.push(last),
             _ => {}
         }
     }

@@ -237,7 +237,8 @@ impl Domain for LargestDomain<'_, '_> {
     fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
         match op {
             Op::Select => uses.get(..2),
-            Op::Copy | Op::Convert { .. } | Op::Binary(..) | Op::MulAdd(..) | Op::Compare(..) => Some(uses),
+            op if op.is_move() => uses.get(..1),
+            Op::Binary(..) | Op::Compare(..) => Some(uses),
             _ => None,
         }
     }
@@ -251,9 +252,6 @@ impl Domain for LargestDomain<'_, '_> {
             _ if result.number > 0 => None,
             (Op::Select, [one, other]) => either(one, other),
             (Op::Binary(op, bits @ 16..), [one, other]) => result_of_binary(op, bits, one, other),
-            (Op::MulAdd(op, bits @ 16..), [one, other, third]) => {
-                result_of_binary(op, bits, one, other)?.sum(&at_width(third, bits))
-            }
             _ => None,
         };
         Some(self.bounded(found?))

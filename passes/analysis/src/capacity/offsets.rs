@@ -113,8 +113,8 @@ impl Domain for OffsetDomain {
     fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
         match op {
             Op::Select => uses.get(..2),
-            Op::ToGeneric(..) | Op::FromGeneric(..) => uses.get(..1),
-            Op::Copy | Op::Convert { .. } | Op::Binary(..) | Op::MulAdd(..) => Some(uses),
+            op if op.change().is_some() => uses.get(..1),
+            Op::Binary(..) => Some(uses),
             _ => None,
         }
     }
@@ -148,10 +148,9 @@ impl Domain for OffsetDomain {
         };
         Some(match (op, operands) {
             (Op::Convert { from: 32, to: 64, .. }, [_]) => widened(),
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), [from, ..]) => from.clone(),
+            (op, [from]) if op.keeps_bits() => from.clone(),
             (Op::Select, [one, other]) => one.union(other),
             (Op::Binary(op, 64), [one, other]) => of_binary(op.class(), one, other),
-            (Op::MulAdd(op, 64), [one, other, third]) => of_binary(op.class(), one, other).union(third),
             _ => Offsets::NONE,
         })
     }

@@ -569,15 +569,12 @@ impl Domain for Origins<'_, '_> {
         };
         Some(match (op, operands) {
             (Op::Binary(op, _), [one, other]) => Self::origin_of_binary(op, one, other),
-            (Op::MulAdd(op, _), [one, other, third]) => {
-                Self::origin_of_sum(&Self::origin_of_binary(op, one, other), third)
-            }
             (Op::Select, [one, other, by]) => one.join(other).union(&by.as_dependence()),
             (Op::Compare(..) | Op::CompareOther | Op::IsSpace(_), operands) => all(operands).as_dependence(),
             (Op::Collective(collective, _), operands) => Self::origin_of_collective(collective, operands),
             (Op::ActiveMask, _) => Origin::of_property(property::EXCHANGED),
             (Op::StackAlloc, _) => Origin::of_property(property::UNCLEAR),
-            (Op::Copy | Op::Convert { .. } | Op::ToGeneric(..) | Op::FromGeneric(..), [one]) => one.clone(),
+            (op, [one]) if op.change().is_some() => one.clone(),
             (_, operands) => {
                 let mut all = all(operands);
                 all.integer = None;

@@ -99,7 +99,7 @@ impl Domain for Shapes<'_, '_> {
 
     fn describe_result(&self, op: Op, result: Result, operands: &[u64]) -> Option<u64> {
         Some(match (op, operands) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), [one]) => *one,
+            (op, [one]) if op.keeps_bits() => *one,
             _ => shape_number((9, op, result.number, operands)),
         })
     }

@@ -209,17 +209,9 @@ impl CastResult<'_> {
 
 /// True if an operation passes on an address, changed or not.
 const fn passes_on_address(op: Op) -> bool {
-    matches!(
+    let is_computed = matches!(
         op,
-        Op::Copy
-            | Op::Binary(..)
-            | Op::MulAdd(..)
-            | Op::Convert { .. }
-            | Op::ToGeneric(..)
-            | Op::FromGeneric(..)
-            | Op::InsertBits(_)
-            | Op::ExtractBits(..)
-            | Op::Pack(_)
-            | Op::Unpack(_)
-    )
+        Op::Binary(..) | Op::InsertBits(_) | Op::ExtractBits(..) | Op::Pack(_) | Op::Unpack(_)
+    );
+    is_computed || op.change().is_some() || op.product_and_sum().is_some()
 }

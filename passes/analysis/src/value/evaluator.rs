@@ -92,7 +92,7 @@ pub(crate) trait Domain {
     /// The operands among `uses` that results of an operation depend on; `None` if the results are unknown.
     fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]>;
 
-    /// The description of a result of an operation.
+    /// The description of a result of an operation. A multiplication with an addition comes as a product, and then a sum.
     fn describe_result(&self, op: Op, result: Result, operands: &[Self::Value]) -> Option<Self::Value>;
 }
 
@@ -504,7 +504,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
                     None => Step::Found(State::Unknown),
                 }
             }
-            op => match self.domain.relevant_operands(op, body.uses(instruction)) {
+            op => match self.relevant_operands(op, body.uses(instruction)) {
                 Some(inputs) => self.operation_step(op, result, (inputs, definition), depth),
                 None => Step::Found(State::Unknown),
             },
@@ -628,7 +628,25 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         if is_open {
             return Step::Found(State::Open);
         }
-        let known = self.domain.describe_result(op, result, &operands);
+        let known = self.describe_result(op, result, &operands);
         Self::step_of(known.filter(|known| self.domain.unknown_description().as_ref() != Some(known)))
+    }
+
+    fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
+        let Some((product, _)) = op.product_and_sum() else {
+            return self.domain.relevant_operands(op, uses);
+        };
+        self.domain.relevant_operands(product, uses.get(..2)?)?;
+        uses.get(..3)
+    }
+
+    fn describe_result(&self, op: Op, result: Result, operands: &[D::Value]) -> Option<D::Value> {
+        match (op.product_and_sum(), operands) {
+            (Some((product, sum)), [factors @ .., last]) => {
+                let product = self.domain.describe_result(product, result, factors)?;
+                self.domain.describe_result(sum, result, &[product, last.clone()])
+            }
+            _ => self.domain.describe_result(op, result, operands),
+        }
     }
 }

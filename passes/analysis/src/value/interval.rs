@@ -266,30 +266,22 @@ impl Domain for IntervalDomain {
     fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]> {
         match op {
             Op::Select => uses.get(..2),
-            Op::ToGeneric(..) | Op::FromGeneric(..) => uses.get(..1),
-            Op::Copy
-            | Op::Convert { .. }
-            | Op::Binary(..)
-            | Op::MulAdd(..)
-            | Op::Unary(..)
-            | Op::ExtractBits(..)
-            | Op::Compare(..)
-            | Op::CompareOther => Some(uses),
+            op if op.change().is_some() => uses.get(..1),
+            Op::Binary(..) | Op::Unary(..) | Op::ExtractBits(..) | Op::Compare(..) | Op::CompareOther => {
+                Some(uses)
+            }
             _ => None,
         }
     }
 
     fn describe_result(&self, op: Op, result: Result, operands: &[Interval]) -> Option<Interval> {
         let known = match (op, operands) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from, ..]) => from,
+            (op, &[from, ..]) if op.keeps_bits() => from,
             (Op::Convert { from, signed, to }, &[value, ..]) if to > from => {
                 value.converted_to_width(from, signed)
             }
             (Op::Convert { .. }, &[value, ..]) => value,
             (Op::Binary(op, bits), &[one, other]) => Interval::result_of_binary(op, bits, one, other),
-            (Op::MulAdd(op, bits), &[one, other, third]) => {
-                Interval::result_of_binary(op, bits, one, other).sum(third)
-            }
             (Op::Select, &[one, other]) => one.union(other),
             (Op::Unary(UnaryOp::PopCount | UnaryOp::LeadingZeros, bits), _) => {
                 Interval::between(0, bits.into())

@@ -217,6 +217,9 @@ pub(crate) const fn may_give_known_bits(op: Op) -> bool {
 
 /// Known bits of result number `number` of an operation.
 pub(crate) fn bits_of_result(op: Op, number: usize, uses: &[Bits]) -> Bits {
+    if let (Some((product, sum)), [factors @ .., last]) = (op.product_and_sum(), uses) {
+        return bits_of_result(sum, number, &[bits_of_result(product, number, factors), *last]);
+    }
     match (op, uses) {
         (Op::Compare(condition, bits, logic), &[a, b, ref third @ ..]) => {
             let outcome = bits_of_comparison(condition, bits, a, b);
@@ -240,10 +243,6 @@ pub(crate) fn bits_of_result(op: Op, number: usize, uses: &[Bits]) -> Bits {
         _ if number != 0 => Bits::UNKNOWN,
         (Op::Copy, &[a]) => a,
         (Op::Binary(op, bits), &[a, b]) => bits_of_binary(op.class(), bits, a, b).truncated_to(bits),
-        (Op::MulAdd(op, bits), &[a, b, c]) => bits_of_binary(op.class(), bits, a, b)
-            .truncated_to(bits)
-            .sum(c)
-            .truncated_to(bits),
         (Op::Unary(op, bits), &[a]) => bits_of_unary(op, bits, a).truncated_to(bits),
         (Op::Select, &[a, b, predicate]) => match (predicate.ones & 1, predicate.zeros & 1) {
             (1, _) => a,

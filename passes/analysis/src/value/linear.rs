@@ -320,16 +320,6 @@ impl<'a> Linear<'a> {
             (Op::Binary(BinaryOp::Add, bits @ 32..), [a, b]) => self.sum_with_multiple(a, b, 1, bits),
             (Op::Binary(BinaryOp::Sub, bits @ 32..), [a, b]) => self.sum_with_multiple(a, b, -1, bits),
             (Op::Binary(op, bits @ 32..), [a, b]) => self.product_of_sums(op, bits, a, b),
-            (Op::MulAdd(op, bits @ 32..), [a, b, c]) => {
-                let product = match (a.numbers(), b.numbers()) {
-                    (Some(a), Some(b)) => {
-                        let product = |numbers: &[u64]| evaluate(Op::Binary(op, bits), numbers);
-                        Sum::of_numbers(Numbers::combined_by_lane(&[a, b], product)?)
-                    }
-                    _ => self.product_of_sums(op, bits, a, b)?,
-                };
-                self.sum_with_multiple(&product, c, 1, bits)
-            }
             _ => None,
         }
     }

@@ -52,14 +52,9 @@ fn is_decided_by_known_operand(op: Op, operands: &[Operand]) -> bool {
             .take(2)
             .any(|operand| *operand == Operand::Known(0))
     };
-    match op {
-        Op::Binary(
-            BinaryOp::And | BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned,
-            _,
-        ) => has_zero(),
-        Op::MulAdd(..) => has_zero() && operands.get(2) != Some(&Operand::Held),
-        _ => false,
-    }
+    let is_and = matches!(op, Op::Binary(BinaryOp::And, _));
+    let is_summand_held = op.product_and_sum().is_some() && operands.get(2) == Some(&Operand::Held);
+    (is_and || op.multiplication().is_some()) && has_zero() && !is_summand_held
 }
 
 /// True if an operation gives different results for different values of the held operands, with arbitrary values for unknown
@@ -133,7 +128,7 @@ pub(super) fn depends_on_operand(op: Op, uses: &[Value], place: usize) -> bool {
                 | BinaryOp::MaxSigned
                 | BinaryOp::MaxUnsigned
         ),
-        Op::MulAdd(..) => place == 2,
+        op if op.product_and_sum().is_some() => place == 2,
         Op::Compare(_, _, Logic::None) => true,
         _ => false,
     }
