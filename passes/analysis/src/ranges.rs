@@ -1,35 +1,26 @@
-//! Comparisons that the intervals of their operands decide: no lane has a number above 31, no CTA more than 1,024 threads (PTX ISA,
-//! Special Registers).
+//! Comparisons that the ranges of special registers decide (PTX ISA, Special Registers): no lane has a number above 31, no
+//! CTA more than 1,024 threads.
+//!
+//! ```text
+//! range(%laneid) = 0..31   range(%tid) = 0..1023   range(%ntid) = 1..1024   range(constant k) = k..k
+//! range(x and k) = 0..k   range(x shr k) = range(x) shr k   range(x rem k) = 0..k-1   of copies and conversions the same
+//! ```
 
 use super::definitions::Definitions;
 use super::evaluate::{evaluate, ones};
-use crate::value::{IntervalDomain, Intervals, Source, ThreadNumbers};
-use ptxcheck_ir::{Body, Condition, Logic, Op, Register, Value};
+use crate::launches::MAX_BLOCK_THREADS;
+use crate::limits::MAX_PREDICATE_STEPS;
+use ptxcheck_ir::ops::{Change, Form};
+use ptxcheck_ir::{BinaryOp, Body, Condition, Logic, Op, Register, Special, Value};
 
 /// The least and the greatest value, as unsigned numbers.
 type Range = (u64, u64);
-
-/// The intervals of the registers of a body, in any thread; slots are not followed.
-pub(crate) fn intervals_of_registers<'a, 'm>(
-    body: &'a Body<'m>,
-    definitions: &'a Definitions,
-) -> Intervals<'a, 'm> {
-    let source = Source {
-        body,
-        definitions,
-        analyses: None,
-        module: None,
-        first_at: None,
-    };
-    Intervals::new(source, IntervalDomain(ThreadNumbers::ALL))
-}
 
 /// The value of a predicate whose only definition is a comparison of values whose ranges leave one outcome.
 #[must_use]
 pub(crate) fn comparison_outcome(
     body: &Body<'_>,
     definitions: &Definitions,
-    intervals: &mut Intervals<'_, '_>,
     predicate: Register,
 ) -> Option<bool> {
     let comparison = body.instruction(definitions.only_writer(body, predicate)?);
@@ -40,8 +31,8 @@ pub(crate) fn comparison_outcome(
         return None;
     };
     let (a, b) = (
-        range_of_operand(intervals, a, bits)?,
-        range_of_operand(intervals, b, bits)?,
+        range_of_operand(body, definitions, a, bits)?,
+        range_of_operand(body, definitions, b, bits)?,
     );
     let holds = decide_comparison(condition, bits, a, b)?;
     let is_complement = body.results(comparison).first() != Some(&Value::Register(predicate));
@@ -68,9 +59,56 @@ fn decide_comparison(condition: Condition, bits: u8, a: Range, b: Range) -> Opti
     }
 }
 
-/// The least and the greatest value of an operand as an unsigned number of so many bits; `None` if it is not restricted.
-pub(crate) fn range_of_operand(intervals: &mut Intervals<'_, '_>, value: Value, bits: u8) -> Option<Range> {
-    let found = intervals.description_of(value)?;
-    let (least, most) = (u64::try_from(found.least).ok()?, u64::try_from(found.most).ok()?);
-    (found.base.is_none() && most <= ones(bits)).then_some((least, most))
+/// The range of an operand that is compared at so many bits; `None` if it is not restricted.
+pub(crate) fn range_of_operand(
+    body: &Body<'_>,
+    definitions: &Definitions,
+    value: Value,
+    bits: u8,
+) -> Option<Range> {
+    let (mut current, mut shift, mut most) = (value, 0, ones(bits));
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let found = match current {
+            Value::Integer(value) if shift == 0 => (value as u64 & ones(bits), value as u64 & ones(bits)),
+            Value::Special(Special::LaneId) => (0, 31),
+            Value::Special(Special::Tid(_)) => (0, u64::from(MAX_BLOCK_THREADS) - 1),
+            Value::Special(Special::Ntid(_)) => (1, u64::from(MAX_BLOCK_THREADS)),
+            Value::Register(register) => {
+                let definition = definitions.only_writer(body, register)?;
+                let instruction = body.instruction(definition);
+                match (instruction.op, body.uses(instruction)) {
+                    (Op::Binary(BinaryOp::ShrUnsigned, _), &[source, Value::Integer(by @ 0..64)]) => {
+                        shift += by as u32;
+                        current = source;
+                        continue;
+                    }
+                    (Op::Binary(BinaryOp::And, width), &[_, Value::Integer(mask)]) => {
+                        (0, mask as u64 & ones(width))
+                    }
+                    (Op::Binary(BinaryOp::RemUnsigned, _), &[_, Value::Integer(by @ 1..)]) => {
+                        (0, by as u64 - 1)
+                    }
+                    (op, uses) => {
+                        let Form::Moved(source, change) = Form::of(op, uses) else {
+                            return None;
+                        };
+                        current = source;
+                        match change {
+                            Change::Nothing => {}
+                            // Numbers below half of the narrower width keep their value.
+                            Change::Width { from, to, .. } => {
+                                most = most.min(ones(from.min(to).saturating_sub(1)));
+                            }
+                            Change::ToGeneric(_) | Change::FromGeneric(_) => return None,
+                        }
+                        continue;
+                    }
+                }
+            }
+            _ => return None,
+        };
+        let shifted = |value: u64| value.checked_shr(shift).unwrap_or(0);
+        return (found.1 <= most).then(|| (shifted(found.0), shifted(found.1)));
+    }
+    None
 }

@@ -91,18 +91,12 @@ fn decided_guards(
         ConstantPrecision::Fixed => Constants::of_fixed_variables(body, analyses, seeds, &none),
         ConstantPrecision::FlowSensitive => Constants::new(body, analyses, seeds, &none),
     };
-    let mut intervals = None;
     let decided = constants.visit_before(guarded.iter().map(|(id, _)| *id), |id, read| {
         let guard = body.instruction(id).guard?;
         let constant = read(Value::Register(guard.register)).known_value();
         let holds = match constant {
             Some(constant) => constant & 1 == 1,
-            None => {
-                let definitions = analyses.definitions();
-                let intervals =
-                    intervals.get_or_insert_with(|| ranges::intervals_of_registers(body, definitions));
-                ranges::comparison_outcome(body, definitions, intervals, guard.register)?
-            }
+            None => ranges::comparison_outcome(body, analyses.definitions(), guard.register)?,
         };
         Some((id, holds != guard.negated))
     });

@@ -24,7 +24,7 @@ use crate::launches::{MAX_BLOCK_THREADS, most_block_threads};
 use crate::ranges;
 use crate::shared::Shared;
 use crate::threads::Threads;
-use crate::value::{Elected, Evaluator, Intervals, Linear, Source, Sum, Terms, Unknowns};
+use crate::value::{Elected, Evaluator, Linear, Source, Sum, Terms, Unknowns};
 
 /// Limit on the threads of a body that are analysed separately.
 const MAX_VIEWS: usize = 4;
@@ -48,8 +48,6 @@ pub(super) struct View<'a, 'm> {
     first_at: Option<InstructionId>,
     /// Operands as sums, computed on first use.
     sums: OnceCell<RefCell<Evaluator<'a, 'm, Linear<'a>>>>,
-    /// The intervals of registers, likewise.
-    intervals: OnceCell<RefCell<Intervals<'a, 'm>>>,
 }
 
 /// A single thread.
@@ -83,7 +81,6 @@ impl<'a, 'm> View<'a, 'm> {
             taken: Vec::new(),
             first_at: None,
             sums: OnceCell::new(),
-            intervals: OnceCell::new(),
         }
     }
 
@@ -248,14 +245,8 @@ impl<'a, 'm> View<'a, 'm> {
     /// The same for a register with this number of bits.
     pub(super) fn register_range(&self, register: Register) -> Option<(u64, u64)> {
         let bits = self.body.registers[register.index()].bits;
-        let intervals = self
-            .intervals
-            .get_or_init(|| ranges::intervals_of_registers(self.body, self.analyses.definitions()).into());
-        ranges::range_of_operand(
-            &mut intervals.borrow_mut(),
-            Value::Register(register),
-            bits.max(1),
-        )
+        let definitions = self.analyses.definitions();
+        ranges::range_of_operand(self.body, definitions, Value::Register(register), bits.max(1))
     }
 
     /// True if an instruction is reached, and each path to it passes another one before, which is executed.
