@@ -63,6 +63,7 @@ pub mod reach;
 pub mod recompile;
 pub mod registry;
 pub mod release;
+pub mod report_cache;
 pub mod rule;
 #[allow(
     unreachable_pub,

@@ -34,6 +34,9 @@ pub(crate) const SHOWN_LINE_BYTES: usize = 240;
 /// Definitions that are followed from the address of a load to a parameter.
 pub(crate) const MAX_POINTER_STEPS: usize = 32;
 
+/// Most bytes of the reports that are kept in a folder from run to run.
+pub(crate) const REPORT_CACHE_BYTES: u64 = 1 << 30;
+
 /// Most findings of one input; a count stands for the rest. Each takes about 2 KB, and makes as much of a report.
 pub(crate) const MAX_FINDINGS: usize = 1 << 16;
 

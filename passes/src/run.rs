@@ -18,6 +18,7 @@ mod definitions;
 mod host_launches;
 mod image;
 mod input;
+mod kept_report;
 mod linked;
 mod mlir;
 mod module;

@@ -15,6 +15,7 @@ use crate::policy::Policy;
 use crate::progress::Progress;
 use crate::recompile::Recompile;
 use crate::registry::Registry;
+use crate::report_cache::ReportCache;
 use crate::rule::{Family, Level, Rule};
 use crate::scope::{PathMap, Root, Scope};
 use crate::shard_assignment::Deal;
@@ -424,6 +425,8 @@ pub struct Settings {
     pub mlir_worker: Option<WorkerCommand>,
     /// Makes the PTX of files that hold none, for the check; without one, it is not made.
     pub recompile: Option<Arc<dyn Recompile>>,
+    /// Reports about texts that earlier runs analysed under the same settings; without it, each text is analysed.
+    pub report_cache: Option<Arc<ReportCache>>,
 }
 
 impl Settings {

@@ -28,6 +28,7 @@ use crate::rule::ProblemKind;
 use crate::settings::{IrReader, Settings};
 
 pub use message::Answer;
+pub(crate) use message::{decode_report, encode_report, encode_settings};
 pub use process::{PROTOCOL, serve};
 pub use ptxcheck_worker::{Protocol, start};
 pub use starts::Start;

@@ -117,6 +117,7 @@ pub fn command_of(program: &Path) -> Command {
         "CLICOLOR_FORCE",
         "COLORTERM",
         "CI",
+        "PTXCHECK_CACHE",
         "PTXCHECK_LLVM",
         "PTXCHECK_MLIR",
     ] {

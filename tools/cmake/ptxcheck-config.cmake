@@ -369,6 +369,10 @@ function(_ptxcheck_add target result)
   if(arg_LAUNCH)
     list(APPEND options --launch-block "${arg_LAUNCH}")
   endif()
+  if(ptxcheck_CACHE)
+    get_filename_component(cache "${ptxcheck_CACHE}" ABSOLUTE BASE_DIR "${CMAKE_BINARY_DIR}")
+    list(APPEND options --cache "${cache}")
+  endif()
   # Where an object holds no PTX, the command that made it is run again for it. Other generators write no list of commands, nor is
   # there one without a source that CMake compiles.
   set(commands "")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptxcheck_ptx_parser::{Cause, SyntaxError};
 
 use super::definitions::Definitions;
+use super::kept_report::KeptReport;
 use super::problem::{TextPlace, finding, out_of_time};
 use crate::comments::{self, Comment};
 use crate::deadline::Deadline;
@@ -55,10 +56,23 @@ pub(super) struct TextOptions<'a> {
     pub(super) definitions: Option<&'a Definitions<'a>>,
 }
 
+impl TextOptions<'_> {
+    /// The place of a report; `None` for a text that is linked with others, whose findings depend on those, too.
+    fn unless_linked<T>(self, place: impl FnOnce() -> Option<T>) -> Option<T> {
+        self.definitions.is_none().then(place).flatten()
+    }
+}
+
 /// Analyses a text of PTX.
 pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport {
     let settings = options.settings;
     let mut report = TextReport::unanalysed(bytes, settings);
+    let kept = options.unless_linked(|| KeptReport::of_ptx(bytes, settings, options.with_weak));
+    if let Some((is_64_bit, of_module)) = kept.as_ref().and_then(KeptReport::find) {
+        report.is_64_bit = is_64_bit;
+        report.add_module(of_module, settings, String::new);
+        return report;
+    }
     let parsed = if settings.images_only {
         ptxcheck_ptx_parser::parse_declarations(bytes)
     } else {
@@ -108,6 +122,11 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
         let module = link(module, &linked_origin, options);
         driver::analyse_until(&module, facts, settings, options.deadline)
     };
+    if let Some(kept) = kept
+        && report.problems.is_empty()
+    {
+        kept.keep(report.is_64_bit, &of_module);
+    }
     report.add_module(of_module, settings, || out_of_time(settings).message);
     report
 }
@@ -116,10 +135,18 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
 pub(super) fn analyse_ir(bytes: &[u8], start: &Start, options: TextOptions<'_>) -> TextReport {
     let settings = options.settings;
     let mut report = TextReport::unanalysed(bytes, settings);
+    let kept = options.unless_linked(|| KeptReport::of_ir(bytes, settings, options.with_weak));
+    if let Some((_, of_module)) = kept.as_ref().and_then(KeptReport::find) {
+        report.add_module(of_module, settings, String::new);
+        return report;
+    }
     match worker::check(bytes, settings, start, options.deadline) {
         Answer::Failed(kind, message) => return TextReport::failed(InputError { kind, message }, settings),
         Answer::OtherTarget => report.is_for_other_target = true,
         Answer::Checked(of_module) => {
+            if let Some(kept) = kept {
+                kept.keep(report.is_64_bit, &of_module);
+            }
             report.add_module(*of_module, settings, || {
                 worker::message_about_late_module(bytes.len(), settings)
             });

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assumptions::Assumptions;
 use crate::driver::ModuleReport;
+use crate::finding::Finding;
 use crate::launches::Launches;
 use crate::registry::Registry;
 use crate::rule::{Level, ProblemKind};
@@ -43,7 +44,7 @@ struct Task {
 }
 
 /// The settings as a message.
-pub(super) fn encode_settings(settings: &Settings) -> Vec<u8> {
+pub(crate) fn encode_settings(settings: &Settings) -> Vec<u8> {
     let level = |setting: &LevelSetting| (setting.selector.to_string(), setting.level, setting.change);
     let overrides = settings.overrides.iter().flat_map(|over| &over.levels);
     bytes(&Task {
@@ -103,20 +104,41 @@ pub(super) fn encode(answer: &Answer) -> Vec<u8> {
         Answer::Checked(report) => report.findings.as_slice(),
         Answer::OtherTarget | Answer::Failed(..) => &[],
     };
-    let codes: Vec<&str> = findings.iter().map(|finding| finding.rule.code).collect();
-    bytes(&(answer, codes))
+    bytes(&(answer, codes_of(findings)))
+}
+
+/// A report as a message, likewise.
+pub(crate) fn encode_report(report: &ModuleReport) -> Vec<u8> {
+    bytes(&(report, codes_of(&report.findings)))
+}
+
+/// The report that a message holds, with these rules; `None` if it is none.
+pub(crate) fn decode_report(message: &[u8], registry: &Registry) -> Option<ModuleReport> {
+    let (mut report, codes): (ModuleReport, Vec<&str>) = postcard::from_bytes(message).ok()?;
+    set_rules(&mut report, &codes, registry)?;
+    Some(report)
+}
+
+fn codes_of(findings: &[Finding]) -> Vec<&'static str> {
+    findings.iter().map(|finding| finding.rule.code).collect()
+}
+
+/// Sets the rules of the findings of a report; `None` if one is unknown.
+fn set_rules(report: &mut ModuleReport, codes: &[&str], registry: &Registry) -> Option<()> {
+    if report.findings.len() != codes.len() {
+        return None;
+    }
+    for (finding, code) in report.findings.iter_mut().zip(codes) {
+        finding.rule = registry.find(code)?;
+    }
+    Some(())
 }
 
 /// The answer that a message holds, with these rules; `None` if it is none.
 pub(super) fn decode(message: &[u8], registry: &Registry) -> Option<Answer> {
     let (mut answer, codes): (Answer, Vec<&str>) = postcard::from_bytes(message).ok()?;
     if let Answer::Checked(report) = &mut answer {
-        if report.findings.len() != codes.len() {
-            return None;
-        }
-        for (finding, code) in report.findings.iter_mut().zip(codes) {
-            finding.rule = registry.find(code)?;
-        }
+        set_rules(report, &codes, registry)?;
     }
     Some(answer)
 }
@@ -133,9 +155,7 @@ mod tests {
 
     use super::*;
     use crate::assumptions::Assumption;
-    use crate::finding::{
-        Cause, Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value,
-    };
+    use crate::finding::{Cause, Certainty, Frame, LineText, Located, Location, Related, Source, Value};
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
     use crate::launches::{ShownKernel, StatedShared};

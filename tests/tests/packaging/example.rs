@@ -7,8 +7,16 @@ use ptxcheck_tests::root;
 pub(super) fn cmake() -> Result<(), String> {
     let project = Project::new(Cmake::System, Generator::Ninja)?;
     project.copy("tools/cmake/example")?;
-    project.configure(&[])?.must_succeed()?;
+    project
+        .configure(&["-Dptxcheck_CACHE=kept reports"])?
+        .must_succeed()?;
     let said = project.build()?.must_fail()?;
+    if !project
+        .path("../build/kept reports/reports/CACHEDIR.TAG")
+        .is_file()
+    {
+        return Err("no report is kept".to_owned());
+    }
     said.has("PTX407")?.has(&format!(
         "sums.cu:{}:",
         line_of(&project, "sums.cu", "mask >> 32")?

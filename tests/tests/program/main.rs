@@ -2,6 +2,7 @@
 
 mod adoption;
 mod assumptions;
+mod cache;
 mod callers;
 mod capacity;
 mod cli;

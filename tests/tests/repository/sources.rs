@@ -8,10 +8,11 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 19] = [
+const PACKAGES: [&str; 20] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
+    "passes/cache",
     "passes/common",
     "passes/frontend-llvm",
     "passes/frontend-mlir",

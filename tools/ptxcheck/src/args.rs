@@ -293,6 +293,11 @@ pub struct CheckArgs {
     /// without it, LLVM IR has 30 s and 1 s more for each MiB, and a compilation 600 s
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
+
+    /// Keep what was found in each text in this folder, and take it from there if the text and the settings are the same; without it,
+    /// the variable PTXCHECK_CACHE names the folder, or nothing is kept
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
 }
 
 /// Arguments of `serve`.

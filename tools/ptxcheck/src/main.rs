@@ -3,6 +3,7 @@
 mod args;
 mod baseline;
 mod budgets;
+mod cache;
 mod color_first;
 mod commands;
 mod compile;

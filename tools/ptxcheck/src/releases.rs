@@ -6,12 +6,10 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::cache;
 use ptxcheck_passes::run::{Bytes, Input};
 use ptxcheck_passes::shown;
 use walkdir::WalkDir;
-
-/// The variable with the folder of the cache.
-const CACHE: &str = "PTXCHECK_CACHE";
 
 /// Most folders that packages lie in below the one that a client downloads into: newer versions of mamba have one for each channel.
 const FOLDERS: usize = 6;
@@ -142,7 +140,8 @@ impl Release {
 
     /// Its packages, from the cache or from the client.
     fn packages(&self) -> Result<Vec<Input>, String> {
-        let cache = cache().ok_or_else(|| format!("there is no folder to download into: set {CACHE}"))?;
+        let cache = cache::downloads()
+            .ok_or_else(|| format!("there is no folder to download into: set {}", cache::VARIABLE))?;
         let build = self
             .build
             .as_ref()
@@ -328,19 +327,6 @@ fn is_word(word: &str, others: &str) -> bool {
         && word
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || others.contains(letter))
-}
-
-/// The folder of the cache.
-fn cache() -> Option<PathBuf> {
-    let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
-    if let Some(folder) = named(CACHE) {
-        return Some(PathBuf::from(folder));
-    }
-    let base = named("XDG_CACHE_HOME")
-        .or_else(|| named("LOCALAPPDATA"))
-        .map(PathBuf::from)
-        .or_else(|| named("HOME").map(|home| Path::new(&home).join(".cache")))?;
-    Some(base.join("ptxcheck"))
 }
 
 #[cfg(test)]

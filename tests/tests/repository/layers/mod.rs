@@ -26,6 +26,7 @@ const PTX: &str = "ptxcheck-frontend-ptx";
 const LLVM: &str = "ptxcheck-frontend-llvm";
 const MLIR: &str = "ptxcheck-frontend-mlir";
 const WORKER: &str = "ptxcheck-worker";
+const CACHE: &str = "ptxcheck-cache";
 const ANALYSIS: &str = "ptxcheck-analysis";
 const MACHINE: &str = "ptxcheck-machine";
 const IMAGES: &str = "ptxcheck-images";
@@ -44,6 +45,7 @@ const LAYERS: &[Layer] = &[
     // It knows texts and messages; the program with MLIR is a worker that answers in them.
     layer(MLIR, &[IR]),
     layer(WORKER, &[]),
+    layer(CACHE, &[]),
     layer("ptxcheck-mlir", &[MLIR, WORKER]),
     Layer {
         package: ANALYSIS,
@@ -63,7 +65,7 @@ const LAYERS: &[Layer] = &[
     layer(
         PASSES,
         &[
-            ANALYSIS, COMMON, IMAGES, IR, MACHINE, MLIR, PACKAGES, PARSER, PTX, WORKER,
+            ANALYSIS, CACHE, COMMON, IMAGES, IR, MACHINE, MLIR, PACKAGES, PARSER, PTX, WORKER,
         ],
     ),
     layer(REPORT, &[PASSES]),
@@ -84,10 +86,11 @@ const fn layer(package: &'static str, uses: &'static [&'static str]) -> Layer {
 }
 
 /// The folders of the libraries, whose files are compared with [`CIRCLES`].
-const LIBRARIES: [&str; 13] = [
+const LIBRARIES: [&str; 14] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
+    "passes/cache",
     "passes/common",
     "passes/frontend-llvm",
     "passes/frontend-mlir",

@@ -26,7 +26,7 @@ use crate::inputs::{Collected, Unread};
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
 use crate::verdict::Verdict;
-use crate::{config, file_list, inputs, output, shards};
+use crate::{cache, config, file_list, inputs, output, shards};
 
 /// Analyses the inputs and prints what was found.
 #[must_use]
@@ -120,6 +120,7 @@ impl Checked {
             mlir_worker: super::worker::mlir_command(),
             progress: Some(Arc::clone(&progress)),
             left_out,
+            report_cache: cache::reports(args.cache.as_deref())?,
             recompile: recompiler
                 .clone()
                 .map(|recompiler| recompiler as Arc<dyn Recompile>),

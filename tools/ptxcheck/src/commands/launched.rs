@@ -82,6 +82,7 @@ pub(super) fn outcome(
         policy: Policy::default(),
         ir_reader: super::worker::ir_reader(),
         mlir_worker: super::worker::mlir_command(),
+        report_cache: crate::cache::reports(None)?,
         ..settings
     });
     let inputs::Collected { inputs, left_out, .. } = inputs::collect(paths, &settings);
