@@ -10,6 +10,11 @@
 //!
 //! Numbers in arguments are those of the caller: sets of arguments stand for them.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
 use super::origin::{Origin, Origins, SmallSet, number, property};
 use crate::dataflow::{self, Solution};
 use crate::function::Analyses;
@@ -151,14 +156,17 @@ pub(super) struct Guards<'a, 'm> {
     analyses: &'a Analyses<'m>,
     /// By block: the threads that come there; computed on first use.
     choices: Option<Solution<Choice>>,
+    /// By block: the predicates before it.
+    before: RefCell<FxHashMap<BlockId, Rc<[(Register, bool)]>>>,
 }
 
 impl<'a, 'm> Guards<'a, 'm> {
-    pub(super) const fn new(body: &'a Body<'m>, analyses: &'a Analyses<'m>) -> Self {
+    pub(super) fn new(body: &'a Body<'m>, analyses: &'a Analyses<'m>) -> Self {
         Self {
             body,
             analyses,
             choices: None,
+            before: RefCell::default(),
         }
     }
 
@@ -181,7 +189,7 @@ impl<'a, 'm> Guards<'a, 'm> {
         let choice = own.map_or_else(Choice::default, |guard| {
             self.choice_of((guard.register, !guard.negated), origins)
         });
-        let mut predicates = self.predicates_before(block);
+        let mut predicates = self.predicates_before(block).to_vec();
         predicates.extend(own.map(|guard| (guard.register, !guard.negated)));
         Execution {
             choice: choice.and(before.copied().unwrap_or_default()),
@@ -268,14 +276,23 @@ impl<'a, 'm> Guards<'a, 'm> {
         let (Some(only), None) = (left.next(), left.next()) else {
             return None;
         };
-        let mut found = self.predicates_before(self.body.block_of(only));
+        let mut found = self.predicates_before(self.body.block_of(only)).to_vec();
         let from = moved(only).and_then(Value::register);
         found.extend(from.map(|from| (from, holds)));
         Some(found)
     }
 
     /// The predicates of branches before a block, with the value that they have whenever control comes there.
-    fn predicates_before(&self, block: BlockId) -> Vec<(Register, bool)> {
+    fn predicates_before(&self, block: BlockId) -> Rc<[(Register, bool)]> {
+        if let Some(known) = self.before.borrow().get(&block) {
+            return Rc::clone(known);
+        }
+        let found: Rc<[_]> = self.find_predicates_before(block).into();
+        self.before.borrow_mut().insert(block, Rc::clone(&found));
+        found
+    }
+
+    fn find_predicates_before(&self, block: BlockId) -> Vec<(Register, bool)> {
         let (body, dominators) = (self.body, self.analyses.dominators());
         let mut found = Vec::new();
         let Some((first, _)) = body.block(block).next() else {
@@ -296,7 +313,17 @@ impl<'a, 'm> Guards<'a, 'm> {
                 continue;
             };
             let paths = Paths::new(body).without(at);
-            match (paths.lead_from(&[taken], first), paths.lead_from(&[other], first)) {
+            // Each path to the block leads through the edge to this successor.
+            let needs = |successor| {
+                dominators.dominates(successor, block)
+                    && self.analyses.cfg().predecessors(successor) == [branch]
+            };
+            let leads = |successor| paths.lead_from(&[successor], first);
+            let sides = match (needs(taken), needs(other)) {
+                (false, false) => (leads(taken), leads(other)),
+                one => one,
+            };
+            match sides {
                 (true, false) => found.push((guard.register, !guard.negated)),
                 (false, true) => found.push((guard.register, guard.negated)),
                 _ => {}
