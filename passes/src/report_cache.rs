@@ -6,8 +6,8 @@
 //! value  the report about the module: its facts and findings
 //! ```
 //!
-//! Only a report about all of a text is kept: not one that a deadline cut short, or that has a syntax error or exceeds a limit. Texts
-//! that are linked with other inputs are analysed in each run.
+//! Only a report about all of a text is kept: not one that a deadline cut short, or that has a syntax error or exceeds a limit. The key
+//! of a text that is linked with other inputs also covers the texts that its calls lead to.
 
 use std::fs::{self, Metadata};
 use std::io;

@@ -4,8 +4,10 @@
 //! declarations of each text ─► definer of each function ─► texts that others call, lowered
 //! ```
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ptxcheck_cache::Key;
 use ptxcheck_common::maps::{NameMap, NameSet};
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 use ptxcheck_ptx_parser::ast::Tree;
@@ -124,6 +126,7 @@ impl<'a> Source<'a> {
 /// Texts, parsed: those that other texts call functions of.
 pub(super) struct ParsedTexts<'b> {
     index: Index,
+    declared: Vec<DeclaredFunctions>,
     trees: Vec<Option<Tree<'b>>>,
 }
 
@@ -138,7 +141,11 @@ impl<'b> ParsedTexts<'b> {
             .zip(texts_needed_by_others(all, &declared, &index))
             .map(|(text, is_needed)| is_needed.then(|| parse(text)).flatten())
             .collect();
-        Self { index, trees }
+        Self {
+            index,
+            declared,
+            trees,
+        }
     }
 
     pub(super) fn origins(&self) -> Vec<Option<PtxOrigin<'_>>> {
@@ -150,6 +157,7 @@ impl<'b> ParsedTexts<'b> {
 /// The functions that texts of a link set define for others.
 pub(super) struct Definitions<'a> {
     index: &'a Index,
+    declared: &'a [DeclaredFunctions],
     sources: Vec<Option<Source<'a>>>,
 }
 
@@ -166,6 +174,7 @@ impl<'a> Definitions<'a> {
         };
         Self {
             index: &parsed.index,
+            declared: &parsed.declared,
             sources: parsed.trees.par_iter().zip(origins).map(source).collect(),
         }
     }
@@ -179,5 +188,30 @@ impl<'a> Definitions<'a> {
             &source.module,
             source.module.function(function).alias_of.unwrap_or(function),
         ))
+    }
+
+    /// A key of all that a text is linked with, by its number and the keys of all texts: those that its calls lead to, one after the other,
+    /// and for each function that one of them leaves to others the text that defines it. `None` if one of those texts could not be lowered:
+    /// another run might have more time.
+    pub(super) fn link_key(&self, number: usize, texts: &[Key]) -> Option<Key> {
+        let mut parts: Vec<&[u8]> = Vec::new();
+        let (mut open, mut seen) = (vec![number], BTreeSet::from([number]));
+        while let Some(number) = open.pop() {
+            let Some((declared, text)) = self.declared.get(number).zip(texts.get(number)) else {
+                continue;
+            };
+            parts.push(text.as_bytes());
+            let of_target = self.index.get(&declared.target);
+            for name in &declared.open {
+                let definer = of_target.and_then(|of_target| *of_target.get(name)?);
+                parts.push(name.as_bytes());
+                parts.push(definer.map_or(&[], |definer| texts[definer].as_bytes()));
+                if let Some(definer) = definer.filter(|definer| seen.insert(*definer)) {
+                    self.sources.get(definer)?.as_ref()?;
+                    open.push(definer);
+                }
+            }
+        }
+        Some(Key::of(&parts))
     }
 }

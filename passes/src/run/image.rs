@@ -205,6 +205,7 @@ impl ImageScanner<'_> {
             deadline: self.deadline,
             with_weak,
             definitions: None,
+            link_key: None,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The report about one text, as earlier runs have kept it.
 
-use std::path::Path;
-
 use ptxcheck_cache::Key;
 
 use crate::driver::ModuleReport;
@@ -16,28 +14,43 @@ pub(super) struct KeptReport<'a> {
     key: Key,
 }
 
+/// The language of a text.
+#[derive(Clone, Copy)]
+pub(super) enum Language {
+    Ptx,
+    Ir,
+}
+
+/// What a text is linked with.
+#[derive(Clone, Copy)]
+pub(super) struct KeptReportLink {
+    /// Functions that the linker merges count.
+    pub(super) with_weak: bool,
+    /// The texts that it is linked with; `None` if it is not linked.
+    pub(super) key: Option<Key>,
+}
+
 impl<'a> KeptReport<'a> {
-    /// The place for a text of PTX; `None` if no report about it is kept. `with_weak`: functions that the linker merges count.
-    pub(super) fn of_ptx(text: &[u8], settings: &'a Settings, with_weak: bool) -> Option<Self> {
-        Self::new(None, text, settings, with_weak)
-    }
-
-    /// The same for LLVM IR. Its report depends on the program that reads it, too.
-    pub(super) fn of_ir(text: &[u8], settings: &'a Settings, with_weak: bool) -> Option<Self> {
-        match &settings.ir_reader {
-            IrReader::Process(command) => Self::new(Some(&command.program), text, settings, with_weak),
-            IrReader::Here(_) | IrReader::Missing => None,
-        }
-    }
-
-    fn new(reader: Option<&Path>, text: &[u8], settings: &'a Settings, with_weak: bool) -> Option<Self> {
+    /// The place for a text; `None` if no report about it is kept. A report about LLVM IR depends on the program that reads it, too.
+    pub(super) fn new(
+        language: Language,
+        text: &[u8],
+        settings: &'a Settings,
+        linked: KeptReportLink,
+    ) -> Option<Self> {
         let reports = settings.report_cache.as_deref()?;
         // The declarations alone are read faster than a report.
         if settings.images_only {
             return None;
         }
+        let reader = match (language, &settings.ir_reader) {
+            (Language::Ptx, _) => None,
+            (Language::Ir, IrReader::Process(command)) => Some(command.program.as_path()),
+            (Language::Ir, IrReader::Here(_) | IrReader::Missing) => return None,
+        };
         let mut about = worker::encode_settings(settings);
-        about.extend([reader.is_some(), settings.digest_kernels, with_weak].map(u8::from));
+        about.extend([reader.is_some(), settings.digest_kernels, linked.with_weak].map(u8::from));
+        about.extend(linked.key.iter().flat_map(Key::as_bytes));
         Some(Self {
             reports,
             settings,

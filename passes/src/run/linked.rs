@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use ptxcheck_cache::Key;
 use ptxcheck_common::maps::NameSet;
 use rayon::prelude::*;
 
@@ -39,14 +40,25 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
     );
     let origins = parsed.origins();
     let definitions = Definitions::of(&parsed, &origins, settings);
-    inputs.par_iter().for_each(|input| {
+    let keys: Vec<Key> = match &settings.report_cache {
+        Some(_) => all.par_iter().map(|text| Key::of(&[text])).collect(),
+        None => Vec::new(),
+    };
+    let firsts = inputs.iter().scan(0, |next, input| {
+        let first = *next;
+        *next += input.len();
+        Some(first)
+    });
+    let inputs: Vec<(usize, &Vec<PendingText>)> = firsts.zip(inputs).collect();
+    inputs.par_iter().for_each(|&(first, input)| {
         let deadline = Deadline::after(settings.timeout);
-        input.par_iter().for_each(|pending| {
+        input.par_iter().enumerate().for_each(|(number, pending)| {
             let options = TextOptions {
                 settings: pending.settings.as_deref().unwrap_or(settings),
                 deadline: &deadline,
                 with_weak: pending.key.with_weak,
                 definitions: Some(&definitions),
+                link_key: definitions.link_key(first + number, &keys),
             };
             texts.analyse_ptx(pending.key, &pending.text, options);
         });

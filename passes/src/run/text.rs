@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use ptxcheck_cache::Key;
 use ptxcheck_ptx_parser::{Cause, SyntaxError};
 
 use super::definitions::Definitions;
-use super::kept_report::KeptReport;
+use super::kept_report::{KeptReport, KeptReportLink, Language};
 use super::problem::{TextPlace, finding, out_of_time};
 use crate::comments::{self, Comment};
 use crate::deadline::Deadline;
@@ -54,12 +55,21 @@ pub(super) struct TextOptions<'a> {
     pub(super) with_weak: bool,
     /// The functions that other inputs define; `None` if it is not linked with them.
     pub(super) definitions: Option<&'a Definitions<'a>>,
+    /// A key of all that it is linked with; `None` if it is not linked, or that is not known.
+    pub(super) link_key: Option<Key>,
 }
 
-impl TextOptions<'_> {
-    /// The place of a report; `None` for a text that is linked with others, whose findings depend on those, too.
-    fn unless_linked<T>(self, place: impl FnOnce() -> Option<T>) -> Option<T> {
-        self.definitions.is_none().then(place).flatten()
+impl<'a> TextOptions<'a> {
+    /// The place of the report about a text in a language among those that are kept.
+    fn kept_report(self, language: Language, text: &[u8]) -> Option<KeptReport<'a>> {
+        let is_link_known = self.definitions.is_some() == self.link_key.is_some();
+        let linked = KeptReportLink {
+            with_weak: self.with_weak,
+            key: self.link_key,
+        };
+        is_link_known
+            .then(|| KeptReport::new(language, text, self.settings, linked))
+            .flatten()
     }
 }
 
@@ -67,7 +77,7 @@ impl TextOptions<'_> {
 pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport {
     let settings = options.settings;
     let mut report = TextReport::unanalysed(bytes, settings);
-    let kept = options.unless_linked(|| KeptReport::of_ptx(bytes, settings, options.with_weak));
+    let kept = options.kept_report(Language::Ptx, bytes);
     if let Some((is_64_bit, of_module)) = kept.as_ref().and_then(KeptReport::find) {
         report.is_64_bit = is_64_bit;
         report.add_module(of_module, settings, String::new);
@@ -135,7 +145,7 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
 pub(super) fn analyse_ir(bytes: &[u8], start: &Start, options: TextOptions<'_>) -> TextReport {
     let settings = options.settings;
     let mut report = TextReport::unanalysed(bytes, settings);
-    let kept = options.unless_linked(|| KeptReport::of_ir(bytes, settings, options.with_weak));
+    let kept = options.kept_report(Language::Ir, bytes);
     if let Some((_, of_module)) = kept.as_ref().and_then(KeptReport::find) {
         report.add_module(of_module, settings, String::new);
         return report;

@@ -134,11 +134,60 @@ fn other_settings_have_other_reports() {
             );
         }
         let now = kept(&cache).len();
-        // Texts that are linked with others are analysed in each run.
-        let is_linked = options == ["--whole-program"];
-        assert_eq!(now > before, !is_linked, "{options:?}: {now} after {before}");
+        assert!(now > before, "{options:?}: {now} after {before}");
         before = now;
     }
+}
+
+/// A kernel that leaves its mask to a function of another text, and that text.
+const CALLER: &str = ".extern .func (.reg .b32 mask) chosen(.reg .b32 a);\n.visible .entry k()\n{\n\t.reg .b32 %r<3>;\n\tmov.u32 %r1, 5;\n\t\
+     call (%r2), chosen, (%r1);\n\tbar.warp.sync %r2;\n\tret;\n}\n";
+
+fn callee(mask: u32) -> String {
+    format!(
+        "{HEAD}.visible .func (.reg .b32 mask) chosen(.reg .b32 a)\n{{\n\tmov.u32 mask, {mask};\n\tret;\n}}\n\
+         .visible .entry own() {{ bar.warp.sync -1; ret; }}\n"
+    )
+}
+
+#[test]
+fn a_linked_text_is_analysed_again_where_what_it_calls_has_changed() {
+    let caller = format!("{HEAD}{CALLER}");
+    let folder = folder(&[
+        ("k.ptx", caller.as_bytes()),
+        ("f.ptx", callee(0).as_bytes()),
+        ("other.ptx", right("other").as_bytes()),
+    ]);
+    let cache = folder.path().join("cache");
+    let args = ["--link-set", "--cache", "cache", "k.ptx", "f.ptx", "other.ptx"];
+    let check = || {
+        let document = checked(&folder, &args);
+        assert_eq!(
+            document,
+            checked(&folder, &["--link-set", "k.ptx", "f.ptx", "other.ptx"])
+        );
+        document["findings"].as_array().unwrap().len()
+    };
+    let with_zero = check();
+    assert_eq!(kept(&cache).len(), 3 + PROGRAM);
+    age(&cache);
+    assert_eq!(check(), with_zero);
+    assert_eq!(used(&cache), 3 + PROGRAM);
+    // Another text that nothing calls is analysed alone.
+    age(&cache);
+    fs::write(folder.path().join("other.ptx"), zero_mask("other")).unwrap();
+    assert_eq!(check(), with_zero + 1);
+    assert_eq!((kept(&cache).len(), used(&cache)), (4 + PROGRAM, 3 + PROGRAM));
+    // So is a callee, with its caller.
+    age(&cache);
+    fs::write(folder.path().join("f.ptx"), callee(u32::MAX)).unwrap();
+    check();
+    assert_eq!((kept(&cache).len(), used(&cache)), (6 + PROGRAM, 3 + PROGRAM));
+    // Two definitions are none.
+    age(&cache);
+    fs::write(folder.path().join("other.ptx"), callee(3)).unwrap();
+    check();
+    assert_eq!(kept(&cache).len(), 8 + PROGRAM);
 }
 
 #[test]

@@ -282,54 +282,59 @@ impl<'a, 'm> Guards<'a, 'm> {
         Some(found)
     }
 
-    /// The predicates of branches before a block, with the value that they have whenever control comes there.
+    /// The predicates of branches before a block, with the value that they have whenever control comes there, the nearest first: that of the
+    /// branch at the end of the immediate dominator, and those before that. The immediate dominator lies between any other branch before
+    /// it and the block, so that an edge of such a branch leads to the one if it leads to the other.
     fn predicates_before(&self, block: BlockId) -> Rc<[(Register, bool)]> {
-        if let Some(known) = self.before.borrow().get(&block) {
-            return Rc::clone(known);
+        let dominators = self.analyses.dominators();
+        let mut above = Vec::new();
+        let mut next = block;
+        let mut known: Rc<[_]> = loop {
+            if let Some(known) = self.before.borrow().get(&next) {
+                break Rc::clone(known);
+            }
+            let Some(dominator) = dominators.immediate_dominator(next) else {
+                break Rc::default();
+            };
+            above.push((dominator, next));
+            next = dominator;
+        };
+        for (dominator, block) in above.into_iter().rev() {
+            if let Some(own) = self.predicate_between(dominator, block) {
+                let all = std::iter::once(own).chain(known.iter().copied());
+                known = all.take(MAX_CONTENTION_GUARDS).collect();
+            }
+            self.before.borrow_mut().insert(block, Rc::clone(&known));
         }
-        let found: Rc<[_]> = self.find_predicates_before(block).into();
-        self.before.borrow_mut().insert(block, Rc::clone(&found));
-        found
+        known
     }
 
-    fn find_predicates_before(&self, block: BlockId) -> Vec<(Register, bool)> {
-        let (body, dominators) = (self.body, self.analyses.dominators());
-        let mut found = Vec::new();
-        let Some((first, _)) = body.block(block).next() else {
-            return found;
+    /// The predicate of the branch at the end of a block, with the value that it has whenever control comes from there to another block.
+    fn predicate_between(&self, branch: BlockId, block: BlockId) -> Option<(Register, bool)> {
+        let body = self.body;
+        let (guard, true) = guard_of_end(body, branch)? else {
+            return None;
         };
-        let mut before = dominators.immediate_dominator(block);
-        while let Some(branch) = before
-            && found.len() < MAX_CONTENTION_GUARDS
-        {
-            before = dominators
-                .immediate_dominator(branch)
-                .filter(|&next| next != branch);
-            let (Some((guard, true)), Some((at, _)), &[taken, other]) = (
-                guard_of_end(body, branch),
-                body.block(branch).next_back(),
-                body.successors(branch),
-            ) else {
-                continue;
-            };
-            let paths = Paths::new(body).without(at);
-            // Each path to the block leads through the edge to this successor.
-            let needs = |successor| {
-                dominators.dominates(successor, block)
-                    && self.analyses.cfg().predecessors(successor) == [branch]
-            };
-            let leads = |successor| paths.lead_from(&[successor], first);
-            let sides = match (needs(taken), needs(other)) {
-                (false, false) => (leads(taken), leads(other)),
-                one => one,
-            };
-            match sides {
-                (true, false) => found.push((guard.register, !guard.negated)),
-                (false, true) => found.push((guard.register, guard.negated)),
-                _ => {}
-            }
+        let &[taken, other] = body.successors(branch) else {
+            return None;
+        };
+        let (first, _) = body.block(block).next()?;
+        let paths = Paths::new(body).without(body.block(branch).next_back()?.0);
+        // Each path to the block leads through the edge to this successor.
+        let needs = |successor| {
+            let is_before = self.analyses.dominators().dominates(successor, block);
+            is_before && self.analyses.cfg().predecessors(successor) == [branch]
+        };
+        let leads = |successor| paths.lead_from(&[successor], first);
+        let sides = match (needs(taken), needs(other)) {
+            (false, false) => (leads(taken), leads(other)),
+            one => one,
+        };
+        match sides {
+            (true, false) => Some((guard.register, !guard.negated)),
+            (false, true) => Some((guard.register, guard.negated)),
+            _ => None,
         }
-        found
     }
 
     /// The threads for which a test comes out so.
