@@ -159,14 +159,14 @@ fn steps(texts: &[(PathBuf, Vec<u8>)], bytes: usize) {
 /// The time of each rule alone, the slowest first.
 fn each_rule(texts: &[(PathBuf, Vec<u8>)]) {
     let off = LevelSetting {
-        selector: Selector::All,
+        selector: Selector::ALL,
         level: Level::Allow,
         change: Change::Set,
     };
     let mut times: Vec<(Duration, &str, &str)> = Vec::new();
     for rule in Settings::default().registry.rules() {
         let only = LevelSetting {
-            selector: Selector::Rule(rule),
+            selector: Selector::rule(rule),
             level: Level::Error,
             change: Change::Set,
         };
@@ -196,7 +196,7 @@ fn each_rule(texts: &[(PathBuf, Vec<u8>)]) {
 /// The check as the program does it.
 fn whole(texts: &[(PathBuf, Vec<u8>)], bytes: usize) {
     let potential = LevelSetting {
-        selector: Selector::Potential,
+        selector: Selector::POTENTIAL,
         level: Level::Warning,
         change: Change::Set,
     };

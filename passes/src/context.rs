@@ -25,27 +25,10 @@ use crate::limits::MAX_FINDINGS;
 use crate::link::{self, UndefinedSymbol};
 use crate::policy::Policy;
 use crate::reach::{self, Bundle};
-use crate::rule::{Level, Rule};
+use crate::rule::{Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::settings::Settings;
 use crate::support::variants::VariantWheel;
-
-/// The rules about exchanges of lanes and of warps, of which witnesses are searched for by themselves.
-const EXCHANGES: &str = "PTX415";
-const BARRIERS: &str = "PTX416";
-
-/// The rule about bounds, likewise.
-const BOUNDS: &str = "PTX211";
-
-/// The rule about threads that wait for ever, likewise.
-const HANGS: &str = "PTX421";
-
-/// The rules about asynchronous copies, likewise.
-const COPY_FAILURES: [&str; 3] = ["PTX701", "PTX702", "PTX704"];
-
-/// The rules about global memory that several threads access, likewise.
-const LOST_UPDATES: &str = "PTX417";
-const BESIDE_ATOMICS: &str = "PTX418";
 
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
 ///
@@ -107,10 +90,7 @@ impl<'a> ModuleContext<'a> {
     /// The conditional findings about collectives and barriers, if the settings ask for any.
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
-            let scope = self.settings.search(|rule| {
-                let own = [BOUNDS, EXCHANGES, BARRIERS, LOST_UPDATES, BESIDE_ATOMICS, HANGS];
-                !own.contains(&rule.code) && !COPY_FAILURES.contains(&rule.code)
-            });
+            let scope = self.settings.search(WitnessSearch::Collectives);
             conditional::search_module(self, &self.settings.assumptions, scope)
         });
         &searched.findings
@@ -120,21 +100,25 @@ impl<'a> ModuleContext<'a> {
     pub fn conditional_exchanges(&self) -> &[ConditionalExchange] {
         self.searched(
             &self.conditional_exchanges,
-            EXCHANGES,
+            WitnessSearch::Exchanges,
             conditional::search_exchanges,
         )
     }
 
     /// The barriers of blocks that are missing with a witness, if the settings ask for them.
     pub fn conditional_barriers(&self) -> &[ConditionalBarrier] {
-        self.searched(&self.conditional_barriers, BARRIERS, conditional::search_barriers)
+        self.searched(
+            &self.conditional_barriers,
+            WitnessSearch::Barriers,
+            conditional::search_barriers,
+        )
     }
 
     /// The lost updates that a witness shows, if the settings ask for them.
     pub fn conditional_updates(&self) -> &[ConditionalContention] {
         self.searched(
             &self.conditional_updates,
-            LOST_UPDATES,
+            WitnessSearch::LostUpdates,
             conditional::search_lost_updates,
         )
     }
@@ -143,43 +127,47 @@ impl<'a> ModuleContext<'a> {
     pub fn conditional_beside_atomics(&self) -> &[ConditionalContention] {
         self.searched(
             &self.conditional_beside_atomics,
-            BESIDE_ATOMICS,
+            WitnessSearch::BesideAtomics,
             conditional::search_beside_atomics,
         )
     }
 
     /// The accesses that leave an array with a witness, if the settings ask for them.
     pub fn conditional_leaving(&self) -> &[ConditionalLeaving] {
-        self.searched(&self.conditional_leaving, BOUNDS, conditional::search_leaving)
+        self.searched(
+            &self.conditional_leaving,
+            WitnessSearch::Bounds,
+            conditional::search_leaving,
+        )
     }
 
     /// The threads that wait for ever with a witness, if the settings ask for them.
     pub fn conditional_hangs(&self) -> &[ConditionalHang] {
-        self.searched(&self.conditional_hangs, HANGS, conditional::search_hangs)
+        self.searched(
+            &self.conditional_hangs,
+            WitnessSearch::Hangs,
+            conditional::search_hangs,
+        )
     }
 
     /// The failures about asynchronous copies with a witness, if the settings ask for those of some rule.
     pub fn conditional_copy_failures(&self) -> &[ConditionalCopyFailure] {
-        let searched = self.conditional_copy_failures.get_or_init(|| {
-            let scope = self.settings.search(|rule| COPY_FAILURES.contains(&rule.code));
-            if scope == SearchScope::All {
-                conditional::search_copy_failures(self, &self.settings.assumptions)
-            } else {
-                SearchedExchanges::default()
-            }
-        });
-        &searched.findings
+        self.searched(
+            &self.conditional_copy_failures,
+            WitnessSearch::Copies,
+            conditional::search_copy_failures,
+        )
     }
 
-    /// The findings of a search for witnesses, if the settings ask for conditional findings of the rule with this code.
+    /// The findings of a search for witnesses, if the settings ask for it.
     fn searched<'s, T>(
         &self,
         known: &'s OnceLock<SearchedExchanges<T>>,
-        code: &str,
+        kind: WitnessSearch,
         search: fn(&ModuleAnalyses<'_>, &Assumptions) -> SearchedExchanges<T>,
     ) -> &'s [T] {
         let searched = known.get_or_init(|| {
-            if self.settings.search(|rule| rule.code == code) == SearchScope::All {
+            if self.settings.search(kind) == SearchScope::All {
                 search(self, &self.settings.assumptions)
             } else {
                 SearchedExchanges::default()

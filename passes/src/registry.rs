@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::finding::Certainty;
-use crate::rule::{Family, Rule};
+use crate::rule::Rule;
 use crate::rules;
-use crate::settings::{Selector, UnknownSelector};
+use crate::selector::{Selector, Subject, UnknownSelector};
 
 /// The rules of a run, in the order of their codes. By default, ours.
 ///
@@ -27,7 +27,7 @@ pub struct Registry {
 pub enum Refused {
     /// A rule has this code, name or alias.
     Taken(&'static str),
-    /// The code or name is empty, or it is a word of selectors: a family, a guideline, `all`, `potential`.
+    /// The code or name is empty, or it is a word of selectors: a family, a guideline, `all`, `potential`, `conditional`, or one with a colon.
     NoName(&'static str),
 }
 
@@ -78,11 +78,7 @@ impl Registry {
     /// ```
     pub fn with(mut self, rule: &'static Rule) -> Result<Self, Refused> {
         for word in words(rule) {
-            let is_selector = Family::ALL.iter().any(|family| family.as_str() == word)
-                || Selector::WORDS.contains(&word)
-                || self.guideline(word).is_some()
-                || word.contains(':');
-            if word.is_empty() || is_selector {
+            if word.is_empty() || Selector::is_reserved(word) || self.guideline(word).is_some() {
                 return Err(Refused::NoName(word));
             }
             if self.find(word).is_some() {
@@ -125,12 +121,8 @@ impl Registry {
     /// [`UnknownSelector`], with the nearest known word if one is near.
     pub fn covered(&self, text: &str) -> Result<Vec<&'static str>, UnknownSelector> {
         let selector = self.select(text)?;
-        let is_covered = |rule: &&Rule| match selector {
-            Selector::Rule(_) | Selector::Family(_) | Selector::Guideline(_) => {
-                selector.matches(rule, Certainty::Definite)
-            }
-            _ => false,
-        };
+        let names_some = selector.certainty == Certainty::Definite && !matches!(selector.what, Subject::All);
+        let is_covered = |rule: &&Rule| names_some && selector.matches(rule, Certainty::Definite);
         let codes: Vec<_> = self.rules().filter(is_covered).map(|rule| rule.code).collect();
         if codes.is_empty() {
             return Err(UnknownSelector {

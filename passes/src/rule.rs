@@ -79,6 +79,92 @@ impl Family {
     }
 }
 
+/// A search for witnesses: what an interpreter looks for when it runs a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WitnessSearch {
+    /// Collectives that lanes execute wrongly.
+    Collectives,
+    /// Exchanges of lanes through memory that nothing orders.
+    Exchanges,
+    /// Exchanges of warps through memory without a barrier.
+    Barriers,
+    /// Updates of global memory that are lost.
+    LostUpdates,
+    /// Plain accesses to what atomics change.
+    BesideAtomics,
+    /// Accesses that leave an array.
+    Bounds,
+    /// Threads that wait for ever.
+    Hangs,
+    /// Asynchronous copies that fail.
+    Copies,
+}
+
+impl WitnessSearch {
+    /// True if it is about accesses of several threads that nothing orders.
+    pub(crate) const fn is_about_accesses(self) -> bool {
+        matches!(
+            self,
+            Self::Exchanges | Self::Barriers | Self::LostUpdates | Self::BesideAtomics
+        )
+    }
+}
+
+/// The certainties that the findings of a rule can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Certainties {
+    definite: bool,
+    conditional: Option<WitnessSearch>,
+    potential: bool,
+}
+
+impl Certainties {
+    /// Definite ones alone.
+    pub const DEFINITE: Self = Self {
+        definite: true,
+        conditional: None,
+        potential: false,
+    };
+
+    /// Potential ones alone.
+    pub const POTENTIAL: Self = Self {
+        definite: false,
+        conditional: None,
+        potential: true,
+    };
+
+    /// Conditional ones alone, of which this search finds the witnesses.
+    #[must_use]
+    pub const fn conditional(search: WitnessSearch) -> Self {
+        Self {
+            definite: false,
+            conditional: Some(search),
+            potential: false,
+        }
+    }
+
+    /// Conditional ones, too.
+    #[must_use]
+    pub const fn or_conditional(mut self, search: WitnessSearch) -> Self {
+        self.conditional = Some(search);
+        self
+    }
+
+    /// Potential ones, too.
+    #[must_use]
+    pub const fn or_potential(mut self) -> Self {
+        self.potential = true;
+        self
+    }
+
+    /// The search that finds the witnesses of conditional ones; `None` where there are none.
+    #[must_use]
+    pub const fn witness_search(self) -> Option<WitnessSearch> {
+        self.conditional
+    }
+}
+
 /// When a rule looks, and at what.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -117,10 +203,8 @@ pub struct Rule {
     pub summary: &'static str,
     /// Level of its definite findings unless the settings say otherwise.
     pub definite: Level,
-    /// True if it can make definite findings.
-    pub can_be_definite: bool,
-    /// True if it can make potential findings (off unless the settings switch them on).
-    pub can_be_potential: bool,
+    /// The certainties that its findings can have. Those that are not definite are off unless the settings switch them on.
+    pub certainties: Certainties,
     /// When it looks, and at what.
     pub check: Check,
 }
@@ -131,27 +215,15 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// The rules that a run of a machine can show to be broken.
-const CONDITIONAL: [&str; 15] = [
-    "PTX211", "PTX401", "PTX403", "PTX404", "PTX406", "PTX407", "PTX411", "PTX415", "PTX416", "PTX417",
-    "PTX418", "PTX421", "PTX701", "PTX702", "PTX704",
-];
-
 impl Rule {
     /// True if it can make findings of this certainty.
     #[must_use]
-    pub fn can_be(&self, certainty: Certainty) -> bool {
+    pub const fn can_be(&self, certainty: Certainty) -> bool {
         match certainty {
-            Certainty::Definite => self.can_be_definite,
-            Certainty::Conditional => self.can_be_conditional(),
-            Certainty::Potential => self.can_be_potential,
+            Certainty::Definite => self.certainties.definite,
+            Certainty::Conditional => self.certainties.conditional.is_some(),
+            Certainty::Potential => self.certainties.potential,
         }
-    }
-
-    /// True if it can make conditional findings (off unless the settings switch them on).
-    #[must_use]
-    pub fn can_be_conditional(&self) -> bool {
-        CONDITIONAL.contains(&self.code)
     }
 
     /// A rule of one's own: its definite findings are errors, it makes no potential ones, and it has no other names. The functions below
@@ -174,8 +246,7 @@ impl Rule {
             family,
             summary,
             definite: Level::Error,
-            can_be_definite: true,
-            can_be_potential: false,
+            certainties: Certainties::DEFINITE,
             check,
         }
     }
@@ -190,7 +261,7 @@ impl Rule {
     /// It can make potential findings, too.
     #[must_use]
     pub const fn with_potential(mut self) -> Self {
-        self.can_be_potential = true;
+        self.certainties = self.certainties.or_potential();
         self
     }
 

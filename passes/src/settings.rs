@@ -16,9 +16,12 @@ use crate::progress::Progress;
 use crate::recompile::Recompile;
 use crate::registry::Registry;
 use crate::report_cache::ReportCache;
-use crate::rule::{Family, Level, Rule};
+use crate::rule::{Family, Level, Rule, WitnessSearch};
 use crate::scope::{PathMap, Root, Scope};
+use crate::selector::Subject;
 use crate::shard_assignment::Deal;
+
+pub use crate::selector::{Selector, UnknownSelector, nearest};
 
 /// The command that starts a worker: a program that calls `worker::serve`. Settings come with each module.
 pub use ptxcheck_worker::Command as WorkerCommand;
@@ -37,286 +40,6 @@ pub enum IrReader {
     Process(WorkerCommand),
     /// A function, in this process, which LLVM can end.
     Here(ReadIr),
-}
-
-/// The findings that a level is for.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Selector {
-    /// Every rule's definite findings.
-    All,
-    /// Every rule's potential findings.
-    Potential,
-    /// A family's definite findings.
-    Family(Family),
-    /// A family's potential findings.
-    PotentialFamily(Family),
-    /// The definite findings of the rules that stand for a guideline.
-    Guideline(&'static str),
-    /// The potential findings of these rules.
-    PotentialGuideline(&'static str),
-    /// One rule's definite findings; its potential ones, if it has no others.
-    Rule(&'static Rule),
-    /// One rule's potential findings.
-    PotentialRule(&'static Rule),
-    /// Every rule's conditional findings.
-    Conditional,
-    /// A family's conditional findings.
-    ConditionalFamily(Family),
-    /// The conditional findings of the rules that stand for a guideline.
-    ConditionalGuideline(&'static str),
-    /// One rule's conditional findings.
-    ConditionalRule(&'static Rule),
-}
-
-/// The word before the colon of a selector for potential findings alone.
-const POTENTIAL: &str = "potential";
-
-/// The same for conditional findings alone.
-const CONDITIONAL: &str = "conditional";
-
-/// The selector of all definite findings.
-const ALL: &str = "all";
-
-/// As [`Selector::parse`] reads it.
-impl std::fmt::Display for Selector {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::All => formatter.write_str(ALL),
-            Self::Potential => formatter.write_str(POTENTIAL),
-            Self::Family(family) => formatter.write_str(family.as_str()),
-            Self::PotentialFamily(family) => write!(formatter, "{POTENTIAL}:{}", family.as_str()),
-            Self::Guideline(guideline) => formatter.write_str(guideline),
-            Self::PotentialGuideline(guideline) => write!(formatter, "{POTENTIAL}:{guideline}"),
-            Self::Rule(rule) => formatter.write_str(rule.code),
-            Self::PotentialRule(rule) => write!(formatter, "{POTENTIAL}:{}", rule.code),
-            Self::Conditional => formatter.write_str(CONDITIONAL),
-            Self::ConditionalFamily(family) => write!(formatter, "{CONDITIONAL}:{}", family.as_str()),
-            Self::ConditionalGuideline(guideline) => write!(formatter, "{CONDITIONAL}:{guideline}"),
-            Self::ConditionalRule(rule) => write!(formatter, "{CONDITIONAL}:{}", rule.code),
-        }
-    }
-}
-
-impl Selector {
-    /// The words that are neither a rule nor a family.
-    pub(crate) const WORDS: [&'static str; 3] = [ALL, POTENTIAL, CONDITIONAL];
-
-    /// Reads a code, a name, an alias, a family, a guideline (`G-2.1`), `all`, `potential` or `conditional`; `potential:` or
-    /// `conditional:` before one of the others stands for its potential or conditional findings alone.
-    ///
-    /// # Errors
-    ///
-    /// [`UnknownSelector`], with the nearest known word if one is near.
-    ///
-    /// ```
-    /// use ptxcheck_passes::{Selector, Settings, Level};
-    /// use ptxcheck_passes::settings::{Change, LevelSetting};
-    ///
-    /// let settings = Settings {
-    ///     levels: vec![LevelSetting {
-    ///         selector: Selector::parse("zero-mask")?,
-    ///         level: Level::Allow,
-    ///         change: Change::Set,
-    ///     }],
-    ///     ..Settings::default()
-    /// };
-    /// # assert_eq!(settings.levels[0].selector.to_string(), "PTX407");
-    /// assert_eq!(Selector::parse("zero-mas").unwrap_err().nearest.as_deref(), Some("zero-mask"));
-    /// # Ok::<(), ptxcheck_passes::settings::UnknownSelector>(())
-    /// ```
-    pub fn parse(text: &str) -> Result<Self, UnknownSelector> {
-        Self::parse_in(text, &Registry::default())
-    }
-
-    pub(crate) fn parse_in(text: &str, registry: &Registry) -> Result<Self, UnknownSelector> {
-        for (word, certainty) in [
-            (POTENTIAL, Certainty::Potential),
-            (CONDITIONAL, Certainty::Conditional),
-        ] {
-            if text == word {
-                return Ok(Self::All.of(certainty).unwrap_or(Self::All));
-            }
-            let Some(rest) = text.strip_prefix(word).and_then(|rest| rest.strip_prefix(':')) else {
-                continue;
-            };
-            if rest.is_empty() {
-                return Err(UnknownSelector {
-                    word: text.to_owned(),
-                    nearest: None,
-                });
-            }
-            // `potential:potential:…` says it twice.
-            let selector = Self::parse_in(rest, registry)?.of(certainty);
-            return selector.ok_or_else(|| UnknownSelector::new(rest, registry));
-        }
-        if text == ALL {
-            return Ok(Self::All);
-        }
-        if let Some(family) = Family::ALL.into_iter().find(|family| family.as_str() == text) {
-            return Ok(Self::Family(family));
-        }
-        if let Some(guideline) = registry.guideline(text) {
-            return Ok(Self::Guideline(guideline));
-        }
-        registry
-            .find(text)
-            .map(Self::Rule)
-            .ok_or_else(|| UnknownSelector::new(text, registry))
-    }
-
-    /// The selector for the findings of one certainty alone, potential or conditional, of what one without a certainty names; `None`
-    /// for others.
-    const fn of(self, certainty: Certainty) -> Option<Self> {
-        let is_potential = matches!(certainty, Certainty::Potential);
-        Some(match self {
-            Self::All if is_potential => Self::Potential,
-            Self::All => Self::Conditional,
-            Self::Family(family) if is_potential => Self::PotentialFamily(family),
-            Self::Family(family) => Self::ConditionalFamily(family),
-            Self::Guideline(guideline) if is_potential => Self::PotentialGuideline(guideline),
-            Self::Guideline(guideline) => Self::ConditionalGuideline(guideline),
-            Self::Rule(rule) if is_potential => Self::PotentialRule(rule),
-            Self::Rule(rule) => Self::ConditionalRule(rule),
-            _ => return None,
-        })
-    }
-
-    /// A number that is greater for a selector that is for fewer rules, and for the conditional findings of the same rules: of two
-    /// selectors in a table that match, the one with the greater number counts.
-    #[must_use]
-    pub const fn narrowness(self) -> u8 {
-        match self {
-            Self::All | Self::Potential => 0,
-            Self::Conditional => 1,
-            Self::Family(_) | Self::PotentialFamily(_) => 2,
-            Self::ConditionalFamily(_) => 3,
-            Self::Guideline(_) | Self::PotentialGuideline(_) => 4,
-            Self::ConditionalGuideline(_) => 5,
-            Self::Rule(_) => 6,
-            Self::PotentialRule(_) => 7,
-            Self::ConditionalRule(_) => 8,
-        }
-    }
-
-    /// True if it is for potential findings.
-    const fn is_potential(self) -> bool {
-        matches!(
-            self,
-            Self::Potential | Self::PotentialFamily(_) | Self::PotentialGuideline(_) | Self::PotentialRule(_)
-        )
-    }
-
-    /// True if it is for findings of this rule with this certainty.
-    #[must_use]
-    pub fn matches(self, rule: &Rule, certainty: Certainty) -> bool {
-        // A setting for potential findings is for conditional ones, too: `search` says which of them there are.
-        let is_uncertain = certainty != Certainty::Definite;
-        match self {
-            Self::All => certainty == Certainty::Definite,
-            Self::Potential => is_uncertain,
-            Self::Family(family) => family == rule.family && certainty == Certainty::Definite,
-            Self::PotentialFamily(family) => family == rule.family && is_uncertain,
-            Self::Guideline(guideline) => {
-                rule.guidelines.contains(&guideline) && certainty == Certainty::Definite
-            }
-            Self::PotentialGuideline(guideline) => rule.guidelines.contains(&guideline) && is_uncertain,
-            Self::Rule(named) => {
-                std::ptr::eq(named, rule) && (certainty == Certainty::Definite || !rule.can_be_definite)
-            }
-            Self::PotentialRule(named) => std::ptr::eq(named, rule) && is_uncertain,
-            Self::Conditional => certainty == Certainty::Conditional,
-            Self::ConditionalFamily(family) => family == rule.family && certainty == Certainty::Conditional,
-            Self::ConditionalGuideline(guideline) => {
-                rule.guidelines.contains(&guideline) && certainty == Certainty::Conditional
-            }
-            Self::ConditionalRule(named) => std::ptr::eq(named, rule) && certainty == Certainty::Conditional,
-        }
-    }
-}
-
-/// A word that names no rule and no family.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnknownSelector {
-    /// The word.
-    pub word: String,
-    /// The known word that it is closest to, if one is close.
-    pub nearest: Option<String>,
-}
-
-impl UnknownSelector {
-    fn new(word: &str, registry: &Registry) -> Self {
-        let known = registry
-            .rules()
-            .flat_map(|rule| {
-                [rule.code, rule.name]
-                    .into_iter()
-                    .chain(rule.aliases.iter().copied())
-            })
-            .chain(Family::ALL.into_iter().map(Family::as_str))
-            .chain(registry.guidelines())
-            .chain(Selector::WORDS);
-        let nearest = nearest(word, known).map(str::to_owned);
-        Self {
-            word: word.to_owned(),
-            nearest,
-        }
-    }
-}
-
-impl std::fmt::Display for UnknownSelector {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.word.is_empty() || self.word.ends_with(':') {
-            formatter.write_str("a rule's code or name, a family or a guideline is missing")?;
-            return match &*self.word {
-                "" => Ok(()),
-                before => write!(formatter, " behind `{before}`"),
-            };
-        }
-        write!(
-            formatter,
-            "`{}` is no rule's code or name, no family and no guideline",
-            self.word
-        )?;
-        match &self.nearest {
-            Some(nearest) => write!(formatter, "; did you mean `{nearest}`?"),
-            None => write!(formatter, " (`ptxcheck rules` lists them)"),
-        }
-    }
-}
-
-impl std::error::Error for UnknownSelector {}
-
-/// True unless both words are codes whose numbers differ by more than two swapped digits: only its number distinguishes a code from the
-/// next.
-fn may_be_code(word: &str, candidate: &str) -> bool {
-    let number = |text: &str| {
-        let digits = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-        let is_code = digits.len() < text.len() && !digits.is_empty();
-        (is_code && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.to_owned())
-    };
-    let (Some(meant), Some(written)) = (number(candidate), number(word)) else {
-        return true;
-    };
-    let sorted = |digits: &str| {
-        let mut digits = digits.as_bytes().to_vec();
-        digits.sort_unstable();
-        digits
-    };
-    sorted(&meant) == sorted(&written) && strsim::osa_distance(&meant, &written) <= 1
-}
-
-/// The known word closest to `word`, ignoring case; `None` if none is close enough to be meant.
-#[must_use]
-pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let lower = word.to_lowercase();
-    known
-        .into_iter()
-        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len() / 3 && may_be_code(word, candidate))
-        .min()
-        .map(|(_, candidate)| candidate)
 }
 
 /// The effect of a level setting on the level that findings had before it.
@@ -348,7 +71,8 @@ impl LevelSetting {
     #[must_use]
     pub fn matches(&self, rule: &Rule, certainty: Certainty) -> bool {
         let is_allowed = self.level == Level::Allow
-            && matches!(self.selector, Selector::Rule(named) if std::ptr::eq(named, rule));
+            && matches!(self.selector.certainty, Certainty::Definite)
+            && matches!(self.selector.what, Subject::Rule(named) if std::ptr::eq(named, rule));
         is_allowed || self.selector.matches(rule, certainty)
     }
 }
@@ -506,28 +230,38 @@ impl Settings {
     fn least_certainty(&self, is_one: impl Fn(&Rule) -> bool) -> Certainty {
         let shows_potential = self.registry.rules().any(|rule| {
             is_one(rule)
-                && rule.can_be_potential
+                && rule.can_be(Certainty::Potential)
                 && self.level(rule, Certainty::Potential, rule.definite) > Level::Allow
         });
         if shows_potential {
             Certainty::Potential
-        } else if self.search(is_one) != SearchScope::None {
+        } else if self.search_for(is_one) != SearchScope::None {
             Certainty::Conditional
         } else {
             Certainty::Definite
         }
     }
 
-    /// The collectives for which witnesses of conditional findings of these rules are searched.
+    /// The places for which a search for witnesses is made.
     #[must_use]
-    pub fn search(&self, is_one: impl Fn(&Rule) -> bool) -> SearchScope {
+    pub fn search(&self, kind: WitnessSearch) -> SearchScope {
+        self.search_for(|rule| rule.certainties.witness_search() == Some(kind))
+    }
+
+    /// The places for which the search for witnesses with the greatest scope is made.
+    #[must_use]
+    pub fn greatest_search(&self) -> SearchScope {
+        self.search_for(|_| true)
+    }
+
+    fn search_for(&self, is_one: impl Fn(&Rule) -> bool) -> SearchScope {
         let level = |rule: &Rule, is_it: &dyn Fn(Selector) -> bool| {
             self.level_by(rule, Certainty::Conditional, rule.definite, is_it) > Level::Allow
         };
         let mut found = SearchScope::None;
         for rule in self.registry.rules() {
-            if is_one(rule) && rule.can_be_conditional() && level(rule, &|_| true) {
-                let is_asked_for = level(rule, &|selector| !selector.is_potential());
+            if is_one(rule) && rule.can_be(Certainty::Conditional) && level(rule, &|_| true) {
+                let is_asked_for = level(rule, &|selector| selector.certainty != Certainty::Potential);
                 found = found.max(if is_asked_for {
                     SearchScope::All
                 } else {
@@ -583,11 +317,10 @@ impl Settings {
     }
 }
 
-/// The rules about accesses of several threads that nothing orders.
-const ACCESS_RULES: [&str; 4] = ["PTX415", "PTX416", "PTX417", "PTX418"];
-
+/// True for the rules about accesses of several threads that nothing orders.
 fn is_about_accesses(rule: &Rule) -> bool {
-    ACCESS_RULES.contains(&rule.code)
+    let search = rule.certainties.witness_search();
+    search.is_some_and(WitnessSearch::is_about_accesses)
 }
 
 /// The level of a finding while the settings are applied to it.
@@ -689,13 +422,6 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_a_rule_without_definite_findings_stands_for_its_potential_ones() {
-        let rule = rules::find("PTX402").unwrap();
-        assert!(!rule.can_be_definite && rule.can_be_potential);
-        assert!(Selector::parse("PTX402").unwrap().matches(rule, Potential));
-    }
-
-    #[test]
     fn potential_selectors_are_for_conditional_findings_too() {
         for selector in ["potential", "potential:warp", "potential:PTX404"] {
             assert_eq!(level(&[warn(selector)], Conditional), Warning, "{selector}");
@@ -730,7 +456,7 @@ mod tests {
                 levels: levels.collect(),
                 ..Settings::default()
             };
-            assert_eq!(settings.search(|_| true), wanted, "{selectors:?}");
+            assert_eq!(settings.greatest_search(), wanted, "{selectors:?}");
         }
     }
 
@@ -741,7 +467,7 @@ mod tests {
         assert_eq!(rule.definite, Allow);
         let settings = Settings {
             levels: vec![LevelSetting {
-                selector: Selector::Potential,
+                selector: Selector::POTENTIAL,
                 level: Warning,
                 change: Change::Raise,
             }],
@@ -773,30 +499,6 @@ mod tests {
         assert_eq!(level(&[forbid, lower], Definite), Error);
         assert_eq!(level(&[lower, forbid], Definite), Error);
         assert_eq!(level(&[forbid, ("all", Allow, Change::Set)], Definite), Error);
-    }
-
-    #[test]
-    fn wrong_words_are_named() {
-        for (text, wanted) in [
-            (
-                "potential:warpp",
-                "`warpp` is no rule's code or name, no family and no guideline; did you mean `warp`?",
-            ),
-            ("potential:potential", "`potential` is no rule's"),
-            (
-                "potential:",
-                "a rule's code or name, a family or a guideline is missing behind `potential:`",
-            ),
-            ("", "a guideline is missing"),
-            ("PTX999", "no guideline (`ptxcheck rules` lists them)"),
-            ("PTX455", "no guideline (`ptxcheck rules` lists them)"),
-            ("PTX041", "did you mean `PTX401`?"),
-            ("PTC401", "did you mean `PTX401`?"),
-            ("conditionl", "did you mean `conditional`?"),
-        ] {
-            let problem = Selector::parse(text).unwrap_err().to_string();
-            assert!(problem.contains(wanted), "{problem}");
-        }
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn measure(shape: &Shape, size: usize, level: &str) -> Taken {
     };
     if level == "potential" {
         settings.levels.push(LevelSetting {
-            selector: Selector::Potential,
+            selector: Selector::POTENTIAL,
             level: Level::Warning,
             change: Change::Raise,
         });

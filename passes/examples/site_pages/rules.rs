@@ -63,13 +63,19 @@ const fn heading(family: Family) -> &'static str {
 
 /// The level of a rule's findings by default.
 fn level(rule: &Rule) -> &'static str {
+    use ptxcheck_passes::Certainty;
     use ptxcheck_passes::rule::Level;
-    match (rule.definite, rule.can_be_conditional(), rule.can_be_potential) {
-        (_, true, false) if !rule.can_be_definite => "off by default: conditional findings",
-        _ if !rule.can_be_definite && rule.can_be_conditional() => {
+    let can_be = |certainty| rule.can_be(certainty);
+    match (
+        rule.definite,
+        can_be(Certainty::Conditional),
+        can_be(Certainty::Potential),
+    ) {
+        (_, true, false) if !can_be(Certainty::Definite) => "off by default: conditional findings",
+        (_, true, true) if !can_be(Certainty::Definite) => {
             "off by default: conditional and potential findings"
         }
-        _ if !rule.can_be_definite => "off by default: potential findings",
+        _ if !can_be(Certainty::Definite) => "off by default: potential findings",
         (Level::Allow, ..) => "off by default",
         (Level::Warning, false, false) => "warning",
         (Level::Warning, true, false) => "warning; conditional findings off",

@@ -36,7 +36,7 @@ use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, listed};
 use crate::limits::SHOWN_NAMES;
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,8 +47,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "the only PTX beside machine code cannot run on later devices",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

@@ -57,7 +57,7 @@
 use crate::conditional::AsyncWrong;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{AsyncOp, CopyKind};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -70,8 +70,9 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "what an asynchronous copy brings is read before anything has waited for it",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Copies)
+        .or_potential(),
     check: Check::Module(check),
 };
 

@@ -47,7 +47,7 @@
 
 use crate::conditional::AsyncWrong;
 use crate::context::{ModuleContext, Place, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -59,8 +59,9 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "shared memory is written while a bulk copy may still be reading it",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Copies)
+        .or_potential(),
     check: Check::Module(check),
 };
 

@@ -44,7 +44,7 @@
 use crate::analysis::Certainty;
 use crate::analysis::lanes::{CountIssue, CountProblem};
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::lanes;
 
 /// The rule.
@@ -56,8 +56,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "a barrier counts other threads than reach it, or warps wait for each other for ever",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -35,7 +35,7 @@ use crate::inventory::{ImageReport, Kernel};
 use crate::names::{in_message, is_called};
 use crate::occupancy::largest_block;
 use crate::policy::RequiredBlock;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -46,8 +46,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a kernel cannot be launched with the block that the policy requires",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

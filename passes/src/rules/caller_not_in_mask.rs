@@ -39,7 +39,7 @@
 use crate::analysis::lanes::{LaneFinding, Lanes, Problem, Root};
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 
 use crate::support::lanes as text;
 
@@ -52,8 +52,9 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "a lane executes a warp collective whose mask does not name it",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Collectives)
+        .or_potential(),
     check: Check::Module(check),
 };
 

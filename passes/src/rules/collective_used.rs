@@ -24,7 +24,7 @@
 
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::Op;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::support::wording;
 
@@ -37,8 +37,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "a kernel can reach a warp collective",
     definite: Level::Allow,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

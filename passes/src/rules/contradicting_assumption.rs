@@ -29,7 +29,7 @@
 //! floating-point number or a pointer counts as an integer of its size. A name that no parameter is known to have is reported with
 //! `--strict-config` (PTX906).
 
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -40,7 +40,6 @@ pub static RULE: Rule = Rule {
     family: Family::Run,
     summary: "an assumption about a parameter does not fit its kernel",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Configuration,
 };

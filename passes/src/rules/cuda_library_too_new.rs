@@ -28,7 +28,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::names::in_message;
 use crate::policy::{Driver, is_older_branch, library_version};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -39,8 +39,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a needed CUDA library is newer than the declared minimum driver can run",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

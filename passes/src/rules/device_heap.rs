@@ -24,7 +24,7 @@
 
 use crate::context::{ModuleContext, Report};
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::calls;
 
 /// The rule.
@@ -36,8 +36,7 @@ pub static RULE: Rule = Rule {
     family: Family::Device,
     summary: "device code uses the heap",
     definite: Level::Allow,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

@@ -23,7 +23,7 @@
 //! a constant keeps from being executed is not reported.
 
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::calls;
 
 /// The rule.
@@ -35,8 +35,7 @@ pub static RULE: Rule = Rule {
     family: Family::Device,
     summary: "device code launches a kernel",
     definite: Level::Allow,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

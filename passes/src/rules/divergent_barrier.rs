@@ -42,7 +42,7 @@
 use crate::analysis::lanes::{Problem, is_full_warp};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 
 use crate::support::lanes as text;
@@ -56,8 +56,9 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "threads of a block skip a barrier that others wait at",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Collectives)
+        .or_potential(),
     check: Check::Module(check),
 };
 

@@ -32,7 +32,7 @@
 use crate::analysis::lanes::{Issue, LaneFinding, Problem, Root};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 
 use crate::support::lanes as text;
 
@@ -45,8 +45,9 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "lanes that should meet at a warp collective pass different masks",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Collectives)
+        .or_potential(),
     check: Check::Module(check),
 };
 

@@ -34,7 +34,7 @@
 //! `elect.sync`, which lanes reach together, the finding is potential.
 
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -47,8 +47,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a lane arrives at an mbarrier for its warp before the other lanes have certainly stored",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -43,7 +43,7 @@ use crate::conditional::{Awaited, ConditionalHang, FoundHang, StuckLanes};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::support::{lanes as text, witness};
 
 /// The rule.
@@ -55,8 +55,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "threads of a block wait for ever at a named barrier or for a phase of an mbarrier",
     definite: Level::Error,
-    can_be_definite: false,
-    can_be_potential: false,
+    certainties: Certainties::conditional(WitnessSearch::Hangs),
     check: Check::Module(check),
 };
 

@@ -53,7 +53,7 @@ use crate::finding::Located;
 use crate::inventory::{Kernel, Stub};
 use crate::ir::{BlockId, Body, FunctionId, Op, Producer};
 use crate::names::normalised;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -64,8 +64,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "the compiler reached undefined behaviour in a kernel and removed its code",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Linked(check, check_empty_kernels),
 };
 

@@ -45,7 +45,7 @@
 
 use crate::analysis::asynchronous::{MAX_BYTES, WrongBytes};
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::{asynchronous as text, wording};
 
 /// The rule.
@@ -57,8 +57,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "copies complete at a barrier in shared memory that does not expect their bytes",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -30,7 +30,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::listed;
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -41,8 +41,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a library exports a symbol that the policy wants hidden",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

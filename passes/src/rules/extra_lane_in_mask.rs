@@ -50,7 +50,7 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 
 use crate::support::lanes as text;
 
@@ -63,8 +63,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "the mask of a warp collective names lanes that do not take part",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE.or_conditional(WitnessSearch::Collectives),
     check: Check::Module(check),
 };
 

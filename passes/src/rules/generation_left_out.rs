@@ -37,7 +37,7 @@ use crate::forecast::Gpu;
 use crate::inventory::{ImageKind, InputReport, listed};
 use crate::names::in_message;
 use crate::reach::{Bundle, FileReach, Load, generations};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -48,8 +48,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "newer GPUs load no kernel of a file, and older ones do",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Images(check),
 };
 

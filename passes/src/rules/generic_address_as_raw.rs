@@ -27,7 +27,7 @@
 use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -39,8 +39,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "a generic address is used where one inside the window of a space is due",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -27,7 +27,7 @@
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::{Gpu, InputForecast, KernelForecast};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::forecast::{gpu_list, kernel_names, place};
 
 /// The rule.
@@ -39,8 +39,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "the driver compiles more when it loads a file than the policy allows",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

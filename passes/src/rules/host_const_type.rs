@@ -31,7 +31,7 @@
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::host_constants;
 
 /// The rule.
@@ -43,8 +43,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "device code reads a constant of the host that is no number",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

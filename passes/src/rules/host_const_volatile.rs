@@ -30,7 +30,7 @@
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::host_constants;
 
 /// The rule.
@@ -42,8 +42,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "device code reads a volatile constant of the host",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

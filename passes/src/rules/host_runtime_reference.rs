@@ -29,7 +29,7 @@
 //! runtime for devices (PTX105 reports what is missing there).
 
 use crate::context::{ImagePlace, ImagesContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::symbols;
 
 /// The rule.
@@ -41,8 +41,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "device code refers to the C++ runtime of the host",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Images(check),
 };
 

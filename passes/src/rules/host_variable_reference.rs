@@ -43,7 +43,7 @@ use crate::analysis::references;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Report};
 use crate::ir::SymbolKind;
 use crate::link::SymbolClass;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::symbols;
 use ptxcheck_ir::limits::SHOWN_USES;
 
@@ -56,8 +56,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "device code refers to a variable of the host",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Linked(check_module, check_link_set),
 };
 

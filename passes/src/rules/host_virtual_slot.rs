@@ -32,7 +32,7 @@ use crate::finding::Value;
 use crate::inventory::listed;
 use crate::ir::TableWord;
 use crate::names;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -43,8 +43,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "a table of virtual functions has an empty slot",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Module(check),
 };
 

@@ -24,7 +24,7 @@
 //! fat binaries lose, and LLVM IR is not checked.
 
 use crate::context::{FunctionContext, Place, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -35,8 +35,7 @@ pub static RULE: Rule = Rule {
     family: Family::Device,
     summary: "device code has inline assembly",
     definite: Level::Allow,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Function(check),
 };
 

@@ -20,7 +20,7 @@
 //!
 //! None.
 
-use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -31,7 +31,6 @@ pub static RULE: Rule = Rule {
     family: Family::Run,
     summary: "the analysis of an input failed",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Problem(ProblemKind::Internal),
 };

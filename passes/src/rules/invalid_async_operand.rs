@@ -59,7 +59,7 @@
 use crate::analysis::asynchronous::{InvalidOperand, MAX_ARRIVALS};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, MbarrierOp};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::{asynchronous as text, wording};
 
 /// The rule.
@@ -71,8 +71,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a size, count or address of an asynchronous operation is not allowed",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

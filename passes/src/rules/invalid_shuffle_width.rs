@@ -36,7 +36,7 @@ use crate::analysis::collectives::{CollectiveSite, SHUFFLE_CONTROL};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::ops::Form;
 use crate::ir::{Collective, Producer, Shuffle, Value};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,8 +47,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "the width of a shuffle is not a power of two up to 32",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -29,7 +29,7 @@
 
 use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -41,8 +41,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "a test of an address's space that can't be right",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

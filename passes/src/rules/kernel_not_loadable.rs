@@ -34,7 +34,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::{Gpu, InputForecast, KernelForecast, State};
 use crate::inventory::{InputReport, listed};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::forecast::{forms, gpu_list, kernel_names, place};
 
 /// The rule.
@@ -46,8 +46,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a kernel does not load on a GPU that the policy names",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

@@ -27,7 +27,7 @@
 use crate::analysis::params;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::FunctionId;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::wording;
 
 /// The rule.
@@ -39,8 +39,7 @@ pub static RULE: Rule = Rule {
     family: Family::Params,
     summary: "the parameters of a kernel take most of what can be passed",
     definite: Level::Allow,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

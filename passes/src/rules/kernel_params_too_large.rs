@@ -31,7 +31,7 @@ use std::cmp::Reverse;
 use crate::analysis::params::{self, OLD_ASSEMBLER_LIMIT, OLD_LIMIT};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::FunctionId;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::wording;
 
 /// The rule.
@@ -43,8 +43,7 @@ pub static RULE: Rule = Rule {
     family: Family::Params,
     summary: "the parameters of a kernel exceed what its target and PTX version can pass",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

@@ -45,7 +45,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, InputReport, Kernel, listed};
 use crate::names::{self, in_message};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -56,8 +56,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a kernel is in one image of a fat binary and not in another",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Images(check),
 };
 

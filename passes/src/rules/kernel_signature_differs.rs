@@ -51,7 +51,7 @@ use crate::inventory::{Group, ImageReport, listed};
 use crate::limits::SHOWN_NAMES;
 use crate::link::{self, Mismatch};
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::support::symbols;
 
@@ -64,8 +64,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a kernel or variable is declared differently in two images, or in two modules of a link",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

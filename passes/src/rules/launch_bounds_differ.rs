@@ -37,7 +37,7 @@ use crate::finding::Value;
 use crate::inventory::{Group, ImageReport};
 use crate::ir::LaunchBounds;
 use crate::names::{self, in_message};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The namespaces of libraries that choose bounds and blocks by one table of targets.
 const TUNED: [&str; 2] = ["cub", "thrust"];
@@ -51,8 +51,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "the launch bounds of a kernel differ between the images of a fat binary",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Images(check),
 };
 

@@ -29,7 +29,7 @@
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, InputReport, SectionBytes};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -40,8 +40,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "images hold source lines",
     definite: Level::Allow,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

@@ -34,7 +34,7 @@
 
 use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -46,8 +46,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "the address of a local object is stored where other threads see it",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -57,7 +57,7 @@ use crate::analysis::contention::{LostUpdate, UpdateKind, Writers};
 use crate::conditional::{ConditionalContention, ContendedPair};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::support::{contention as words, lanes as text};
 
 /// The rule.
@@ -69,8 +69,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "threads update one place in global memory without atomics, and one may undo what another did",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::conditional(WitnessSearch::LostUpdates).or_potential(),
     check: Check::Module(check),
 };
 

@@ -33,7 +33,7 @@
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
 
@@ -46,8 +46,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "the mask of a warp collective names lanes that the block does not have",
     definite: Level::Allow,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

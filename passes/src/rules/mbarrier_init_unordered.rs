@@ -55,7 +55,7 @@
 use crate::analysis::asynchronous::{AsyncProblem, Users};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, MbarrierOp};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -67,8 +67,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a barrier in shared memory is used by others that nothing makes wait for its initialisation",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

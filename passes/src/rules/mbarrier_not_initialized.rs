@@ -47,7 +47,7 @@
 
 use crate::analysis::asynchronous::Initialisation;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -60,8 +60,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a barrier in shared memory is used that nothing initialises",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -87,7 +87,7 @@ use crate::analysis::lanes::{BlockPair, Exchange, MissingBarrier, Object, PairKi
 use crate::conditional::ConditionalBarrier;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes as text, witness};
 
@@ -100,8 +100,9 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "threads of different warps access the same shared memory, and no barrier orders them",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Barriers)
+        .or_potential(),
     check: Check::Module(check),
 };
 

@@ -40,7 +40,7 @@ use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel, Role, listed, split_target};
 use crate::limits::SHOWN_NAMES;
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The section whose images host code registers.
 const REGISTERED: &str = ".nv_fatbin";
@@ -54,8 +54,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a kernel has no image for a target that the policy requires",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

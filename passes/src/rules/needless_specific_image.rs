@@ -31,7 +31,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::Gpu;
 use crate::inventory::{CodeClass, Group, ImageKind, ImageReport};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::forecast::gpu_list;
 
 /// The oldest target with a family.
@@ -46,8 +46,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "machine code for one architecture alone uses nothing that its family lacks",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

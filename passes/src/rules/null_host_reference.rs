@@ -43,7 +43,7 @@
 use crate::analysis::provenance::{Effect, Use, Violation, ViolationKind};
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::addresses;
 
@@ -56,8 +56,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "device code accesses or calls address 0, which nvcc puts where it named an entity of the host",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

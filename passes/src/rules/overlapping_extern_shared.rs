@@ -32,7 +32,7 @@ use rustc_hash::FxHashSet;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, SymbolId};
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS};
 
@@ -45,8 +45,7 @@ pub static RULE: Rule = Rule {
     family: Family::Device,
     summary: "a kernel uses two dynamic shared arrays, which are the same memory",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

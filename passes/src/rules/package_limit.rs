@@ -38,7 +38,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{InputReport, PolicyViolation, listed};
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -49,8 +49,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a package or a file in it is not as the policy allows",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

@@ -48,7 +48,7 @@
 use crate::analysis::asynchronous::{MissingBarrier, PeerAccess, PeerUse};
 use crate::context::{ModuleContext, Report};
 use crate::ir::AccessKind;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -60,8 +60,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "another CTA of the cluster is accessed that may not have started, or may have ended",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

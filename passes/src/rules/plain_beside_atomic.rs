@@ -50,7 +50,7 @@
 use crate::analysis::contention::PlainBesideAtomic;
 use crate::conditional::{ConditionalContention, ContendedPair};
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::support::{contention as words, lanes as text};
 
 /// The rule.
@@ -62,8 +62,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "a plain access to global memory that atomics of other threads change at the same time",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::conditional(WitnessSearch::BesideAtomics).or_potential(),
     check: Check::Module(check),
 };
 

@@ -28,7 +28,7 @@
 use crate::analysis::param_sources::{loads_giving_value, params_loaded_into};
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{Callee, Op, Space, Value};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::support::wording;
 
@@ -41,8 +41,7 @@ pub static RULE: Rule = Rule {
     family: Family::Params,
     summary: "a virtual function of an object that a kernel takes by value is called",
     definite: Level::Error,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Function(check),
 };
 

@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{AccessKind, BlockId, Call, Callee, Op, Value};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -38,8 +38,7 @@ pub static RULE: Rule = Rule {
     family: Family::Device,
     summary: "`printf` has more arguments than device code prints",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Function(check),
 };
 

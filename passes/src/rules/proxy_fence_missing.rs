@@ -73,7 +73,7 @@ use crate::analysis::asynchronous::{FenceGap, Late};
 use crate::conditional::AsyncWrong;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::AsyncOp;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -86,8 +86,9 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "the hardware reads shared memory that ordinary stores wrote, with no proxy fence in between",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Copies)
+        .or_potential(),
     check: Check::Module(check),
 };
 

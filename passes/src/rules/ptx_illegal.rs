@@ -35,7 +35,7 @@
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageKind, ImageReport, InputReport};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -46,8 +46,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "PTX has an instruction that its own target or version does not have",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

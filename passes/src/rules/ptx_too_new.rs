@@ -31,7 +31,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::ImageKind;
 use crate::ir::IsaVersion;
 use crate::policy::{first_driver, is_older_branch};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -42,8 +42,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "PTX is newer than the declared minimum driver can load",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

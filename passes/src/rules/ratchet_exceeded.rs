@@ -31,7 +31,7 @@ use crate::forecast::Gpu;
 use crate::inventory::InputReport;
 use crate::names::in_message;
 use crate::release::{Figure, Files, Moved};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -42,8 +42,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a figure of the release is worse than the one that was pinned",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

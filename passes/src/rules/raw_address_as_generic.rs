@@ -28,7 +28,7 @@
 
 use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -40,8 +40,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "an address that was never converted to generic is used as a generic one",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -36,7 +36,7 @@
 //! the wait; a write, if it is written through again.
 
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -48,8 +48,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "global memory is accessed before the wait for the kernel that may write it",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Module(check),
 };
 

@@ -29,7 +29,7 @@
 use crate::analysis::call_graph::CallSite;
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// Number of further calls of a kernel that a finding shows.
 const NAMED: usize = 8;
@@ -43,8 +43,7 @@ pub static RULE: Rule = Rule {
     family: Family::Device,
     summary: "a kernel is part of a cycle of calls",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

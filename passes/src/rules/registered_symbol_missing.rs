@@ -56,7 +56,7 @@ use rustc_hash::FxHashSet;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageReport, InputReport, Launchable, Registration};
 use crate::names::{c_name, in_message, normalised};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The section whose images host code registers.
 const REGISTERED: &str = ".nv_fatbin";
@@ -70,8 +70,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "host code registers what no image defines, or launches what it does not register",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Images(check),
 };
 

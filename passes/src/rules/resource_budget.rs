@@ -40,7 +40,7 @@ use crate::finding::Value;
 use crate::inventory::{ImageKind, InputReport, Kernel, listed};
 use crate::names::{in_message, is_called};
 use crate::policy::Budget;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -51,8 +51,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "machine code of a kernel takes more registers, memory or code than the policy allows",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

@@ -42,7 +42,7 @@ use crate::analysis::Certainty;
 use crate::analysis::register_budget::{EntryBound, RegisterIssue, RegisterProblem};
 use crate::context::{ModuleContext, Report};
 use crate::ir::RegisterChange;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::{lanes, threshold};
 
 /// Most other `setmaxnreg` that a finding shows.
@@ -57,8 +57,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "`setmaxnreg` asks for more registers than a block has, or is wrong for the warps that execute it",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -34,7 +34,7 @@ use rustc_hash::FxHashMap;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::InputReport;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -45,8 +45,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "the images of a file exceed the size that the policy allows",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

@@ -32,7 +32,7 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
 
@@ -45,8 +45,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "a mask from `__activemask()` is used after lanes may have left",
     definite: Level::Error,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Module(check),
 };
 

@@ -73,7 +73,7 @@ use crate::analysis::provenance::{Base, Violation, ViolationKind};
 use crate::conditional::{ConditionalLeaving, LeavingAccess};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes, threshold, witness, wording};
 
@@ -86,8 +86,9 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "a known offset lies outside its object, or is misaligned for the access",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Bounds)
+        .or_potential(),
     check: Check::Module(check),
 };
 

@@ -34,7 +34,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::{Gpu, KernelForecast};
 use crate::inventory::Stub;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::forecast::{gpu_list, kernel_names, place};
 
 /// The rule.
@@ -46,8 +46,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a kernel has no body in the image that a GPU of the policy loads",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

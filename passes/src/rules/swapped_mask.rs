@@ -41,7 +41,7 @@ use crate::analysis::collectives::CollectiveSite;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::analysis::mask_source::{OperandOrigin, classify_lane_dependent_load, origin_as_lane_mask};
 use crate::support::wording;
@@ -55,8 +55,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "the member mask and the value of a warp collective have changed places",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -29,7 +29,7 @@
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::{Collective, IsaVersion};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -40,8 +40,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "a shuffle or vote without `.sync` for sm_70 or newer",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

@@ -25,7 +25,7 @@
 //! Unknown opcodes, directives, types, versions and targets are not errors: PTX grows with every toolkit. What is well
 //! formed and still means nothing (too many operands, or ones of another kind than the opcode's) is for ptxas to say.
 
-use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -36,7 +36,6 @@ pub static RULE: Rule = Rule {
     family: Family::Run,
     summary: "the text of a module is malformed",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Problem(ProblemKind::Syntax),
 };

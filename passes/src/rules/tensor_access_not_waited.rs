@@ -40,7 +40,7 @@
 use crate::analysis::asynchronous::TensorSignal;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, TensorAccess};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -52,8 +52,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "an access to tensor memory is not waited for before others are told of it",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -41,7 +41,7 @@
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -53,8 +53,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a tensor copy is given a tensor map in local or shared memory",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -36,7 +36,7 @@
 
 use crate::analysis::asynchronous::Leak;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -48,8 +48,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a kernel allocates tensor memory and does not free it, or not all of it",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

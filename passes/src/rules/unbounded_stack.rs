@@ -33,7 +33,7 @@ use crate::analysis::constants::{Arguments, Constants};
 use crate::context::{FunctionContext, ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId, Op, Rare};
 use crate::names;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// Number of further calls of a cycle that a finding shows.
 const NAMED: usize = 8;
@@ -47,8 +47,7 @@ pub static RULE: Rule = Rule {
     family: Family::Device,
     summary: "recursion or a stack allocation of unknown size hides how much stack a kernel needs",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

@@ -29,7 +29,7 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
 
@@ -42,8 +42,7 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "below sm_70, the lanes of a mask do not execute the same instruction",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

@@ -31,7 +31,7 @@
 
 use crate::analysis::provenance::{Base, ViolationKind};
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -43,8 +43,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "an address comes from a register that nothing writes",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -22,7 +22,7 @@
 //! PTX and LLVM IR that name their architecture. Machine code is not analysed, so nothing is said of it.
 
 use crate::context::{ModuleContext, Place, Report};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -33,8 +33,7 @@ pub static RULE: Rule = Rule {
     family: Family::Run,
     summary: "a module is for an architecture that this release does not know",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Module(check),
 };
 

@@ -25,7 +25,7 @@
 //! members, and problems of a member are reported for that member; other archives (cpio, RPM, 7z) and compressed streams are not looked
 //! into. This release reads PTX, on its own or inside of fat binaries, objects, libraries, executables and archives; LLVM IR it does not.
 
-use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -36,7 +36,6 @@ pub static RULE: Rule = Rule {
     family: Family::Run,
     summary: "an input cannot be read, or holds no device code that can be",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Problem(ProblemKind::Unreadable),
 };

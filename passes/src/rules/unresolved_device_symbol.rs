@@ -45,7 +45,7 @@ use crate::context::{ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::externs;
 use crate::link::{HostKind, SymbolClass};
 use crate::names;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::symbols;
 
 /// The rule.
@@ -57,8 +57,7 @@ pub static RULE: Rule = Rule {
     family: Family::Host,
     summary: "device code uses a symbol that nothing defines",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Linked(report_undeclared, check_link_set),
 };
 

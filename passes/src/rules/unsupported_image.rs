@@ -25,7 +25,7 @@
 //! If a file holds nothing else, nothing of it was analysed and the exit code is 2. Host objects that are yet to be compiled
 //! count as files without device code there: their linked file has it.
 
-use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -36,7 +36,6 @@ pub static RULE: Rule = Rule {
     family: Family::Run,
     summary: "an image is in a format that nobody outside can read",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Problem(ProblemKind::Unsupported),
 };

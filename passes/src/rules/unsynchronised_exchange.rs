@@ -82,7 +82,7 @@ use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange, Possi
 use crate::conditional::{ConditionalExchange, searchable_pairs};
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes as text, witness, wording};
 
@@ -95,8 +95,9 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "lanes read what others write to memory, and nothing orders the two",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Exchanges)
+        .or_potential(),
     check: Check::Module(check),
 };
 

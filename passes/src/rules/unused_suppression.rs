@@ -33,7 +33,7 @@
 //! is left to audits. A line of a baseline is judged only if each of its inputs was analysed in full by the command that it is
 //! of, with its rule on.
 
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -44,7 +44,6 @@ pub static RULE: Rule = Rule {
     family: Family::Run,
     summary: "an exception or a pattern of the configuration matches nothing",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Configuration,
 };

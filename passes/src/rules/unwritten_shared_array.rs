@@ -52,7 +52,7 @@ use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS, UncoveredRead, Unwri
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Value::Numbers;
 use crate::ir::{FunctionId, Linkage, Space, Symbol, SymbolId, Value};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::{addresses, lanes};
 
 /// The rule.
@@ -64,8 +64,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "an array in shared memory, or a part of it, is read that nothing has written",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

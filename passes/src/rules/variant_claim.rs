@@ -38,7 +38,7 @@ use crate::finding::Value;
 use crate::forecast::Gpu;
 use crate::inventory::{ImageKind, ImageReport, listed};
 use crate::policy::Driver;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::forecast::gpu_list;
 use crate::support::variants::{Specialised, VariantWheel};
 
@@ -51,8 +51,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "metadata of a variant wheel claim code or drivers that its images do not have",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

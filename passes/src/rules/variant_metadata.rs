@@ -32,7 +32,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::listed;
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::variants::{label_list, metadata, the_variant};
 use crate::variants::{Claims, MetadataName, Properties, VariantMetadata, WheelName, file_name, wheel_names};
 
@@ -45,8 +45,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "metadata of a wheel variant break their format, or contradict the wheel's name or other wheels",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

@@ -35,7 +35,7 @@ use crate::finding::Value;
 use crate::forecast::{Cell, Gpu, InputForecast, KernelForecast, State};
 use crate::inventory::{InputReport, listed};
 use crate::policy::Policy;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::forecast::{forms, gpu_list, kernel_names};
 use crate::support::variants::{Specialised, VariantWheel};
 
@@ -48,8 +48,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "a variant wheel is offered to a GPU that does not load its kernels",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

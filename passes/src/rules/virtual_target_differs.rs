@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::ImageKind;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -43,8 +43,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "machine code is compiled for an older virtual architecture than its own",
     definite: Level::Warning,
-    can_be_definite: true,
-    can_be_potential: false,
+    certainties: Certainties::DEFINITE,
     check: Check::Images(check),
 };
 

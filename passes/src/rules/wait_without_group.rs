@@ -46,7 +46,7 @@
 
 use crate::context::{ModuleContext, Report};
 use crate::ir::AsyncGroup;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -59,8 +59,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a wait for groups of asynchronous copies does not wait for the copies before it",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

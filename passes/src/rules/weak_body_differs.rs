@@ -47,7 +47,7 @@ use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, WeakFunction};
 use crate::link;
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 
 use crate::support::symbols;
 
@@ -60,8 +60,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "weak functions that the linker merges have different bodies",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Images(check),
 };
 

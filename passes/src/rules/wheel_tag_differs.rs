@@ -29,7 +29,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::listed;
 use crate::names::in_message;
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::variants::PythonTags;
 
 /// The rule.
@@ -41,8 +41,7 @@ pub static RULE: Rule = Rule {
     family: Family::Image,
     summary: "an extension module is for another Python than the wheel's name says",
     definite: Level::Warning,
-    can_be_definite: false,
-    can_be_potential: true,
+    certainties: Certainties::POTENTIAL,
     check: Check::Images(check),
 };
 

@@ -31,7 +31,7 @@
 use crate::analysis::provenance::{Effect, Use, ViolationKind};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AccessKind, Op, Space};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -43,8 +43,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "a memory access names another space than the one its address points into",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

@@ -42,7 +42,7 @@ use crate::analysis::provenance::ViolationKind;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::ops::{Change, Form};
 use crate::ir::{Body, FunctionId, Op, Space, Value};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule};
 use crate::support::{addresses, wording};
 
 /// The rule.
@@ -54,8 +54,7 @@ pub static RULE: Rule = Rule {
     family: Family::Space,
     summary: "a pointer is cast to a state space that it does not point into",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE.or_potential(),
     check: Check::Module(check),
 };
 

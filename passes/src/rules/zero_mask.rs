@@ -38,7 +38,7 @@ use crate::analysis::lanes::{Lanes, Problem, is_full_warp};
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, InstructionId};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
 use crate::support::{lanes, wording};
 
 /// The rule.
@@ -50,8 +50,9 @@ pub static RULE: Rule = Rule {
     family: Family::Warp,
     summary: "the member mask of a warp collective is 0",
     definite: Level::Error,
-    can_be_definite: true,
-    can_be_potential: true,
+    certainties: Certainties::DEFINITE
+        .or_conditional(WitnessSearch::Collectives)
+        .or_potential(),
     check: Check::Module(check),
 };
 

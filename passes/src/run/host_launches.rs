@@ -39,7 +39,7 @@ impl ShownLaunches {
         deadline: &Deadline,
     ) -> Self {
         let mut members: BTreeMap<Option<String>, BTreeMap<String, Vec<&HostLaunch>>> = BTreeMap::new();
-        let wants_some = settings.search(|_| true) == SearchScope::All;
+        let wants_some = settings.greatest_search() == SearchScope::All;
         let launches = image::host_launches(content, wants_some, &|| deadline.is_over());
         for launch in &launches {
             let kernels = members.entry(launch.member.clone()).or_default();

@@ -7,7 +7,7 @@ use ptxcheck_passes::{Level, Settings};
 pub fn with_potential() -> Settings {
     Settings {
         levels: vec![LevelSetting {
-            selector: Selector::Potential,
+            selector: Selector::POTENTIAL,
             level: Level::Warning,
             change: Change::Raise,
         }],

@@ -158,7 +158,7 @@ fn settings() -> Settings {
         change: Change::Raise,
     };
     Settings {
-        levels: vec![level(Selector::All), level(Selector::Potential)],
+        levels: vec![level(Selector::ALL), level(Selector::POTENTIAL)],
         ..Settings::default()
     }
 }

@@ -285,7 +285,7 @@ pub fn auditing(settings: Settings) -> Settings {
     Settings {
         levels: of_images
             .map(|rule| LevelSetting {
-                selector: Selector::Rule(rule),
+                selector: Selector::rule(rule),
                 level: Level::Warning,
                 change: Change::Raise,
             })

@@ -245,7 +245,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             Vec::new()
         } else {
             vec![LevelSetting {
-                selector: Selector::Potential,
+                selector: Selector::POTENTIAL,
                 level: Level::Warning,
                 change: Change::Raise,
             }]

@@ -45,7 +45,7 @@ impl Levels {
         Self {
             potential: Settings {
                 levels: vec![LevelSetting {
-                    selector: Selector::Potential,
+                    selector: Selector::POTENTIAL,
                     level: Level::Warning,
                     change: Change::Raise,
                 }],

@@ -1,5 +1,6 @@
 //! The rules of a document, with their help.
 
+use ptxcheck_passes::Certainty;
 use ptxcheck_passes::rule::{Level, Rule};
 
 use super::document::{Configuration, Help, ReportingDescriptor, RuleProperties};
@@ -19,7 +20,7 @@ pub(super) fn descriptor(rule: &'static Rule, pages: &RulePages) -> ReportingDes
         .into_iter()
         .chain(rule.guidelines.iter().copied())
         .take(SHOWN_TAGS);
-    let is_on = rule.can_be_definite && rule.definite != Level::Allow;
+    let is_on = rule.can_be(Certainty::Definite) && rule.definite != Level::Allow;
     ReportingDescriptor {
         id: rule.code,
         name: cut(rule.name, NAME_CHARACTERS),
@@ -40,12 +41,12 @@ pub(super) fn descriptor(rule: &'static Rule, pages: &RulePages) -> ReportingDes
         },
         properties: RuleProperties {
             tags: tags.collect(),
-            precision: if rule.can_be_definite {
+            precision: if rule.can_be(Certainty::Definite) {
                 "very-high"
             } else {
                 "medium"
             },
-            severity: level(if rule.can_be_definite {
+            severity: level(if rule.can_be(Certainty::Definite) {
                 rule.definite
             } else {
                 Level::Warning

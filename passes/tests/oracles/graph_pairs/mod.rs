@@ -46,7 +46,7 @@ impl Found {
 fn with_witnesses() -> Settings {
     let mut settings = common::with_potential();
     settings.levels.push(LevelSetting {
-        selector: Selector::Conditional,
+        selector: Selector::CONDITIONAL,
         level: Level::Warning,
         change: Change::Raise,
     });

@@ -100,7 +100,7 @@ fn protocols_end_or_hang_as_they_are_made() {
 fn settings() -> Settings {
     let mut settings = Settings::default();
     settings.levels.push(LevelSetting {
-        selector: Selector::Conditional,
+        selector: Selector::CONDITIONAL,
         level: Level::Warning,
         change: Change::Raise,
     });

@@ -122,9 +122,10 @@ const CIRCLES: &[Circle] = &[
             "registry",
             "rule",
             "rules",
+            "selector",
             "settings",
         ],
-        reason: "one idea: a rule, what it is given (context, link), what it says (finding, locate), and which there are and are on (registry, settings)",
+        reason: "one idea: a rule, what it is given (context, link), what it says (finding, locate), and which there are and are on (registry, selector, settings)",
     },
     Circle {
         package: "passes/analysis",

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptxcheck_passes::Input;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::release::Comparison;
@@ -12,6 +11,7 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_passes::shard::Shard;
+use ptxcheck_passes::{Certainty, Input};
 use ptxcheck_report::audit::Shown;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::forecast::Columns;
@@ -217,13 +217,13 @@ fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
 /// here, unless the configuration says something else.
 fn levels(of_file: &[LevelSetting]) -> Vec<LevelSetting> {
     let warn = |rule| LevelSetting {
-        selector: Selector::Rule(rule),
+        selector: Selector::rule(rule),
         level: Level::Warning,
         change: Change::Raise,
     };
     let potential = rules::ALL
         .iter()
-        .filter(|rule| rule.family == Family::Image && rule.can_be_potential && !rule.can_be_definite);
+        .filter(|rule| rule.family == Family::Image && !rule.can_be(Certainty::Definite));
     potential
         .map(|rule| warn(*rule))
         .chain(of_file.iter().copied())

@@ -51,7 +51,7 @@ fn outcome(args: &CapacityArgs) -> Result<Outcome, String> {
     launched::outcome(&args.paths, args.config.as_deref(), &args.launched, |settings| {
         Settings {
             levels: vec![LevelSetting {
-                selector: Selector::All,
+                selector: Selector::ALL,
                 level: Level::Allow,
                 change: Change::Set,
             }],

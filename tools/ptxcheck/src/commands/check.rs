@@ -169,7 +169,9 @@ impl Checked {
 
 /// True if some rule reports conditional findings.
 fn wants_conditional(settings: &Settings) -> bool {
-    let mut rules = rules::ALL.iter().filter(|rule| rule.can_be_conditional());
+    let mut rules = rules::ALL
+        .iter()
+        .filter(|rule| rule.can_be(Certainty::Conditional));
     rules.any(|rule| settings.level(rule, Certainty::Conditional, rule.definite) > Level::Allow)
 }
 

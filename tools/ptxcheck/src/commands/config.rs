@@ -219,12 +219,10 @@ fn levels(config: &Config, file: &str, options: &[LevelSetting]) -> Vec<AppliedL
     let all: Vec<(LevelSetting, String)> = base.chain(run).collect();
     let mut levels = Vec::new();
     for rule in rules::ALL {
-        for (can_be, certainty) in [
-            (rule.can_be_definite, Certainty::Definite),
-            (rule.can_be_conditional(), Certainty::Conditional),
-            (rule.can_be_potential, Certainty::Potential),
-        ] {
-            if can_be && let Some(level) = applied(rule, certainty, &all) {
+        for certainty in Certainty::ALL {
+            if rule.can_be(certainty)
+                && let Some(level) = applied(rule, certainty, &all)
+            {
                 levels.push(level);
             }
         }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use ptxcheck_passes::Certainty;
 use ptxcheck_passes::rule::{Level, Rule};
 use ptxcheck_passes::rules;
-use ptxcheck_passes::settings::Selector;
+use ptxcheck_passes::selector::{Selector, Subject};
 use ptxcheck_report::styles::BOLD;
 use ptxcheck_report::view::View;
 use ptxcheck_report::{escape, markdown};
@@ -18,7 +19,10 @@ use crate::output;
 #[must_use]
 pub fn run(args: &ExplainArgs) -> Exit {
     match Selector::parse(&args.rule) {
-        Ok(Selector::Rule(rule)) => output::print(&page(rule, &view()), args.color.into()),
+        Ok(Selector {
+            what: Subject::Rule(rule),
+            certainty: Certainty::Definite,
+        }) => output::print(&page(rule, &view()), args.color.into()),
         Ok(_) => output::complain(&format!(
             "`{}` stands for several rules; `ptxcheck rules` lists them",
             escape::line(&args.rule)
@@ -53,16 +57,13 @@ fn cases(rule: &Rule) -> String {
 
 /// The levels of a rule's findings: `error; conditional findings are off by default`.
 fn levels(rule: &Rule) -> String {
-    let kinds = [
-        (rule.can_be_conditional(), "conditional"),
-        (rule.can_be_potential, "potential"),
-    ];
-    let off: Vec<&str> = kinds
-        .iter()
-        .filter_map(|(can_be, word)| can_be.then_some(*word))
+    let off = [Certainty::Conditional, Certainty::Potential].into_iter();
+    let off: Vec<&str> = off
+        .filter(|certainty| rule.can_be(*certainty))
+        .map(Certainty::as_str)
         .collect();
     let off = off.join(" and ");
-    match (rule.can_be_definite, off.as_str()) {
+    match (rule.can_be(Certainty::Definite), off.as_str()) {
         (true, _) if default_level(rule) == Level::Allow => format!("off by default (`-W {}`)", rule.code),
         (true, "") => level_word(default_level(rule)).to_owned(),
         (true, off) => format!(

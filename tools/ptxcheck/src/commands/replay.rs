@@ -62,8 +62,8 @@ fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
     launched::outcome(&args.paths, args.config.as_deref(), &args.launched, |settings| {
         Settings {
             levels: vec![
-                level(Selector::All, Level::Allow, Change::Set),
-                level(Selector::Conditional, Level::Warning, Change::Raise),
+                level(Selector::ALL, Level::Allow, Change::Set),
+                level(Selector::CONDITIONAL, Level::Warning, Change::Raise),
             ],
             ..settings
         }

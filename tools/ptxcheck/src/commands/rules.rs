@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anstream::ColorChoice;
+use ptxcheck_passes::Certainty;
 use ptxcheck_passes::rule::{Level, Rule};
 use ptxcheck_passes::rules;
 use ptxcheck_report::styles::{self, BOLD};
@@ -49,7 +50,7 @@ fn table() -> String {
 /// The level of a rule's findings when nothing is set: potential ones are off.
 #[must_use]
 pub fn default_level(rule: &Rule) -> Level {
-    if rule.can_be_definite {
+    if rule.can_be(Certainty::Definite) {
         rule.definite
     } else {
         Level::Allow
@@ -98,11 +99,6 @@ struct RuleJson {
 
 impl RuleJson {
     fn new(rule: &'static Rule) -> Self {
-        let certainties = [
-            (rule.can_be_definite, "definite"),
-            (rule.can_be_conditional(), "conditional"),
-            (rule.can_be_potential, "potential"),
-        ];
         Self {
             code: rule.code,
             name: rule.name,
@@ -111,9 +107,10 @@ impl RuleJson {
             family: rule.family.as_str(),
             summary: rule.summary,
             default_level: default_level(rule).as_str(),
-            certainties: certainties
+            certainties: Certainty::ALL
                 .into_iter()
-                .filter_map(|(can_be, word)| can_be.then_some(word))
+                .filter(|certainty| rule.can_be(*certainty))
+                .map(Certainty::as_str)
                 .collect(),
             documentation: rule.documentation(),
         }
