@@ -10,9 +10,24 @@ use super::paths::Paths;
 use super::places::ShownPlace;
 use super::view::View;
 use super::{escape, image_label, input_name, packed_image};
+use crate::format::{Format, Renderer, Run};
 
 /// Most calls that a line names.
 const SHOWN_CALLS: usize = 3;
+
+/// The format.
+#[derive(Debug)]
+pub struct Concise;
+
+impl Renderer for Concise {
+    fn format(&self) -> Format {
+        Format::text("concise", "One line a finding, as compilers print it")
+    }
+
+    fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String> {
+        Ok(render(run.outcome, run.view))
+    }
+}
 
 /// Everything found, one line a cause, with colours.
 #[must_use]

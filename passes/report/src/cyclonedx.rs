@@ -12,6 +12,25 @@ use serde::Serialize;
 
 use crate::PROGRAM;
 use crate::forecast::Columns;
+use crate::format::{self, Format, Renderer, Run};
+
+/// The format.
+#[derive(Debug)]
+pub struct CycloneDx;
+
+impl Renderer for CycloneDx {
+    fn format(&self) -> Format {
+        Format::document(
+            "cyclonedx",
+            "cdx.json",
+            "A CycloneDX 1.6 document of the device code, for a bill of materials",
+        )
+    }
+
+    fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String> {
+        format::one(render(run.outcome, run.columns().unwrap_or(&Columns::default())))
+    }
+}
 
 /// The document, with a line end.
 ///

@@ -12,13 +12,35 @@ use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
 
 use super::causes::Cause;
+use super::format::{self, Format, Run};
 use super::paths::Paths;
 use super::places::{ShownPlace, SourceLine};
 use super::view::View;
-use super::{escape, further, input_name, packed_image};
+use super::{audit, escape, further, input_name, packed_image};
 
 /// The name of the line with a command.
 const CONFIRM: &str = "confirm";
+
+/// The format.
+#[derive(Debug)]
+pub struct Full;
+
+impl format::Renderer for Full {
+    fn format(&self) -> Format {
+        Format {
+            alias: Some("text"),
+            ..Format::text("full", "With the source, notes and help")
+        }
+    }
+
+    fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String> {
+        let tables = run.audit.and_then(|audit| {
+            let shown = audit.tables?;
+            Some(audit::render(run.outcome, audit.forecast, shown))
+        });
+        Ok(tables.into_iter().chain(render(run.outcome, run.view)).collect())
+    }
+}
 
 /// Everything found, a text for each cause, with colours.
 #[must_use]

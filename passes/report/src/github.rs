@@ -11,6 +11,7 @@ use ptxcheck_passes::sources::Sources;
 use crate::amounts::plural;
 use crate::causes::Cause;
 use crate::escape::{cut, name};
+use crate::format::{Format, Renderer, Run};
 use crate::input_name;
 use crate::paths::Paths;
 use crate::places::ShownPlace;
@@ -25,6 +26,28 @@ const SHOWN_CALLS: usize = 8;
 
 /// Characters of an annotation's text.
 const MESSAGE_CHARACTERS: usize = 2_000;
+
+/// The format.
+#[derive(Debug)]
+pub struct GitHub;
+
+impl Renderer for GitHub {
+    fn format(&self) -> Format {
+        Format {
+            has_summary: true,
+            has_job_summary: true,
+            ..Format::document(
+                "github",
+                "txt",
+                "Annotations of GitHub's workflows, and a table for the job's summary",
+            )
+        }
+    }
+
+    fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String> {
+        Ok(render(run.outcome, run.root))
+    }
+}
 
 /// A command a line: the worst ten errors and ten warnings, then how many more there are.
 #[must_use]

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::causes::Cause;
 use crate::escape::{cut, line};
+use crate::format::{self, Format, Renderer, Run};
 use crate::input_name;
 use crate::paths::Paths;
 use crate::places::ShownPlace;
@@ -35,6 +36,20 @@ struct Location {
 #[derive(Serialize)]
 struct Lines {
     begin: u32,
+}
+
+/// The format.
+#[derive(Debug)]
+pub struct GitLab;
+
+impl Renderer for GitLab {
+    fn format(&self) -> Format {
+        Format::document("gitlab", "json", "GitLab's code quality report")
+    }
+
+    fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String> {
+        format::one(render(run.outcome, run.root))
+    }
 }
 
 /// The report, with a line end.

@@ -15,10 +15,13 @@ mod timeline;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use finding::Findings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use overview::Facets;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
+use sentence::code_spans;
 
 use crate::PROGRAM;
 use crate::amounts::{duration, plural};
@@ -26,11 +29,9 @@ use crate::causes::Cause;
 use crate::coverage::Coverage;
 use crate::escape::line;
 use crate::forecast::Columns;
+use crate::format::{Format, Renderer, Run};
 use crate::pages::RulePages;
 use crate::summary::is_undone;
-use finding::Findings;
-use overview::Facets;
-use sentence::code_spans;
 
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
@@ -57,6 +58,21 @@ pub(crate) fn head(title: &str, more: &Markup) -> Markup {
             link rel="icon" href="data:,";
             style { (PreEscaped(STYLE)) }
         }
+    }
+}
+
+/// The format.
+#[derive(Debug)]
+pub struct Html;
+
+impl Renderer for Html {
+    fn format(&self) -> Format {
+        Format::document("html", "html", "One page for a browser, with everything in it")
+    }
+
+    fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String> {
+        let text = render(run.outcome, run.root, run.pages, run.columns(), run.elapsed);
+        Ok(vec![text])
     }
 }
 

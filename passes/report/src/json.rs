@@ -1,6 +1,7 @@
 //! The document for programs. Its shape is a promise: `schema/check-v2.schema.json` describes it.
 
 pub mod audit;
+pub mod document;
 pub mod lines;
 
 use std::collections::BTreeMap;

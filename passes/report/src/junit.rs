@@ -15,6 +15,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use crate::amounts::plural;
 use crate::causes::Cause;
 use crate::escape::line;
+use crate::format::{self, Format, Renderer, Run};
 use crate::paths::Paths;
 use crate::places::ShownPlace;
 use crate::summary::is_undone;
@@ -22,6 +23,20 @@ use crate::{PROGRAM, input_name};
 
 /// Lines of one test case; a count stands for the rest.
 const SHOWN_LINES: usize = 1_000;
+
+/// The format.
+#[derive(Debug)]
+pub struct JUnit;
+
+impl Renderer for JUnit {
+    fn format(&self) -> Format {
+        Format::document("junit", "xml", "JUnit's XML, a test case for each input")
+    }
+
+    fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String> {
+        format::one(render(run.outcome, run.root, run.fails, run.elapsed))
+    }
+}
 
 /// The document, with a line end. A cause is reported in the case of each input that has one of its places: as a failure if `fails` holds
 /// for its level, else as output of the case.

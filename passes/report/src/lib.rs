@@ -1,6 +1,6 @@
 //! Reports: the findings of a run of [`ptxcheck_passes`], for people and for programs.
 //!
-//! One renderer a file. A renderer takes an [`Outcome`] and gives text; where that goes is its caller's. Renderers know findings,
+//! One renderer a file; [`renderers::RENDERERS`] has them all. A renderer takes an [`Outcome`] and gives text; where that goes is its caller's. Renderers know findings,
 //! not rules: a program with rules of its own renders them as ptxcheck does its own.
 //!
 //! ```
@@ -29,12 +29,14 @@ pub mod diff;
 pub mod escape;
 mod fixes;
 pub mod forecast;
+pub mod format;
 pub mod full;
 mod further;
 pub mod github;
 pub mod gitlab;
 pub mod hints;
 pub mod html;
+pub mod job_summary;
 pub mod json;
 pub mod junit;
 pub mod known;
@@ -45,12 +47,14 @@ pub mod pages;
 pub mod paths;
 pub mod pinned;
 mod places;
+pub mod renderers;
 pub mod replay;
 mod resources;
 mod rounds;
 #[cfg(test)]
 mod samples;
 pub mod sarif;
+pub mod shard;
 mod sizes;
 pub mod styles;
 pub mod summary;

@@ -7,27 +7,52 @@ mod rules;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use miniz_oxide::deflate::compress_to_vec;
-use ptxcheck_passes::rule::Rule;
-use ptxcheck_passes::rules::find;
-use ptxcheck_passes::run::Outcome;
-use ptxcheck_passes::scope::Root;
-
-use crate::PROGRAM;
-use crate::causes::Cause;
-use crate::coverage::Coverage;
-use crate::pages::RulePages;
-use crate::paths::{Paths, uri};
-use crate::summary::is_undone;
 use document::{
     ArtifactLocation, DescriptorReference, Driver, Invocation, Log, Notification, ROOT, Run, SarifResult,
     Text, Tool,
 };
 use limits::{MAX_NOTIFICATIONS, MAX_PACKED_BYTES, MAX_RESULTS, MAX_RULES, SHOWN_RESULTS};
+use miniz_oxide::deflate::compress_to_vec;
+use ptxcheck_passes::rule::Rule;
+use ptxcheck_passes::rules::find;
+use ptxcheck_passes::run::Outcome;
+use ptxcheck_passes::scope::Root;
 use result::{Results, said};
+
+use crate::PROGRAM;
+use crate::causes::Cause;
+use crate::coverage::Coverage;
+use crate::format::{self, Format, Renderer};
+use crate::pages::RulePages;
+use crate::paths::{Paths, uri};
+use crate::summary::is_undone;
 
 /// The compression level of gzip where none is given.
 const GZIP_LEVEL: u8 = 6;
+
+/// The format.
+#[derive(Debug)]
+pub struct Sarif;
+
+impl Renderer for Sarif {
+    fn format(&self) -> Format {
+        Format::document("sarif", "sarif", "SARIF 2.1.0, for code scanning")
+    }
+
+    fn render(&self, run: &format::Run<'_>) -> Result<Vec<String>, String> {
+        let options = Options {
+            rules: run.rules,
+            pages: run.pages,
+            root: run.root,
+            // Those of an audit are on because it is one, and about images.
+            has_potential: run.wanted.potential || !run.is_check(),
+            has_suppressed: run.wanted.suppressed,
+            has_baseline: run.has_baseline,
+            is_check: run.is_check(),
+        };
+        format::one(render(run.outcome, &options))
+    }
+}
 
 /// The contents of a document.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::CommandFactory as _;
 
-use crate::args::Cli;
+use crate::cli::Cli;
 
 /// The arguments, with `--color` moved from before a command to after it, and left out where the command has no colours.
 pub fn moved(mut args: Vec<OsString>) -> Vec<OsString> {

@@ -1,18 +1,20 @@
 //! Static checking of compiled GPU code.
 
-mod args;
 mod baseline;
 mod budgets;
 mod cache;
+mod cli;
 mod color_first;
 mod commands;
 mod compile;
 mod config;
 mod exit;
 mod file_list;
+mod gpus;
 mod inputs;
 mod levels;
 mod misspelt;
+mod options;
 mod output;
 mod package_limits;
 mod panics;
@@ -33,7 +35,7 @@ use anstream::ColorChoice;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use cli::{Cli, Command};
 use exit::Exit;
 
 fn main() -> ExitCode {

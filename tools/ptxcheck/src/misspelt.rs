@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 
-use crate::args::Cli;
+use crate::cli::Cli;
 
 /// Longer words are not commands.
 const MAX_LETTERS: usize = 16;

@@ -3,77 +3,68 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use anstream::ColorChoice;
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use ptxcheck_passes::group;
-use ptxcheck_passes::policy::Policy;
-use ptxcheck_passes::release::Comparison;
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shard::Shard;
-use ptxcheck_report::forecast::Columns;
+use ptxcheck_report::format::{self as report, Audit, Renderer, Run, Wanted};
 use ptxcheck_report::pages::RulePages;
+use ptxcheck_report::renderers::RENDERERS;
 use ptxcheck_report::view::View;
-use ptxcheck_report::{
-    audit, concise, cyclonedx, escape, forecast, full, github, gitlab, html, json, junit, pinned, sarif,
-};
+use ptxcheck_report::{escape, github, job_summary};
 
-use crate::args::FailOn;
 use crate::exit::Exit;
-use crate::{output, shards};
+use crate::options::{Color, FailOn};
+use crate::output;
 
 /// The variable with the file that GitHub makes the summary of a job from.
 const SUMMARY_FILE: &str = "GITHUB_STEP_SUMMARY";
 
-/// A format of findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// With the source, notes and help
-    #[value(alias = "text")]
-    Full,
-    /// One line a finding, as compilers print it
-    Concise,
-    /// One document for programs
-    Json,
-    /// The same as JSON lines: an object a line for each input, cell of the forecast and finding
-    Jsonl,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Annotations of GitHub's workflows, and a table for the job's summary
-    Github,
-    /// GitLab's code quality report
-    Gitlab,
-    /// JUnit's XML, a test case for each input
-    Junit,
-    /// One page for a browser, with everything in it
-    Html,
-    /// Markdown for the summary of a job or a comment: the findings, and the forecast of an audit
-    Markdown,
-    /// A CycloneDX 1.6 document of the device code, for a bill of materials
-    Cyclonedx,
-    /// The data of a shard, for `ptxcheck merge`
-    Shard,
+/// A format of findings: that of one of the renderers.
+#[derive(Clone, Copy)]
+pub struct Format(pub &'static dyn Renderer);
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.format().fmt(formatter)
+    }
 }
 
 impl Format {
-    /// True if it is text for a terminal, with colours.
-    #[must_use]
-    pub const fn is_styled(self) -> bool {
-        matches!(self, Self::Full | Self::Concise)
-    }
+    /// That of people at a terminal.
+    pub const FULL: Self = Self(&ptxcheck_report::full::Full);
+    /// That of programs.
+    pub const JSON: Self = Self(&ptxcheck_report::json::document::Json);
 
     /// True if the summary goes beside it, on standard error.
     #[must_use]
-    pub const fn has_summary(self) -> bool {
-        matches!(self, Self::Full | Self::Concise | Self::Github)
+    pub fn has_summary(self) -> bool {
+        self.0.format().has_summary
+    }
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Format>> = LazyLock::new(|| RENDERERS.map(Format).to_vec());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let format = self.0.format();
+        let value = PossibleValue::new(format.name).help(format.about);
+        Some(value.aliases(format.alias))
     }
 }
 
 /// One `--output`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Output {
     /// The format.
     pub format: Format,
@@ -90,7 +81,7 @@ impl Output {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (format, file) = text
             .split_once('=')
-            .ok_or("a format, `=` and a file are wanted, as in `json=report.json`")?;
+            .ok_or_else(|| format!("a format, `=` and a file are wanted, as in `{}`", example(text)))?;
         let format = Format::from_str(format, false).map_err(|_| {
             let formats = Format::value_variants()
                 .iter()
@@ -106,6 +97,16 @@ impl Output {
                 file: PathBuf::from(file),
             }),
         }
+    }
+}
+
+/// An `--output` with the format that the ending of a file is for.
+fn example(file: &str) -> String {
+    let mut formats = RENDERERS.iter().map(|renderer| renderer.format());
+    let is_its = |format: &report::Format| file.ends_with(&format!(".{}", format.extension));
+    match formats.find(is_its) {
+        Some(format) => format!("{}={file}", format.name),
+        None => "json=report.json".to_owned(),
     }
 }
 
@@ -141,6 +142,18 @@ impl Places {
 /// The options of reports.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
+    /// Lowest level of a finding that makes the exit code 1
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+
+    /// Format of the findings
+    #[arg(long, value_enum, default_value_t = Format::FULL, help_heading = "Output")]
+    pub format: Format,
+
+    /// Also write findings to a file; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse, help_heading = "Output")]
+    pub output: Vec<Output>,
+
     /// One finding for each cause, with the other places in it, or one for each place
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
     pub places: Places,
@@ -160,43 +173,24 @@ pub struct ReportArgs {
         help_heading = "Output"
     )]
     pub sarif_results: Vec<SarifResults>,
-}
 
-/// The command that ran.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind<'a> {
-    /// `check`.
-    Check,
-    /// `audit`, with its policy.
-    Audit {
-        /// The policy.
-        policy: &'a Policy,
-        /// The GPUs of the forecast.
-        forecast: &'a Columns,
-        /// The comparison of the release with pinned figures.
-        ratchet: Option<&'a Comparison>,
-        /// Tables stand before the findings in text.
-        has_tables: bool,
-        /// Those that are asked for.
-        shown: audit::Shown,
-    },
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
+    pub color: Color,
 }
 
 /// A run, to be written in any format.
-#[derive(Debug)]
 pub struct Report<'a> {
     /// The result.
     pub outcome: &'a Outcome,
     /// The time it took.
     pub elapsed: Duration,
-    /// The command.
-    pub kind: Kind<'a>,
+    /// What an audit has besides; `None` for a check.
+    pub audit: Option<Audit<'a>>,
     /// The folders of the settings.
     pub root: &'a Root,
     /// The options.
     pub args: &'a ReportArgs,
-    /// The levels that fail the run.
-    pub fail_on: FailOn,
     /// The data of the shard that the run is.
     pub shard: Option<&'a Shard>,
     /// The findings were compared with a baseline, or written to one.
@@ -209,14 +203,15 @@ impl Report<'_> {
     /// Writes the files of `--output`, then prints the findings: a reader that closes the pipe must not keep files from being
     /// written.
     #[must_use]
-    pub fn write(&self, format: Format, outputs: &[Output], color: ColorChoice) -> Exit {
+    pub fn write(&self) -> Exit {
+        let (format, outputs, color) = (self.args.format, &self.args.output, self.args.color.into());
         let written = self.write_files(outputs);
         let printed = match self.render_in(format, &self.on_terminal(color)) {
             Ok(texts) => output::print_each(&texts, self.color(format, color)),
             Err(problem) => output::complain(&problem),
         };
-        let has_github = outputs.iter().any(|output| output.format == Format::Github);
-        let summed = if format == Format::Github || has_github {
+        let mut formats = outputs.iter().map(|output| output.format).chain([format]);
+        let summed = if formats.any(|format| format.0.format().has_job_summary) {
             self.write_job_summary()
         } else {
             Exit::Clean
@@ -278,114 +273,29 @@ impl Report<'_> {
     }
 
     fn render_in(&self, format: Format, view: &View) -> Result<Vec<String>, String> {
-        let outcome = self.outcome;
-        let root = &self.root();
-        let document = match format {
-            Format::Full => {
-                return Ok(self
-                    .tables()
-                    .into_iter()
-                    .chain(full::render(outcome, view))
-                    .collect());
-            }
-            Format::Concise => return Ok(concise::render(outcome, view)),
-            Format::Github => return Ok(github::render(outcome, root)),
-            Format::Jsonl => {
-                return match self.kind {
-                    Kind::Check => json::lines::render(outcome, self.elapsed),
-                    Kind::Audit {
-                        policy,
-                        forecast,
-                        ratchet,
-                        ..
-                    } => json::lines::render_audit(outcome, policy, forecast, ratchet, self.elapsed),
-                }
-                .map_err(|error| error.to_string());
-            }
-            Format::Json => match self.kind {
-                Kind::Check => json::render(outcome, self.elapsed),
-                Kind::Audit {
-                    policy,
-                    forecast,
-                    ratchet,
-                    ..
-                } => json::audit::render(outcome, policy, forecast, ratchet, self.elapsed),
-            }
-            .map_err(|error| error.to_string()),
-            Format::Shard => return shards::render(self.shard),
-            Format::Sarif => self.sarif(root),
-            Format::Html => Ok(html::render(
-                outcome,
-                root,
-                self.pages,
-                self.columns(),
-                self.elapsed,
-            )),
-            Format::Markdown => Ok(self.markdown(root, github::SUMMARY_BYTES)),
-            Format::Cyclonedx => cyclonedx::render(outcome, self.columns().unwrap_or(&Columns::default()))
-                .map_err(|error| error.to_string()),
-            Format::Gitlab => gitlab::render(outcome, root).map_err(|error| error.to_string()),
-            Format::Junit => junit::render(outcome, root, |level| self.fail_on.fails(level), self.elapsed)
-                .map_err(|error| error.to_string()),
-        };
-        document.map(|text| vec![text])
+        self.with_run(view, |run| format.0.render(run))
     }
 
-    fn sarif(&self, root: &Root) -> Result<String, String> {
+    /// What `make` makes of the run, as renderers see it.
+    fn with_run<T>(&self, view: &View, make: impl FnOnce(&Run<'_>) -> T) -> T {
         let wants = |kind| self.args.sarif_results.contains(&kind);
-        let options = sarif::Options {
-            rules: rules::ALL,
+        let fails = |level| self.args.fail_on.fails(level);
+        make(&Run {
+            outcome: self.outcome,
+            elapsed: self.elapsed,
+            audit: self.audit,
+            view,
+            root: &self.root(),
             pages: self.pages,
-            root,
-            // Those of an audit are on because it is one, and about images.
-            has_potential: wants(SarifResults::Potential) || matches!(self.kind, Kind::Audit { .. }),
-            has_suppressed: wants(SarifResults::Suppressed),
+            rules: rules::ALL,
+            fails: &fails,
+            wanted: Wanted {
+                potential: wants(SarifResults::Potential),
+                suppressed: wants(SarifResults::Suppressed),
+            },
             has_baseline: self.has_baseline,
-            is_check: matches!(self.kind, Kind::Check),
-        };
-        sarif::render(self.outcome, &options).map_err(|error| error.to_string())
-    }
-
-    /// The GPUs of the forecast of an audit.
-    const fn columns(&self) -> Option<&Columns> {
-        match self.kind {
-            Kind::Check => None,
-            Kind::Audit { forecast, .. } => Some(forecast),
-        }
-    }
-
-    /// The findings and the forecast as Markdown, within so many bytes.
-    fn markdown(&self, root: &Root, room: usize) -> String {
-        let is_check = matches!(self.kind, Kind::Check);
-        let forecast = self
-            .columns()
-            .map(|columns| audit::loads_markdown(self.outcome) + &forecast::markdown(self.outcome, columns));
-        let forecast = forecast.filter(|text| text.len() < room / 2).unwrap_or_default();
-        let ratchet = match self.kind {
-            Kind::Audit {
-                ratchet: Some(found), ..
-            } => pinned::markdown(found),
-            _ => String::new(),
-        };
-        let ratchet = Some(ratchet)
-            .filter(|text| text.len() < room / 4)
-            .unwrap_or_default();
-        let room = room - forecast.len() - ratchet.len();
-        let findings = github::summary(self.outcome, root, is_check, room);
-        findings + &ratchet + &forecast
-    }
-
-    /// The tables of an audit.
-    fn tables(&self) -> Option<String> {
-        match self.kind {
-            Kind::Audit {
-                has_tables: true,
-                shown,
-                forecast,
-                ..
-            } => Some(audit::render(self.outcome, forecast, shown)),
-            _ => None,
-        }
+            shard: self.shard,
+        })
     }
 
     /// The folders, with that of `--root`.
@@ -398,7 +308,7 @@ impl Report<'_> {
 
     /// The colours of standard output. A document for programs has none, and must not lose what looks like one.
     fn color(&self, format: Format, color: ColorChoice) -> ColorChoice {
-        if format.is_styled() {
+        if format.0.format().is_styled {
             color
         } else {
             ColorChoice::AlwaysAnsi
@@ -408,7 +318,7 @@ impl Report<'_> {
     fn write_file(&self, output: &Output) -> Exit {
         let written = self.render(output.format).and_then(|texts| {
             let text = texts.concat();
-            let text = if output.format.is_styled() {
+            let text = if output.format.0.format().is_styled {
                 anstream::adapter::strip_str(&text).to_string()
             } else {
                 text
@@ -430,7 +340,8 @@ impl Report<'_> {
             let mut file: File = OpenOptions::new().create(true).append(true).open(&file)?;
             let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
             let room = github::SUMMARY_BYTES.saturating_sub(taken);
-            file.write_all(self.markdown(&self.root(), room).as_bytes())
+            let summary = self.with_run(&self.view(), |run| job_summary::render(run, room));
+            file.write_all(summary.as_bytes())
         };
         match append() {
             Ok(()) => Exit::Clean,
@@ -448,12 +359,15 @@ fn unwritten(file: &Path, problem: &str) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use super::{Format, Output};
+    use super::Output;
 
     #[test]
     fn outputs_name_a_format_and_a_file() {
-        assert_eq!(Output::parse("json=a=b.json").unwrap().format, Format::Json);
-        assert_eq!(Output::parse("text=a").unwrap().format, Format::Full);
+        let name = |text| Output::parse(text).map(|output| output.format.0.format().name);
+        assert_eq!(name("json=a=b.json"), Ok("json"));
+        assert_eq!(name("text=a"), Ok("full"));
+        let problem = name("out/report.sarif").unwrap_err();
+        assert!(problem.ends_with("as in `sarif=out/report.sarif`"), "{problem}");
         for wrong in ["json", "sariff=x", "json=", "json=-"] {
             assert!(Output::parse(wrong).is_err(), "{wrong}");
         }

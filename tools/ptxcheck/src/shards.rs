@@ -4,29 +4,39 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use clap::Args;
 use ptxcheck_passes::Input;
 use ptxcheck_passes::run::{self, Outcome};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::lines::ReadError;
 use ptxcheck_passes::shard::{self, Deal, Shard};
 
+/// The options that make a run a shard of one.
+#[derive(Args, Clone, Debug)]
+pub struct ShardArgs {
+    /// Only the inputs of the I-th of N shards, which are dealt by their content: `--output shard=FILE` writes what
+    /// `ptxcheck merge` makes one run of
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["strict_config", "baseline", "write_baseline"])]
+    pub shard: Option<Deal>,
+
+    /// Deal the members of wheels as well, one by one: for few and large ones. Where the metadata of wheel variants are checked, wheels
+    /// are dealt whole
+    #[arg(long, requires = "shard")]
+    pub shard_members: bool,
+}
+
 /// Largest file with shards that is read, in bytes.
 const MAX_SHARD_BYTES: u64 = 4 << 30;
 
-/// Checks all inputs, or those of one shard. `deals_members`: the members of wheels are dealt as well.
+/// Checks all inputs, or those of one shard.
 #[must_use]
-pub fn check(
-    inputs: Vec<Input>,
-    settings: &Settings,
-    deal: Option<Deal>,
-    deals_members: bool,
-) -> (Outcome, Option<Shard>) {
-    let Some(deal) = deal else {
+pub fn check(inputs: Vec<Input>, settings: &Settings, args: &ShardArgs) -> (Outcome, Option<Shard>) {
+    let Some(deal) = args.shard else {
         return (run::check(inputs, settings), None);
     };
     let all = inputs.len();
     // The metadata of a wheel variant are compared with the whole wheel.
-    let (outcome, shard) = if deals_members && !settings.policy.check_variants {
+    let (outcome, shard) = if args.shard_members && !settings.policy.check_variants {
         let settings = Settings {
             member_deal: Some(deal),
             ..settings.clone()
@@ -36,19 +46,6 @@ pub fn check(
         shard::check(deal.pick(inputs), settings, deal, all)
     };
     (outcome, Some(shard))
-}
-
-/// The lines of a shard's file.
-///
-/// # Errors
-///
-/// A sentence, if the run has no shard.
-pub fn render(shard: Option<&Shard>) -> Result<Vec<String>, String> {
-    let shard = shard.ok_or("the format `shard` goes with `--shard I/N`")?;
-    shard
-        .lines()
-        .collect::<Result<_, _>>()
-        .map_err(|error| error.to_string())
 }
 
 /// Reads the shards of a file, or of standard input if it is called `-`.

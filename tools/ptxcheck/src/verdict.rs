@@ -5,7 +5,7 @@ use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_report::coverage::{Coverage, gaps};
 use ptxcheck_report::summary;
 
-use crate::args::CheckArgs;
+use crate::commands::check::CheckArgs;
 use crate::compile::Recompiler;
 use crate::exit::Exit;
 use crate::inputs::Unread;
@@ -103,7 +103,7 @@ impl Verdict {
         }
         let is_empty = outcome.inputs.iter().all(|input| input.status == Status::Skipped);
         // Another shard may have what there is.
-        if is_empty && !args.allow_empty && args.shard.is_none() {
+        if is_empty && !args.allow_empty && args.shard.shard.is_none() {
             let sources = unread.sentence_about_sources();
             if let Some(sentence) = sources.filter(|_| outcome.inputs.is_empty()) {
                 return self.complain(&format!("no input found: {sentence}"));
@@ -118,7 +118,7 @@ impl Verdict {
                 },
             );
         }
-        if args.fail_on.is_reached(outcome) {
+        if args.report.fail_on.is_reached(outcome) {
             self.exit = self.exit.worst(Exit::Findings);
         }
     }

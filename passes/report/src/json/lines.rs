@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::audit::{self, PolicyJson};
 use super::{InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 use crate::forecast::Columns;
+use crate::format::{self, Format, Renderer};
 use crate::loads;
 use crate::pinned::RatchetJson;
 use crate::unread::{self, UnreadJson};
@@ -35,6 +36,34 @@ struct Run<'a> {
     unread: Option<Vec<UnreadJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<PolicyJson<'a>>,
+}
+
+/// The format.
+#[derive(Debug)]
+pub struct JsonLines;
+
+impl Renderer for JsonLines {
+    fn format(&self) -> Format {
+        Format::document(
+            "jsonl",
+            "jsonl",
+            "The same as JSON lines: an object a line for each input, cell of the forecast and finding",
+        )
+    }
+
+    fn render(&self, run: &format::Run<'_>) -> Result<Vec<String>, String> {
+        match run.audit {
+            None => render(run.outcome, run.elapsed),
+            Some(audit) => render_audit(
+                run.outcome,
+                audit.policy,
+                audit.forecast,
+                audit.ratchet,
+                run.elapsed,
+            ),
+        }
+        .map_err(|error| error.to_string())
+    }
 }
 
 /// The lines of a check, each with its line end.

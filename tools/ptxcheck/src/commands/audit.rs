@@ -1,5 +1,7 @@
 //! `ptxcheck audit`: compares the images of files with a policy.
 
+mod options;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,24 +9,26 @@ use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::release::Comparison;
 use ptxcheck_passes::rule::{Family, Level};
-use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_passes::shard::Shard;
-use ptxcheck_passes::{Certainty, Input};
+use ptxcheck_passes::{Certainty, Input, rules};
 use ptxcheck_report::audit::Shown;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::forecast::Columns;
+use ptxcheck_report::format::Audit;
 use ptxcheck_report::pages::RulePages;
 use ptxcheck_report::{escape, known, pinned, summary};
 
-use crate::args::{AuditArgs, GpuList};
 use crate::baseline::{Prepared, Settled};
 use crate::exit::Exit;
+use crate::gpus::GpuList;
 use crate::inputs::Collected;
 use crate::progress::Display;
-use crate::reports::{Kind, Report};
+use crate::reports::Report;
 use crate::{config, file_list, inputs, output, ratchet, releases, shards};
+
+pub use options::AuditArgs;
 
 /// Prints tables of what the files hold, then what is wrong with it.
 #[must_use]
@@ -35,9 +39,9 @@ pub fn run(args: &AuditArgs) -> Exit {
     };
     let outcome = &audited.outcome;
     let report = audited.report(args);
-    let exit = report.write(args.format, &args.output, args.color.into());
+    let exit = report.write();
     if args.verbose {
-        output::write_stderr(&known::render(outcome, &report.view()), args.color.into());
+        output::write_stderr(&known::render(outcome, &report.view()), args.report.color.into());
     }
     let is_pinned = args.ratchet.pin.is_some();
     let gpus = &audited.columns.gpus;
@@ -47,20 +51,20 @@ pub fn run(args: &AuditArgs) -> Exit {
             let told = told
                 .map(|found| pinned::told(found, is_pinned))
                 .unwrap_or_default();
-            output::write_stderr(&(said + &told), args.color.into());
+            output::write_stderr(&(said + &told), args.report.color.into());
             Exit::Clean
         }
         Err(problem) => output::complain(&escape::line(&problem)),
     };
     let baseline = &audited.baseline;
     if !baseline.said.is_empty() {
-        output::write_stderr(&baseline.said, args.color.into());
+        output::write_stderr(&baseline.said, args.report.color.into());
     }
-    if !args.quiet && args.format.has_summary() {
+    if !args.quiet && args.report.format.has_summary() {
         // An audit analyses no code of any kind.
-        let view = report.view_on_stderr(args.color.into());
+        let view = report.view_on_stderr(args.report.color.into());
         let summary = summary::render(outcome, &Coverage::of(outcome), "", &view, audited.elapsed);
-        output::write_stderr(&summary, args.color.into());
+        output::write_stderr(&summary, args.report.color.into());
     }
     exit.worst(baseline.exit)
         .worst(pinned)
@@ -94,7 +98,7 @@ impl Audited {
         let config = config::read(args.config.as_deref())?;
         let baseline = args
             .baseline
-            .or(config.baseline.clone().filter(|_| args.shard.is_none()));
+            .or(config.baseline.clone().filter(|_| args.shard.shard.is_none()));
         let (pages, has_baseline) = (config.pages.clone(), baseline.is_given());
         let settings = config.settings();
         let ratchet = ratchet::Prepared::of(&args.ratchet)?;
@@ -133,7 +137,7 @@ impl Audited {
             ..settings
         };
         let display = Display::of(progress, args.quiet);
-        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard, args.shard_members);
+        let (mut outcome, shard) = shards::check(inputs, &settings, &args.shard);
         drop(display);
         let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
         args.report.places.apply(&mut outcome);
@@ -156,19 +160,17 @@ impl Audited {
         Report {
             outcome: &self.outcome,
             elapsed: self.elapsed,
-            kind: Kind::Audit {
+            audit: Some(Audit {
                 policy: &self.settings.policy,
                 forecast: &self.columns,
                 ratchet: self.comparison.as_ref(),
-                has_tables: !args.quiet,
-                shown: Shown {
+                tables: (!args.quiet).then_some(Shown {
                     resources: args.resources,
                     sizes: args.sizes,
-                },
-            },
+                }),
+            }),
             root: &self.settings.root,
             args: &args.report,
-            fail_on: args.fail_on,
             shard: self.shard.as_ref(),
             has_baseline: self.has_baseline,
             pages: &self.pages,
@@ -234,10 +236,10 @@ fn judge(outcome: &Outcome, args: &AuditArgs) -> Exit {
     if outcome.inputs.iter().any(summary::is_undone) {
         return Exit::Undone;
     }
-    if args.shard.is_none() && outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
+    if args.shard.shard.is_none() && outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
         return output::complain("no device code in the inputs");
     }
-    if args.fail_on.is_reached(outcome) {
+    if args.report.fail_on.is_reached(outcome) {
         Exit::Findings
     } else {
         Exit::Clean

@@ -1,6 +1,9 @@
 //! `ptxcheck capacity`: the sizes from which on indexes of kernels do not fit in 32 bits.
 
+use std::path::PathBuf;
+
 use anstream::ColorChoice;
+use clap::{Args, ValueEnum};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
@@ -9,11 +12,52 @@ use ptxcheck_report::pages::RulePages;
 use ptxcheck_report::{escape, summary};
 
 use super::diff::problems;
-use super::launched;
+use super::launched::{self, Launched};
 use super::replay::view;
-use crate::args::{CapacityArgs, CapacityFormat};
 use crate::exit::Exit;
+use crate::options::Color;
 use crate::output;
+
+/// Arguments of `capacity`.
+#[derive(Args, Debug)]
+pub struct CapacityArgs {
+    /// Files and folders, as `check` takes them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Make the exit code 1 if an index wraps in an array of so many elements
+    #[arg(long, value_name = "N")]
+    pub min_elements: Option<u64>,
+
+    /// Also indexes that depend on computed values: quotients, counters of loops that no comparison bounds, and the like
+    #[arg(long)]
+    pub all: bool,
+
+    /// The launches of kernels.
+    #[command(flatten)]
+    pub launched: Launched,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t = CapacityFormat::Text)]
+    pub format: CapacityFormat,
+
+    /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
+/// Formats of capacities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CapacityFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
 
 /// Prints the indexes of the kernels in some inputs.
 #[must_use]

@@ -1,32 +1,34 @@
 //! `ptxcheck check`: the analysis.
 
+mod options;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptxcheck_passes::Input;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
 use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
+use ptxcheck_passes::{Input, rules};
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::pages::RulePages;
 use ptxcheck_report::{escape, hints, known, summary};
 
-use crate::args::CheckArgs;
 use crate::baseline::{BaselineArgs, Prepared, Settled};
 use crate::compile::{Database, Recompiler};
 use crate::exit::Exit;
 use crate::inputs::{Collected, Unread};
 use crate::progress::Display;
-use crate::reports::{Kind, Report};
+use crate::reports::Report;
 use crate::verdict::Verdict;
 use crate::{cache, config, file_list, inputs, output, shards};
+
+pub use options::CheckArgs;
 
 /// Analyses the inputs and prints what was found.
 #[must_use]
@@ -42,20 +44,20 @@ pub fn run(args: &CheckArgs) -> Exit {
     };
     let Checked { outcome, elapsed, .. } = &checked;
     let report = checked.report(args);
-    let exit = report.write(args.format, &args.output, args.color.into());
+    let exit = report.write();
     if args.verbose {
-        output::write_stderr(&known::render(outcome, &report.view()), args.color.into());
-        output::write_stderr(&summary::render_inputs(outcome), args.color.into());
+        output::write_stderr(&known::render(outcome, &report.view()), args.report.color.into());
+        output::write_stderr(&summary::render_inputs(outcome), args.report.color.into());
     }
     if !checked.baseline.said.is_empty() {
-        output::write_stderr(&checked.baseline.said, args.color.into());
+        output::write_stderr(&checked.baseline.said, args.report.color.into());
     }
     let coverage = Coverage::of(outcome);
-    if !args.quiet && args.format.has_summary() {
-        let view = report.view_on_stderr(args.color.into());
+    if !args.quiet && args.report.format.has_summary() {
+        let view = report.view_on_stderr(args.report.color.into());
         let summary = summary::render(outcome, &coverage, &coverage.render(), &view, *elapsed);
         let hints = hints::render(outcome, checked.searchable(&coverage));
-        output::write_stderr(&(summary + &view.wrap_lines(&hints, 4)), args.color.into());
+        output::write_stderr(&(summary + &view.wrap_lines(&hints, 4)), args.report.color.into());
     }
     let verdict = Verdict::of(
         outcome,
@@ -65,7 +67,7 @@ pub fn run(args: &CheckArgs) -> Exit {
         args,
     );
     if !verdict.said.is_empty() {
-        output::write_stderr(&verdict.said, args.color.into());
+        output::write_stderr(&verdict.said, args.report.color.into());
     }
     exit.worst(checked.baseline.exit).worst(verdict.exit)
 }
@@ -127,7 +129,7 @@ impl Checked {
             ..settings
         };
         let display = Display::of(progress, args.quiet);
-        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard, args.shard_members);
+        let (mut outcome, shard) = shards::check(inputs, &settings, &args.shard);
         drop(display);
         let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
         args.report.places.apply(&mut outcome);
@@ -156,10 +158,9 @@ impl Checked {
         Report {
             outcome: &self.outcome,
             elapsed: self.elapsed,
-            kind: Kind::Check,
+            audit: None,
             root: &self.root,
             args: &args.report,
-            fail_on: args.fail_on,
             shard: self.shard.as_ref(),
             has_baseline: self.has_baseline,
             pages: &self.pages,
@@ -191,7 +192,7 @@ impl Configured {
     fn of(args: &CheckArgs) -> Result<Self, String> {
         let config = config::read(args.config.as_deref())?;
         // Shards are compared with a baseline when they are merged.
-        let of_config = config.baseline.clone().filter(|_| args.shard.is_none());
+        let of_config = config.baseline.clone().filter(|_| args.shard.shard.is_none());
         let (pages, baseline) = (config.pages.clone(), args.baseline.or(of_config));
         let settings = super::launched::apply(&args.launched, config.settings())?;
         Ok(Self {

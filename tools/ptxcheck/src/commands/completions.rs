@@ -1,19 +1,34 @@
 //! `ptxcheck completions` and `ptxcheck man`: what shells and `man` want to know of the command line.
 
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anstream::ColorChoice;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Command, CommandFactory as _};
+use clap::{Args, Command, CommandFactory as _};
 use ptxcheck_passes::rule::Family;
 use ptxcheck_passes::rules;
 use ptxcheck_report::escape;
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::{levels, output};
+
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// The folder to write the pages to: one for the program, and one for each command
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
 
 /// The name of the program.
 const NAME: &str = "ptxcheck";

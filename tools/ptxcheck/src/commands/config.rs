@@ -1,21 +1,62 @@
 //! `ptxcheck config`: what applies, and where it comes from.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use anstream::ColorChoice;
+use clap::Args;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::launches::Shape;
 use ptxcheck_passes::rule::{Level, Rule};
 use ptxcheck_passes::rules;
+use ptxcheck_passes::scope::PathMap;
 use ptxcheck_passes::settings::{Change, LevelSetting, Settings};
 use ptxcheck_report::escape;
 use ptxcheck_report::styles::BOLD;
 use serde::Serialize;
 
-use crate::args::{ConfigArgs, ListFormat};
+use super::launched::Launched;
 use crate::config::{self, Config, written};
 use crate::exit::Exit;
+use crate::levels::Levels;
+use crate::options::{Color, ListFormat, parse_path_map};
 use crate::output;
+
+/// Arguments of `config`.
+#[derive(Args, Debug)]
+pub struct ConfigArgs {
+    /// Print the JSON schema of the configuration file, for editors
+    #[arg(long)]
+    pub schema: bool,
+
+    /// Format of the settings
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+
+    /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// As `check` takes them.
+    #[command(flatten)]
+    pub levels: Levels,
+
+    /// As `check` takes them.
+    #[command(flatten)]
+    pub launched: Launched,
+
+    /// As `check` takes it
+    #[arg(long, help_heading = "Options of `check`")]
+    pub strict_config: bool,
+
+    /// As `check` takes it
+    #[arg(long, value_name = "FROM=TO", value_parser = parse_path_map, help_heading = "Options of `check`")]
+    pub path_map: Vec<PathMap>,
+}
 
 /// The settings that are in force unless something else is said.
 const DEFAULTS: [(&str, &str); 6] = [

@@ -1,8 +1,10 @@
 //! `ptxcheck diff`: the kernels of two releases, compared.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anstream::ColorChoice;
+use clap::{Args, ValueEnum};
 use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::release::{ChangeKind, Contents, Diff};
 use ptxcheck_passes::run::{Outcome, Status};
@@ -11,9 +13,78 @@ use ptxcheck_passes::{check, shown};
 use ptxcheck_report::diff::{self, Releases};
 use ptxcheck_report::{escape, summary};
 
-use crate::args::{DiffArgs, DiffFormat, GpuList};
 use crate::exit::Exit;
+use crate::gpus::{GpuList, parse_gpus};
+use crate::options::{Color, parse_seconds};
 use crate::{config, inputs, output};
+
+/// Arguments of `diff`.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// The old release: a file, package or folder
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+
+    /// The new release
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    /// Also compare what these GPUs load, as in `7.5,8.6,12.0`; `all` for all that CUDA 13 compiles for. Without this option,
+    /// those of the policy
+    #[arg(long, value_name = "GPUS", value_delimiter = ',', value_parser = parse_gpus)]
+    pub gpu: Vec<GpuList>,
+
+    /// Kinds of change that make the exit code 1, as in `removed,target-removed,signature,stub,forecast`; `all` for all
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = parse_kinds)]
+    pub deny: Vec<KindList>,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub format: DiffFormat,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+
+    /// Read the GPUs from this configuration, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Threads; 0 for one a core
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+
+    /// Longest that one input may take, from opening it to its last image
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+}
+
+/// A format of `diff`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// Tables
+    Text,
+    /// For the summary of a job, or a comment
+    Markdown,
+    /// One document for programs
+    Json,
+    /// One page for a browser
+    Html,
+}
+
+/// The kinds of change that one word stands for.
+#[derive(Clone, Debug)]
+pub struct KindList(pub Vec<ChangeKind>);
+
+fn parse_kinds(text: &str) -> Result<KindList, String> {
+    let fits = |kind: &ChangeKind| text == "all" || kind.as_str() == text;
+    let kinds: Vec<ChangeKind> = ChangeKind::ALL.into_iter().filter(fits).collect();
+    if kinds.is_empty() {
+        let known: Vec<&str> = ChangeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        return Err(format!("the kinds are {}, and `all`", known.join(", ")));
+    }
+    Ok(KindList(kinds))
+}
 
 /// Prints the differences.
 #[must_use]

@@ -2,18 +2,30 @@
 
 use std::fmt::Write as _;
 
-use ptxcheck_passes::Certainty;
+use clap::Args;
 use ptxcheck_passes::rule::{Level, Rule};
-use ptxcheck_passes::rules;
 use ptxcheck_passes::selector::{Selector, Subject};
+use ptxcheck_passes::{Certainty, rules};
 use ptxcheck_report::styles::BOLD;
 use ptxcheck_report::view::View;
 use ptxcheck_report::{escape, markdown};
 
 use super::rules::{default_level, level_word};
-use crate::args::ExplainArgs;
 use crate::exit::Exit;
+use crate::options::Color;
 use crate::output;
+
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// A rule's code, name or alias
+    #[arg(value_name = "RULE")]
+    pub rule: String,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
 
 /// Prints the documentation of a rule.
 #[must_use]

@@ -5,15 +5,17 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use clap::{Args, ValueEnum};
 use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::image::decompress::{Unpacked, allowance, unpack};
 use ptxcheck_passes::image::embedded::SiblingPtx;
 use ptxcheck_passes::image::{self, Content, InputError, PackedImage, cubin};
 use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::packages::{Additional, Package, PackageMember};
-use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::policy::{self, Policy};
 use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
@@ -21,9 +23,50 @@ use ptxcheck_passes::shown;
 use ptxcheck_passes::worker::mlir;
 use ptxcheck_report::escape;
 
-use crate::args::{ExtractArgs, ExtractKind};
 use crate::exit::Exit;
+use crate::options::parse_seconds;
 use crate::output;
+
+/// Arguments of `extract`.
+#[derive(Args, Debug)]
+pub struct ExtractArgs {
+    /// A library, executable, object, archive, fat binary or cubin, or a package with such files: each of them gets a folder
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+
+    /// Only images of this kind
+    #[arg(long, value_enum)]
+    pub kind: Option<ExtractKind>,
+
+    /// Only images for this target, 90 or 90a; 90 does not mean 90a
+    #[arg(long, value_name = "TARGET", value_parser = policy::target)]
+    pub target: Option<String>,
+
+    /// Only the image with this number, which `audit` and findings name; of a package, that image of each file
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
+
+    /// Longest that it may take to open the file and to find and unpack its images
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+}
+
+/// The values of `--kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExtractKind {
+    /// PTX
+    Ptx,
+    /// Machine code
+    Cubin,
+    /// LTO-IR, as it is packed
+    LtoIr,
+    /// LLVM bitcode
+    LlvmIr,
+}
 
 /// Writes the images out and lists them.
 #[must_use]

@@ -2,14 +2,22 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
+use clap::Args;
 use ptxcheck_report::escape;
 
-use crate::args::InitArgs;
 use crate::exit::Exit;
 use crate::{config, output};
+
+/// Arguments of `init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// The folder to write `ptxcheck.toml` to; without it, the working directory
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
 
 /// The file that is written: each setting after `#`, with its effect.
 const TEMPLATE: &str = include_str!("init.toml");

@@ -5,16 +5,24 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use anstream::ColorChoice;
-use clap::Parser as _;
+use clap::{Args, Parser as _};
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::escape;
 
-use super::check::Checked;
-use crate::args::{CheckArgs, Cli};
+use super::check::{CheckArgs, Checked};
+use crate::cli::Cli;
 use crate::compile::{Invocation, Recompiler};
 use crate::exit::Exit;
 use crate::verdict::Verdict;
 use crate::{config, inputs, output};
+
+/// Arguments of `launch`. They are read before all others, as they are a compiler's.
+#[derive(Args, Debug)]
+pub struct LaunchArgs {
+    /// The compiler, and its arguments
+    #[arg(value_name = "COMPILER", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<std::ffi::OsString>,
+}
 
 /// The command.
 const WORD: &str = "launch";
@@ -126,8 +134,8 @@ fn check_file(call: &Invocation, object: &Path) -> Exit {
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let report = checked.report(&args);
-    let exit = report.write_files(&args.output);
-    let mut text = match report.render(args.format) {
+    let exit = report.write_files(&args.report.output);
+    let mut text = match report.render(args.report.format) {
         Ok(texts) => texts.concat(),
         Err(problem) => return output::complain(&problem),
     };
@@ -143,7 +151,7 @@ fn check_file(call: &Invocation, object: &Path) -> Exit {
     text.push_str(&checked.baseline.said);
     text.push_str(&verdict.said);
     if !text.is_empty() {
-        output::write_stderr(&text, ColorChoice::from(args.color));
+        output::write_stderr(&text, ColorChoice::from(args.report.color));
     }
     exit.worst(checked.baseline.exit).worst(verdict.exit)
 }

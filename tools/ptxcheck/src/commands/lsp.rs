@@ -26,9 +26,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::args::{Launched, parse_seconds};
+use super::launched::Launched;
 use crate::exit::Exit;
 use crate::levels::Levels;
+use crate::options::parse_seconds;
 use crate::output;
 
 /// Seconds that the check of a text may take without `--timeout`.

@@ -1,20 +1,68 @@
 //! `ptxcheck merge`: the shards of several machines as one run.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
+use clap::Args;
 use ptxcheck_passes::Registry;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::audit::Shown;
 use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::format::Audit;
 use ptxcheck_report::{escape, known, summary};
 
-use crate::args::MergeArgs;
-use crate::baseline::Prepared;
+use crate::baseline::{BaselineArgs, Prepared};
 use crate::exit::Exit;
-use crate::reports::{Kind, Report};
+use crate::gpus::ForecastArgs;
+use crate::reports::{Report, ReportArgs};
 use crate::{config, output, shards};
+
+/// Arguments of `merge`.
+#[derive(Args, Debug)]
+pub struct MergeArgs {
+    /// The files that `--shard I/N --output shard=FILE` has written, all of one run, in any order; one may hold several of them, one
+    /// behind the other; `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// `--format` and the like.
+    #[command(flatten)]
+    pub report: ReportArgs,
+
+    /// Say what became of each input, and show the findings that a baseline has
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+
+    /// No summary, and no tables of an audit
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+
+    /// The forecast, of shards of an audit.
+    #[command(flatten)]
+    pub forecast: ForecastArgs,
+
+    /// List the kernels that take most registers, by target, of shards of an audit
+    #[arg(long)]
+    pub resources: bool,
+
+    /// List bytes by target and use, and the kernels with most code, of shards of an audit
+    #[arg(long)]
+    pub sizes: bool,
+
+    /// Report entries of a baseline that no longer occur (PTX906)
+    #[arg(long)]
+    pub strict_config: bool,
+
+    /// `--baseline`, `--write-baseline`.
+    #[command(flatten)]
+    pub baseline: BaselineArgs,
+
+    /// Shards without any device code are not an error
+    #[arg(long)]
+    pub allow_empty: bool,
+}
 
 /// Merges shards, and prints what was found as `check` or `audit` would have.
 #[must_use]
@@ -60,49 +108,43 @@ pub fn run(args: &MergeArgs) -> Exit {
     let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
     args.report.places.apply(&mut outcome);
     let elapsed = started.elapsed();
-    let kind = if is_audit {
-        Kind::Audit {
-            policy: &policy,
-            forecast: &columns,
-            ratchet: None,
-            has_tables: !args.quiet,
-            shown: Shown {
-                resources: args.resources,
-                sizes: args.sizes,
-            },
-        }
-    } else {
-        Kind::Check
-    };
+    let audit = is_audit.then_some(Audit {
+        policy: &policy,
+        forecast: &columns,
+        ratchet: None,
+        tables: (!args.quiet).then_some(Shown {
+            resources: args.resources,
+            sizes: args.sizes,
+        }),
+    });
     let report = Report {
         outcome: &outcome,
         elapsed,
-        kind,
+        audit,
         root: &root,
         args: &args.report,
-        fail_on: args.fail_on,
         shard: None,
         has_baseline,
         pages: &pages,
     };
-    let exit = report.write(args.format, &args.output, args.color.into());
+    let exit = report.write();
     if args.verbose {
-        output::write_stderr(&known::render(&outcome, &report.view()), args.color.into());
-        output::write_stderr(&summary::render_inputs(&outcome), args.color.into());
+        output::write_stderr(&known::render(&outcome, &report.view()), args.report.color.into());
+        output::write_stderr(&summary::render_inputs(&outcome), args.report.color.into());
     }
     if !baseline.said.is_empty() {
-        output::write_stderr(&baseline.said, args.color.into());
+        output::write_stderr(&baseline.said, args.report.color.into());
     }
-    if !args.quiet && args.format.has_summary() {
+    if !args.quiet && args.report.format.has_summary() {
         let coverage = Coverage::of(&outcome);
         let unanalysed = if is_audit {
             String::new()
         } else {
             coverage.render()
         };
-        let view = report.view_on_stderr(args.color.into());
+        let view = report.view_on_stderr(args.report.color.into());
         let summary = summary::render(&outcome, &coverage, &unanalysed, &view, elapsed);
-        output::write_stderr(&summary, args.color.into());
+        output::write_stderr(&summary, args.report.color.into());
     }
     exit.worst(baseline.exit).worst(judge(&outcome, args))
 }
@@ -114,7 +156,7 @@ fn judge(outcome: &Outcome, args: &MergeArgs) -> Exit {
     if !args.allow_empty && outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
         return output::complain("no device code in the inputs (--allow-empty makes this a success)");
     }
-    if args.fail_on.is_reached(outcome) {
+    if args.report.fail_on.is_reached(outcome) {
         Exit::Findings
     } else {
         Exit::Clean

@@ -1,5 +1,8 @@
 //! `ptxcheck replay`: the runs of conditional findings, step by step.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use ptxcheck_passes::Outcome;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::scope::Root;
@@ -8,10 +11,34 @@ use ptxcheck_report::pages::RulePages;
 use ptxcheck_report::view::View;
 use ptxcheck_report::{escape, replay};
 
-use super::launched;
-use crate::args::ReplayArgs;
+use super::launched::{self, Launched};
 use crate::exit::Exit;
+use crate::options::Color;
 use crate::{config, output};
+
+/// Arguments of `replay`.
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// Files and folders, as `check` takes them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Only the findings whose fingerprints begin so (`--format json` has them); repeatable
+    #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
+    pub fingerprint: Vec<String>,
+
+    /// The launches of kernels.
+    #[command(flatten)]
+    pub launched: Launched,
+
+    /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
 
 /// Prints the runs of the conditional findings in some inputs.
 #[must_use]
@@ -68,4 +95,13 @@ fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
             ..settings
         }
     })
+}
+
+/// The beginning of a fingerprint.
+fn parse_fingerprint(text: &str) -> Result<String, String> {
+    let text = text.to_ascii_lowercase();
+    let is_one = (4..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_one
+        .then_some(text)
+        .ok_or_else(|| "a fingerprint has 16 hexadecimal digits, of which 4 are enough".to_owned())
 }

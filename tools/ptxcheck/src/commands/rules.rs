@@ -3,15 +3,27 @@
 use std::fmt::Write as _;
 
 use anstream::ColorChoice;
-use ptxcheck_passes::Certainty;
+use clap::Args;
 use ptxcheck_passes::rule::{Level, Rule};
-use ptxcheck_passes::rules;
+use ptxcheck_passes::{Certainty, rules};
 use ptxcheck_report::styles::{self, BOLD};
 use serde::Serialize;
 
-use crate::args::{ListFormat, RulesArgs};
 use crate::exit::Exit;
+use crate::options::{Color, ListFormat};
 use crate::output;
+
+/// Arguments of `rules`.
+#[derive(Args, Debug)]
+pub struct RulesArgs {
+    /// Format of the list
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
 
 /// Prints the list of rules.
 #[must_use]

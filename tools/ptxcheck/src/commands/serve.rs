@@ -15,9 +15,18 @@ mod server;
 use std::ffi::OsString;
 use std::io;
 
-use crate::args::ServeArgs;
+use clap::Args;
+
 use crate::exit::Exit;
 use crate::output;
+
+/// Arguments of `serve`.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Read requests from standard input and write replies to standard output, until the former ends
+    #[arg(long)]
+    pub stdio: bool,
+}
 
 /// The word that starts the process that checks. No file is meant by it: a user gives files named so as `./--ptxcheck-serve`.
 const WORD: &str = "--ptxcheck-serve";

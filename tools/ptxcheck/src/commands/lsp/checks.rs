@@ -13,8 +13,8 @@ use ptxcheck_report::marks::{self, Mark};
 
 use super::LspArgs;
 use super::events::{Checked, Event};
-use crate::args::{CheckArgs, Cli};
-use crate::commands::check;
+use crate::cli::Cli;
+use crate::commands::check::{self, CheckArgs};
 use crate::config;
 
 /// A text to check.

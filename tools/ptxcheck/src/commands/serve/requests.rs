@@ -13,7 +13,7 @@ use ptxcheck_report::{diff, escape, forecast, json};
 use serde_json::json;
 
 use super::frames::{self, Method, Request, RequestInput};
-use crate::args::{Cli, Command};
+use crate::cli::{Cli, Command};
 use crate::commands::audit::Audited;
 use crate::commands::check::Checked;
 use crate::commands::diff::Compared;
@@ -114,10 +114,12 @@ fn document(request: &Request, bytes: Vec<Vec<u8>>) -> Result<String, String> {
                 &args.compile_commands,
             ];
             refuse(
-                files.iter().any(|file| file.is_some()) || !args.output.is_empty() || args.shard.is_some(),
+                files.iter().any(|file| file.is_some())
+                    || !args.report.output.is_empty()
+                    || args.shard.shard.is_some(),
             )?;
             let checked = Checked::of(&args, None, more)?;
-            Ok(checked.report(&args).render(Format::Json)?.concat())
+            Ok(checked.report(&args).render(Format::JSON)?.concat())
         }
         Method::Audit => {
             // Where all inputs are bytes, some path stands for them on the command line.
@@ -131,10 +133,12 @@ fn document(request: &Request, bytes: Vec<Vec<u8>>) -> Result<String, String> {
             }
             let files = [&args.files_from, &args.baseline.write_baseline];
             refuse(
-                files.iter().any(|file| file.is_some()) || !args.output.is_empty() || args.shard.is_some(),
+                files.iter().any(|file| file.is_some())
+                    || !args.report.output.is_empty()
+                    || args.shard.shard.is_some(),
             )?;
             let audited = Audited::of(&args, more)?;
-            Ok(audited.report(&args).render(Format::Json)?.concat())
+            Ok(audited.report(&args).render(Format::JSON)?.concat())
         }
         Method::Diff => {
             if paths.len() != 2 || !more.is_empty() {
